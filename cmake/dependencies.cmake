@@ -1,0 +1,15 @@
+# Every third-party library of the toolkit; CONTRIBUTING.md names the room that may include each.
+find_package(MPI REQUIRED COMPONENTS C)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
+find_package(OneDNN REQUIRED)
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
+pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-openmpi)
+
+find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)

@@ -1,0 +1,24 @@
+# cosmo_library(NAME SOURCES ... LINKS ...): one room as a static library.
+# cosmo_tool(NAME SOURCES ... LINKS ...): one executable in bin/.
+option(COSMO_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+
+add_library(cosmo_flags INTERFACE)
+target_compile_options(cosmo_flags INTERFACE -march=${COSMO_ARCHITECTURE} -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
+if(COSMO_SANITIZE)
+  target_compile_options(cosmo_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+  target_link_options(cosmo_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+function(cosmo_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC cosmo_flags ${arg_LINKS})
+endfunction()
+
+function(cosmo_tool name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE cosmo_flags ${arg_LINKS})
+endfunction()

@@ -1,0 +1,50 @@
+#pragma once
+// Errors: one exception type, one sentence each, mapped to the exit codes that the README lists.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace cosmo::core {
+
+/// What went wrong, with the exit code of the tool that stops because of it.
+enum class Fault {
+  usage = 2,      ///< the command line
+  config = 3,     ///< values that cannot work, or not together
+  io = 4,         ///< the operating system said no
+  format = 5,     ///< a file that is not what it should be
+  numeric = 6,    ///< a computation left its range
+  internal = 70,  ///< a bug of ours
+};
+
+/// A failure that a user can read: one sentence that names the file or option and the remedy.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(Fault fault, const std::string& sentence, bool agreed = false)
+      : std::runtime_error(sentence), fault_(fault), agreed_(agreed) {}
+
+  Fault fault() const { return fault_; }
+  int exit_code() const { return static_cast<int>(fault_); }
+  /// True if every rank of the run throws this same error, so that all can leave in order.
+  bool agreed() const { return agreed_; }
+
+ private:
+  Fault fault_;
+  bool agreed_;
+};
+
+/// Throws Error{fault} with the formatted sentence.
+template <class... Args>
+[[noreturn]] void fail(Fault fault, fmt::format_string<Args...> sentence, Args&&... args) {
+  throw Error(fault, fmt::format(sentence, std::forward<Args>(args)...));
+}
+
+/// Throws Error{fault} with the formatted sentence unless condition holds.
+template <class... Args>
+void ensure(bool condition, Fault fault, fmt::format_string<Args...> sentence, Args&&... args) {
+  if (!condition) fail(fault, sentence, std::forward<Args>(args)...);
+}
+
+}  // namespace cosmo::core

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+
+namespace cosmo::core {
+
+/// A periodic cubic grid.
+struct GridSpec {
+  int cells_per_side;
+  double box_size;  ///< [Mpc/h]
+
+  double cell_size() const { return box_size / cells_per_side; }  ///< [Mpc/h]
+  std::size_t cells() const {
+    const auto n = static_cast<std::size_t>(cells_per_side);
+    return n * n * n;
+  }
+};
+
+/// Consecutive planes first <= i < last of a grid's slowest axis.
+struct Slab {
+  int first;
+  int last;
+
+  int size() const { return last - first; }
+  bool contains(int plane) const { return plane >= first && plane < last; }
+};
+
+/// The slab that `part` of `parts` owns when `planes` are dealt out as evenly as they go.
+inline Slab slab_of(int planes, int part, int parts) {
+  const auto bound = [&](int p) { return static_cast<int>(static_cast<long>(planes) * p / parts); };
+  return {bound(part), bound(part + 1)};
+}
+
+/// The part whose slab contains `plane`.
+inline int owner_of(int planes, int plane, int parts) {
+  int part = static_cast<int>(static_cast<long>(plane) * parts / planes);
+  while (plane >= slab_of(planes, part, parts).last) ++part;
+  return part;
+}
+
+}  // namespace cosmo::core

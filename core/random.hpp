@@ -1,0 +1,47 @@
+#pragma once
+// Noise as a pure function of (seed, purpose, index): the same on any rank, thread and order of calls.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cosmo::core {
+
+/// What a random number is for. Two purposes never share a number. Part of every file ever written:
+/// values are only added.
+enum class Purpose : std::uint32_t {
+  gaussian_field = 1,
+  design = 2,
+  simulation_seed = 3,
+  split = 4,
+  shard_assignment = 5,
+  initial_weights = 6,
+  sample_order = 7,
+  augmentation = 8,
+};
+
+/// Counter-based random numbers of one (seed, purpose).
+/// Source: Philox4x32-10 of Salmon et al. 2011 (doi:10.1145/2063384.2063405), as in Random123.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, Purpose purpose) : seed_(seed), purpose_(purpose) {}
+
+  using Index = std::array<std::uint32_t, 3>;
+
+  /// Four independent 32-bit words at `index`.
+  std::array<std::uint32_t, 4> words(Index index) const;
+  /// Uniform in [0, 1) with 53 bits.
+  double uniform(Index index) const;
+  /// Two independent normal deviates (mean 0, variance 1), by Box and Muller's transform.
+  std::array<double, 2> normals(Index index) const;
+
+ private:
+  std::uint64_t seed_;
+  Purpose purpose_;
+};
+
+/// The numbers 0 … size-1 in an order that is a pure function of (stream, epoch): Fisher and Yates' shuffle.
+std::vector<std::uint32_t> shuffled(const RandomStream& stream, std::uint32_t size, std::uint32_t epoch = 0);
+
+}  // namespace cosmo::core
