@@ -1,0 +1,110 @@
+#pragma once
+// The one place where the toolkit meets MPI.
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace cosmo::core {
+
+/// Initialises MPI (MPI_THREAD_FUNNELED) for its lifetime and finalises it at the end; one a process.
+class MpiSession {
+ public:
+  MpiSession(int& argc, char**& argv);
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+};
+
+/// A group of ranks. Every member but rank() and size() is collective over the group.
+/// Lives inside an MpiSession. Failures of MPI itself are Error{internal}.
+class Communicator {
+ public:
+  /// All ranks of the run.
+  static Communicator world();
+  /// The ranks that share this one's memory.
+  Communicator node() const;
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&&) = delete;
+  ~Communicator();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool is_root() const { return rank_ == 0; }
+  /// For parallel HDF5, in core only.
+  MPI_Comm handle() const { return comm_; }
+
+  void barrier() const;
+
+  /// Gives every rank root's values.
+  template <class T>
+  void broadcast(std::span<T> values, int root = 0) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    broadcast_bytes(values.data(), values.size_bytes(), root);
+  }
+  /// Returns root's text on every rank.
+  std::string broadcast(std::string text, int root = 0) const;
+
+  /// Sums element by element, in place, on every rank; every rank gets the same bits.
+  template <class T>
+  void sum(std::span<T> values) const {
+    all_reduce(values.data(), values.size(), type_of<T>(), MPI_SUM);
+  }
+  template <class T>
+  T sum(T value) const {
+    all_reduce(&value, 1, type_of<T>(), MPI_SUM);
+    return value;
+  }
+  template <class T>
+  T max(T value) const {
+    all_reduce(&value, 1, type_of<T>(), MPI_MAX);
+    return value;
+  }
+
+  /// Every rank's text, in rank order, on every rank.
+  std::vector<std::string> gather(const std::string& text) const;
+
+  /// Sends send_counts[r] values to each rank r, consecutive in `send`, and receives recv_counts[r] from it,
+  /// consecutive in `recv`. Counts are elements of T.
+  template <class T>
+  void all_to_all(const T* send, std::span<const int> send_counts, T* recv, std::span<const int> recv_counts) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    all_to_all_bytes(send, send_counts, recv, recv_counts, sizeof(T));
+  }
+  /// What every rank will send here, given what this rank sends to each.
+  std::vector<int> exchange_counts(std::span<const int> send_counts) const;
+
+  /// Runs `step`, which must not communicate, on every rank. If it throws anywhere, every rank throws the
+  /// Error of the lowest failing rank, marked agreed(): so a failure that one rank alone sees stops all.
+  void agree(const std::function<void()>& step) const;
+
+ private:
+  explicit Communicator(MPI_Comm comm, bool owned);
+
+  template <class T>
+  static MPI_Datatype type_of() {
+    if constexpr (std::is_same_v<T, float>) return MPI_FLOAT;
+    else if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
+    else if constexpr (std::is_same_v<T, std::int32_t>) return MPI_INT32_T;
+    else if constexpr (std::is_same_v<T, std::uint32_t>) return MPI_UINT32_T;
+    else if constexpr (std::is_same_v<T, std::int64_t>) return MPI_INT64_T;
+    else if constexpr (std::is_same_v<T, std::uint64_t>) return MPI_UINT64_T;
+    else static_assert(!sizeof(T), "no MPI type for T");
+  }
+  void broadcast_bytes(void* data, std::size_t bytes, int root) const;
+  void all_reduce(void* data, std::size_t count, MPI_Datatype type, MPI_Op operation) const;
+  void all_to_all_bytes(const void* send, std::span<const int> send_counts, void* recv,
+                        std::span<const int> recv_counts, std::size_t element_bytes) const;
+
+  MPI_Comm comm_;
+  bool owned_;
+  int rank_;
+  int size_;
+};
+
+}  // namespace cosmo::core
