@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <new>
 
 #include "core/error.hpp"
@@ -60,7 +59,8 @@ Communicator Communicator::world() { return Communicator(MPI_COMM_WORLD, false);
 
 Communicator Communicator::node() const {
   MPI_Comm shared = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &shared), "MPI_Comm_split_type");
+  check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &shared),
+        "MPI_Comm_split_type");
   return Communicator(shared, true);
 }
 
@@ -89,7 +89,8 @@ std::vector<std::string> Communicator::gather(const std::string& text) const {
   check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_), "MPI_Allgather");
   const std::vector<int> starts = displacements(lengths);
   std::string joined(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
-  check(MPI_Allgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), starts.data(), MPI_CHAR, comm_),
+  check(MPI_Allgatherv(text.data(), length, MPI_CHAR, joined.data(), lengths.data(), starts.data(), MPI_CHAR,
+                       comm_),
         "MPI_Allgatherv");
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < lengths.size(); ++r) {

@@ -72,7 +72,8 @@ class Communicator {
   /// Sends send_counts[r] values to each rank r, consecutive in `send`, and receives recv_counts[r] from it,
   /// consecutive in `recv`. Counts are elements of T.
   template <class T>
-  void all_to_all(const T* send, std::span<const int> send_counts, T* recv, std::span<const int> recv_counts) const {
+  void all_to_all(const T* send, std::span<const int> send_counts, T* recv,
+                  std::span<const int> recv_counts) const {
     static_assert(std::is_trivially_copyable_v<T>);
     all_to_all_bytes(send, send_counts, recv, recv_counts, sizeof(T));
   }
@@ -88,13 +89,20 @@ class Communicator {
 
   template <class T>
   static MPI_Datatype type_of() {
-    if constexpr (std::is_same_v<T, float>) return MPI_FLOAT;
-    else if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
-    else if constexpr (std::is_same_v<T, std::int32_t>) return MPI_INT32_T;
-    else if constexpr (std::is_same_v<T, std::uint32_t>) return MPI_UINT32_T;
-    else if constexpr (std::is_same_v<T, std::int64_t>) return MPI_INT64_T;
-    else if constexpr (std::is_same_v<T, std::uint64_t>) return MPI_UINT64_T;
-    else static_assert(!sizeof(T), "no MPI type for T");
+    if constexpr (std::is_same_v<T, float>)
+      return MPI_FLOAT;
+    else if constexpr (std::is_same_v<T, double>)
+      return MPI_DOUBLE;
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+      return MPI_INT32_T;
+    else if constexpr (std::is_same_v<T, std::uint32_t>)
+      return MPI_UINT32_T;
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+      return MPI_INT64_T;
+    else if constexpr (std::is_same_v<T, std::uint64_t>)
+      return MPI_UINT64_T;
+    else
+      static_assert(!sizeof(T), "no MPI type for T");
   }
   void broadcast_bytes(void* data, std::size_t bytes, int root) const;
   void all_reduce(void* data, std::size_t count, MPI_Datatype type, MPI_Op operation) const;

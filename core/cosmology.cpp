@@ -14,12 +14,12 @@ const CosmologyParameter* find_cosmology_parameter(std::string_view name) {
 void validate(const Cosmology& cosmology) {
   for (const CosmologyParameter& row : kCosmologyParameters) {
     const double value = cosmology.*row.member;
-    ensure(value >= row.low && value <= row.high, Fault::config, "{} is {}: choose a value between {} and {}.",
-           row.name, value, row.low, row.high);
+    ensure(value >= row.low && value <= row.high, Fault::config,
+           "{} is {}: choose a value between {} and {}.", row.name, value, row.low, row.high);
   }
   ensure(cosmology.omega_b < cosmology.omega_m, Fault::config,
-         "omega_b is {} and omega_m {}: baryons are part of matter, choose omega_b below omega_m.", cosmology.omega_b,
-         cosmology.omega_m);
+         "omega_b is {} and omega_m {}: baryons are part of matter, choose omega_b below omega_m.",
+         cosmology.omega_b, cosmology.omega_m);
 }
 
 }  // namespace cosmo::core

@@ -1,5 +1,6 @@
 #pragma once
-// The parameters of a flat ΛCDM universe and the one table that sampling, manifests, targets and options walk.
+// The parameters of a flat ΛCDM universe and the one table that sampling, manifests, targets and options
+// walk.
 
 #include <array>
 #include <string_view>

@@ -20,8 +20,10 @@ double unit_interval(std::uint32_t high, std::uint32_t low) {
 }  // namespace
 
 std::array<std::uint32_t, 4> RandomStream::words(Index index) const {
-  const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
-  const r123::Philox4x32::ctr_type counter = {{index[0], index[1], index[2], static_cast<std::uint32_t>(purpose_)}};
+  const r123::Philox4x32::key_type key = {
+      {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
+  const r123::Philox4x32::ctr_type counter = {
+      {index[0], index[1], index[2], static_cast<std::uint32_t>(purpose_)}};
   const r123::Philox4x32::ctr_type words = r123::Philox4x32()(counter, key);
   return {words[0], words[1], words[2], words[3]};
 }

@@ -12,7 +12,8 @@ TEST_CASE("slabs cover every plane once and owners agree with them") {
         const Slab slab = slab_of(planes, part, parts);
         REQUIRE(slab.first == next);
         next = slab.last;
-        for (int plane = slab.first; plane < slab.last; ++plane) REQUIRE(owner_of(planes, plane, parts) == part);
+        for (int plane = slab.first; plane < slab.last; ++plane)
+          REQUIRE(owner_of(planes, plane, parts) == part);
       }
       REQUIRE(next == planes);
     }

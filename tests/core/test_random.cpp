@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -11,7 +10,8 @@ using namespace cosmo::core;
 TEST_CASE("Philox4x32-10 gives the known answers of Random123") {
   // kat_vectors of Random123: key 0, counter 0, with the purpose as the fourth counter word.
   const RandomStream zero(0, static_cast<Purpose>(0));
-  REQUIRE(zero.words({0, 0, 0}) == std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  REQUIRE(zero.words({0, 0, 0}) ==
+          std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   const RandomStream ones(0xffffffffffffffffull, static_cast<Purpose>(0xffffffffu));
   REQUIRE(ones.words({0xffffffffu, 0xffffffffu, 0xffffffffu}) ==
           std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});

@@ -1,0 +1,66 @@
+#include "core/checksum.hpp"
+
+#include <openssl/evp.h>
+#include <zlib.h>
+
+#include <array>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+/// An incremental SHA-256.
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    check(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  }
+  void update(std::string_view bytes) {
+    check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+  }
+  std::string finish() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned int size = 0;
+    check(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1);
+    std::string text;
+    for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+    return text;
+  }
+
+ private:
+  static void check(bool good) { ensure(good, Fault::internal, "OpenSSL's SHA-256 failed."); }
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+};
+
+}  // namespace
+
+std::uint32_t crc32(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
+  return static_cast<std::uint32_t>(::crc32_z(::crc32_z(0, nullptr, 0), data, bytes.size()));
+}
+
+std::string sha256(std::string_view text) {
+  Sha256 hash;
+  hash.update(text);
+  return hash.finish();
+}
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  ensure(file.good(), Fault::io, "{} cannot be opened: check that it exists and is readable.", path.string());
+  Sha256 hash;
+  std::vector<char> block(1 << 20);
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash.update({block.data(), static_cast<std::size_t>(file.gcount())});
+  }
+  ensure(file.eof(), Fault::io, "{} cannot be read to its end: check the disk.", path.string());
+  return hash.finish();
+}
+
+}  // namespace cosmo::core

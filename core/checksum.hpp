@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cosmo::core {
+
+/// CRC-32 of the bytes, as zlib's crc32() and Python's zlib.crc32.
+std::uint32_t crc32(std::span<const std::byte> bytes);
+
+/// SHA-256 of the text, 64 hexadecimal digits.
+std::string sha256(std::string_view text);
+/// SHA-256 of the file's bytes. Throws Error{io} naming the file.
+std::string sha256_of_file(const std::filesystem::path& path);
+
+}  // namespace cosmo::core

@@ -1,0 +1,236 @@
+#include "core/hdf5.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace cosmo::core::hdf5 {
+
+namespace {
+
+void ensure_written(bool good, const std::string& where) {
+  ensure(good, Fault::io, "{} cannot be written: check free space and permissions.", where);
+}
+
+Handle properties(hid_t kind) { return Handle(H5Pcreate(kind), H5Pclose); }
+
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
+Handle space_of(const Shape& shape) {
+  if (shape.empty()) return Handle(H5Screate(H5S_SCALAR), H5Sclose);
+  return Handle(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
+}
+
+std::size_t elements(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+hid_t little_endian(hid_t type) {
+  const std::pair<hid_t, hid_t> table[] = {
+      {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE}, {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
+      {H5T_NATIVE_UINT8, H5T_STD_U8LE},   {H5T_NATIVE_UINT16, H5T_STD_U16LE},
+      {H5T_NATIVE_UINT32, H5T_STD_U32LE}, {H5T_NATIVE_UINT64, H5T_STD_U64LE},
+      {H5T_NATIVE_INT64, H5T_STD_I64LE}};
+  for (const auto& [native, stored] : table) {
+    if (H5Tequal(type, native) > 0) return stored;
+  }
+  return type;
+}
+
+}  // namespace
+
+Dataset::Dataset(Handle id, std::string where, bool collective)
+    : id_(std::move(id)), where_(std::move(where)), collective_(collective) {
+  const Handle space(H5Dget_space(id_.get()), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  ensure(rank >= 0, Fault::format, "{} has no readable shape: restore the file.", where_);
+  shape_.resize(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.get(), shape_.data(), nullptr);
+}
+
+std::size_t Dataset::size() const { return elements(shape_); }
+
+void Dataset::require_type(hid_t type, const Shape& shape) const {
+  ensure(shape_ == shape, Fault::format, "{} has shape ({}) where ({}) is expected: restore the file.",
+         where_, fmt::join(shape_, ", "), fmt::join(shape, ", "));
+  const Handle stored(H5Dget_type(id_.get()), H5Tclose);
+  ensure(H5Tequal(stored.get(), little_endian(type)) > 0, Fault::format,
+         "{} holds another type of number than expected: restore the file.", where_);
+}
+
+void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void* data, std::size_t size,
+                       bool writing) const {
+  ensure(elements(count) == size && count.size() == shape_.size(), Fault::internal,
+         "{}: {} elements given for a box of another size.", where_, size);
+  const Handle file_space(H5Dget_space(id_.get()), H5Sclose);
+  const Handle memory_space = space_of(count);
+  if (size == 0) {
+    H5Sselect_none(file_space.get());
+    H5Sselect_none(memory_space.get());
+  } else if (!count.empty()) {
+    const bool selected = H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr,
+                                              count.data(), nullptr) >= 0 &&
+                          H5Sselect_valid(file_space.get()) > 0;
+    ensure(selected, Fault::format, "{} ends before the part that is needed: restore the file.", where_);
+  }
+  const Handle transfer_list = properties(H5P_DATASET_XFER);
+  if (collective_) H5Pset_dxpl_mpio(transfer_list.get(), H5FD_MPIO_COLLECTIVE);
+  if (writing) {
+    ensure_written(
+        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0,
+        where_);
+  } else {
+    ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0,
+           Fault::format, "{} cannot be read: the file is damaged, restore it.", where_);
+  }
+}
+
+File::File(Handle id, std::string path, bool collective)
+    : id_(std::move(id)), path_(std::move(path)), collective_(collective) {}
+
+File File::create(const std::filesystem::path& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const Handle creation = properties(H5P_FILE_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), H5P_DEFAULT), H5Fclose);
+  ensure_written(id.get() >= 0, path.string());
+  return File(std::move(id), path.string(), false);
+}
+
+File File::create(const std::filesystem::path& path, const Communicator& comm) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const Handle creation = properties(H5P_FILE_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  const Handle access = properties(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access.get(), comm.handle(), MPI_INFO_NULL);
+  Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+  ensure_written(id.get() >= 0, path.string());
+  return File(std::move(id), path.string(), true);
+}
+
+File File::open(const std::filesystem::path& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  ensure(std::filesystem::exists(path), Fault::io, "{} does not exist: check its name.", path.string());
+  Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  ensure(id.get() >= 0, Fault::format, "{} is no readable HDF5 file: it is truncated or damaged, restore it.",
+         path.string());
+  return File(std::move(id), path.string(), false);
+}
+
+Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& shape,
+                             const Storage& storage) {
+  const Handle creation = properties(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+  if (!storage.chunk.empty()) {
+    H5Pset_chunk(creation.get(), static_cast<int>(storage.chunk.size()), storage.chunk.data());
+  }
+  if (storage.gzip) {
+    H5Pset_shuffle(creation.get());
+    H5Pset_deflate(creation.get(), 1);
+  }
+  const Handle space = space_of(shape);
+  Handle id(H5Dcreate2(id_.get(), name.c_str(), little_endian(type), space.get(), H5P_DEFAULT, creation.get(),
+                       H5P_DEFAULT),
+            H5Dclose);
+  ensure_written(id.get() >= 0, path_ + " /" + name);
+  return Dataset(std::move(id), path_ + " /" + name, collective_);
+}
+
+bool File::has_dataset(const std::string& name) const {
+  return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Dataset File::dataset(const std::string& name) const {
+  Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  ensure_read(id.get() >= 0, "dataset /" + name);
+  return Dataset(std::move(id), path_ + " /" + name, collective_);
+}
+
+void File::write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data) {
+  const Handle space = space_of(shape);
+  const Handle id(
+      H5Acreate2(id_.get(), name.c_str(), little_endian(type), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose);
+  ensure_written(id.get() >= 0 && H5Awrite(id.get(), type, data) >= 0, path_);
+}
+
+void File::set_attribute(const std::string& name, const std::string& value) {
+  const char* text = value.c_str();
+  write_attribute(name, text_type().get(), {}, &text);
+}
+void File::set_attribute(const std::string& name, double value) {
+  write_attribute(name, H5T_NATIVE_DOUBLE, {}, &value);
+}
+void File::set_attribute(const std::string& name, std::uint64_t value) {
+  write_attribute(name, H5T_NATIVE_UINT64, {}, &value);
+}
+void File::set_attribute(const std::string& name, const std::vector<double>& values) {
+  write_attribute(name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
+}
+void File::set_attribute(const std::string& name, const std::vector<std::string>& values) {
+  std::vector<const char*> texts;
+  for (const std::string& value : values) texts.push_back(value.c_str());
+  write_attribute(name, text_type().get(), {texts.size()}, texts.data());
+}
+
+void File::ensure_read(bool good, const std::string& what) const {
+  ensure(good, Fault::format, "{} has no readable {}: it is damaged or not of this toolkit, restore it.",
+         path_, what);
+}
+
+Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
+  Handle id(H5Aopen(id_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  ensure_read(id.get() >= 0, "attribute " + name);
+  const Handle type(H5Aget_type(id.get()), H5Tclose);
+  const Handle space(H5Aget_space(id.get()), H5Sclose);
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  constexpr hssize_t kMost = 1 << 20;
+  ensure_read(H5Tget_class(type.get()) == type_class && points > 0 && points <= kMost, "attribute " + name);
+  size = static_cast<std::size_t>(points);
+  return id;
+}
+
+std::vector<double> File::numbers_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_FLOAT, size);
+  std::vector<double> values(size);
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_DOUBLE, values.data()) >= 0, "attribute " + name);
+  return values;
+}
+
+std::vector<std::string> File::texts_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_STRING, size);
+  const Handle type = text_type();
+  std::vector<char*> texts(size, nullptr);
+  ensure_read(H5Aread(id.get(), type.get(), texts.data()) >= 0, "attribute " + name);
+  std::vector<std::string> values;
+  for (const char* text : texts) values.emplace_back(text ? text : "");
+  const Handle space(H5Aget_space(id.get()), H5Sclose);
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, texts.data());
+  return values;
+}
+
+std::string File::text_attribute(const std::string& name) const { return texts_attribute(name).front(); }
+double File::number_attribute(const std::string& name) const { return numbers_attribute(name).front(); }
+
+std::uint64_t File::integer_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_INTEGER, size);
+  ensure_read(size == 1, "attribute " + name);
+  std::uint64_t value = 0;
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_UINT64, &value) >= 0, "attribute " + name);
+  return value;
+}
+
+}  // namespace cosmo::core::hdf5

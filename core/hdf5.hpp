@@ -1,0 +1,159 @@
+#pragma once
+// HDF5 with values that close themselves. Objects carry no time stamps and storage is allocated at once,
+// so equal content gives equal bytes, from one rank or from many.
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/communicator.hpp"
+
+namespace cosmo::core::hdf5 {
+
+/// An HDF5 identifier and the call that closes it; move-only.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = H5I_INVALID_HID; }
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  hid_t get() const { return id_; }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  Close close_ = nullptr;
+};
+
+using Shape = std::vector<hsize_t>;
+
+/// The HDF5 type of T in memory; files hold the same, little-endian.
+template <class T>
+hid_t memory_type() {
+  if constexpr (std::is_same_v<T, float>)
+    return H5T_NATIVE_FLOAT;
+  else if constexpr (std::is_same_v<T, double>)
+    return H5T_NATIVE_DOUBLE;
+  else if constexpr (std::is_same_v<T, std::uint8_t>)
+    return H5T_NATIVE_UINT8;
+  else if constexpr (std::is_same_v<T, std::uint16_t>)
+    return H5T_NATIVE_UINT16;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return H5T_NATIVE_UINT32;
+  else if constexpr (std::is_same_v<T, std::uint64_t>)
+    return H5T_NATIVE_UINT64;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return H5T_NATIVE_INT64;
+  else
+    static_assert(!sizeof(T), "no HDF5 type for T");
+}
+
+/// A dataset of an open file; must not outlive it. Errors name the file and the dataset.
+class Dataset {
+ public:
+  Dataset(Handle id, std::string where, bool collective);
+
+  const Shape& shape() const { return shape_; }
+  std::size_t size() const;  ///< number of elements
+
+  /// Throws Error{format} unless the dataset holds T in this shape.
+  template <class T>
+  void require(const Shape& shape) const {
+    require_type(memory_type<T>(), shape);
+  }
+  /// Reads or writes the box of `count` elements a dimension that starts at `start`; `data` is dense.
+  /// Writing is collective in a file that a communicator opened: a rank without data gives zero counts.
+  template <class T>
+  void read(const Shape& start, const Shape& count, std::span<T> data) const {
+    transfer(memory_type<T>(), start, count, data.data(), data.size(), false);
+  }
+  template <class T>
+  void write(const Shape& start, const Shape& count, std::span<const T> data) {
+    transfer(memory_type<T>(), start, count, const_cast<T*>(data.data()), data.size(), true);
+  }
+
+ private:
+  void require_type(hid_t type, const Shape& shape) const;
+  void transfer(hid_t type, const Shape& start, const Shape& count, void* data, std::size_t size,
+                bool writing) const;
+
+  Handle id_;
+  std::string where_;
+  bool collective_;
+  Shape shape_;
+};
+
+/// How a new dataset is stored: contiguous, or in chunks of this shape, perhaps shuffled and deflated.
+struct Storage {
+  Shape chunk = {};
+  bool gzip = false;
+};
+
+/// An open file. Errors are Error{io} when writing and Error{format} when reading, and name the file.
+class File {
+ public:
+  /// A new file, written by this rank alone.
+  static File create(const std::filesystem::path& path);
+  /// A new file, written by all ranks. Every member is then collective over comm.
+  static File create(const std::filesystem::path& path, const Communicator& comm);
+  /// An existing file, to read.
+  static File open(const std::filesystem::path& path);
+
+  template <class T>
+  Dataset create_dataset(const std::string& name, const Shape& shape, const Storage& storage = {}) {
+    return create_dataset(name, memory_type<T>(), shape, storage);
+  }
+  /// A whole dataset at once, from a file of one rank.
+  template <class T>
+  void write(const std::string& name, const Shape& shape, std::span<const T> data) {
+    create_dataset<T>(name, shape).write(Shape(shape.size(), 0), shape, data);
+  }
+  Dataset dataset(const std::string& name) const;
+  bool has_dataset(const std::string& name) const;
+  /// The whole dataset, which must hold T in this shape.
+  template <class T>
+  std::vector<T> read(const std::string& name, const Shape& shape) const {
+    const Dataset source = dataset(name);
+    source.require<T>(shape);
+    std::vector<T> values(source.size());
+    source.read(Shape(shape.size(), 0), shape, std::span<T>(values));
+    return values;
+  }
+
+  void set_attribute(const std::string& name, const std::string& value);
+  void set_attribute(const std::string& name, double value);
+  void set_attribute(const std::string& name, std::uint64_t value);
+  void set_attribute(const std::string& name, const std::vector<double>& values);
+  void set_attribute(const std::string& name, const std::vector<std::string>& values);
+
+  std::string text_attribute(const std::string& name) const;
+  double number_attribute(const std::string& name) const;
+  std::uint64_t integer_attribute(const std::string& name) const;
+  std::vector<double> numbers_attribute(const std::string& name) const;
+  std::vector<std::string> texts_attribute(const std::string& name) const;
+
+ private:
+  File(Handle id, std::string path, bool collective);
+  Dataset create_dataset(const std::string& name, hid_t type, const Shape& shape, const Storage& storage);
+  void write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data);
+  Handle open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const;
+  void ensure_read(bool good, const std::string& what) const;
+
+  Handle id_;
+  std::string path_;
+  bool collective_;
+};
+
+}  // namespace cosmo::core::hdf5

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cosmo::core {
+
+using Json = nlohmann::json;  ///< keys sorted, so that dump() is canonical
+
+/// The JSON text in the file. Throws Error{io} or Error{format} naming the file.
+Json read_json(const std::filesystem::path& path);
+
+/// Runs `read`, which takes values out of JSON that came from `source`; a missing key or a value of
+/// another type is an Error{format} naming the source.
+void reading_json(const std::string& source, const std::function<void()>& read);
+
+}  // namespace cosmo::core

@@ -1,0 +1,72 @@
+#include "core/log.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "core/error.hpp"
+
+namespace cosmo::core {
+
+void Log::write_remark(std::string_view line) { fmt::print(stderr, "{}\n", line); }
+
+void Log::result(std::string_view text) const {
+  if (!speaks_) return;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  ensure(written, Fault::io, "Standard output cannot be written: check where it is redirected to.");
+}
+
+Progress::Progress(const Log& log, std::string unit, std::int64_t total)
+    : log_(log),
+      unit_(std::move(unit)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      start_(Clock::now()),
+      shown_(start_) {}
+
+Progress::~Progress() {
+  if (log_.shows_progress() && terminal_ && done_ > 0) fmt::print(stderr, "\n");
+}
+
+void Progress::advance(std::int64_t units, std::string_view remark) {
+  done_ += units;
+  if (!log_.shows_progress()) return;
+  const auto now = Clock::now();
+  const double since_shown = std::chrono::duration<double>(now - shown_).count();
+  if (done_ < total_ && since_shown < (terminal_ ? 0.2 : 10.0)) return;
+  shown_ = now;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const double rate = static_cast<double>(done_) / elapsed;
+  const std::string pace = rate >= 1        ? fmt::format("{:.1f} a second", rate)
+                           : rate * 60 >= 1 ? fmt::format("{:.1f} a minute", rate * 60)
+                                            : fmt::format("{:.1f} an hour", rate * 3600);
+  const std::string time = done_ < total_
+                               ? format_duration(static_cast<double>(total_ - done_) / rate) + " left"
+                               : "in " + format_duration(elapsed);
+  const std::string line = fmt::format("{} / {} {}, {}, {}{}{}", done_, total_, unit_, pace, time,
+                                       remark.empty() ? "" : ", ", remark);
+  if (terminal_) {
+    fmt::print(stderr, "\r\033[K{}", line);
+    std::fflush(stderr);
+  } else {
+    Log::write_remark(line);
+  }
+}
+
+std::string format_duration(double seconds) {
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string format_bytes(double bytes) {
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.2f} GB", bytes / 1e9);
+}
+
+}  // namespace cosmo::core

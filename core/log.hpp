@@ -1,0 +1,73 @@
+#pragma once
+// Everything a tool says. Progress and remarks go to standard error, results to standard output.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cosmo::core {
+
+/// Speaks for the whole run: one rank is given a voice, the others are silent.
+class Log {
+ public:
+  /// `speaks`: this rank prints. `quiet`: only warnings, errors and results are printed.
+  Log(bool speaks, bool quiet) : speaks_(speaks), quiet_(quiet) {}
+
+  /// A remark, on standard error.
+  template <class... Args>
+  void info(fmt::format_string<Args...> text, Args&&... args) const {
+    if (speaks_ && !quiet_) write_remark(fmt::format(text, std::forward<Args>(args)...));
+  }
+  /// Something the user should act on, on standard error, also when quiet.
+  template <class... Args>
+  void warn(fmt::format_string<Args...> text, Args&&... args) const {
+    if (speaks_) write_remark("warning: " + fmt::format(text, std::forward<Args>(args)...));
+  }
+  /// What was asked for, on standard output. Throws Error{io} if it cannot be written.
+  void result(std::string_view text) const;
+
+  bool shows_progress() const { return speaks_ && !quiet_; }
+
+ private:
+  friend class Progress;
+  static void write_remark(std::string_view line);
+
+  bool speaks_;
+  bool quiet_;
+};
+
+/// Counts finished units of long work and shows rate and time left: one live line on a terminal,
+/// elsewhere a line every ten seconds.
+class Progress {
+ public:
+  /// `unit`: plural noun of what is counted, `total`: how many there are; `log` must outlive this.
+  Progress(const Log& log, std::string unit, std::int64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Counts `units` more; `remark` follows the figures.
+  void advance(std::int64_t units = 1, std::string_view remark = {});
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Log& log_;
+  std::string unit_;
+  std::int64_t total_;
+  std::int64_t done_ = 0;
+  bool terminal_;
+  Clock::time_point start_;
+  Clock::time_point shown_;
+};
+
+/// "48 s", "3 min 20 s" or "2 h 5 min".
+std::string format_duration(double seconds);
+/// "512 B", "28.2 MB" or "6.44 GB" (powers of ten).
+std::string format_bytes(double bytes);
+
+}  // namespace cosmo::core

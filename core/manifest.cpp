@@ -1,0 +1,119 @@
+#include "core/manifest.hpp"
+
+#include <algorithm>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+#include "core/version.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSchema = "cosmo.manifest/1";
+const std::vector<std::string> kCommonKeys = {"schema", "stage", "id", "code", "config", "inputs", "files"};
+
+bool is_safe(const fs::path& path) {
+  return !path.empty() && path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
+}
+
+void check_size(const fs::path& directory, const FileRecord& record) {
+  const fs::path path = directory / record.path;
+  ensure(is_safe(record.path), Fault::format,
+         "{} names the file '{}' outside its directory: it is not trusted.",
+         (directory / kManifestName).string(), record.path);
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(path, error);
+  ensure(!error, Fault::io, "{} is missing: restore it or run the stage that made it again.", path.string());
+  ensure(bytes == record.bytes, Fault::format,
+         "{} has {} bytes and its manifest says {}: it is truncated or altered, restore it or run the stage "
+         "that made "
+         "it again with --force.",
+         path.string(), bytes, record.bytes);
+}
+
+}  // namespace
+
+std::string Request::id() const {
+  Json input_ids = Json::array();
+  for (const InputRecord& input : inputs) input_ids.push_back(input.id);
+  const Json canonical = {{"schema", kSchema}, {"stage", stage}, {"config", config}, {"inputs", input_ids}};
+  return "sha256:" + sha256(canonical.dump());
+}
+
+const FileRecord* Manifest::find(std::string_view path) const {
+  const auto found =
+      std::find_if(files.begin(), files.end(), [&](const FileRecord& f) { return f.path == path; });
+  return found == files.end() ? nullptr : &*found;
+}
+
+void to_json(Json& json, const FileRecord& record) {
+  json = {{"path", record.path}, {"bytes", record.bytes}, {"sha256", record.sha256}};
+}
+void from_json(const Json& json, FileRecord& record) {
+  record = {json.at("path"), json.at("bytes"), json.at("sha256")};
+}
+void to_json(Json& json, const InputRecord& record) {
+  json = {{"path", record.path}, {"id", record.id}, {"sha256", record.sha256}};
+}
+void from_json(const Json& json, InputRecord& record) {
+  record = {json.at("path"), json.at("id"), json.at("sha256")};
+}
+
+void to_json(Json& json, const Manifest& manifest) {
+  json = manifest.details;
+  json["schema"] = kSchema;
+  json["stage"] = manifest.request.stage;
+  json["id"] = manifest.request.id();
+  json["code"] = {{"name", manifest.tool}, {"version", version()}, {"git", git_commit()}};
+  json["config"] = manifest.request.config;
+  json["inputs"] = manifest.request.inputs;
+  json["files"] = manifest.files;
+}
+
+Manifest load_manifest(const fs::path& directory, std::string_view stage) {
+  const fs::path path = directory / kManifestName;
+  ensure(fs::exists(path), Fault::io,
+         "{} does not exist: {} is no finished output, run the stage that makes it to its end.",
+         path.string(), directory.string());
+  const Json json = read_json(path);
+  Manifest manifest;
+  reading_json(path.string(), [&] {
+    ensure(json.at("schema") == kSchema, Fault::format, "{} has schema {}: this version reads {}.",
+           path.string(), json.at("schema").dump(), kSchema);
+    ensure(json.at("stage") == stage, Fault::format,
+           "{} is of stage {}: a directory of stage '{}' is needed.", path.string(), json.at("stage").dump(),
+           stage);
+    manifest.request = {json.at("stage"), json.at("config"), json.at("inputs")};
+    manifest.tool = json.at("code").at("name");
+    manifest.files = json.at("files");
+    ensure(json.at("id") == manifest.request.id(), Fault::format,
+           "{} does not match its id: it was altered, run the stage that made it again with --force.",
+           path.string());
+    manifest.details = json;
+    for (const std::string& key : kCommonKeys) manifest.details.erase(key);
+  });
+  for (const FileRecord& record : manifest.files) check_size(directory, record);
+  return manifest;
+}
+
+InputRecord input_record(const fs::path& directory, const Manifest& manifest, const fs::path& output) {
+  const fs::path relative = fs::absolute(directory).lexically_normal().lexically_relative(
+      fs::absolute(output).lexically_normal() / "");
+  return {(relative / kManifestName).lexically_normal().string(), manifest.request.id(),
+          sha256_of_file(directory / kManifestName)};
+}
+
+void check_content(const fs::path& directory, const FileRecord& record) {
+  check_size(directory, record);
+  const fs::path path = directory / record.path;
+  ensure(sha256_of_file(path) == record.sha256, Fault::format,
+         "{} differs from its manifest's sha256: it is damaged, restore it or run the stage that made it "
+         "again with "
+         "--force.",
+         path.string());
+}
+
+}  // namespace cosmo::core

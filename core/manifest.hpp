@@ -1,0 +1,72 @@
+#pragma once
+// manifest.json: what an output directory holds, from what it was made, and how to recognise it.
+//
+// {"schema": "cosmo.manifest/1", "stage": "...", "id": "sha256:...", "code": {name, version, git},
+//  "config": {...}, "inputs": [{path, id, sha256}], "files": [{path, bytes, sha256}], ...details of the
+//  stage}
+//
+// id = SHA-256 of the canonical JSON of {schema, stage, config, ids of the inputs}: the same request has the
+// same id on any machine and any number of ranks. Paths are relative to the directory.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.hpp"
+
+namespace cosmo::core {
+
+inline constexpr std::string_view kManifestName = "manifest.json";
+
+struct FileRecord {
+  std::string path;  ///< relative to the output directory
+  std::uint64_t bytes;
+  std::string sha256;
+};
+
+/// Another stage's output that this one was made from.
+struct InputRecord {
+  std::string path;  ///< of its manifest, relative to the output directory
+  std::string id;
+  std::string sha256;  ///< of its manifest.json
+};
+
+/// What was asked for: all that decides the content of an output directory.
+struct Request {
+  std::string stage;
+  Json config;
+  std::vector<InputRecord> inputs;
+
+  std::string id() const;  ///< "sha256:..."
+};
+
+/// The content of manifest.json.
+struct Manifest {
+  Request request;
+  std::string tool;  ///< the program that wrote it
+  std::vector<FileRecord> files;
+  Json details = Json::object();  ///< the stage's own top-level fields
+
+  const FileRecord* find(std::string_view path) const;
+};
+
+void to_json(Json& json, const FileRecord& record);
+void from_json(const Json& json, FileRecord& record);
+void to_json(Json& json, const InputRecord& record);
+void from_json(const Json& json, InputRecord& record);
+void to_json(Json& json, const Manifest& manifest);
+
+/// Reads DIRECTORY/manifest.json and checks its schema, stage, id and the sizes of its files.
+/// Throws Error{io} if it is missing, Error{format} if anything disagrees; the sentence names the file.
+Manifest load_manifest(const std::filesystem::path& directory, std::string_view stage);
+
+/// The record of the manifest in `directory` as an input of what is written to `output`.
+InputRecord input_record(const std::filesystem::path& directory, const Manifest& manifest,
+                         const std::filesystem::path& output);
+
+/// Throws Error{format} naming the file unless its bytes are the recorded ones.
+void check_content(const std::filesystem::path& directory, const FileRecord& record);
+
+}  // namespace cosmo::core

@@ -1,0 +1,173 @@
+#include "core/options.hpp"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+
+#include "core/error.hpp"
+
+namespace cosmo::core {
+
+namespace po = boost::program_options;
+
+namespace {
+
+/// Keeps what was parsed, whatever it was declared as; a name given twice is refused.
+void store(const po::parsed_options& parsed, std::map<std::string, std::string>& values,
+           const std::string& where) {
+  std::map<std::string, std::string> found;
+  for (const auto& option : parsed.options) {
+    if (option.string_key.empty())
+      fail(Fault::usage, "Unexpected word '{}' {}: see --help.", option.value.at(0), where);
+    const std::string value = option.value.empty() ? "true" : option.value.front();
+    const bool first = found.emplace(option.string_key, value).second;
+    ensure(first, Fault::usage, "Option --{} is given twice {}: keep one.", option.string_key, where);
+  }
+  values.merge(found);
+}
+
+}  // namespace
+
+void Options::add(std::string name, std::optional<std::string> default_value, std::string help) {
+  declarations_.push_back({std::move(name), std::move(default_value), std::move(help), false, false});
+}
+
+void Options::add_flag(std::string name, std::string help) {
+  declarations_.push_back({std::move(name), std::nullopt, std::move(help), true, false});
+}
+
+void Options::add_positional(std::string name, std::string help) {
+  declarations_.push_back({std::move(name), std::nullopt, std::move(help), false, true});
+}
+
+void Options::parse(const std::vector<std::string>& words) {
+  po::options_description description;
+  po::positional_options_description positional;
+  for (const Declaration& option : declarations_) {
+    if (option.is_flag) {
+      description.add_options()(option.name.c_str(), "");
+    } else {
+      description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+    }
+    if (option.is_positional) positional.add(option.name.c_str(), 1);
+  }
+  try {
+    using namespace po::command_line_style;
+    store(po::command_line_parser(words)
+              .options(description)
+              .positional(positional)
+              .style(allow_long | long_allow_adjacent | long_allow_next)
+              .run(),
+          values_, "on the command line");
+  } catch (const po::unknown_option& error) {
+    fail(Fault::usage, "Unknown option {}: --help lists the options.", error.get_option_name());
+  } catch (const po::error& error) {
+    fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
+  }
+  if (given("config")) read_config(text("config"));
+  for (const Declaration& option : declarations_) {
+    if (option.default_value) values_.emplace(option.name, *option.default_value);
+  }
+}
+
+void Options::read_config(const std::string& path) {
+  std::ifstream file(path);
+  ensure(file.good(), Fault::io, "The file {} of --config cannot be read: check its name and permissions.",
+         path);
+  po::options_description description;
+  for (const Declaration& option : declarations_) {
+    description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+  }
+  try {
+    store(po::parse_config_file(file, description), values_, "in " + path);
+  } catch (const po::unknown_option& error) {
+    fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
+  } catch (const po::error& error) {
+    fail(Fault::usage, "The file {} of --config cannot be read: {}.", path, error.what());
+  }
+}
+
+const Options::Declaration& Options::declaration(const std::string& name) const {
+  const auto found = std::find_if(declarations_.begin(), declarations_.end(),
+                                  [&](const Declaration& option) { return option.name == name; });
+  ensure(found != declarations_.end(), Fault::internal, "Option --{} was never declared.", name);
+  return *found;
+}
+
+bool Options::flag(const std::string& name) const {
+  if (!given(name)) return false;
+  const std::string& value = values_.at(name);
+  ensure(value == "true" || value == "false", Fault::usage, "Option --{} is '{}': write true or false.", name,
+         value);
+  return value == "true";
+}
+
+const std::string& Options::text(const std::string& name) const {
+  const Declaration& option = declaration(name);
+  if (option.is_positional) {
+    ensure(given(name), Fault::usage, "{} is missing: {}; see --help.", name, option.help);
+  } else {
+    ensure(given(name), Fault::usage, "Option --{} is missing: give --{} ({}).", name, name, option.help);
+  }
+  const std::string& value = values_.at(name);
+  ensure(!value.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
+  return value;
+}
+
+double Options::number(const std::string& name) const { return parse_number(text(name), "--" + name); }
+
+std::int64_t Options::integer(const std::string& name, std::int64_t low, std::int64_t high) const {
+  const std::string& value = text(name);
+  std::int64_t result = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  ensure(error == std::errc() && end == value.data() + value.size(), Fault::usage,
+         "Option --{} is '{}': give a whole number.", name, value);
+  ensure(result >= low && result <= high, Fault::config,
+         "Option --{} is {}: choose a value between {} and {}.", name, result, low, high);
+  return result;
+}
+
+const std::string& Options::choice(const std::string& name, const std::vector<std::string>& names) const {
+  const std::string& value = text(name);
+  ensure(std::find(names.begin(), names.end(), value) != names.end(), Fault::usage,
+         "Option --{} is '{}': choose {}.", name, value, fmt::join(names, " or "));
+  return value;
+}
+
+std::pair<double, double> Options::range(const std::string& name) const {
+  const std::string& value = text(name);
+  const auto colon = value.find(':');
+  if (colon == std::string::npos) return {number(name), number(name)};
+  const double low = parse_number(std::string_view(value).substr(0, colon), "--" + name);
+  const double high = parse_number(std::string_view(value).substr(colon + 1), "--" + name);
+  ensure(low < high, Fault::config, "Option --{} is '{}': write LOW:HIGH with LOW below HIGH.", name, value);
+  return {low, high};
+}
+
+std::string Options::help() const {
+  std::size_t width = 0;
+  std::vector<std::string> names;
+  for (const Declaration& option : declarations_) {
+    names.push_back(option.is_positional ? option.name : "--" + option.name + (option.is_flag ? "" : " arg"));
+    width = std::max(width, names.back().size());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < declarations_.size(); ++i) {
+    const auto& value = declarations_[i].default_value;
+    text += fmt::format("  {:<{}}  {}{}\n", names[i], width, declarations_[i].help,
+                        value ? fmt::format(" [{}]", *value) : "");
+  }
+  return text;
+}
+
+double parse_number(std::string_view text, std::string_view what) {
+  double result = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  ensure(error == std::errc() && end == text.data() + text.size() && std::isfinite(result), Fault::usage,
+         "Option {} is '{}': give a finite number.", what, text);
+  return result;
+}
+
+}  // namespace cosmo::core

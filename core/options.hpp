@@ -1,0 +1,60 @@
+#pragma once
+// The command line and INI files of every tool: declared once, read by name, checked strictly.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cosmo::core {
+
+/// The options of one command. First declared (add_*), then parsed, then read by name.
+/// Reading a value that is not what its type demands is an Error{usage} that names the option.
+class Options {
+ public:
+  /// Declares an option that takes a value. Without a default it must be given, or be asked for with given().
+  void add(std::string name, std::optional<std::string> default_value, std::string help);
+  /// Declares an option that is present or not.
+  void add_flag(std::string name, std::string help);
+  /// Declares the one value that stands on the command line without a name.
+  void add_positional(std::string name, std::string help);
+
+  /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
+  /// names; the command line wins. Throws Error{usage}, or Error{io} for a file that cannot be read.
+  void parse(const std::vector<std::string>& words);
+
+  bool given(const std::string& name) const { return values_.contains(name); }  ///< by the user or a default
+  bool flag(const std::string& name) const;
+  const std::string& text(const std::string& name) const;
+  double number(const std::string& name) const;  ///< a finite number
+  std::int64_t integer(const std::string& name, std::int64_t low, std::int64_t high) const;
+  /// One of `names`.
+  const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
+  /// "LOW:HIGH", or one number for both.
+  std::pair<double, double> range(const std::string& name) const;
+
+  /// The option list of --help.
+  std::string help() const;
+
+ private:
+  struct Declaration {
+    std::string name;
+    std::optional<std::string> default_value;
+    std::string help;
+    bool is_flag;
+    bool is_positional;
+  };
+  const Declaration& declaration(const std::string& name) const;
+  void read_config(const std::string& path);
+
+  std::vector<Declaration> declarations_;
+  std::map<std::string, std::string> values_;
+};
+
+/// The number that `text` is, all of it. Throws Error{usage} naming `what`.
+double parse_number(std::string_view text, std::string_view what);
+
+}  // namespace cosmo::core

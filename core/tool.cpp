@@ -1,0 +1,197 @@
+#include "core/tool.hpp"
+
+#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/version.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+/// Whether this process speaks for the run, known before MPI starts.
+bool is_first_process() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  }
+  return true;
+}
+
+std::string version_text(const Tool& tool) {
+  return fmt::format("{} {} ({}; {}; {}, {}{}{})\n", tool.name, version(), git_commit(), build_flags(),
+                     mpi_version(), hdf5_version(), tool.libraries.empty() ? "" : ", ",
+                     fmt::join(tool.libraries, ", "));
+}
+
+std::string tool_help(const Tool& tool) {
+  std::string text = fmt::format("{}: {}\n\nCommands:\n", tool.name, tool.summary);
+  for (const Command& command : tool.commands)
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  return text + fmt::format("\n{} COMMAND --help lists a command's options.\n", tool.name);
+}
+
+std::string command_help(const Tool& tool, const Command& command, const Options& options) {
+  const std::string space = command.name.empty() ? "" : " ";
+  return fmt::format(
+      "{}{}{}: {}\n\nOptions [default]:\n{}\nExample:\n  {}\n\nExit codes: 0 done, 2 usage, 3 values that "
+      "cannot work, "
+      "4 input/output, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours.\n",
+      tool.name, space, command.name, command.summary, options.help(), command.example);
+}
+
+const Command& find_command(const Tool& tool, std::vector<std::string>& words) {
+  for (const Command& command : tool.commands) {
+    if (!words.empty() && words.front() == command.name) {
+      words.erase(words.begin());
+      return command;
+    }
+  }
+  if (tool.commands.front().name.empty()) return tool.commands.front();
+  std::vector<std::string> names;
+  for (const Command& command : tool.commands) names.push_back(command.name);
+  ensure(!words.empty(), Fault::usage, "{} needs a command: {}; see --help.", tool.name,
+         fmt::join(names, " or "));
+  fail(Fault::usage, "Unknown command '{}': use {} {}.", words.front(), tool.name, fmt::join(names, " or "));
+}
+
+Options declare_options(const Command& command) {
+  Options options;
+  command.declare(options);
+  if (command.writes_output) {
+    options.add("output", std::nullopt, "directory to write");
+    options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");
+    options.add_flag("force", "replace a different output, and damaged files of this one");
+  }
+  options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
+  options.add("threads", "0",
+              "OpenMP threads a rank; 0: the cores available, shared by the ranks of a machine");
+  options.add_flag("json", "print the summary as one JSON object");
+  options.add_flag("quiet", "print warnings, errors and the summary only");
+  options.add_flag("help", "print this and stop");
+  options.add_flag("version", "print the version and stop");
+  return options;
+}
+
+/// Cores this rank may use without taking them from its neighbours on the same machine.
+int available_cores(const Communicator& comm) {
+  const Communicator node = comm.node();
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  std::vector<std::uint32_t> users(CPU_SETSIZE);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    users[static_cast<std::size_t>(core)] = CPU_ISSET(core, &mine) ? 1 : 0;
+  node.sum(std::span<std::uint32_t>(users));
+  const auto cores =
+      static_cast<int>(std::count_if(users.begin(), users.end(), [](auto count) { return count > 0; }));
+  return std::clamp(cores / node.size(), 1, std::max(1, CPU_COUNT(&mine)));
+}
+
+int set_threads(const Communicator& comm, const Log& log, const Options& options) {
+  std::int64_t asked = 0;
+  comm.agree([&] { asked = options.integer("threads", 0, 4096); });
+  const int available = available_cores(comm);
+  const int threads = asked == 0 ? available : static_cast<int>(asked);
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  if (threads > CPU_COUNT(&mine)) {
+    log.warn("{} threads share {} cores: give mpirun --bind-to none, or fewer --threads.", threads,
+             CPU_COUNT(&mine));
+  }
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+  return threads;
+}
+
+Json run_facts(const Tool& tool, const Communicator& comm, int threads,
+               const std::vector<std::string>& words) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::vector<std::string> libraries = tool.libraries;
+  libraries.insert(libraries.begin(), {mpi_version(), hdf5_version()});
+  return {{"host", host.data()},
+          {"started_unix_s", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
+          {"ranks", comm.size()},
+          {"threads", threads},
+          {"command", words},
+          {"build", build_flags()},
+          {"libraries", libraries}};
+}
+
+void print_error(const Tool& tool, const std::string& sentence) {
+  fmt::print(stderr, "{}: error: {}\n", tool.name, sentence);
+}
+
+/// Runs the command; returns the exit code that the ranks agree on, or aborts.
+int run_command(const Tool& tool, const Command& command, const Options& options,
+                const std::vector<std::string>& words) {
+  const Communicator comm = Communicator::world();
+  const Log log(comm.is_root(), options.flag("quiet"));
+  std::optional<Error> failure;
+  try {
+    const int threads = set_threads(comm, log, options);
+    command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words)});
+    return 0;
+  } catch (const Error& error) {
+    failure = error;
+  } catch (const std::bad_alloc&) {
+    failure = Error(Fault::io, "Out of memory: --dry-run prints what a run needs.");
+  } catch (const std::exception& error) {
+    failure = Error(Fault::internal, error.what());
+  }
+  if (failure->agreed() || comm.size() == 1) {
+    if (comm.is_root()) print_error(tool, failure->what());
+    return failure->exit_code();
+  }
+  print_error(tool, failure->what());
+  MPI_Abort(comm.handle(), failure->exit_code());
+  return failure->exit_code();
+}
+
+}  // namespace
+
+int run_tool(int argc, char** argv, const Tool& tool) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> command_line(argv, argv + argc);
+  try {
+    const bool first = is_first_process();
+    const Log log(first, false);
+    if (words.size() == 1 && words[0] == "--version") {
+      log.result(version_text(tool));
+      return 0;
+    }
+    if (words.size() == 1 && words[0] == "--help" && !tool.commands.front().name.empty()) {
+      log.result(tool_help(tool));
+      return 0;
+    }
+    const Command& command = find_command(tool, words);
+    Options options = declare_options(command);
+    options.parse(words);
+    if (options.flag("version")) {
+      log.result(version_text(tool));
+      return 0;
+    }
+    if (options.flag("help")) {
+      log.result(command_help(tool, command, options));
+      return 0;
+    }
+    MpiSession session(argc, argv);
+    return run_command(tool, command, options, command_line);
+  } catch (const Error& error) {
+    if (is_first_process()) print_error(tool, error.what());
+    return error.exit_code();
+  }
+}
+
+}  // namespace cosmo::core

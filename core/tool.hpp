@@ -1,0 +1,46 @@
+#pragma once
+// What the four executables share: one way to start, to be asked for help, to fail and to end.
+
+#include <string>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "core/json.hpp"
+#include "core/log.hpp"
+#include "core/options.hpp"
+#include "core/output_directory.hpp"
+
+namespace cosmo::core {
+
+/// What a command gets to work with; valid while it runs.
+struct Invocation {
+  std::string tool;
+  const Communicator& comm;
+  const Log& log;
+  const Options& options;
+  int threads;  ///< OpenMP threads of this rank, already set
+  Json facts;   ///< host, time, ranks, command, library versions: for run.json
+};
+
+/// One thing a tool does. With `writes_output`, --output, --dry-run and --force are declared for it.
+struct Command {
+  std::string name;  ///< first word on the command line; empty for a tool's only command
+  std::string summary;
+  std::string example;
+  bool writes_output;
+  void (*declare)(Options&);
+  void (*run)(const Invocation&);
+};
+
+struct Tool {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> libraries;  ///< "name version" of what it is linked to, for --version
+  std::vector<Command> commands;
+};
+
+/// The whole life of an executable: parses, starts MPI, sets the threads, runs, prints an error once and
+/// returns the exit code (see Fault). A failure that the ranks have not agreed on aborts the run.
+int run_tool(int argc, char** argv, const Tool& tool);
+
+}  // namespace cosmo::core
