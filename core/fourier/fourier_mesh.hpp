@@ -1,0 +1,125 @@
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <numbers>
+#include <utility>
+
+#include "core/buffer.hpp"
+#include "core/communicator.hpp"
+#include "core/grid.hpp"
+
+struct fftwf_plan_s;
+
+namespace cosmo::fourier {
+
+/// A periodic real field (n, n, n) and its Fourier-series coefficients, in the same float memory.
+///
+/// field(x) = Σ modes(k) exp(ikx). In real space each rank holds the x planes of slab(); in Fourier space it holds
+/// all kx for the ky indices of slab(), and 0 <= kz <= n/2. Rows run along z on 64-byte boundaries with room for at
+/// least 7 values after the n-th. Every rank and thread count gives the same bits: each plane and each block of
+/// columns is transformed on its own by one FFTW_ESTIMATE plan (measured plans, and plans for whole slabs, differ
+/// from run to run and from layout to layout).
+///
+/// The communicator must outlive the mesh.
+class FourierMesh {
+ public:
+  /// Values are not initialised. Throws Error{config} if a side has fewer than 4 cells or fewer planes than ranks.
+  FourierMesh(const core::Communicator& comm, core::GridSpec grid);
+
+  const core::Communicator& communicator() const { return *comm_; }
+  const core::GridSpec& grid() const { return grid_; }
+  int side() const { return grid_.cells_per_side; }
+  /// The planes of x (real space) and of ky (Fourier space) of this rank.
+  core::Slab slab() const { return slab_; }
+  /// Smallest wavenumber that fits the box, 2π/L [h/Mpc].
+  double fundamental() const { return 2 * std::numbers::pi / grid_.box_size; }
+
+  /// Real field to modes. Collective over the communicator.
+  void forward();
+  /// Modes to real field. Collective over the communicator.
+  void backward();
+
+  /// The n values along z at plane x of slab() and 0 <= y < n.
+  float* row(int x, int y) { return reinterpret_cast<float*>(real_start(x, y)); }
+  const float* row(int x, int y) const { return reinterpret_cast<const float*>(real_start(x, y)); }
+  /// Distance of consecutive rows [floats]; a plane is side() consecutive rows.
+  std::size_t row_stride() const { return 2 * stride_; }
+
+  /// Calls f(x, y, float* row) for every row of the rank's slab, from many threads.
+  template <class F>
+  void for_each_row(F&& f);
+  /// Calls f(kx, ky, std::complex<float>* modes) for every row of n/2 + 1 modes kz = 0 … n/2, from many threads.
+  /// kx and ky are signed, in units of fundamental(); the Nyquist mode of an even side is +n/2.
+  template <class F>
+  void for_each_mode_row(F&& f) {
+    visit_mode_rows(*this, f);
+  }
+  template <class F>
+  void for_each_mode_row(F&& f) const {
+    visit_mode_rows(*this, f);
+  }
+  /// Calls f(kx, ky, kz, std::complex<float>& mode) for every mode of the rank, from many threads.
+  template <class F>
+  void for_each_mode(F&& f);
+
+ private:
+  using Complex = std::complex<float>;
+  struct DestroyPlan {
+    void operator()(fftwf_plan_s* plan) const;
+  };
+  using Plan = std::unique_ptr<fftwf_plan_s, DestroyPlan>;
+
+  const Complex* real_start(int x, int y) const { return data_.data() + row_index(x - slab_.first, y) * stride_; }
+  Complex* real_start(int x, int y) { return data_.data() + row_index(x - slab_.first, y) * stride_; }
+  /// Several ranks hold modes as (y, x, kz); one rank leaves them as (x, y, kz).
+  const Complex* mode_start(int x, int y) const {
+    return data_.data() + (comm_->size() > 1 ? row_index(y - slab_.first, x) : row_index(x, y)) * stride_;
+  }
+  Complex* mode_start(int x, int y) { return const_cast<Complex*>(std::as_const(*this).mode_start(x, y)); }
+  std::size_t row_index(int plane, int line) const {
+    return static_cast<std::size_t>(plane) * static_cast<std::size_t>(side()) + static_cast<std::size_t>(line);
+  }
+  int wavenumber(int index) const { return 2 * index <= side() ? index : index - side(); }
+
+  template <class Mesh, class F>
+  static void visit_mode_rows(Mesh& mesh, F& f);
+  void transform_planes(fftwf_plan_s* plan, bool forward);
+  void transform_x(fftwf_plan_s* plan, float factor);
+  void exchange_slabs();
+  void exchange_columns(std::size_t first, std::size_t width, Complex* send, Complex* receive);
+
+  const core::Communicator* comm_;
+  core::GridSpec grid_;
+  core::Slab slab_;
+  std::size_t stride_;  ///< distance of rows [complex values]
+  core::Buffer<Complex> data_;
+  Plan plane_forward_, plane_backward_, x_forward_, x_backward_;
+};
+
+template <class F>
+void FourierMesh::for_each_row(F&& f) {
+  const int n = side();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int x = slab_.first; x < slab_.last; ++x) {
+    for (int y = 0; y < n; ++y) f(x, y, row(x, y));
+  }
+}
+
+template <class Mesh, class F>
+void FourierMesh::visit_mode_rows(Mesh& mesh, F& f) {
+  const int n = mesh.side();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int y = mesh.slab_.first; y < mesh.slab_.last; ++y) {
+    for (int x = 0; x < n; ++x) f(mesh.wavenumber(x), mesh.wavenumber(y), mesh.mode_start(x, y));
+  }
+}
+
+template <class F>
+void FourierMesh::for_each_mode(F&& f) {
+  for_each_mode_row([&](int kx, int ky, Complex* modes) {
+    for (int kz = 0; kz <= side() / 2; ++kz) f(kx, ky, kz, modes[kz]);
+  });
+}
+
+}  // namespace cosmo::fourier

@@ -1,0 +1,86 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/fourier/fourier_mesh.hpp"
+#include "core/fourier/power_spectrum.hpp"
+#include "tests/mpi/fingerprint.hpp"
+
+using namespace cosmo;
+using fourier::FourierMesh;
+
+TEST_CASE("forward and backward return the field, for even and odd sides") {
+  const auto comm = core::Communicator::world();
+  for (const int n : {4, 15, 32, 50, 63}) {
+    FourierMesh mesh(comm, {n, 100.0});
+    fill_rough(mesh);
+    mesh.forward();
+    mesh.backward();
+    float worst = 0;
+    for (int x = mesh.slab().first; x < mesh.slab().last; ++x) {
+      for (int y = 0; y < n; ++y) {
+        for (int z = 0; z < n; ++z) worst = std::max(worst, std::abs(mesh.row(x, y)[z] - rough_value(x, y, z)));
+      }
+    }
+    CHECK(comm.max(worst) < 2e-6f);
+  }
+}
+
+TEST_CASE("a plane wave has one mode and its power in one bin") {
+  const auto comm = core::Communicator::world();
+  for (const int n : {16, 21}) {
+    const int wave[] = {3, -2, 1};
+    FourierMesh mesh(comm, {n, 50.0});
+    mesh.for_each_row([&](int x, int y, float* row) {
+      for (int z = 0; z < n; ++z) {
+        const double phase = 2 * std::numbers::pi * (wave[0] * x + wave[1] * y + wave[2] * z) / n;
+        row[z] = static_cast<float>(std::cos(phase) + 0.5 * std::sin(phase));
+      }
+    });
+    mesh.forward();
+    float elsewhere = 0, there = 1;
+    mesh.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
+      const bool here = kx == wave[0] && ky == wave[1] && kz == wave[2];
+      const float distance = std::abs(mode - (here ? std::complex<float>(0.5f, -0.25f) : 0.0f));
+#pragma omp critical
+      (here ? there : elsewhere) = here ? distance : std::max(elsewhere, distance);
+    });
+    CHECK(comm.max(-there) > -1e-6f);
+    CHECK(comm.max(elsewhere) < 1e-6f);
+
+    const auto spectrum = fourier::power_spectrum(mesh);
+    const std::size_t bin = 3;  // sqrt(14) = 3.74 rounds to 4
+    CHECK(spectrum.power[bin] * static_cast<double>(spectrum.modes[bin]) ==
+          Approx(2 * 0.3125 * 125000).epsilon(1e-5));
+    CHECK(spectrum.power[1] < 1e-6);
+    CHECK(spectrum.modes[0] == 18);  // 6 faces and 12 edges; corners at sqrt(3) round to 2
+  }
+}
+
+TEST_CASE("modes are the same bits for any number of threads") {
+  const auto comm = core::Communicator::world();
+  const int threads = omp_get_max_threads();
+  for (const int n : {32, 45}) {
+    std::uint64_t first = 0;
+    for (const int t : {1, 2, 3}) {
+      omp_set_num_threads(t);
+      FourierMesh mesh(comm, {n, 100.0});
+      fill_rough(mesh);
+      mesh.forward();
+      mesh.backward();
+      mesh.forward();
+      const std::uint64_t mine = fingerprint(mesh);
+      if (t == 1) first = mine;
+      CHECK(mine == first);
+    }
+  }
+  omp_set_num_threads(threads);
+}
+
+TEST_CASE("a mesh too small for its ranks or for a transform is refused") {
+  const auto comm = core::Communicator::world();
+  CHECK_THROWS_AS(FourierMesh(comm, {3, 100.0}), core::Error);
+}
