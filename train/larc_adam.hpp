@@ -1,0 +1,79 @@
+#pragma once
+// The optimizer of the 2018 paper: Adam with layer-wise adaptive rate control, in place on the network's arenas.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "train/learning_rate.hpp"
+#include "train/nn/parameter.hpp"
+
+namespace cosmo::train {
+
+/// What LARC's local rate η* = coefficient ‖v‖ / ‖·‖ of a parameter v acts on.
+enum class LarcMode {
+  paper,        ///< as printed: the gradient × min(0.002 ‖v‖/‖g‖, 1), then Adam, which all but undoes a constant scale
+  trust_ratio,  ///< Adam's update u, v -= min(0.002 ‖v‖/‖u‖, η_t) u: no step changes a parameter by more than 0.2 %
+  off,          ///< Adam alone
+};
+
+/// The mode called "paper", "trust-ratio" or "off". Throws Error{config} for other names.
+LarcMode find_larc_mode(std::string_view name);
+
+/// Defaults: Mathuriya et al. 2018, section III-B.
+struct LarcAdamConfig {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;  ///< ε̂: added to the square root of the second moment before the bias correction
+  LarcMode larc = LarcMode::paper;
+  double larc_coefficient = 0.002;
+  double larc_fallback = 6.25e-5;  ///< η* of a parameter if one of the norms is zero
+  LearningRate learning_rate;
+};
+
+/// Adam with LARC over parameters that lie in two arenas (values and gradients) as nn::Network's do.
+/// Sources: Mathuriya et al. 2018, section III-B; Kingma & Ba 2015 (arXiv:1412.6980), section 2's last paragraph for
+/// ε̂. Results do not depend on the number of threads. Padding (value and gradient zero) stays zero.
+class LarcAdam {
+ public:
+  /// The parameters' spans must outlive the optimizer. Moments start as zeros.
+  /// Throws Error{config} on values outside their range.
+  LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config);
+
+  /// Step n, counted from 0: updates values and moments from the gradients, which it leaves as they are.
+  void step(std::int64_t n);
+
+  /// Adam's m, laid out as Network::weights(); a parameter's part starts at its offset. For checkpoints.
+  std::span<float> first_moment() { return first_moment_.span(); }
+  /// Adam's v, likewise.
+  std::span<float> second_moment() { return second_moment_.span(); }
+
+ private:
+  /// A stretch of one parameter, of fixed size whatever the number of threads.
+  struct Block {
+    std::size_t parameter;
+    std::size_t first;  ///< in the arenas
+    std::size_t size;
+    float* values;
+    const float* gradient;
+  };
+  /// Σ x² of a block's values and of its gradient (paper) or update (trust_ratio).
+  struct SquareSums {
+    double values = 0;
+    double other = 0;
+  };
+
+  /// η* of every parameter: 0.002 ‖values‖ / ‖other‖ from block_sums_, added up in the blocks' order.
+  std::vector<double> local_rates() const;
+
+  LarcAdamConfig config_;
+  std::size_t parameters_;
+  std::vector<Block> blocks_;
+  std::vector<SquareSums> block_sums_;
+  core::Buffer<float> first_moment_;
+  core::Buffer<float> second_moment_;
+};
+
+}  // namespace cosmo::train

@@ -1,0 +1,96 @@
+#include "train/nn/census.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+template <class Member>
+std::int64_t sum(const std::vector<LayerCensus>& layers, Member member) {
+  std::int64_t total = 0;
+  for (const LayerCensus& layer : layers) total += layer.*member;
+  return total;
+}
+
+int window_positions(const std::string& name, int size, int window, int stride, int padding) {
+  ensure(window >= 1 && stride >= 1 && padding >= 0 && padding < window, Fault::config,
+         "layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below the window",
+         name, window, stride, padding);
+  ensure(size + 2 * padding >= window, Fault::config,
+         "layer {} needs at least {} cells a side but its input has {}: use larger inputs or another network", name,
+         window - 2 * padding, size);
+  return (size + 2 * padding - window) / stride + 1;
+}
+
+LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
+  return {input, output, weights, output.channels, 2 * weights * output.cells(), 0};
+}
+
+LayerCensus count(const std::string& name, const Convolution& layer, Shape input) {
+  ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
+         "layer {} needs at least one output and a slope that is not negative", name);
+  const int size = window_positions(name, input.size, layer.kernel, layer.stride, layer.padding);
+  const Shape kernel{input.channels, layer.kernel};
+  LayerCensus census = with_weights(input, {layer.outputs, size}, layer.outputs * kernel.elements());
+  census.input_grid_flop = 2 * census.weights * input.cells();
+  return census;
+}
+
+LayerCensus count(const std::string& name, const AveragePool& layer, Shape input) {
+  const int size = window_positions(name, input.size, layer.size, layer.stride, 0);
+  return {input, {input.channels, size}, 0, 0, 0, 0};
+}
+
+LayerCensus count(const std::string& name, const Dense& layer, Shape input) {
+  ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
+         "layer {} needs at least one output and a slope that is not negative", name);
+  LayerCensus census = with_weights(input, {layer.outputs, 1}, layer.outputs * input.elements());
+  census.input_grid_flop = census.forward_flop;
+  return census;
+}
+
+}  // namespace
+
+std::int64_t NetworkCensus::weights() const { return sum(layers, &LayerCensus::weights); }
+std::int64_t NetworkCensus::parameters() const { return weights() + sum(layers, &LayerCensus::biases); }
+std::int64_t NetworkCensus::forward_flop() const { return sum(layers, &LayerCensus::forward_flop); }
+std::int64_t NetworkCensus::useful_flop() const { return 3 * forward_flop() - layers.front().forward_flop; }
+std::int64_t NetworkCensus::paper_flop() const {
+  return 2 * forward_flop() + sum(layers, &LayerCensus::input_grid_flop);
+}
+
+NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
+  ensure(input.channels >= 1 && input.size >= 1, Fault::config, "network {} needs an input, not {} channels of {}³ cells",
+         spec.name, input.channels, input.size);
+  const NetworkSpec resolved = with_outputs(spec, outputs);
+  const std::vector<int> sources = resolve_inputs(resolved);
+  NetworkCensus census;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Layer& layer = resolved.layers[i];
+    const Shape source = sources[i] < 0 ? input : census.layers[static_cast<std::size_t>(sources[i])].output;
+    census.layers.push_back(std::visit([&](const auto& kind) { return count(layer.name, kind, source); }, layer.kind));
+  }
+  return census;
+}
+
+std::int64_t estimate_training_bytes(const NetworkCensus& census, int batch) {
+  std::int64_t elements = census.layers.front().input.elements();
+  std::array<std::int64_t, 2> gradients = {0, 0};
+  for (std::size_t i = 0; i < census.layers.size(); ++i) {
+    const std::int64_t output = census.layers[i].output.elements();
+    elements += output;
+    gradients[i % 2] = std::max(gradients[i % 2], output);
+  }
+  const auto bytes = static_cast<std::int64_t>(sizeof(float));
+  return bytes * (batch * (elements + gradients[0] + gradients[1]) + 2 * census.parameters());
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,54 @@
+#pragma once
+// What a network amounts to at a given input size: shapes, weights, flops and memory, without building it.
+
+#include <cstdint>
+#include <vector>
+
+#include "train/nn/network_spec.hpp"
+
+namespace cosmo::nn {
+
+/// A tensor (channels, size, size, size) of one sample; the output of a dense layer has size 1.
+struct Shape {
+  int channels;
+  int size;  ///< cells along each side
+
+  std::int64_t cells() const { return static_cast<std::int64_t>(size) * size * size; }
+  std::int64_t elements() const { return channels * cells(); }
+  bool operator==(const Shape&) const = default;
+};
+
+/// One layer of a network at a given input size.
+struct LayerCensus {
+  Shape input;
+  Shape output;
+  std::int64_t weights;         ///< without biases
+  std::int64_t biases;
+  std::int64_t forward_flop;    ///< [flop a sample] 2 × weights × output cells
+  std::int64_t input_grid_flop; ///< [flop a sample] 2 × weights × input cells (dense: as forward)
+};
+
+/// A network at a given input size.
+struct NetworkCensus {
+  std::vector<LayerCensus> layers;
+
+  std::int64_t weights() const;     ///< without biases
+  std::int64_t parameters() const;  ///< with biases
+  std::int64_t forward_flop() const;  ///< [flop a sample]
+  /// [flop a sample] True multiply-adds × 2 of a training step: forward, weight gradients and, but for the first
+  /// layer, input gradients, each as many as forward.
+  std::int64_t useful_flop() const;
+  /// [flop a sample] As the 2018 paper counts its 69.33 Gflop: forward and weight gradients as many as forward, input
+  /// gradients on the input grid, the first layer's included.
+  std::int64_t paper_flop() const;
+};
+
+/// The census of `spec` for inputs (channels, size³) with `outputs` outputs.
+/// Throws Error{config} if the network is ill-formed (resolve_inputs) or does not fit the input.
+NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs);
+
+/// [bytes] What a Network for training holds, within about a fifth: input, activations, the two largest neighbouring
+/// activation gradients, weights and their gradients. Oblivious of padding, reorders and scratch space.
+std::int64_t estimate_training_bytes(const NetworkCensus& census, int batch);
+
+}  // namespace cosmo::nn

@@ -1,0 +1,86 @@
+#pragma once
+// Private to train/nn: how layers of a specification become lists of oneDNN operations.
+
+#include <array>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "train/nn/memory_plan.hpp"
+#include "train/nn/network.hpp"
+#include "train/nn/network_spec.hpp"
+#include "train/nn/parameter_arena.hpp"
+
+namespace cosmo::nn {
+
+/// A primitive with the tensors that it always works on.
+struct Operation {
+  dnnl::primitive primitive;
+  std::unordered_map<int, dnnl::memory> arguments;
+};
+
+/// The output of a layer, or the network's input, with its gradient (nullptr where nobody needs it).
+struct Tensor {
+  dnnl::memory values;
+  dnnl::memory gradient;
+};
+
+/// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters, then
+/// into that of its input.
+struct CompiledLayer {
+  std::vector<Operation> forward;
+  std::vector<Operation> parameter_gradients;
+  std::vector<Operation> input_gradient;
+  std::vector<std::size_t> parameters;  ///< indices of its parameters
+};
+
+/// What layers are built with and from: the engine, the memory plans, and the record of what oneDNN chose.
+class Workshop {
+ public:
+  Workshop(Mode mode, int batch);
+
+  Mode mode;
+  int batch;
+  dnnl::engine engine;
+  MemoryPlan memory;
+  ParameterArena parameters;
+  std::vector<Implementation> implementations;
+
+  /// The next tensor along the network: with a slot of its own in training, alternating between two in inference;
+  /// its gradient alternates between two slots.
+  Tensor next_tensor(const dnnl::memory::desc& layout);
+  /// The network's input: a slot of its own and no gradient.
+  Tensor input_tensor(const dnnl::memory::desc& layout);
+  /// `source` in `layout`: itself if it is so already, otherwise a copy that an operation added to `operations` makes.
+  /// Temporary copies share one slot: only the operation that follows may use them.
+  dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
+                         const dnnl::memory::desc& layout, bool temporary);
+  /// Appends an operation with its scratch space and records its implementation.
+  void append(std::vector<Operation>& operations, const dnnl::primitive_desc& description,
+              const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments, const std::string& layer,
+              const std::string& pass);
+  /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the result.
+  dnnl::primitive_attr attributes(double slope) const;
+  dnnl::prop_kind forward_kind() const;
+
+ private:
+  int scratch_slot_;
+  int temporary_slot_;
+  std::array<int, 2> gradient_slots_;
+  std::array<int, 2> activation_slots_;
+  std::size_t tensors_ = 0;
+};
+
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Convolution& layer,
+             const Tensor& source);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const AveragePool& layer,
+             const Tensor& source);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dense& layer,
+             const Tensor& source);
+
+/// Appends the backward pass of a leaky ReLU, in place on output.gradient: for negative outputs × slope.
+void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,
+                                double slope, const Tensor& output);
+
+}  // namespace cosmo::nn

@@ -1,0 +1,34 @@
+#pragma once
+// Private to train/nn: which tensors share which memory, decided before any of it is allocated.
+
+#include <cstddef>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+#include "core/buffer.hpp"
+
+namespace cosmo::nn {
+
+/// Places tensors in slots; allocate() then gives every slot one buffer, large enough for each of its tensors.
+class MemoryPlan {
+ public:
+  /// A new slot.
+  int slot();
+  /// A tensor in `slot`, without data until allocate(). Tensors of one slot overwrite each other.
+  dnnl::memory place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  /// Allocates the slots, zeroed, and points all tensors at them. Throws std::bad_alloc.
+  void allocate();
+  /// [bytes] What allocate() takes.
+  std::size_t bytes() const;
+
+ private:
+  struct Placement {
+    int slot;
+    dnnl::memory memory;
+  };
+  std::vector<std::size_t> slot_bytes_;
+  std::vector<Placement> placements_;
+  std::vector<core::Buffer<std::byte>> buffers_;
+};
+
+}  // namespace cosmo::nn

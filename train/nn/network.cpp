@@ -1,0 +1,143 @@
+#include "train/nn/network.hpp"
+
+#include <algorithm>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "core/error.hpp"
+#include "train/nn/layers.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+std::size_t elements(const dnnl::memory& memory) { return memory.get_desc().get_size() / sizeof(float); }
+
+std::span<float> values_of(const dnnl::memory& memory) {
+  return {static_cast<float*>(memory.get_data_handle()), elements(memory)};
+}
+
+dnnl::memory::desc plain_layout(const std::vector<std::int64_t>& dims) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+void run(const std::vector<Operation>& operations, const dnnl::stream& stream) {
+  for (const Operation& operation : operations) operation.primitive.execute(stream, operation.arguments);
+}
+
+}  // namespace
+
+struct Network::Backend {
+  Backend(const NetworkSpec& spec, Shape input_shape, int output_count, int batch, Mode mode)
+      : census(take_census(spec, input_shape, output_count)), outputs(output_count), shop(mode, batch) {
+    ensure(batch >= 1, Fault::config, "network {} needs a batch of at least one sample", spec.name);
+    build_layers(with_outputs(spec, output_count), input_shape);
+    shop.memory.allocate();
+    shop.parameters.allocate(mode == Mode::training);
+  }
+
+  void build_layers(const NetworkSpec& spec, Shape shape) {
+    const std::vector<int> sources = resolve_inputs(spec);
+    input = shop.input_tensor(plain_layout({shop.batch, shape.channels, shape.size, shape.size, shape.size}));
+    std::vector<Tensor> tensors;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const Layer& layer = spec.layers[i];
+      const Tensor& source = sources[i] < 0 ? input : tensors[static_cast<std::size_t>(sources[i])];
+      layers.emplace_back();
+      try {
+        tensors.push_back(std::visit(
+            [&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source); }, layer.kind));
+      } catch (const dnnl::error& error) {
+        core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}", layer.name, spec.name, error.what());
+      }
+    }
+    output = tensors.back();
+  }
+
+  /// The arena's stretch from a layer's first parameter to the end of its last.
+  std::span<float> layer_gradients(const CompiledLayer& layer) {
+    const Parameter& first = shop.parameters.parameters()[layer.parameters.front()];
+    const Parameter& last = shop.parameters.parameters()[layer.parameters.back()];
+    return shop.parameters.gradients().subspan(first.offset, last.offset + last.gradient.size() - first.offset);
+  }
+
+  void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout, float* to) {
+    dnnl::memory source(from_layout, shop.engine, const_cast<float*>(from));  // oneDNN knows no const memory
+    dnnl::memory target(to_layout, shop.engine, to);
+    dnnl::reorder(source, target).execute(stream, source, target);
+    stream.wait();
+  }
+
+  NetworkCensus census;
+  int outputs;
+  Workshop shop;
+  dnnl::stream stream{shop.engine};
+  Tensor input;
+  Tensor output;
+  std::vector<CompiledLayer> layers;
+};
+
+Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode)
+    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode)) {}
+Network::~Network() = default;
+Network::Network(Network&&) noexcept = default;
+Network& Network::operator=(Network&&) noexcept = default;
+
+std::span<float> Network::input() { return values_of(backend_->input.values); }
+
+std::span<const float> Network::forward() {
+  for (const CompiledLayer& layer : backend_->layers) run(layer.forward, backend_->stream);
+  backend_->stream.wait();
+  return values_of(backend_->output.values);
+}
+
+void Network::backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready) {
+  ensure(backend_->shop.mode == Mode::training, Fault::internal, "a network for inference has no backward pass");
+  const std::span<float> target = values_of(backend_->output.gradient);
+  ensure(d_output.size() == target.size(), Fault::internal, "backward needs {} values, not {}", target.size(),
+         d_output.size());
+  std::copy(d_output.begin(), d_output.end(), target.begin());
+  for (auto layer = backend_->layers.rbegin(); layer != backend_->layers.rend(); ++layer) {
+    run(layer->parameter_gradients, backend_->stream);
+    if (!layer->parameters.empty()) {
+      backend_->stream.wait();
+      ready(backend_->layer_gradients(*layer));
+    }
+    run(layer->input_gradient, backend_->stream);
+  }
+  backend_->stream.wait();
+}
+
+std::span<const Parameter> Network::parameters() const { return backend_->shop.parameters.parameters(); }
+std::span<float> Network::weights() { return backend_->shop.parameters.values(); }
+std::span<float> Network::gradients() { return backend_->shop.parameters.gradients(); }
+
+void Network::copy_to_plain(const Parameter& parameter, std::span<const float> values, std::span<float> plain) const {
+  ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
+         "copying {}: {} and {} values where {} and {} belong", parameter.name, values.size(), plain.size(),
+         parameter.values.size(), parameter.elements());
+  backend_->reorder(backend_->shop.parameters.layout(parameter.index), values.data(), plain_layout(parameter.dims),
+                    plain.data());
+}
+
+void Network::copy_from_plain(const Parameter& parameter, std::span<const float> plain, std::span<float> values) const {
+  ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
+         "copying {}: {} and {} values where {} and {} belong", parameter.name, values.size(), plain.size(),
+         parameter.values.size(), parameter.elements());
+  backend_->reorder(plain_layout(parameter.dims), plain.data(), backend_->shop.parameters.layout(parameter.index),
+                    values.data());
+}
+
+const NetworkCensus& Network::census() const { return backend_->census; }
+int Network::batch() const { return backend_->shop.batch; }
+int Network::outputs() const { return backend_->outputs; }
+std::span<const Implementation> Network::implementations() const { return backend_->shop.implementations; }
+std::size_t Network::memory_bytes() const {
+  return backend_->shop.memory.bytes() + backend_->shop.parameters.bytes();
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,72 @@
+#pragma once
+// A network that runs: forward, backward, and its parameters in flat arenas. The backend (oneDNN) stays inside.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "train/nn/census.hpp"
+#include "train/nn/network_spec.hpp"
+#include "train/nn/parameter.hpp"
+
+namespace cosmo::nn {
+
+enum class Mode { training, inference };
+
+/// Which of oneDNN's implementations runs a pass of a layer. "ref" and "gemm" in the name are slow ones.
+struct Implementation {
+  std::string layer;
+  std::string pass;
+  std::string name;
+};
+
+/// A network for batches of one size. All primitives and tensors are made by the constructor; the weights start as
+/// zeros (see initialise.hpp). Spans stay valid as long as the network, also when it is moved.
+class Network {
+ public:
+  /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN has no
+  /// implementation, std::bad_alloc.
+  Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode);
+  ~Network();
+  Network(Network&&) noexcept;
+  Network& operator=(Network&&) noexcept;
+
+  /// (batch, channels, size, size, size), for the caller to write.
+  std::span<float> input();
+  /// (batch, outputs) of what stands in input(), valid until the next call.
+  std::span<const float> forward();
+  /// From the gradient of the loss with respect to the last forward()'s result, (batch, outputs), computes those with
+  /// respect to all parameters. Calls ready with each layer's part of gradients() as soon as it is final, last layer
+  /// first. Training only.
+  void backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
+
+  /// Weights and biases of each layer, in the order of the layers.
+  std::span<const Parameter> parameters() const;
+  /// The arena of all parameters, in their layouts, with zeros between and within them as padding.
+  std::span<float> weights();
+  /// The gradients in the same layout; empty in inference.
+  std::span<float> gradients();
+
+  /// Writes `values`, laid out as the parameter's spans are (a gradient or an optimizer's moment will do), into `plain`
+  /// (parameter.dims, row-major), bit by bit.
+  void copy_to_plain(const Parameter& parameter, std::span<const float> values, std::span<float> plain) const;
+  /// The reverse; the padding of `values` becomes zero.
+  void copy_from_plain(const Parameter& parameter, std::span<const float> plain, std::span<float> values) const;
+
+  const NetworkCensus& census() const;
+  int batch() const;
+  int outputs() const;
+  /// What oneDNN chose, in the order of construction.
+  std::span<const Implementation> implementations() const;
+  /// [bytes] All tensors, parameters and scratch space.
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Backend;
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace cosmo::nn

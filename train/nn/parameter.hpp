@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cosmo::nn {
+
+/// The weights or the biases of one layer: a view into the network's arenas, valid as long as the network.
+/// The spans are in oneDNN's layout, padding (always zero) included; `dims` describe the plain, row-major layout:
+/// (outputs, inputs, kernel, kernel, kernel), (outputs, channels, size, size, size) or (outputs, inputs), and (outputs).
+struct Parameter {
+  enum class Role { weights, biases };
+
+  std::string name;  ///< the layer's name and the role: "conv1.weights"
+  Role role;
+  std::size_t index;  ///< position in Network::parameters()
+  std::vector<std::int64_t> dims;
+  std::int64_t fan_in;   ///< inputs that one output sees
+  std::int64_t fan_out;  ///< outputs that one input reaches, borders aside
+  std::size_t offset;    ///< of the spans in the arenas [floats], a multiple of 16
+  std::span<float> values;
+  std::span<float> gradient;  ///< empty in inference
+
+  /// Elements of the plain layout.
+  std::size_t elements() const {
+    std::size_t product = 1;
+    for (const std::int64_t dim : dims) product *= static_cast<std::size_t>(dim);
+    return product;
+  }
+};
+
+}  // namespace cosmo::nn

@@ -1,0 +1,42 @@
+#pragma once
+// Private to train/nn: the flat arenas that hold all weights and all gradients of a network.
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "train/nn/parameter.hpp"
+
+namespace cosmo::nn {
+
+/// Where an operation finds a parameter.
+struct ParameterMemory {
+  dnnl::memory values;
+  dnnl::memory gradient;  ///< without data in inference
+};
+
+/// Every parameter one after the other, each from a 64-byte boundary, in its oneDNN layout.
+class ParameterArena {
+ public:
+  /// Appends a parameter; its spans and memories have no data until allocate().
+  ParameterMemory add(Parameter parameter, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  /// Allocates the arenas, zeroed; the gradients only if asked for. Throws std::bad_alloc.
+  void allocate(bool with_gradients);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const dnnl::memory::desc& layout(std::size_t index) const { return layouts_.at(index); }
+  std::span<float> values() { return values_.span(); }
+  std::span<float> gradients() { return gradients_.span(); }
+  /// [bytes] Of both arenas.
+  std::size_t bytes() const { return (values_.size() + gradients_.size()) * sizeof(float); }
+
+ private:
+  std::vector<Parameter> parameters_;
+  std::vector<dnnl::memory::desc> layouts_;
+  std::vector<ParameterMemory> memories_;
+  std::size_t size_ = 0;  // floats
+  core::Buffer<float> values_;
+  core::Buffer<float> gradients_;
+};
+
+}  // namespace cosmo::nn

@@ -1,0 +1,30 @@
+#include "train/nn/zoo/zoo.hpp"
+
+#include <array>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+constexpr std::array<NetworkEntry, 2> kNetworks = {{
+    {"cosmoflow", &zoo::cosmoflow, "the 2018 paper's network, for 128³ inputs"},
+    {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs"},
+}};
+
+}  // namespace
+
+std::span<const NetworkEntry> networks() { return kNetworks; }
+
+NetworkSpec find_network(std::string_view name) {
+  std::string known;
+  for (const NetworkEntry& entry : kNetworks) {
+    if (entry.name == name) return entry.make();
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  core::fail(core::Fault::config, "there is no network \"{}\"; choose one of {}", name, known);
+}
+
+}  // namespace cosmo::nn

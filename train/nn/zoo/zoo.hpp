@@ -1,0 +1,34 @@
+#pragma once
+// The networks that can be asked for by name. A new one is a file here and a row in zoo.cpp.
+
+#include <span>
+#include <string_view>
+
+#include "train/nn/network_spec.hpp"
+
+namespace cosmo::nn {
+
+/// One row of the zoo.
+struct NetworkEntry {
+  std::string_view name;
+  NetworkSpec (*make)();
+  std::string_view meaning;
+};
+
+/// Every network, in the order in which help texts list them.
+std::span<const NetworkEntry> networks();
+
+/// The network called `name`. Throws Error{config}, listing the names, if there is none.
+NetworkSpec find_network(std::string_view name);
+
+namespace zoo {
+
+/// The 2018 network for 128³ inputs. Source: Mathuriya et al. 2018, section III-A and figure 2; slope and linear last
+/// layer from the authors' code (github.com/NERSC/CosmoFlow, CosmoNet.py).
+NetworkSpec cosmoflow();
+
+/// A small network for 32³ inputs in the 2018 network's manner, ending in an average over the volume.
+NetworkSpec cosmoflow32();
+
+}  // namespace zoo
+}  // namespace cosmo::nn
