@@ -139,7 +139,9 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
     H5Pset_deflate(creation.get(), 1);
   }
   const Handle space = space_of(shape);
-  Handle id(H5Dcreate2(id_.get(), name.c_str(), little_endian(type), space.get(), H5P_DEFAULT, creation.get(),
+  const Handle link = properties(H5P_LINK_CREATE);
+  H5Pset_create_intermediate_group(link.get(), 1);
+  Handle id(H5Dcreate2(id_.get(), name.c_str(), little_endian(type), space.get(), link.get(), creation.get(),
                        H5P_DEFAULT),
             H5Dclose);
   ensure_written(id.get() >= 0, path_ + " /" + name);

@@ -1,11 +1,9 @@
 #include "core/output_directory.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -61,12 +59,6 @@ std::string first_difference(const Json& found, const Json& asked,
   return "";
 }
 
-std::string host_and_process() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("{} process {}", host.data(), ::getpid());
-}
-
 }  // namespace
 
 OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::path path, Request request,
@@ -86,32 +78,12 @@ OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::p
   up_to_date_ = state.at("up_to_date");
 }
 
-OutputDirectory::~OutputDirectory() {
-  if (lock_file_ >= 0) ::close(lock_file_);
-}
-
-void OutputDirectory::lock() {
-  const fs::path name = path_ / kLockName;
-  lock_file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  ensure_written(lock_file_ >= 0, name);
-  if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
-    std::array<char, 512> holder{};
-    const auto length = ::pread(lock_file_, holder.data(), holder.size() - 1, 0);
-    fail(Fault::io, "{} is being written by {}: wait for it or choose another --output.", path_.string(),
-         length > 0 ? holder.data() : "another process");
-  }
-  const std::string self = host_and_process();
-  const bool written = ::ftruncate(lock_file_, 0) == 0 &&
-                       ::pwrite(lock_file_, self.data(), self.size(), 0) == static_cast<ssize_t>(self.size());
-  ensure_written(written, name);
-}
-
 void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
   std::error_code error;
   fs::create_directories(path_, error);
   ensure(!error, Fault::io, "The directory {} cannot be created ({}): check --output.", path_.string(),
          error.message());
-  lock();
+  lock_.emplace(path_ / kLockName);
   const fs::path manifest_path = path_ / kManifestName;
   const fs::path journal_path = path_ / kJournalName;
   if (fs::exists(manifest_path)) {

@@ -4,12 +4,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/communicator.hpp"
+#include "core/file_lock.hpp"
 #include "core/log.hpp"
 #include "core/manifest.hpp"
 
@@ -32,7 +34,6 @@ class OutputDirectory {
   /// naming the setting that differs, and Error{io} if another process is writing there, naming it.
   OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
                   const Overwrite& overwrite);
-  ~OutputDirectory();
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
@@ -59,7 +60,6 @@ class OutputDirectory {
   void finish(const std::string& tool, const Json& details, const Json& run_facts);
 
  private:
-  void lock();
   void open(const Log& log, const Overwrite& overwrite);
   void adopt(const Json& found, const std::string& where, const Overwrite& overwrite);
   void clear();
@@ -71,7 +71,7 @@ class OutputDirectory {
   Manifest manifest_;
   std::vector<std::string> retired_;
   bool up_to_date_ = false;
-  int lock_file_ = -1;
+  std::optional<FileLock> lock_;  ///< on the root rank
 };
 
 }  // namespace cosmo::core

@@ -19,6 +19,7 @@ enum class Purpose : std::uint32_t {
   initial_weights = 6,
   sample_order = 7,
   augmentation = 8,
+  bootstrap = 9,
 };
 
 /// Counter-based random numbers of one (seed, purpose).

@@ -1,0 +1,70 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include "core/checksum.hpp"
+#include "core/hdf5.hpp"
+#include "support/expect_error.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace cosmo::core;
+
+namespace {
+
+void write_example(const std::filesystem::path& path, bool gzip = false) {
+  std::vector<std::uint16_t> values(4 * 3 * 5);
+  std::iota(values.begin(), values.end(), std::uint16_t{0});
+  hdf5::File file = hdf5::File::create(path);
+  file.set_attribute("schema", std::string("example/1"));
+  file.set_attribute("box", 512.25);
+  file.set_attribute("seed", std::uint64_t{18446744073709551615u});
+  file.set_attribute("names", std::vector<std::string>{"omega_m", "sigma8"});
+  file.set_attribute("values", std::vector<double>{0.25, 0.75});
+  auto dataset = file.create_dataset<std::uint16_t>("group/x", {4, 3, 5},
+                                                    {gzip ? hdf5::Shape{1, 3, 5} : hdf5::Shape{}, gzip});
+  dataset.write({0, 0, 0}, {4, 3, 5}, std::span<const std::uint16_t>(values));
+}
+
+}  // namespace
+
+TEST_CASE("what is written to HDF5 is read back") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  write_example(path, GENERATE(false, true));
+  const hdf5::File file = hdf5::File::open(path);
+  CHECK(file.text_attribute("schema") == "example/1");
+  CHECK(file.number_attribute("box") == 512.25);
+  CHECK(file.integer_attribute("seed") == 18446744073709551615u);
+  CHECK(file.texts_attribute("names") == std::vector<std::string>{"omega_m", "sigma8"});
+  CHECK(file.numbers_attribute("values") == std::vector<double>{0.25, 0.75});
+  CHECK(file.read<std::uint16_t>("group/x", {4, 3, 5}).back() == 59);
+  std::vector<std::uint16_t> box(4);
+  file.dataset("group/x").read({2, 1, 3}, {2, 1, 2}, std::span(box));
+  CHECK(box == std::vector<std::uint16_t>{38, 39, 53, 54});
+}
+
+TEST_CASE("equal content gives equal bytes, whenever it is written") {
+  const TemporaryDirectory directory;
+  write_example(directory.path() / "a.h5");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // HDF5's time stamps count seconds
+  write_example(directory.path() / "b.h5");
+  CHECK(sha256_of_file(directory.path() / "a.h5") == sha256_of_file(directory.path() / "b.h5"));
+}
+
+TEST_CASE("a file that is not what it should be is refused by name") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  write_example(path);
+  {
+    const hdf5::File file = hdf5::File::open(path);
+    expect_error(Fault::format, "a.h5", [&] { (void)file.read<std::uint16_t>("group/x", {4, 3, 6}); });
+    expect_error(Fault::format, "a.h5", [&] { (void)file.read<float>("group/x", {4, 3, 5}); });
+    expect_error(Fault::format, "absent", [&] { (void)file.dataset("absent"); });
+    expect_error(Fault::format, "box", [&] { (void)file.text_attribute("box"); });
+  }
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  expect_error(Fault::format, "a.h5", [&] { (void)hdf5::File::open(path); });
+  expect_error(Fault::io, "absent.h5", [&] { (void)hdf5::File::open(directory.path() / "absent.h5"); });
+  expect_error(Fault::io, "absent", [&] { (void)hdf5::File::create(directory.path() / "absent" / "a.h5"); });
+}

@@ -1,0 +1,53 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "core/options.hpp"
+#include "support/expect_error.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace cosmo::core;
+
+namespace {
+
+Options declared() {
+  Options options;
+  options.add("box", "512", "side [Mpc/h]");
+  options.add("omega-m", "0.3", "matter");
+  options.add("output", std::nullopt, "directory");
+  options.add("config", std::nullopt, "file");
+  options.add_flag("force", "replace");
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("the command line wins over the file, the file over defaults") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() / "a.ini") << "box = 100\nomega-m = 0.25:0.35\nforce = true\n";
+  Options options = declared();
+  options.parse({"--box=256", "--config", (directory.path() / "a.ini").string()});
+  CHECK(options.number("box") == 256);
+  CHECK(options.range("omega-m") == std::pair(0.25, 0.35));
+  CHECK(options.flag("force"));
+  CHECK_FALSE(options.given("output"));
+}
+
+TEST_CASE("what cannot be read names the option") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.parse(words);
+    return options;
+  };
+  expect_error(Fault::usage, "--bxo", [&] { parsed({"--bxo", "3"}); });
+  expect_error(Fault::usage, "--box", [&] { parsed({"--box", "1", "--box", "2"}); });
+  expect_error(Fault::usage, "many", [&] { parsed({"stray"}); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "12abc"}).number("box"); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "nan"}).number("box"); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "1e999"}).number("box"); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "3.5"}).integer("box", 1, 9); });
+  expect_error(Fault::config, "box", [&] { (void)parsed({"--box", "10"}).integer("box", 1, 9); });
+  expect_error(Fault::config, "omega-m", [&] { (void)parsed({"--omega-m", "0.4:0.3"}).range("omega-m"); });
+  expect_error(Fault::usage, "--output", [&] { (void)parsed({}).text("output"); });
+  expect_error(Fault::io, "absent.ini", [&] { parsed({"--config", "absent.ini"}); });
+}

@@ -1,0 +1,138 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "core/output_directory.hpp"
+#include "support/expect_error.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace cosmo::core;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Log kSilent(false, true);
+
+Request request(int steps = 10) { return {"generate", {{"steps", steps}, {"box_mpc_h", 512.0}}, {}}; }
+
+/// A directory that all ranks see, removed by the root.
+struct SharedDirectory {
+  explicit SharedDirectory(const Communicator& comm) {
+    if (comm.is_root()) own.emplace();
+    path = comm.broadcast(own ? own->path().string() : std::string());
+    path /= "out";
+  }
+  std::optional<TemporaryDirectory> own;
+  fs::path path;
+};
+
+void add_text(OutputDirectory& output, const std::string& name, const std::string& text) {
+  output.add(name, [&](const fs::path& part) { std::ofstream(part) << text; });
+}
+
+/// Writes a.txt and sub/b.txt, and the manifest if asked.
+void produce(const Communicator& comm, const fs::path& path, bool finish, const Request& what = request(),
+             const Overwrite& overwrite = {}) {
+  OutputDirectory output(comm, kSilent, path, what, overwrite);
+  add_text(output, "a.txt", "alpha");
+  add_text(output, "sub/b.txt", "beta");
+  if (finish) output.finish("test", {{"simulations", 2}}, {{"host", "here"}});
+}
+
+}  // namespace
+
+TEST_CASE("a finished output is recognised, and loaded with its files checked") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  produce(comm, shared.path, true);
+  {
+    const OutputDirectory again(comm, kSilent, shared.path, request(), {});
+    CHECK(again.up_to_date());
+  }
+  const Manifest manifest = load_manifest(shared.path, "generate");
+  CHECK(manifest.request.id() == request().id());
+  CHECK(manifest.details.at("simulations") == 2);
+  CHECK(manifest.find("sub/b.txt")->bytes == 4);
+  check_content(shared.path, *manifest.find("a.txt"));
+  CHECK_FALSE(fs::exists(shared.path / "journal.jsonl"));
+  expect_error(Fault::format, "generate", [&] { (void)load_manifest(shared.path, "shard"); });
+  comm.barrier();
+  if (comm.is_root()) {
+    std::ofstream(shared.path / "a.txt") << "Alpha";
+    expect_error(Fault::format, "a.txt", [&] { check_content(shared.path, *manifest.find("a.txt")); });
+    std::ofstream(shared.path / "a.txt") << "al";
+    expect_error(Fault::format, "a.txt", [&] { (void)load_manifest(shared.path, "generate"); });
+  }
+  comm.barrier();
+}
+
+TEST_CASE("an interrupted output is continued, also with a torn journal or a lost file") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  produce(comm, shared.path, false);
+  if (comm.is_root()) {
+    std::ofstream(shared.path / "journal.jsonl", std::ios::app) << R"({"path":"c.txt","by)";
+    fs::remove(shared.path / "a.txt");
+  }
+  comm.barrier();
+  OutputDirectory output(comm, kSilent, shared.path, request(), {});
+  CHECK_FALSE(output.up_to_date());
+  CHECK(output.find("a.txt") == nullptr);
+  CHECK(output.find("c.txt") == nullptr);
+  REQUIRE(output.find("sub/b.txt") != nullptr);
+  comm.barrier();
+}
+
+TEST_CASE("another request is refused, naming the setting, and replaced by force") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  const bool finished = GENERATE(true, false);
+  produce(comm, shared.path, finished);
+  const auto open = [&](const Overwrite& overwrite) {
+    const OutputDirectory output(comm, kSilent, shared.path, request(20), overwrite);
+    return output.manifest().files.size();
+  };
+  expect_error(Fault::config, "steps is 10 there and 20 now", [&] { (void)open({}); });
+  CHECK(open({.force = false, .extendable = {"steps"}}) == 2);
+  CHECK(open({.force = true, .extendable = {}}) == 0);
+  CHECK_FALSE(fs::exists(shared.path / "sub/b.txt"));
+  comm.barrier();
+}
+
+TEST_CASE("force makes damaged files again") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  produce(comm, shared.path, true);
+  if (comm.is_root()) std::ofstream(shared.path / "a.txt") << "alphA";
+  comm.barrier();
+  const OutputDirectory output(comm, kSilent, shared.path, request(), {.force = true, .extendable = {}});
+  CHECK_FALSE(output.up_to_date());
+  CHECK(output.find("a.txt") == nullptr);
+  CHECK(output.find("sub/b.txt") != nullptr);
+  comm.barrier();
+}
+
+TEST_CASE("a directory with somebody else's files is not touched, one in use is not shared") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  if (comm.is_root()) {
+    fs::create_directories(shared.path);
+    std::ofstream(shared.path / "thesis.tex") << "years";
+  }
+  comm.barrier();
+  expect_error(Fault::config, shared.path.string(), [&] {
+    produce(comm, shared.path, true, request(), {true, {}});
+  });
+  comm.barrier();
+  if (comm.is_root()) fs::remove(shared.path / "thesis.tex");
+  comm.barrier();
+  const OutputDirectory holder(comm, kSilent, shared.path, request(), {});
+  expect_error(Fault::io, "process", [&] { produce(comm, shared.path, true); });
+  comm.barrier();
+}
+
+TEST_CASE("the id is that of the request alone and does not change between versions") {
+  // hashlib.sha256(json.dumps(canonical, sort_keys=True, separators=(",", ":")).encode()) in Python.
+  CHECK(request().id() == "sha256:84e8b5bebf52979e8c1bacbcb6df528dda2da7c4f380b70003025f28c6c28ac3");
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs all tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. pipelines/setup.sh
+packages+=(catch2 python3 python3-h5py python3-numpy)
+install_packages
+build release
+ctest --preset release "$@"
