@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "core/cosmology.hpp"
+
+namespace cosmo::sim {
+
+/// Expansion and growth of a flat ΛCDM universe without radiation, as functions of the scale factor a (today 1).
+///
+/// Time is in units of 1/H0. The operator T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, D2 < 0 belongs to
+/// it. Growth is tabulated for 1e-4 <= a <= 1.1, relative error below 1e-7; outside std::domain_error is thrown.
+/// Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2 and appendix A.
+class Background {
+ public:
+  /// Solves T[T[D1]] = 3/2 Ωm a D1 and T[T[D2]] = 3/2 Ωm a (D2 - D1²) from the matter era on.
+  explicit Background(const core::Cosmology& cosmology);
+
+  double omega_m() const { return omega_m_; }
+  /// Hubble rate / H0.
+  double E(double a) const;
+  /// a³E(a).
+  double Q(double a) const { return a * a * a * E(a); }
+
+  double D1(double a) const { return growth_[0](a); }
+  double T_D1(double a) const { return growth_[1](a); }
+  double D2(double a) const { return growth_[2](a); }
+  double T_D2(double a) const { return growth_[3](a); }
+  double TT_D1(double a) const { return 1.5 * omega_m_ * a * D1(a); }
+  double TT_D2(double a) const { return 1.5 * omega_m_ * a * (D2(a) - D1(a) * D1(a)); }
+  /// dD/dlna; divided by D, the growth rates f1 and f2.
+  double dD1_dlna(double a) const { return T_D1(a) / (a * a * E(a)); }
+  double dD2_dlna(double a) const { return T_D2(a) / (a * a * E(a)); }
+
+ private:
+  double omega_m_;
+  std::array<std::function<double(double)>, 4> growth_;  ///< D1, T[D1], D2, T[D2] of a
+};
+
+}  // namespace cosmo::sim

@@ -1,0 +1,35 @@
+#include "sim/linear_power.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace cosmo::sim {
+
+LinearPower::LinearPower(const core::Cosmology& cosmology, TransferFunction transfer)
+    : n_s_(cosmology.n_s), transfer_(std::move(transfer)) {
+  amplitude_ = std::pow(cosmology.sigma8 / sigma(8.0), 2);
+}
+
+double LinearPower::operator()(double k) const {
+  const double t = transfer_(k);
+  return k == 0 ? 0 : amplitude_ * std::pow(k, n_s_) * t * t;
+}
+
+double LinearPower::sigma(double radius) const {
+  // The integrand vanishes at both ends, so the trapezoidal rule converges fast once it resolves W's oscillations.
+  constexpr double kFirst = -13.8, kLast = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
+  constexpr int kIntervals = 8192;
+  constexpr double kStep = (kLast - kFirst) / kIntervals;
+  double sum = 0;
+  for (int i = 0; i <= kIntervals; ++i) {
+    const double k = std::exp(kFirst + i * kStep);
+    const double x = k * radius;
+    // Below x = 0.01 the closed form loses its digits to cancellation.
+    const double window = x < 0.01 ? 1 - x * x / 10 : 3 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
+    sum += k * k * k * (*this)(k)*window * window;
+  }
+  return std::sqrt(sum * kStep / (2 * std::numbers::pi * std::numbers::pi));
+}
+
+}  // namespace cosmo::sim
