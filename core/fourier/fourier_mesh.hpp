@@ -46,6 +46,10 @@ class FourierMesh {
   /// Distance of consecutive rows [floats]; a plane is side() consecutive rows.
   std::size_t row_stride() const { return 2 * stride_; }
 
+  /// The modes kz = 0 … n/2 at signed wavenumbers kx and ky, with ky's index in slab().
+  std::complex<float>* mode_row(int kx, int ky) { return mode_start(index_of(kx), index_of(ky)); }
+  const std::complex<float>* mode_row(int kx, int ky) const { return mode_start(index_of(kx), index_of(ky)); }
+
   /// Calls f(x, y, float* row) for every row of the rank's slab, from many threads.
   template <class F>
   void for_each_row(F&& f);
@@ -81,6 +85,8 @@ class FourierMesh {
     return static_cast<std::size_t>(plane) * static_cast<std::size_t>(side()) + static_cast<std::size_t>(line);
   }
   int wavenumber(int index) const { return 2 * index <= side() ? index : index - side(); }
+
+  int index_of(int wavenumber) const { return wavenumber < 0 ? wavenumber + side() : wavenumber; }
 
   template <class Mesh, class F>
   static void visit_mode_rows(Mesh& mesh, F& f);
