@@ -61,6 +61,11 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
                "FFTW has no plan for a side of {}.", n);
 }
 
+std::size_t FourierMesh::slab_bytes(int side, int ranks) {
+  const auto planes = static_cast<std::size_t>((side + ranks - 1) / ranks);
+  return planes * static_cast<std::size_t>(side) * row_stride_for(side) * sizeof(Complex);
+}
+
 void FourierMesh::forward() {
   transform_planes(plane_forward_.get(), true);
   exchange_slabs();

@@ -27,6 +27,10 @@ class FourierMesh {
   /// Values are not initialised. Throws Error{config} if a side has fewer than 4 cells or fewer planes than ranks.
   FourierMesh(const core::Communicator& comm, core::GridSpec grid);
 
+  /// Memory of the largest slab when `ranks` share a mesh [bytes], without the transpose's two buffers of at most 32 MiB
+  /// (or 64 bytes a row).
+  static std::size_t slab_bytes(int side, int ranks);
+
   const core::Communicator& communicator() const { return *comm_; }
   const core::GridSpec& grid() const { return grid_; }
   int side() const { return grid_.cells_per_side; }

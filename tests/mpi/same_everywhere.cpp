@@ -1,0 +1,70 @@
+// Prints one line that names every bit of a simulation's outcome, whatever the layout: fingerprints of the modes of a
+// mesh, of the particles' positions and momenta, and of their counts. tests/mpi/same_everywhere.sh compares layouts.
+#include <cstdio>
+#include <vector>
+
+#include "sim/simulation.hpp"
+#include "tests/mpi/fingerprint.hpp"
+
+using namespace cosmo;
+
+namespace {
+
+std::uint64_t modes_of(const core::Communicator& comm, int side) {
+  fourier::FourierMesh mesh(comm, {side, 100.0});
+  fill_rough(mesh);
+  mesh.forward();
+  mesh.backward();
+  mesh.forward();
+  return fingerprint(mesh);
+}
+
+std::uint64_t particles_of(const core::Communicator& comm, const sim::ParticleSet& particles) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < particles.size(); ++i) {
+    std::uint64_t word = 0;
+    for (const auto& column : {particles.x(), particles.p()}) {
+      for (std::size_t c = 0; c < 3; ++c) word = scrambled(word + std::bit_cast<std::uint32_t>(column[3 * i + c]));
+    }
+    sum += word;
+  }
+  return comm.sum(sum);
+}
+
+/// Nearest-grid-point counts on `bins` per side, summed over ranks.
+std::uint64_t counts_of(const core::Communicator& comm, const sim::ParticleSet& particles, double box, int bins) {
+  std::vector<std::uint32_t> counts(core::GridSpec{bins, box}.cells(), 0);
+  for (std::size_t i = 0; i < particles.size(); ++i) {
+    std::size_t cell = 0;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const int bin = sim::cell_of(particles.x()[3 * i + c], static_cast<float>(bins / box), bins);
+      cell = cell * static_cast<std::size_t>(bins) + static_cast<std::size_t>(bin);
+    }
+    ++counts[cell];
+  }
+  comm.sum(std::span(counts));
+  std::uint64_t word = 0;
+  for (const std::uint32_t count : counts) word = scrambled(word + count);
+  return word;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const core::MpiSession session(argc, argv);
+  const auto comm = core::Communicator::world();
+  sim::SimulationConfig config;
+  config.box_size = 200;
+  config.particles_per_side = 64;
+  config.mesh_per_side = 128;
+  config.seed = 42;
+  config.momenta = true;
+  const std::uint64_t even = modes_of(comm, 32), odd = modes_of(comm, 45);
+  const auto particles = sim::simulate(comm, config);
+  const std::uint64_t all = particles_of(comm, particles);
+  const std::uint64_t counts = counts_of(comm, particles, config.box_size, 64);
+  config.particles_per_side = 30;  // uneven slabs everywhere
+  config.mesh_per_side = 50;
+  const std::uint64_t uneven = particles_of(comm, sim::simulate(comm, config));
+  if (comm.is_root()) std::printf("%016lx %016lx %016lx %016lx %016lx\n", even, odd, counts, all, uneven);
+}
