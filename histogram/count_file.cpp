@@ -1,0 +1,110 @@
+#include "histogram/count_file.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/version.hpp"
+
+namespace cosmo::histogram {
+
+using core::ensure;
+using core::Fault;
+using core::kCosmologyParameters;
+using core::hdf5::File;
+using core::hdf5::Shape;
+
+namespace {
+
+constexpr const char* kSchema = "cosmo.counts/1";
+
+std::vector<std::string> parameter_names() {
+  std::vector<std::string> names;
+  for (const auto& row : kCosmologyParameters) names.emplace_back(row.name);
+  return names;
+}
+
+void write_header(File& file, const CountFileHeader& header) {
+  std::vector<double> values;
+  for (const auto& row : kCosmologyParameters) values.push_back(header.cosmology.*row.member);
+  file.set_attribute("schema", std::string(kSchema));
+  file.set_attribute("box", header.grid.box_size);
+  file.set_attribute("voxel", header.grid.cell_size());
+  file.set_attribute("redshift", header.redshift);
+  file.set_attribute("seed", header.seed);
+  file.set_attribute("parameter_names", parameter_names());
+  file.set_attribute("parameter_values", values);
+  file.set_attribute("particles", header.particles);
+  file.set_attribute("code_version", core::version());
+}
+
+CountFileHeader read_header(const File& file, const Shape& shape, const std::string& path) {
+  constexpr hsize_t kMostCells = 1 << 14;
+  ensure(file.text_attribute("schema") == kSchema, Fault::format,
+         "{} has schema '{}': this version reads {}.", path, file.text_attribute("schema"), kSchema);
+  ensure(shape.size() == 3 && shape[0] > 0 && shape[0] <= kMostCells && shape[1] == shape[0] &&
+             shape[2] == shape[0],
+         Fault::format, "{} /counts has shape ({}), which is no cube: restore the file.", path,
+         fmt::join(shape, ", "));
+  CountFileHeader header{.grid = {static_cast<int>(shape[0]), file.number_attribute("box")},
+                         .redshift = file.number_attribute("redshift"),
+                         .seed = file.integer_attribute("seed"),
+                         .particles = file.integer_attribute("particles")};
+  const std::vector<double> values = file.numbers_attribute("parameter_values");
+  ensure(file.texts_attribute("parameter_names") == parameter_names() &&
+             values.size() == kCosmologyParameters.size(),
+         Fault::format, "{} has other parameters than {}: write it with this version of the toolkit.", path,
+         fmt::join(parameter_names(), ", "));
+  for (std::size_t p = 0; p < values.size(); ++p)
+    header.cosmology.*kCosmologyParameters[p].member = values[p];
+  ensure(std::isfinite(header.grid.box_size) && header.grid.box_size > 0 &&
+             file.number_attribute("voxel") == header.grid.cell_size(),
+         Fault::format, "{} has a box of {} Mpc/h that does not agree with its voxel: restore the file.",
+         path, header.grid.box_size);
+  return header;
+}
+
+}  // namespace
+
+void write_counts(const core::Communicator& comm, const std::filesystem::path& path,
+                  const CountFileHeader& header, const CountGrid& grid) {
+  const std::uint64_t sum = comm.sum(grid.sum());
+  ensure(sum == header.particles, Fault::numeric,
+         "{} of {} particles were counted: positions were lost before the count.", sum, header.particles);
+  File file = File::create(path, comm);
+  write_header(file, header);
+  const auto n = static_cast<hsize_t>(grid.spec().cells_per_side);
+  const auto first = static_cast<hsize_t>(grid.slab().first);
+  const auto planes = static_cast<hsize_t>(grid.slab().size());
+  file.create_dataset<std::uint16_t>("counts", {n, n, n}).write({first, 0, 0}, {planes, n, n}, grid.counts());
+}
+
+CountFile::CountFile(const std::filesystem::path& path)
+    : path_(path),
+      file_(File::open(path)),
+      counts_(file_.dataset("counts")),
+      header_(read_header(file_, counts_.shape(), path.string())) {
+  counts_.require<std::uint16_t>(counts_.shape());
+}
+
+void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const {
+  const auto side = static_cast<hsize_t>(cells);
+  counts_.read(Shape(origin.begin(), origin.end()), {side, side, side}, counts);
+}
+
+void CountFile::check_sum() const {
+  const hsize_t n = counts_.shape()[0];
+  std::vector<std::uint16_t> plane(n * n);
+  std::uint64_t sum = 0;
+  for (hsize_t i = 0; i < n; ++i) {
+    counts_.read({i, 0, 0}, {1, n, n}, std::span(plane));
+    sum = std::accumulate(plane.begin(), plane.end(), sum);
+  }
+  ensure(sum == header_.particles, Fault::format,
+         "{} holds {} particles and says {}: run the simulation again with --force.", path_.string(), sum,
+         header_.particles);
+}
+
+}  // namespace cosmo::histogram

@@ -1,0 +1,61 @@
+#pragma once
+// counts_z0.h5: the particle counts of one simulation at one redshift.
+//
+//   /counts   uint16 (n, n, n), x slowest, contiguous
+//   attributes of the file
+//     schema            "cosmo.counts/1"
+//     box, voxel        side of the box and of a voxel [Mpc/h]
+//     redshift
+//     seed              of the initial conditions
+//     parameter_names   every row of core::kCosmologyParameters
+//     parameter_values  in the same order
+//     particles         in the whole box; the sum of /counts
+//     code_version      of the toolkit that wrote it
+//
+// Equal counts give equal bytes, whatever the number of ranks.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "core/cosmology.hpp"
+#include "core/hdf5.hpp"
+#include "histogram/count_grid.hpp"
+
+namespace cosmo::histogram {
+
+/// What a count file says beside the counts.
+struct CountFileHeader {
+  core::GridSpec grid;
+  double redshift = 0;
+  std::uint64_t seed = 0;  ///< of the initial conditions
+  core::Cosmology cosmology = {};
+  std::uint64_t particles = 0;  ///< in the whole box
+};
+
+/// Writes all ranks' planes to one file. Collective over comm.
+/// Throws Error{numeric} unless the counts sum to header.particles, Error{io} if writing fails.
+void write_counts(const core::Communicator& comm, const std::filesystem::path& path,
+                  const CountFileHeader& header, const CountGrid& grid);
+
+/// A count file open for reading by this rank alone; move-only.
+class CountFile {
+ public:
+  /// Throws Error{io} if the file is missing, Error{format} if it is no count file of version 1.
+  explicit CountFile(const std::filesystem::path& path);
+
+  const CountFileHeader& header() const { return header_; }
+  /// Reads the cube of `cells` a side whose first voxel is `origin`, z fastest.
+  void read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const;
+  /// Reads all counts, a plane at a time. Throws Error{format} unless they sum to header().particles.
+  void check_sum() const;
+
+ private:
+  std::filesystem::path path_;
+  core::hdf5::File file_;
+  core::hdf5::Dataset counts_;
+  CountFileHeader header_;
+};
+
+}  // namespace cosmo::histogram

@@ -1,0 +1,56 @@
+#pragma once
+// Particles counted in cubic voxels by nearest grid point, exactly as numpy.histogramdd counts them.
+
+#include <cstdint>
+#include <span>
+
+#include "core/buffer.hpp"
+#include "core/communicator.hpp"
+#include "core/grid.hpp"
+
+namespace cosmo::histogram {
+
+/// One rank's planes of a grid of particle counts; move-only, zero at first.
+class CountGrid {
+ public:
+  CountGrid(const core::GridSpec& spec, core::Slab slab);
+
+  const core::GridSpec& spec() const { return spec_; }
+  /// The planes held here; may be none.
+  core::Slab slab() const { return slab_; }
+  /// Counts (planes, n, n), z fastest.
+  std::span<std::uint16_t> counts() { return counts_.span(); }
+  std::span<const std::uint16_t> counts() const { return counts_.span(); }
+  /// Particles in this rank's planes.
+  std::uint64_t sum() const;
+
+ private:
+  core::GridSpec spec_;
+  core::Slab slab_;
+  core::Buffer<std::uint16_t> counts_;
+};
+
+/// The cell of a coordinate along one axis. Edges are the doubles i (L/n), a cell contains its lower edge,
+/// and x == L belongs to the last cell: such a float is a tiny negative one that was wrapped and rounded up.
+class CellFinder {
+ public:
+  explicit CellFinder(const core::GridSpec& spec);
+
+  /// Cell of x [Mpc/h], wrapped periodically if outside [0, L]; -1 if x is not finite.
+  int operator()(float x) const;
+
+ private:
+  int cells_;
+  double box_;
+  double highest_;  ///< L, or L rounded to float where that is larger
+  double cell_;
+  double inverse_cell_;
+};
+
+/// Counts particles on the grid; rank r gets the planes core::slab_of(n, r, ranks).
+/// `positions` (particles, 3) [Mpc/h] are this rank's, anywhere in the box. Collective over comm.
+/// Throws Error{numeric}, on every rank, for a position that is not finite and for a count above 65535.
+CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
+                          std::span<const float> positions);
+
+}  // namespace cosmo::histogram
