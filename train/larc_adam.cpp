@@ -13,7 +13,8 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kBlock = 8192;  // floats: 32 KB of each array, so that two passes over a block read memory once
+constexpr std::size_t kBlock =
+    8192;  // floats: 32 KB of each array, so that two passes over a block read memory once
 
 struct ModeEntry {
   std::string_view name;
@@ -110,7 +111,8 @@ LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConf
   std::size_t size = 0;
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const nn::Parameter& parameter = parameters[p];
-    ensure(parameter.gradient.size() == parameter.values.size(), Fault::internal, "{} has no gradient", parameter.name);
+    ensure(parameter.gradient.size() == parameter.values.size(), Fault::internal, "{} has no gradient",
+           parameter.name);
     for (std::size_t first = 0; first < parameter.values.size(); first += kBlock) {
       blocks_.push_back({p, parameter.offset + first, std::min(kBlock, parameter.values.size() - first),
                          parameter.values.data() + first, parameter.gradient.data() + first});
@@ -142,9 +144,10 @@ void LarcAdam::step(std::int64_t n) {
     for_each_block(blocks_, [&](std::size_t b, const Block& block) {
       update_moments(m(block), v(block), block.gradient, block.size, 1, adam);
       const float scale = static_cast<float>(correction);
-      block_sums_[b] = {
-          sum_of_squares(block.size, [&](std::size_t i) { return block.values[i]; }),
-          sum_of_squares(block.size, [&](std::size_t i) { return scale * adam.direction(m(block)[i], v(block)[i]); })};
+      block_sums_[b] = {sum_of_squares(block.size, [&](std::size_t i) { return block.values[i]; }),
+                        sum_of_squares(block.size, [&](std::size_t i) {
+                          return scale * adam.direction(m(block)[i], v(block)[i]);
+                        })};
     });
     rates = local_rates();
     for (double& local : rates) local = std::min(local, rate);
@@ -154,7 +157,8 @@ void LarcAdam::step(std::int64_t n) {
       const auto scale = static_cast<float>(gradient_scales[block.parameter]);
       update_moments(m(block), v(block), block.gradient, block.size, scale, adam);
     }
-    move(block.values, m(block), v(block), block.size, static_cast<float>(rates[block.parameter] * correction), adam);
+    move(block.values, m(block), v(block), block.size,
+         static_cast<float>(rates[block.parameter] * correction), adam);
   });
 }
 
@@ -167,7 +171,8 @@ std::vector<double> LarcAdam::local_rates() const {
   std::vector<double> rates;
   for (const SquareSums& sum : sums) {
     const bool known = sum.values > 0 && sum.other > 0;
-    rates.push_back(known ? config_.larc_coefficient * std::sqrt(sum.values / sum.other) : config_.larc_fallback);
+    rates.push_back(known ? config_.larc_coefficient * std::sqrt(sum.values / sum.other)
+                          : config_.larc_fallback);
   }
   return rates;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The optimizer of the 2018 paper: Adam with layer-wise adaptive rate control, in place on the network's arenas.
+// The optimizer of the 2018 paper: Adam with layer-wise adaptive rate control, in place on the network's
+// arenas.
 
 #include <cstdint>
 #include <span>
@@ -14,9 +15,11 @@ namespace cosmo::train {
 
 /// What LARC's local rate η* = coefficient ‖v‖ / ‖·‖ of a parameter v acts on.
 enum class LarcMode {
-  paper,        ///< as printed: the gradient × min(0.002 ‖v‖/‖g‖, 1), then Adam, which all but undoes a constant scale
-  trust_ratio,  ///< Adam's update u, v -= min(0.002 ‖v‖/‖u‖, η_t) u: no step changes a parameter by more than 0.2 %
-  off,          ///< Adam alone
+  paper,  ///< as printed: the gradient × min(0.002 ‖v‖/‖g‖, 1), then Adam, which all but undoes a constant
+          ///< scale
+  trust_ratio,  ///< Adam's update u, v -= min(0.002 ‖v‖/‖u‖, η_t) u: no step changes a parameter by more than
+                ///< 0.2 %
+  off,  ///< Adam alone
 };
 
 /// The mode called "paper", "trust-ratio" or "off". Throws Error{config} for other names.
@@ -34,8 +37,9 @@ struct LarcAdamConfig {
 };
 
 /// Adam with LARC over parameters that lie in two arenas (values and gradients) as nn::Network's do.
-/// Sources: Mathuriya et al. 2018, section III-B; Kingma & Ba 2015 (arXiv:1412.6980), section 2's last paragraph for
-/// ε̂. Results do not depend on the number of threads. Padding (value and gradient zero) stays zero.
+/// Sources: Mathuriya et al. 2018, section III-B; Kingma & Ba 2015 (arXiv:1412.6980), section 2's last
+/// paragraph for ε̂. Results do not depend on the number of threads. Padding (value and gradient zero) stays
+/// zero.
 class LarcAdam {
  public:
   /// The parameters' spans must outlive the optimizer. Moments start as zeros.

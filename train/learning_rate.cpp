@@ -13,7 +13,8 @@ double LearningRate::at(std::int64_t step) const {
 
 void validate(const LearningRate& rate) {
   core::ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, core::Fault::config,
-               "a learning rate must fall from {} to {} over {} steps: give 0 <= final <= initial and at least one step",
+               "a learning rate must fall from {} to {} over {} steps: give 0 <= final <= initial and at "
+               "least one step",
                rate.initial, rate.final, rate.decay_steps);
 }
 

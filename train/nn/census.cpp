@@ -22,11 +22,12 @@ std::int64_t sum(const std::vector<LayerCensus>& layers, Member member) {
 
 int window_positions(const std::string& name, int size, int window, int stride, int padding) {
   ensure(window >= 1 && stride >= 1 && padding >= 0 && padding < window, Fault::config,
-         "layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below the window",
+         "layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below "
+         "the window",
          name, window, stride, padding);
   ensure(size + 2 * padding >= window, Fault::config,
-         "layer {} needs at least {} cells a side but its input has {}: use larger inputs or another network", name,
-         window - 2 * padding, size);
+         "layer {} needs at least {} cells a side but its input has {}: use larger inputs or another network",
+         name, window - 2 * padding, size);
   return (size + 2 * padding - window) / stride + 1;
 }
 
@@ -68,15 +69,16 @@ std::int64_t NetworkCensus::paper_flop() const {
 }
 
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
-  ensure(input.channels >= 1 && input.size >= 1, Fault::config, "network {} needs an input, not {} channels of {}³ cells",
-         spec.name, input.channels, input.size);
+  ensure(input.channels >= 1 && input.size >= 1, Fault::config,
+         "network {} needs an input, not {} channels of {}³ cells", spec.name, input.channels, input.size);
   const NetworkSpec resolved = with_outputs(spec, outputs);
   const std::vector<int> sources = resolve_inputs(resolved);
   NetworkCensus census;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Layer& layer = resolved.layers[i];
     const Shape source = sources[i] < 0 ? input : census.layers[static_cast<std::size_t>(sources[i])].output;
-    census.layers.push_back(std::visit([&](const auto& kind) { return count(layer.name, kind, source); }, layer.kind));
+    census.layers.push_back(
+        std::visit([&](const auto& kind) { return count(layer.name, kind, source); }, layer.kind));
   }
   return census;
 }

@@ -22,24 +22,24 @@ struct Shape {
 struct LayerCensus {
   Shape input;
   Shape output;
-  std::int64_t weights;         ///< without biases
+  std::int64_t weights;  ///< without biases
   std::int64_t biases;
-  std::int64_t forward_flop;    ///< [flop a sample] 2 × weights × output cells
-  std::int64_t input_grid_flop; ///< [flop a sample] 2 × weights × input cells (dense: as forward)
+  std::int64_t forward_flop;     ///< [flop a sample] 2 × weights × output cells
+  std::int64_t input_grid_flop;  ///< [flop a sample] 2 × weights × input cells (dense: as forward)
 };
 
 /// A network at a given input size.
 struct NetworkCensus {
   std::vector<LayerCensus> layers;
 
-  std::int64_t weights() const;     ///< without biases
-  std::int64_t parameters() const;  ///< with biases
+  std::int64_t weights() const;       ///< without biases
+  std::int64_t parameters() const;    ///< with biases
   std::int64_t forward_flop() const;  ///< [flop a sample]
-  /// [flop a sample] True multiply-adds × 2 of a training step: forward, weight gradients and, but for the first
-  /// layer, input gradients, each as many as forward.
+  /// [flop a sample] True multiply-adds × 2 of a training step: forward, weight gradients and, but for the
+  /// first layer, input gradients, each as many as forward.
   std::int64_t useful_flop() const;
-  /// [flop a sample] As the 2018 paper counts its 69.33 Gflop: forward and weight gradients as many as forward, input
-  /// gradients on the input grid, the first layer's included.
+  /// [flop a sample] As the 2018 paper counts its 69.33 Gflop: forward and weight gradients as many as
+  /// forward, input gradients on the input grid, the first layer's included.
   std::int64_t paper_flop() const;
 };
 
@@ -47,8 +47,9 @@ struct NetworkCensus {
 /// Throws Error{config} if the network is ill-formed (resolve_inputs) or does not fit the input.
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs);
 
-/// [bytes] What a Network for training holds, within about a fifth: input, activations, the two largest neighbouring
-/// activation gradients, weights and their gradients. Oblivious of padding, reorders and scratch space.
+/// [bytes] What a Network for training holds, within about a fifth: input, activations, the two largest
+/// neighbouring activation gradients, weights and their gradients. Oblivious of padding, reorders and scratch
+/// space.
 std::int64_t estimate_training_bytes(const NetworkCensus& census, int batch);
 
 }  // namespace cosmo::nn

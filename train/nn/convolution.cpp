@@ -14,8 +14,8 @@ struct ConvolutionPrimitives {
 
   dnnl::memory::dims stride, padding;
 
-  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights, const Layout& biases,
-                        const Layout& output) const {
+  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
+                        const Layout& biases, const Layout& output) const {
     return {kind, kAlgorithm, source, weights, biases, output, stride, padding, padding};
   }
   BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout& biases,

@@ -11,8 +11,8 @@ struct DensePrimitives {
   using BackwardWeights = dnnl::inner_product_backward_weights;
   using BackwardData = dnnl::inner_product_backward_data;
 
-  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights, const Layout& biases,
-                        const Layout& output) const {
+  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
+                        const Layout& biases, const Layout& output) const {
     return {kind, source, weights, biases, output};
   }
   BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout& biases,
@@ -33,9 +33,10 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
   std::int64_t inputs = 1;
   for (std::size_t axis = 1; axis < weights.size(); ++axis) inputs *= weights[axis];
   // The output is plain, so that the last layer's can be handed out as it is.
-  const Layout output({shop.batch, layer.outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nc);
-  return build_weighted(shop, compiled, DensePrimitives{}, {name, layer.slope, weights, output, inputs, layer.outputs},
-                        source);
+  const Layout output({shop.batch, layer.outputs}, dnnl::memory::data_type::f32,
+                      dnnl::memory::format_tag::nc);
+  return build_weighted(shop, compiled, DensePrimitives{},
+                        {name, layer.slope, weights, output, inputs, layer.outputs}, source);
 }
 
 }  // namespace cosmo::nn

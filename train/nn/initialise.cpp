@@ -16,7 +16,8 @@ void fill_glorot(std::span<float> plain, const Parameter& parameter, const core:
   const auto index = static_cast<std::uint32_t>(parameter.index);
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < plain.size(); ++i) {
-    const double uniform = stream.uniform({index, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)});
+    const double uniform =
+        stream.uniform({index, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)});
     plain[i] = static_cast<float>(limit * (2 * uniform - 1));
   }
 }

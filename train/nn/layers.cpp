@@ -67,8 +67,8 @@ void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operatio
   const dnnl::memory::desc layout = output.values.get_desc();
   const dnnl::eltwise_forward::primitive_desc hint(
       {dnnl::prop_kind::forward_training, kAlgorithm, layout, alpha, 0}, shop.engine);
-  const dnnl::eltwise_backward::primitive_desc description({kAlgorithm, layout, layout, alpha, 0}, shop.attributes(1),
-                                                           shop.engine, hint);
+  const dnnl::eltwise_backward::primitive_desc description({kAlgorithm, layout, layout, alpha, 0},
+                                                           shop.attributes(1), shop.engine, hint);
   shop.append(operations, description, dnnl::eltwise_backward(description),
               {{DNNL_ARG_DST, output.values},
                {DNNL_ARG_DIFF_DST, output.gradient},

@@ -26,8 +26,8 @@ struct Tensor {
   dnnl::memory gradient;
 };
 
-/// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters, then
-/// into that of its input.
+/// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters,
+/// then into that of its input.
 struct CompiledLayer {
   std::vector<Operation> forward;
   std::vector<Operation> parameter_gradients;
@@ -47,20 +47,21 @@ class Workshop {
   ParameterArena parameters;
   std::vector<Implementation> implementations;
 
-  /// The next tensor along the network: with a slot of its own in training, alternating between two in inference;
-  /// its gradient alternates between two slots.
+  /// The next tensor along the network: with a slot of its own in training, alternating between two in
+  /// inference; its gradient alternates between two slots.
   Tensor next_tensor(const dnnl::memory::desc& layout);
   /// The network's input: a slot of its own and no gradient.
   Tensor input_tensor(const dnnl::memory::desc& layout);
-  /// `source` in `layout`: itself if it is so already, otherwise a copy that an operation added to `operations` makes.
-  /// Temporary copies share one slot: only the operation that follows may use them.
+  /// `source` in `layout`: itself if it is so already, otherwise a copy that an operation added to
+  /// `operations` makes. Temporary copies share one slot: only the operation that follows may use them.
   dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                          const dnnl::memory::desc& layout, bool temporary);
   /// Appends an operation with its scratch space and records its implementation.
   void append(std::vector<Operation>& operations, const dnnl::primitive_desc& description,
-              const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments, const std::string& layer,
-              const std::string& pass);
-  /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the result.
+              const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
+              const std::string& layer, const std::string& pass);
+  /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the
+  /// result.
   dnnl::primitive_attr attributes(double slope) const;
   dnnl::prop_kind forward_kind() const;
 

@@ -25,13 +25,13 @@ constexpr std::array<LossEntry, 2> kLosses = {{
 
 /// Sums value(difference) over the valid rows and writes derivative(difference), both as `Loss` says.
 template <class Value, class Derivative>
-double accumulate(std::span<float> d_output, std::span<const float> predictions, std::span<const float> targets,
-                  const LossRows& rows, Value value, Derivative derivative) {
+double accumulate(std::span<float> d_output, std::span<const float> predictions,
+                  std::span<const float> targets, const LossRows& rows, Value value, Derivative derivative) {
   const auto valid = static_cast<std::size_t>(rows.valid) * static_cast<std::size_t>(rows.outputs);
-  ensure(rows.outputs >= 1 && rows.valid >= 0 && rows.normaliser > 0 && predictions.size() == d_output.size() &&
-             targets.size() >= valid && predictions.size() >= valid,
-         Fault::internal, "a loss over {} rows of {} values got {} predictions, {} targets, {} gradients", rows.valid,
-         rows.outputs, predictions.size(), targets.size(), d_output.size());
+  ensure(rows.outputs >= 1 && rows.valid >= 0 && rows.normaliser > 0 &&
+             predictions.size() == d_output.size() && targets.size() >= valid && predictions.size() >= valid,
+         Fault::internal, "a loss over {} rows of {} values got {} predictions, {} targets, {} gradients",
+         rows.valid, rows.outputs, predictions.size(), targets.size(), d_output.size());
   double sum = 0;
   for (std::size_t i = 0; i < valid; ++i) {
     const double difference = static_cast<double>(predictions[i]) - static_cast<double>(targets[i]);
@@ -51,8 +51,8 @@ double mean_absolute_error(std::span<float> d_output, std::span<const float> pre
       [](double difference) { return static_cast<double>((difference > 0) - (difference < 0)); });
 }
 
-double mean_squared_error(std::span<float> d_output, std::span<const float> predictions, std::span<const float> targets,
-                          const LossRows& rows) {
+double mean_squared_error(std::span<float> d_output, std::span<const float> predictions,
+                          std::span<const float> targets, const LossRows& rows) {
   return accumulate(
       d_output, predictions, targets, rows, [](double difference) { return difference * difference; },
       [](double difference) { return 2 * difference; });

@@ -12,19 +12,19 @@ struct LossRows {
   double normaliser;  ///< valid rows of the global batch, all ranks together
 };
 
-/// Loss of predictions (rows, outputs) against targets (rows, outputs): the sum over the valid rows of each row's
-/// average over its outputs, in double; divided by the normaliser and summed over ranks it is the batch's loss.
-/// Writes d_output (rows, outputs), the gradient of that batch loss; zeros beyond the valid rows.
-/// Throws Error{internal} if the sizes disagree.
-using Loss = double (*)(std::span<float> d_output, std::span<const float> predictions, std::span<const float> targets,
-                        const LossRows& rows);
+/// Loss of predictions (rows, outputs) against targets (rows, outputs): the sum over the valid rows of each
+/// row's average over its outputs, in double; divided by the normaliser and summed over ranks it is the
+/// batch's loss. Writes d_output (rows, outputs), the gradient of that batch loss; zeros beyond the valid
+/// rows. Throws Error{internal} if the sizes disagree.
+using Loss = double (*)(std::span<float> d_output, std::span<const float> predictions,
+                        std::span<const float> targets, const LossRows& rows);
 
 /// |prediction - target|; the gradient where they are equal is 0.
 double mean_absolute_error(std::span<float> d_output, std::span<const float> predictions,
                            std::span<const float> targets, const LossRows& rows);
 /// (prediction - target)²
-double mean_squared_error(std::span<float> d_output, std::span<const float> predictions, std::span<const float> targets,
-                          const LossRows& rows);
+double mean_squared_error(std::span<float> d_output, std::span<const float> predictions,
+                          std::span<const float> targets, const LossRows& rows);
 
 /// The loss called "mae" or "mse". Throws Error{config} for other names.
 Loss find_loss(std::string_view name);

@@ -9,7 +9,8 @@
 
 namespace cosmo::nn {
 
-/// Places tensors in slots; allocate() then gives every slot one buffer, large enough for each of its tensors.
+/// Places tensors in slots; allocate() then gives every slot one buffer, large enough for each of its
+/// tensors.
 class MemoryPlan {
  public:
   /// A new slot.

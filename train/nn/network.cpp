@@ -49,10 +49,12 @@ struct Network::Backend {
       const Tensor& source = sources[i] < 0 ? input : tensors[static_cast<std::size_t>(sources[i])];
       layers.emplace_back();
       try {
-        tensors.push_back(std::visit(
-            [&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source); }, layer.kind));
+        tensors.push_back(
+            std::visit([&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source); },
+                       layer.kind));
       } catch (const dnnl::error& error) {
-        core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}", layer.name, spec.name, error.what());
+        core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}", layer.name, spec.name,
+                   error.what());
       }
     }
     output = tensors.back();
@@ -62,10 +64,12 @@ struct Network::Backend {
   std::span<float> layer_gradients(const CompiledLayer& layer) {
     const Parameter& first = shop.parameters.parameters()[layer.parameters.front()];
     const Parameter& last = shop.parameters.parameters()[layer.parameters.back()];
-    return shop.parameters.gradients().subspan(first.offset, last.offset + last.gradient.size() - first.offset);
+    return shop.parameters.gradients().subspan(first.offset,
+                                               last.offset + last.gradient.size() - first.offset);
   }
 
-  void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout, float* to) {
+  void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout,
+               float* to) {
     dnnl::memory source(from_layout, shop.engine, const_cast<float*>(from));  // oneDNN knows no const memory
     dnnl::memory target(to_layout, shop.engine, to);
     dnnl::reorder(source, target).execute(stream, source, target);
@@ -96,7 +100,8 @@ std::span<const float> Network::forward() {
 }
 
 void Network::backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready) {
-  ensure(backend_->shop.mode == Mode::training, Fault::internal, "a network for inference has no backward pass");
+  ensure(backend_->shop.mode == Mode::training, Fault::internal,
+         "a network for inference has no backward pass");
   const std::span<float> target = values_of(backend_->output.gradient);
   ensure(d_output.size() == target.size(), Fault::internal, "backward needs {} values, not {}", target.size(),
          d_output.size());
@@ -116,20 +121,22 @@ std::span<const Parameter> Network::parameters() const { return backend_->shop.p
 std::span<float> Network::weights() { return backend_->shop.parameters.values(); }
 std::span<float> Network::gradients() { return backend_->shop.parameters.gradients(); }
 
-void Network::copy_to_plain(const Parameter& parameter, std::span<const float> values, std::span<float> plain) const {
+void Network::copy_to_plain(const Parameter& parameter, std::span<const float> values,
+                            std::span<float> plain) const {
   ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
          "copying {}: {} and {} values where {} and {} belong", parameter.name, values.size(), plain.size(),
          parameter.values.size(), parameter.elements());
-  backend_->reorder(backend_->shop.parameters.layout(parameter.index), values.data(), plain_layout(parameter.dims),
-                    plain.data());
+  backend_->reorder(backend_->shop.parameters.layout(parameter.index), values.data(),
+                    plain_layout(parameter.dims), plain.data());
 }
 
-void Network::copy_from_plain(const Parameter& parameter, std::span<const float> plain, std::span<float> values) const {
+void Network::copy_from_plain(const Parameter& parameter, std::span<const float> plain,
+                              std::span<float> values) const {
   ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
          "copying {}: {} and {} values where {} and {} belong", parameter.name, values.size(), plain.size(),
          parameter.values.size(), parameter.elements());
-  backend_->reorder(plain_layout(parameter.dims), plain.data(), backend_->shop.parameters.layout(parameter.index),
-                    values.data());
+  backend_->reorder(plain_layout(parameter.dims), plain.data(),
+                    backend_->shop.parameters.layout(parameter.index), values.data());
 }
 
 const NetworkCensus& Network::census() const { return backend_->census; }

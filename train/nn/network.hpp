@@ -1,5 +1,6 @@
 #pragma once
-// A network that runs: forward, backward, and its parameters in flat arenas. The backend (oneDNN) stays inside.
+// A network that runs: forward, backward, and its parameters in flat arenas. The backend (oneDNN) stays
+// inside.
 
 #include <cstddef>
 #include <functional>
@@ -23,12 +24,12 @@ struct Implementation {
   std::string name;
 };
 
-/// A network for batches of one size. All primitives and tensors are made by the constructor; the weights start as
-/// zeros (see initialise.hpp). Spans stay valid as long as the network, also when it is moved.
+/// A network for batches of one size. All primitives and tensors are made by the constructor; the weights
+/// start as zeros (see initialise.hpp). Spans stay valid as long as the network, also when it is moved.
 class Network {
  public:
-  /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN has no
-  /// implementation, std::bad_alloc.
+  /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
+  /// has no implementation, std::bad_alloc.
   Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode);
   ~Network();
   Network(Network&&) noexcept;
@@ -38,9 +39,9 @@ class Network {
   std::span<float> input();
   /// (batch, outputs) of what stands in input(), valid until the next call.
   std::span<const float> forward();
-  /// From the gradient of the loss with respect to the last forward()'s result, (batch, outputs), computes those with
-  /// respect to all parameters. Calls ready with each layer's part of gradients() as soon as it is final, last layer
-  /// first. Training only.
+  /// From the gradient of the loss with respect to the last forward()'s result, (batch, outputs), computes
+  /// those with respect to all parameters. Calls ready with each layer's part of gradients() as soon as it is
+  /// final, last layer first. Training only.
   void backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
 
   /// Weights and biases of each layer, in the order of the layers.
@@ -50,11 +51,12 @@ class Network {
   /// The gradients in the same layout; empty in inference.
   std::span<float> gradients();
 
-  /// Writes `values`, laid out as the parameter's spans are (a gradient or an optimizer's moment will do), into `plain`
-  /// (parameter.dims, row-major), bit by bit.
+  /// Writes `values`, laid out as the parameter's spans are (a gradient or an optimizer's moment will do),
+  /// into `plain` (parameter.dims, row-major), bit by bit.
   void copy_to_plain(const Parameter& parameter, std::span<const float> values, std::span<float> plain) const;
   /// The reverse; the padding of `values` becomes zero.
-  void copy_from_plain(const Parameter& parameter, std::span<const float> plain, std::span<float> values) const;
+  void copy_from_plain(const Parameter& parameter, std::span<const float> plain,
+                       std::span<float> values) const;
 
   const NetworkCensus& census() const;
   int batch() const;

@@ -17,16 +17,19 @@ namespace {
 
 template <class T>
 T member(const json& object, const std::string& key) {
-  ensure(object.contains(key), Fault::format, "a network's description lacks \"{}\" in {}", key, object.dump());
+  ensure(object.contains(key), Fault::format, "a network's description lacks \"{}\" in {}", key,
+         object.dump());
   try {
     return object.at(key).get<T>();
   } catch (const json::exception&) {
-    core::fail(Fault::format, "a network's description has the wrong type for \"{}\" in {}", key, object.dump());
+    core::fail(Fault::format, "a network's description has the wrong type for \"{}\" in {}", key,
+               object.dump());
   }
 }
 
 void ensure_only(const json& object, std::initializer_list<std::string_view> keys) {
-  ensure(object.is_object(), Fault::format, "a network's description has {} where an object is expected", object.dump());
+  ensure(object.is_object(), Fault::format, "a network's description has {} where an object is expected",
+         object.dump());
   for (const auto& item : object.items()) {
     ensure(std::find(keys.begin(), keys.end(), item.key()) != keys.end(), Fault::format,
            "a network's description has an unknown member \"{}\" in {}", item.key(), object.dump());
@@ -34,8 +37,12 @@ void ensure_only(const json& object, std::initializer_list<std::string_view> key
 }
 
 void write(json& object, const Convolution& layer) {
-  object.update({{"kind", "convolution"}, {"outputs", layer.outputs}, {"kernel", layer.kernel},
-                 {"stride", layer.stride}, {"padding", layer.padding}, {"slope", layer.slope}});
+  object.update({{"kind", "convolution"},
+                 {"outputs", layer.outputs},
+                 {"kernel", layer.kernel},
+                 {"stride", layer.stride},
+                 {"padding", layer.padding},
+                 {"slope", layer.slope}});
 }
 
 void write(json& object, const AveragePool& layer) {
@@ -52,8 +59,9 @@ Layer read_layer(const json& object) {
   const auto kind = member<std::string>(object, "kind");
   if (kind == "convolution") {
     ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope"});
-    layer.kind = Convolution{member<int>(object, "outputs"), member<int>(object, "kernel"), member<int>(object, "stride"),
-                             member<int>(object, "padding"), member<double>(object, "slope")};
+    layer.kind = Convolution{member<int>(object, "outputs"), member<int>(object, "kernel"),
+                             member<int>(object, "stride"), member<int>(object, "padding"),
+                             member<double>(object, "slope")};
   } else if (kind == "average_pool") {
     ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
     layer.kind = AveragePool{member<int>(object, "size"), member<int>(object, "stride")};
@@ -61,7 +69,8 @@ Layer read_layer(const json& object) {
     ensure_only(object, {"name", "inputs", "kind", "outputs", "slope"});
     layer.kind = Dense{member<int>(object, "outputs"), member<double>(object, "slope")};
   } else {
-    core::fail(Fault::format, "layer {} is of kind \"{}\"; known are convolution, average_pool and dense", layer.name, kind);
+    core::fail(Fault::format, "layer {} is of kind \"{}\"; known are convolution, average_pool and dense",
+               layer.name, kind);
   }
   return layer;
 }
@@ -76,11 +85,13 @@ std::vector<int> resolve_inputs(const NetworkSpec& spec) {
   std::vector<std::string> readers = {""};
   std::vector<int> sources;
   for (const Layer& layer : spec.layers) {
-    ensure(layer.inputs.size() == 1, Fault::config, "layer {} of network {} has {} inputs; its kind takes one",
-           layer.name, spec.name, layer.inputs.size());
+    ensure(layer.inputs.size() == 1, Fault::config,
+           "layer {} of network {} has {} inputs; its kind takes one", layer.name, spec.name,
+           layer.inputs.size());
     const auto found = std::find(tensors.begin(), tensors.end(), layer.inputs[0]);
-    ensure(found != tensors.end(), Fault::config, "layer {} of network {} reads {}, which does not stand before it",
-           layer.name, spec.name, layer.inputs[0]);
+    ensure(found != tensors.end(), Fault::config,
+           "layer {} of network {} reads {}, which does not stand before it", layer.name, spec.name,
+           layer.inputs[0]);
     const auto tensor = static_cast<std::size_t>(found - tensors.begin());
     ensure(readers[tensor].empty(), Fault::config,
            "layers {} and {} of network {} both read {}: a tensor with two readers is not supported yet",
@@ -93,7 +104,8 @@ std::vector<int> resolve_inputs(const NetworkSpec& spec) {
     readers.emplace_back();
   }
   for (std::size_t tensor = 0; tensor + 1 < tensors.size(); ++tensor) {
-    ensure(!readers[tensor].empty(), Fault::config, "no layer of network {} reads {}", spec.name, tensors[tensor]);
+    ensure(!readers[tensor].empty(), Fault::config, "no layer of network {} reads {}", spec.name,
+           tensors[tensor]);
   }
   return sources;
 }
@@ -103,8 +115,8 @@ NetworkSpec with_outputs(NetworkSpec spec, int outputs) {
   auto& last = std::get<Dense>(spec.layers.back().kind);
   ensure(outputs > 0, Fault::config, "network {} needs at least one output", spec.name);
   ensure(last.outputs == 0 || last.outputs == outputs, Fault::config,
-         "network {} has {} outputs, but {} are asked for: use the data set it was made for", spec.name, last.outputs,
-         outputs);
+         "network {} has {} outputs, but {} are asked for: use the data set it was made for", spec.name,
+         last.outputs, outputs);
   last.outputs = outputs;
   return spec;
 }
@@ -121,7 +133,8 @@ void to_json(json& object, const NetworkSpec& spec) {
 void from_json(const json& object, NetworkSpec& spec) {
   ensure_only(object, {"name", "input", "layers"});
   NetworkSpec read{member<std::string>(object, "name"), member<std::string>(object, "input"), {}};
-  for (const json& entry : member<std::vector<json>>(object, "layers")) read.layers.push_back(read_layer(entry));
+  for (const json& entry : member<std::vector<json>>(object, "layers"))
+    read.layers.push_back(read_layer(entry));
   spec = std::move(read);
 }
 

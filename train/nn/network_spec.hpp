@@ -10,11 +10,11 @@ namespace cosmo::nn {
 
 /// A 3-D convolution (cross-correlation) with bias, kernel³ cells, followed by a leaky ReLU.
 struct Convolution {
-  int outputs;        ///< channels of its output
-  int kernel;         ///< cells along each side
-  int stride = 1;     ///< cells
-  int padding = 0;    ///< zero cells added on every face
-  double slope = 1;   ///< of the leaky ReLU for negative values; 1 makes the layer linear
+  int outputs;       ///< channels of its output
+  int kernel;        ///< cells along each side
+  int stride = 1;    ///< cells
+  int padding = 0;   ///< zero cells added on every face
+  double slope = 1;  ///< of the leaky ReLU for negative values; 1 makes the layer linear
 
   bool operator==(const Convolution&) const = default;
 };
@@ -54,12 +54,14 @@ struct NetworkSpec {
   bool operator==(const NetworkSpec&) const = default;
 };
 
-/// The graph with its names resolved: for each layer the index of the layer it reads, or -1 for the network's input.
-/// Throws Error{config} if a layer names what does not stand before it, does not take exactly one input, shares its
-/// input with another layer (not supported yet), is never read, or if the last layer is not dense.
+/// The graph with its names resolved: for each layer the index of the layer it reads, or -1 for the network's
+/// input. Throws Error{config} if a layer names what does not stand before it, does not take exactly one
+/// input, shares its input with another layer (not supported yet), is never read, or if the last layer is not
+/// dense.
 std::vector<int> resolve_inputs(const NetworkSpec& spec);
 
-/// `spec` with the outputs of its last layer set. Throws Error{config} if they are set to another number already.
+/// `spec` with the outputs of its last layer set. Throws Error{config} if they are set to another number
+/// already.
 NetworkSpec with_outputs(NetworkSpec spec, int outputs);
 
 /// JSON form: {"name", "input", "layers": [{"name", "inputs", "kind", then the kind's members}]}.

@@ -9,8 +9,9 @@
 namespace cosmo::nn {
 
 /// The weights or the biases of one layer: a view into the network's arenas, valid as long as the network.
-/// The spans are in oneDNN's layout, padding (always zero) included; `dims` describe the plain, row-major layout:
-/// (outputs, inputs, kernel, kernel, kernel), (outputs, channels, size, size, size) or (outputs, inputs), and (outputs).
+/// The spans are in oneDNN's layout, padding (always zero) included; `dims` describe the plain, row-major
+/// layout: (outputs, inputs, kernel, kernel, kernel), (outputs, channels, size, size, size) or (outputs,
+/// inputs), and (outputs).
 struct Parameter {
   enum class Role { weights, biases };
 

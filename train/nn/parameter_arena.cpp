@@ -4,13 +4,15 @@
 
 namespace cosmo::nn {
 
-ParameterMemory ParameterArena::add(Parameter parameter, const dnnl::memory::desc& layout, const dnnl::engine& engine) {
+ParameterMemory ParameterArena::add(Parameter parameter, const dnnl::memory::desc& layout,
+                                    const dnnl::engine& engine) {
   constexpr std::size_t kFloatsPerLine = core::Buffer<float>::kAlignment / sizeof(float);
   parameter.index = parameters_.size();
   parameter.offset = size_;
   parameters_.push_back(std::move(parameter));
   layouts_.push_back(layout);
-  memories_.push_back({dnnl::memory(layout, engine, DNNL_MEMORY_NONE), dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
+  memories_.push_back(
+      {dnnl::memory(layout, engine, DNNL_MEMORY_NONE), dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
   const std::size_t floats = layout.get_size() / sizeof(float);
   size_ += (floats + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
   return memories_.back();

@@ -7,19 +7,23 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // there is none
   const dnnl::memory::desc input = source.values.get_desc();
   dnnl::memory::dims dims = input.dims();  // (N, C, D, H, W)
-  for (std::size_t axis = 2; axis < dims.size(); ++axis) dims[axis] = (dims[axis] - layer.size) / layer.stride + 1;
+  for (std::size_t axis = 2; axis < dims.size(); ++axis)
+    dims[axis] = (dims[axis] - layer.size) / layer.stride + 1;
   const dnnl::memory::dims window(3, layer.size), stride(3, layer.stride), padding(3, 0);
   const dnnl::memory::desc any(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
   const dnnl::pooling_forward::primitive_desc forward(
-      {shop.forward_kind(), kAlgorithm, input, any, stride, window, padding, padding}, shop.attributes(1), shop.engine);
+      {shop.forward_kind(), kAlgorithm, input, any, stride, window, padding, padding}, shop.attributes(1),
+      shop.engine);
   const Tensor output = shop.next_tensor(forward.dst_desc());
   shop.append(compiled.forward, forward, dnnl::pooling_forward(forward),
               {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}}, name, "forward");
   if (!source.gradient) return output;
   const dnnl::pooling_backward::primitive_desc backward(
-      {kAlgorithm, input, forward.dst_desc(), stride, window, padding, padding}, shop.attributes(1), shop.engine, forward);
+      {kAlgorithm, input, forward.dst_desc(), stride, window, padding, padding}, shop.attributes(1),
+      shop.engine, forward);
   shop.append(compiled.input_gradient, backward, dnnl::pooling_backward(backward),
-              {{DNNL_ARG_DIFF_DST, output.gradient}, {DNNL_ARG_DIFF_SRC, source.gradient}}, name, "input gradient");
+              {{DNNL_ARG_DIFF_DST, output.gradient}, {DNNL_ARG_DIFF_SRC, source.gradient}}, name,
+              "input gradient");
   return output;
 }
 

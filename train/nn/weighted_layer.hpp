@@ -8,9 +8,9 @@ namespace cosmo::nn {
 /// What a layer with weights looks like.
 struct WeightedLayer {
   std::string name;
-  double slope;                    ///< of its leaky ReLU
-  dnnl::memory::dims weights;      ///< (outputs, inputs, ...)
-  dnnl::memory::desc output;       ///< (batch, outputs, ...), layout possibly any
+  double slope;                ///< of its leaky ReLU
+  dnnl::memory::dims weights;  ///< (outputs, inputs, ...)
+  dnnl::memory::desc output;   ///< (batch, outputs, ...), layout possibly any
   std::int64_t fan_in, fan_out;
 };
 
@@ -18,81 +18,96 @@ inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims) {
   return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
-/// Appends the operations that compute the gradients of weights and biases, in place in the arena if oneDNN can.
+/// Appends the operations that compute the gradients of weights and biases, in place in the arena if oneDNN
+/// can.
 template <class Primitives>
 void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
-                                const WeightedLayer& layer, const typename Primitives::Forward::primitive_desc& forward,
-                                const dnnl::memory& source, const Tensor& output, const ParameterMemory& weights,
-                                const ParameterMemory& biases) {
+                                const WeightedLayer& layer,
+                                const typename Primitives::Forward::primitive_desc& forward,
+                                const dnnl::memory& source, const Tensor& output,
+                                const ParameterMemory& weights, const ParameterMemory& biases) {
   using Backward = typename Primitives::BackwardWeights;
   auto& operations = compiled.parameter_gradients;
   const dnnl::memory::desc bias_layout = biases.values.get_desc();
   typename Backward::primitive_desc description(
-      primitives.backward_weights(source.get_desc(), weights.values.get_desc(), bias_layout, output.values.get_desc()),
+      primitives.backward_weights(source.get_desc(), weights.values.get_desc(), bias_layout,
+                                  output.values.get_desc()),
       shop.attributes(1), shop.engine, forward, true);
   if (!description) {  // the arena's layout is the forward pass's choice; here oneDNN insists on another
-    description = {primitives.backward_weights(any_layout(source.get_desc().dims()), any_layout(layer.weights),
-                                               bias_layout, any_layout(output.values.get_desc().dims())),
-                   shop.attributes(1), shop.engine, forward};
+    description = {
+        primitives.backward_weights(any_layout(source.get_desc().dims()), any_layout(layer.weights),
+                                    bias_layout, any_layout(output.values.get_desc().dims())),
+        shop.attributes(1), shop.engine, forward};
   }
   const dnnl::memory input = shop.reordered(operations, source, description.src_desc(), false);
-  const dnnl::memory d_output = shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
+  const dnnl::memory d_output =
+      shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
   const bool in_place = description.diff_weights_desc() == weights.values.get_desc();
-  const dnnl::memory result = in_place ? weights.gradient
-                                       : shop.memory.place(shop.memory.slot(), description.diff_weights_desc(), shop.engine);
+  const dnnl::memory result =
+      in_place ? weights.gradient
+               : shop.memory.place(shop.memory.slot(), description.diff_weights_desc(), shop.engine);
   shop.append(operations, description, Backward(description),
               {{DNNL_ARG_SRC, input},
                {DNNL_ARG_DIFF_DST, d_output},
                {DNNL_ARG_DIFF_WEIGHTS, result},
                {DNNL_ARG_DIFF_BIAS, biases.gradient}},
               layer.name, "weight gradient");
-  if (!in_place) operations.push_back({dnnl::reorder(result, weights.gradient),
-                                       {{DNNL_ARG_FROM, result}, {DNNL_ARG_TO, weights.gradient}}});
+  if (!in_place)
+    operations.push_back({dnnl::reorder(result, weights.gradient),
+                          {{DNNL_ARG_FROM, result}, {DNNL_ARG_TO, weights.gradient}}});
 }
 
-/// Appends the operations that compute the gradient of the layer's input: one reorder of the weights, then the layer.
+/// Appends the operations that compute the gradient of the layer's input: one reorder of the weights, then
+/// the layer.
 template <class Primitives>
 void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
-                           const WeightedLayer& layer, const typename Primitives::Forward::primitive_desc& forward,
-                           const Tensor& source, const Tensor& output, const ParameterMemory& weights) {
+                           const WeightedLayer& layer,
+                           const typename Primitives::Forward::primitive_desc& forward, const Tensor& source,
+                           const Tensor& output, const ParameterMemory& weights) {
   using Backward = typename Primitives::BackwardData;
   auto& operations = compiled.input_gradient;
   typename Backward::primitive_desc description(
       primitives.backward_data(source.values.get_desc(), any_layout(layer.weights), output.values.get_desc()),
       shop.attributes(1), shop.engine, forward, true);
   if (!description) {
-    description = {primitives.backward_data(any_layout(source.values.get_desc().dims()), any_layout(layer.weights),
-                                            any_layout(output.values.get_desc().dims())),
-                   shop.attributes(1), shop.engine, forward};
+    description = {
+        primitives.backward_data(any_layout(source.values.get_desc().dims()), any_layout(layer.weights),
+                                 any_layout(output.values.get_desc().dims())),
+        shop.attributes(1), shop.engine, forward};
   }
-  const dnnl::memory d_output = shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
-  const dnnl::memory weights_copy = shop.reordered(operations, weights.values, description.weights_desc(), true);
+  const dnnl::memory d_output =
+      shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
+  const dnnl::memory weights_copy =
+      shop.reordered(operations, weights.values, description.weights_desc(), true);
   const bool in_place = description.diff_src_desc() == source.gradient.get_desc();
-  const dnnl::memory result = in_place ? source.gradient
-                                       : shop.memory.place(shop.memory.slot(), description.diff_src_desc(), shop.engine);
+  const dnnl::memory result =
+      in_place ? source.gradient
+               : shop.memory.place(shop.memory.slot(), description.diff_src_desc(), shop.engine);
   shop.append(operations, description, Backward(description),
-              {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}}, layer.name,
-              "input gradient");
-  if (!in_place) operations.push_back({dnnl::reorder(result, source.gradient),
-                                       {{DNNL_ARG_FROM, result}, {DNNL_ARG_TO, source.gradient}}});
+              {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}},
+              layer.name, "input gradient");
+  if (!in_place)
+    operations.push_back(
+        {dnnl::reorder(result, source.gradient), {{DNNL_ARG_FROM, result}, {DNNL_ARG_TO, source.gradient}}});
 }
 
-/// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the layouts.
+/// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the
+/// layouts.
 template <class Primitives>
-Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives, const WeightedLayer& layer,
-                      const Tensor& source) {
+Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
+                      const WeightedLayer& layer, const Tensor& source) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
   const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
   const typename Forward::primitive_desc description(
-      primitives.forward(shop.forward_kind(), any_layout(source.values.get_desc().dims()), any_layout(layer.weights),
-                         bias_layout, layer.output),
+      primitives.forward(shop.forward_kind(), any_layout(source.values.get_desc().dims()),
+                         any_layout(layer.weights), bias_layout, layer.output),
       shop.attributes(layer.slope), shop.engine);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
     compiled.parameters.push_back(shop.parameters.parameters().size());
-    return shop.parameters.add({layer.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout,
-                               shop.engine);
+    return shop.parameters.add({layer.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}},
+                               layout, shop.engine);
   };
   const ParameterMemory weights =
       add(".weights", Parameter::Role::weights, layer.weights, description.weights_desc());
@@ -109,7 +124,8 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
 
   append_leaky_relu_backward(shop, compiled.parameter_gradients, layer.name, layer.slope, output);
   append_parameter_gradients(shop, compiled, primitives, layer, description, input, output, weights, biases);
-  if (source.gradient) append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
+  if (source.gradient)
+    append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
   return output;
 }
 

@@ -23,8 +23,8 @@ NetworkSpec find_network(std::string_view name);
 
 namespace zoo {
 
-/// The 2018 network for 128³ inputs. Source: Mathuriya et al. 2018, section III-A and figure 2; slope and linear last
-/// layer from the authors' code (github.com/NERSC/CosmoFlow, CosmoNet.py).
+/// The 2018 network for 128³ inputs. Source: Mathuriya et al. 2018, section III-A and figure 2; slope and
+/// linear last layer from the authors' code (github.com/NERSC/CosmoFlow, CosmoNet.py).
 NetworkSpec cosmoflow();
 
 /// A small network for 32³ inputs in the 2018 network's manner, ending in an average over the volume.

@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+"""Writes pytorch_<network>.json: one training step of a network by PyTorch in double precision.
+
+Weights, input and targets are the hash below, in float arithmetic that C++ repeats bit by bit; the step is L1 loss,
+LARC as printed in Mathuriya et al. 2018 (III-B), then torch.optim.Adam at 2e-3. Run: /usr/bin/python3
+make_pytorch_reference.py (Debian 12: python3-torch 1.13, libopenblas0). Double precision takes PyTorch's own
+kernels, not oneDNN, so that the numbers are independent of the library under test. The input, 1 + u/32, and the
+weights' streams are chosen so that of the 12 million values that meet a leaky ReLU at 128^3 few are within 1e-6 of its
+kink: a value that float rounding takes across it changes conv1's gradient by 1e-3 of its rms (PyTorch's own floats
+against its doubles, with input u). About ten seconds.
+"""
+import json
+import math
+import os
+
+import numpy as np
+import torch
+from torch import nn
+
+PROBES = 100  # evenly spread plain indices a parameter
+
+
+def uniform(stream, count):
+    """float32 in [-1, 1): the upper 24 bits of splitmix64's finaliser of stream * 2^40 + element."""
+    with np.errstate(over="ignore"):
+        h = np.arange(count, dtype=np.uint64) + np.uint64((stream << 40) + 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
+        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        h ^= h >> np.uint64(31)
+    return (h >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-23) - np.float32(1)
+
+
+def act():
+    return nn.LeakyReLU(0.01)
+
+
+def cosmoflow(outputs):
+    return nn.Sequential(
+        nn.Conv3d(1, 16, 3), act(), nn.AvgPool3d(2), nn.Conv3d(16, 32, 4), act(), nn.AvgPool3d(2),
+        nn.Conv3d(32, 64, 4), act(), nn.AvgPool3d(2), nn.Conv3d(64, 128, 3, 2), act(), nn.Conv3d(128, 256, 3), act(),
+        nn.Conv3d(256, 256, 2), act(), nn.Conv3d(256, 256, 2), act(), nn.Flatten(),
+        nn.Linear(2048, 2048), act(), nn.Linear(2048, 256), act(), nn.Linear(256, outputs))
+
+
+def cosmoflow32(outputs):
+    return nn.Sequential(
+        nn.Conv3d(1, 16, 3), act(), nn.AvgPool3d(2), nn.Conv3d(16, 32, 4), act(), nn.AvgPool3d(2),
+        nn.Conv3d(32, 64, 3), act(), nn.Conv3d(64, 128, 3), act(), nn.AvgPool3d(2), nn.Flatten(),
+        nn.Linear(128, 128), act(), nn.Linear(128, outputs))
+
+
+def start_values(index, parameter):
+    scale = np.float32(0.1)
+    if parameter.dim() > 1:
+        field = math.prod(parameter.shape[2:])
+        scale = np.float32(math.sqrt(6.0 / ((parameter.shape[0] + parameter.shape[1]) * field)))
+    return (scale * uniform(100 + index, parameter.numel())).reshape(parameter.shape)
+
+
+def larc_paper(parameter):
+    v, g = parameter.detach().norm().item(), parameter.grad.norm().item()
+    parameter.grad *= min(0.002 * v / g if v and g else 6.25e-5, 1.0)
+
+
+def reference(make, size, batch, outputs=3):
+    net = make(outputs).double()
+    parameters = list(net.parameters())
+    with torch.no_grad():
+        for i, p in enumerate(parameters):
+            p.copy_(torch.from_numpy(start_values(i, p)).double())
+    voxels = np.float32(1) + np.float32(1 / 32) * uniform(1000, batch * size**3)
+    x = torch.from_numpy(voxels.reshape(batch, 1, size, size, size)).double()
+    y = torch.from_numpy(uniform(1001, batch * outputs).reshape(batch, outputs)).double()
+    prediction = net(x)
+    loss = nn.functional.l1_loss(prediction, y)
+    loss.backward()
+    rows = []
+    for i, p in enumerate(parameters):
+        n = p.numel()
+        count = min(n, PROBES)
+        probes = [j * (n - 1) // max(count - 1, 1) for j in range(count)]
+        g = p.grad.flatten()
+        rows.append({
+            "gradient_norm": float(g.norm()),
+            "projection": float(g.dot(torch.from_numpy(uniform(2000 + i, n)).double())),
+            "values_norm": float(p.detach().norm()),
+            "gradient": [float(f"{v:.7g}") for v in g[probes].tolist()],
+            "probes": probes})
+        larc_paper(p)
+    # epsilon of Kingma & Ba's algorithm 1 that equals the paper's epsilon-hat at the first step
+    torch.optim.Adam(parameters, lr=2e-3, betas=(0.9, 0.999), eps=1e-8 / math.sqrt(1 - 0.999)).step()
+    for row, p in zip(rows, parameters):
+        row["updated"] = [float(f"{v:.9g}") for v in p.detach().flatten()[row.pop("probes")].tolist()]
+    return {"size": size, "batch": batch, "outputs": [[float(v) for v in r] for r in prediction.tolist()],
+            "loss": loss.item(), "parameters": rows}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    here = os.path.dirname(os.path.abspath(__file__))
+    for make, size, batch in ((cosmoflow32, 32, 2), (cosmoflow, 128, 1)):
+        with open(os.path.join(here, f"pytorch_{make.__name__}.json"), "w") as file:
+            json.dump(reference(make, size, batch), file, separators=(",", ":"))
+            file.write("\n")

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "tests/train/hashed.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+using namespace cosmo;
+using nn::AveragePool;
+using nn::Convolution;
+using nn::Dense;
+
+namespace {
+
+// Channel counts that leave padding in blocked layouts.
+const nn::NetworkSpec kPadded = {"padded",
+                                 "x",
+                                 {{"a", {"x"}, Convolution{5, 3, 1, 0, 0.01}},
+                                  {"b", {"a"}, AveragePool{2, 2}},
+                                  {"c", {"b"}, Convolution{19, 2, 1, 0, 0.01}},
+                                  {"d", {"c"}, Dense{21, 0.01}},
+                                  {"e", {"d"}, Dense{0}}}};
+
+nn::Network padded_network(nn::Mode mode = nn::Mode::training) {
+  nn::Network network(kPadded, {2, 8}, 3, 2, mode);
+  test::set_start_values(network);
+  for (std::size_t i = 0; i < network.input().size(); ++i) network.input()[i] = test::hashed(1000, i);
+  return network;
+}
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("padding of the arenas is zero and stays so under gradient steps") {
+  nn::Network network = padded_network();
+  std::vector<float> inside(network.weights().size(), 0.0f);
+  for (const nn::Parameter& parameter : network.parameters()) {
+    const std::span<float> part = std::span(inside).subspan(parameter.offset, parameter.values.size());
+    network.copy_from_plain(parameter, std::vector<float>(parameter.elements(), 1.0f), part);
+  }
+  const auto padding = std::count(inside.begin(), inside.end(), 0.0f);
+  REQUIRE(padding > 0);
+  REQUIRE(static_cast<std::int64_t>(inside.size()) - padding == network.census().parameters());
+  const std::vector<float> d_output = test::hashed_values(1, 6);
+  for (int step = 0; step < 5; ++step) {
+    network.forward();
+    network.backward(d_output, [](std::span<float>) {});
+    for (std::size_t i = 0; i < inside.size(); ++i) network.weights()[i] -= 0.1f * network.gradients()[i];
+  }
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    if (inside[i] == 0) REQUIRE((network.weights()[i] == 0 && network.gradients()[i] == 0));
+  }
+}
+
+TEST_CASE("parameters go to the plain layout and back bit by bit") {
+  nn::Network network = padded_network();
+  for (const nn::Parameter& parameter : network.parameters()) {
+    std::vector<float> values = test::start_values(parameter);
+    values.front() = -0.0f;
+    values.back() = std::bit_cast<float>(std::uint32_t{3});  // subnormal
+    std::vector<float> blocked(parameter.values.size(), 7.0f);
+    network.copy_from_plain(parameter, values, blocked);
+    CHECK(same_bits(test::plain(network, parameter, blocked), values));
+    CHECK(reinterpret_cast<std::uintptr_t>(parameter.values.data()) % 64 == 0);
+  }
+}
+
+TEST_CASE("two instances and two passes give the same bits") {
+  nn::Network first = padded_network(), second = padded_network();
+  const std::vector<float> d_output = test::hashed_values(1, 6);
+  const std::span<const float> result = first.forward();
+  const std::vector<float> output(result.begin(), result.end());
+  first.backward(d_output, [](std::span<float>) {});
+  for (int pass = 0; pass < 2; ++pass) {
+    CHECK(same_bits(second.forward(), output));
+    second.backward(d_output, [](std::span<float>) {});
+    CHECK(same_bits(first.gradients(), second.gradients()));
+  }
+}
+
+TEST_CASE("gradients become ready layer by layer, last first, and cover the arena") {
+  nn::Network network = padded_network();
+  network.forward();
+  std::vector<std::span<float>> parts;
+  network.backward(test::hashed_values(1, 6), [&](std::span<float> part) { parts.push_back(part); });
+  REQUIRE(parts.size() == 4);
+  CHECK(parts.back().data() == network.gradients().data());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    CHECK(parts[i].data() + parts[i].size() <= parts[i - 1].data());
+    CHECK(parts[i].data() + parts[i].size() + 16 > parts[i - 1].data());
+  }
+}
+
+TEST_CASE("inference gives what training gives, in less memory") {
+  nn::Network training = padded_network();
+  nn::Network inference = padded_network(nn::Mode::inference);
+  const std::span<const float> expected = training.forward();
+  const std::span<const float> found = inference.forward();
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == Approx(expected[i]).epsilon(1e-5));
+  CHECK(inference.gradients().empty());
+  CHECK(inference.memory_bytes() < training.memory_bytes());
+  CHECK_THROWS_AS(inference.backward(expected, [](std::span<float>) {}), core::Error);
+  nn::Network moved = std::move(inference);
+  CHECK(moved.forward().data() == found.data());
+}
+
+TEST_CASE("the memory estimate is within a fifth of what cosmoflow takes") {
+  const nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 4, nn::Mode::training);
+  const auto estimate = static_cast<double>(nn::estimate_training_bytes(network.census(), 4));
+  CHECK(static_cast<double>(network.memory_bytes()) == Approx(estimate).epsilon(0.2));
+}
+
+TEST_CASE("every pass of every layer tells its implementation") {
+  const nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
+  CHECK(network.implementations().size() == 4 * 4 - 1 + 3 * 2 + 4 + 3);
+  for (const nn::Implementation& implementation : network.implementations()) {
+    INFO(implementation.layer << ", " << implementation.pass << ": " << implementation.name);
+    CHECK(implementation.name.find("ref") == std::string::npos);
+  }
+}

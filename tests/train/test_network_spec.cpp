@@ -1,0 +1,107 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "train/nn/census.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+using namespace cosmo;
+using nn::AveragePool;
+using nn::Convolution;
+using nn::Dense;
+using nn::Shape;
+
+namespace {
+
+std::string refusal(const nn::NetworkSpec& spec, Shape input, int outputs,
+                    core::Fault fault = core::Fault::config) {
+  try {
+    nn::take_census(spec, input, outputs);
+  } catch (const core::Error& error) {
+    CHECK(error.fault() == fault);
+    return error.what();
+  }
+  return "accepted";
+}
+
+void check_unreadable(const std::string& text) {
+  INFO(text);
+  try {
+    nlohmann::json::parse(text).get<nn::NetworkSpec>();
+    FAIL("accepted");
+  } catch (const core::Error& error) {
+    CHECK(error.fault() == core::Fault::format);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cosmoflow reproduces the 2018 paper's totals") {
+  const nn::NetworkCensus census = nn::take_census(nn::find_network("cosmoflow"), {1, 128}, 3);
+  CHECK(census.weights() == 7038128);  // 28.15 MB
+  CHECK(census.parameters() == 7041443);
+  CHECK(static_cast<double>(census.useful_flop()) * 1e-9 == Approx(62.168).margin(5e-4));
+  CHECK(static_cast<double>(census.paper_flop()) * 1e-9 == Approx(69.33).margin(5e-3));
+  CHECK(census.layers[0].output == Shape{16, 126});
+  CHECK(census.layers[5].output == Shape{64, 13});
+  CHECK(census.layers[9].output == Shape{256, 2});
+  CHECK(census.layers[12].output == Shape{3, 1});
+}
+
+TEST_CASE("cosmoflow32 is small") {
+  const nn::NetworkCensus census = nn::take_census(nn::find_network("cosmoflow32"), {1, 32}, 5);
+  CHECK(census.weights() == 432 + 32768 + 55296 + 221184 + 128 * 128 + 5 * 128);
+  CHECK(census.forward_flop() < 150'000'000);
+  CHECK(census.layers[6].output == Shape{128, 1});
+}
+
+TEST_CASE("networks take any number of channels and outputs") {
+  for (const nn::NetworkEntry& entry : nn::networks()) {
+    const nn::NetworkCensus one = nn::take_census(entry.make(), {1, 128}, 1);
+    const nn::NetworkCensus four = nn::take_census(entry.make(), {4, 128}, 2);
+    CHECK(entry.make().name == entry.name);
+    CHECK(four.layers[0].weights == 4 * one.layers[0].weights);
+    CHECK(four.layers.back().weights == 2 * one.layers.back().weights);
+  }
+}
+
+TEST_CASE("a network's JSON form holds it exactly") {
+  for (const nn::NetworkEntry& entry : nn::networks()) {
+    const nn::NetworkSpec spec = entry.make();
+    const std::string text = nlohmann::json(spec).dump();
+    CHECK(nlohmann::json::parse(text).get<nn::NetworkSpec>() == spec);
+  }
+}
+
+TEST_CASE("JSON that is not a network is refused") {
+  check_unreadable(R"([])");
+  check_unreadable(R"({"name":"n","input":"x"})");
+  check_unreadable(R"({"name":"n","input":"x","layers":{}})");
+  check_unreadable(R"({"name":"n","input":"x","layers":[3]})");
+  check_unreadable(R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"lstm"}]})");
+  check_unreadable(
+      R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3}]})");
+  check_unreadable(
+      R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":"3","slope":1}]})");
+  check_unreadable(
+      R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3,"slope":1,"size":2}]})");
+}
+
+TEST_CASE("networks that cannot work are refused in a sentence") {
+  using Catch::Contains;
+  CHECK_THAT(refusal(nn::find_network("cosmoflow"), {1, 32}, 3),
+             Contains("layer conv4 needs at least 3 cells"));
+  CHECK_THAT(refusal(nn::find_network("cosmoflow"), {1, 128}, 0), Contains("at least one output"));
+  CHECK_THAT(refusal({"n", "x", {}}, {1, 8}, 1), Contains("no layers"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Convolution{4, 3}}}}, {1, 8}, 1), Contains("not dense"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}}}, {1, 8}, 2), Contains("has 3 outputs, but 2"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"y"}, Dense{3}}}}, {1, 8}, 3), Contains("reads y"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x", "x"}, Dense{3}}}}, {1, 8}, 3), Contains("2 inputs"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}, {"a", {"a"}, Dense{3}}}}, {1, 8}, 3),
+             Contains("called a"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}, {"b", {"x"}, Dense{3}}}}, {1, 8}, 3),
+             Contains("layers a and b") && Contains("not supported yet"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Convolution{4, 3, 0}}, {"b", {"a"}, Dense{3}}}}, {1, 8}, 3),
+             Contains("stride 0"));
+  CHECK_THROWS_AS(nn::find_network("resnet"), core::Error);
+}
