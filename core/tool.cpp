@@ -161,6 +161,10 @@ int run_command(const Tool& tool, const Command& command, const Options& options
 
 }  // namespace
 
+void Invocation::report(const Json& summary, const std::string& text) const {
+  log.result(options.flag("json") ? summary.dump() + "\n" : text);
+}
+
 int run_tool(int argc, char** argv, const Tool& tool) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const std::vector<std::string> command_line(argv, argv + argc);

@@ -20,6 +20,9 @@ struct Invocation {
   const Options& options;
   int threads;  ///< OpenMP threads of this rank, already set
   Json facts;   ///< host, time, ranks, command, library versions: for run.json
+
+  /// Prints the outcome on standard output: `summary` as one JSON object with --json, else `text`.
+  void report(const Json& summary, const std::string& text) const;
 };
 
 /// One thing a tool does. With `writes_output`, --output, --dry-run and --force are declared for it.
