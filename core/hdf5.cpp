@@ -84,9 +84,11 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
   const Handle transfer_list = properties(H5P_DATASET_XFER);
   if (collective_) H5Pset_dxpl_mpio(transfer_list.get(), H5FD_MPIO_COLLECTIVE);
   if (writing) {
-    ensure_written(
-        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0,
-        where_);
+    // Closing would flush too, but its failure would go unseen.
+    const bool written =
+        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0 &&
+        H5Dflush(id_.get()) >= 0;
+    ensure_written(written, where_);
   } else {
     ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0,
            Fault::format, "{} cannot be read: the file is damaged, restore it.", where_);
@@ -165,6 +167,8 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
       H5Aclose);
   ensure_written(id.get() >= 0 && H5Awrite(id.get(), type, data) >= 0, path_);
 }
+
+void File::flush() { ensure_written(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0, path_); }
 
 void File::set_attribute(const std::string& name, const std::string& value) {
   const char* text = value.c_str();

@@ -132,6 +132,9 @@ class File {
     return values;
   }
 
+  /// Hands all that was written to the operating system, so that a full disk is seen before the file closes.
+  void flush();
+
   void set_attribute(const std::string& name, const std::string& value);
   void set_attribute(const std::string& name, double value);
   void set_attribute(const std::string& name, std::uint64_t value);

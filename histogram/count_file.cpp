@@ -79,6 +79,7 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
   const auto first = static_cast<hsize_t>(grid.slab().first);
   const auto planes = static_cast<hsize_t>(grid.slab().size());
   file.create_dataset<std::uint16_t>("counts", {n, n, n}).write({first, 0, 0}, {planes, n, n}, grid.counts());
+  file.flush();
 }
 
 CountFile::CountFile(const std::filesystem::path& path)
