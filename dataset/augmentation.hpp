@@ -1,0 +1,29 @@
+#pragma once
+// The 48 symmetries of the cube: they change a universe's orientation and none of its parameters.
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace cosmo::dataset {
+
+/// A signed permutation of the axes: output axis a runs along input axis axes[a], backwards if flipped[a].
+struct Symmetry {
+  std::array<int, 3> axes = {0, 1, 2};
+  std::array<bool, 3> flipped = {false, false, false};
+};
+
+inline constexpr int kCubeSymmetries = 48;
+
+/// Symmetry 0 … 47; 0 is the identity, 0 … 7 are the mirrorings.
+Symmetry cube_symmetry(int index);
+
+/// The symmetry for a sample in an epoch: a pure function of its arguments.
+Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample);
+
+/// voxels = table[counts], turned by the symmetry; each read once and written once.
+/// `counts` and `voxels` (channels, side, side, side); `table` has an entry for each count.
+void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
+                      std::span<const std::uint16_t> counts, std::span<float> voxels);
+
+}  // namespace cosmo::dataset

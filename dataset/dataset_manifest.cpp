@@ -1,0 +1,124 @@
+#include "dataset/dataset_manifest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+using core::Json;
+
+namespace {
+
+void to_json(Json& json, const SplitRecord& record) {
+  json = {{"simulations", record.simulations}, {"samples", record.samples}, {"shards", record.shards}};
+}
+
+void from_json(const Json& json, SplitRecord& record) {
+  record = {json.at("simulations"), json.at("samples"), json.at("shards")};
+}
+
+void check_spec(const SampleSpec& spec, const std::string& source) {
+  constexpr int kMostVoxels = 1 << 14;
+  const auto positive = [](int n) { return n > 0 && n <= kMostVoxels; };
+  const std::vector<int>& shape = spec.shape;
+  ensure((shape.size() == 3 || shape.size() == 4) && std::all_of(shape.begin(), shape.end(), positive) &&
+             std::equal(shape.end() - 2, shape.end(), shape.end() - 3),
+         Fault::format, "{} has samples of shape ({}), which are no cubes: restore the file.", source,
+         fmt::join(shape, ", "));
+  ensure(spec.redshifts.size() == static_cast<std::size_t>(spec.channels()), Fault::format,
+         "{} has {} redshifts for {} channels: restore the file.", source, spec.redshifts.size(),
+         spec.channels());
+  ensure(std::isfinite(spec.box_size) && spec.box_size > 0 && std::isfinite(spec.mean_count) &&
+             spec.mean_count > 0,
+         Fault::format, "{} has a box of {} Mpc/h and {} particles a voxel: restore the file.", source,
+         spec.box_size, spec.mean_count);
+  ensure(spec.parameters.size() > 0, Fault::format, "{} names no parameter: restore the file.", source);
+  for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
+    const double low = spec.parameters.low[p];
+    const double high = spec.parameters.high[p];
+    ensure(std::isfinite(low) && std::isfinite(high) && low < high, Fault::format,
+           "{} has an empty range {}:{} of {}: restore the file.", source, low, high,
+           spec.parameters.names[p]);
+  }
+}
+
+void check_splits(const DatasetManifest& manifest, const std::string& source) {
+  std::set<std::uint32_t> simulations;
+  std::set<std::string> shards;
+  for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+    const SplitRecord& record = manifest.splits[s];
+    ensure(!record.shards.empty() && record.samples == record.simulations.size() * manifest.subvolumes &&
+               record.samples > 0,
+           Fault::format, "{} has {} samples of {} simulations in {} {} shards: restore the file.", source,
+           record.samples, record.simulations.size(), record.shards.size(), kSplitNames[s]);
+    for (const std::uint32_t simulation : record.simulations) {
+      ensure(simulations.insert(simulation).second, Fault::format,
+             "{} lists simulation {} twice: its splits are not independent, write the dataset again with "
+             "--force.",
+             source, simulation);
+    }
+    for (const std::string& shard : record.shards) {
+      ensure(manifest.base.find(shard) != nullptr && shards.insert(shard).second, Fault::format,
+             "{} lists the shard {} twice or not among its files: restore the file.", source, shard);
+    }
+  }
+  ensure(manifest.statistics.particles_in == manifest.statistics.particles_binned, Fault::format,
+         "{} says that {} of {} particles were binned: write the dataset again with --force.", source,
+         manifest.statistics.particles_binned, manifest.statistics.particles_in);
+}
+
+}  // namespace
+
+Json DatasetManifest::details() const {
+  Json split_records;
+  for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+    to_json(split_records[std::string(kSplitNames[s])], splits[s]);
+  }
+  return {{"parameters", spec.parameters},
+          {"shape", spec.shape},
+          {"box_mpc_h", spec.box_size},
+          {"voxel_mpc_h", spec.voxel_size()},
+          {"redshifts", spec.redshifts},
+          {"subvolumes_per_simulation", subvolumes},
+          {"splits", split_records},
+          {"statistics",
+           {{"mean_count", spec.mean_count},
+            {"max_count", statistics.max_count},
+            {"particles_in", statistics.particles_in},
+            {"particles_binned", statistics.particles_binned}}}};
+}
+
+DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
+  DatasetManifest manifest;
+  manifest.base = core::load_manifest(directory, "shard");
+  const std::string source = (directory / core::kManifestName).string();
+  const Json& json = manifest.base.details;
+  core::reading_json(source, [&] {
+    const Json& statistics = json.at("statistics");
+    manifest.spec = {.parameters = json.at("parameters"),
+                     .shape = json.at("shape"),
+                     .box_size = json.at("box_mpc_h"),
+                     .redshifts = json.at("redshifts"),
+                     .mean_count = statistics.at("mean_count"),
+                     .input_id = ""};
+    manifest.subvolumes = json.at("subvolumes_per_simulation");
+    for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+      from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
+    }
+    manifest.statistics = {statistics.at("max_count"), statistics.at("particles_in"),
+                           statistics.at("particles_binned")};
+  });
+  ensure(manifest.base.request.inputs.size() == 1, Fault::format,
+         "{} has {} inputs where one suite is expected.", source, manifest.base.request.inputs.size());
+  manifest.spec.input_id = manifest.base.request.inputs.front().id;
+  check_spec(manifest.spec, source);
+  check_splits(manifest, source);
+  return manifest;
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,44 @@
+#pragma once
+// The contract between cosmo-prep and the stages after it: manifest.json of stage "shard".
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/manifest.hpp"
+#include "dataset/shard_format.hpp"
+#include "dataset/split.hpp"
+
+namespace cosmo::dataset {
+
+struct SplitRecord {
+  std::vector<std::uint32_t> simulations;  ///< their indices in the suite
+  std::uint64_t samples = 0;
+  std::vector<std::string> shards;  ///< paths relative to the dataset's directory
+};
+
+/// What was counted while the shards were written.
+struct CountStatistics {
+  std::uint64_t max_count = 0;         ///< largest count in a voxel
+  std::uint64_t particles_in = 0;      ///< in all simulations
+  std::uint64_t particles_binned = 0;  ///< in all samples; equals particles_in
+};
+
+struct DatasetManifest {
+  core::Manifest base;
+  SampleSpec spec;                    ///< parameters, shape, box, mean count
+  std::uint32_t subvolumes = 1;       ///< cut from each simulation
+  std::array<SplitRecord, 3> splits;  ///< by Split
+  CountStatistics statistics;
+
+  const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
+  /// The stage's own fields of manifest.json.
+  core::Json details() const;
+};
+
+/// Reads and checks all of it; throws as core::load_manifest does.
+DatasetManifest load_dataset_manifest(const std::filesystem::path& directory);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace cosmo::dataset {
+
+/// What is known of one sample beside its voxels.
+struct Sample {
+  std::uint32_t simulation = 0;         ///< index of the simulation in its suite
+  std::uint8_t subvolume = 0;           ///< number of the sub-volume, x slowest
+  std::uint64_t seed = 0;               ///< of the simulation's initial conditions
+  std::vector<double> parameters = {};  ///< (P) physical values, in the order of the ParameterSpace
+};
+
+}  // namespace cosmo::dataset

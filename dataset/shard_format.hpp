@@ -1,0 +1,73 @@
+#pragma once
+// A shard: up to --samples-per-shard samples of one split in one HDF5 file, train/shard-00000.h5.
+//
+//   /x           uint16 (N, n, n, n) or (N, C, n, n, n)   counts, z fastest; chunk = one sample;
+//                                                         no filter, or shuffle + deflate 1
+//   /y           float64 (N, P)   parameters, physical
+//   /y_unit      float32 (N, P)   the same in [−1, 1]: 2 (y − low) / (high − low) − 1
+//   /crc32       uint32 (N)       zlib's crc32 of the sample's bytes in /x, uncompressed, little-endian
+//   /simulation  uint32 (N)       index of the simulation in its suite
+//   /subvolume   uint8 (N)        number of the sub-volume, x slowest: cuts² i + cuts j + k
+//   /seed        uint64 (N)       of the simulation's initial conditions
+//   attributes of the file
+//     schema "cosmo.shard", schema_version 1, code_version, input_id (id of the suite's manifest)
+//     box, voxel          side of a sample and of a voxel [Mpc/h]
+//     redshifts           (C)
+//     parameter_names, parameter_low, parameter_high   (P)
+//     mean_count          of the suite, a voxel
+//     particles, max_count  sum and largest of /x
+//
+// Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
+// sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/hdf5.hpp"
+#include "core/simulation_manifest.hpp"
+#include "dataset/split.hpp"
+
+namespace cosmo::dataset {
+
+inline constexpr const char* kShardSchema = "cosmo.shard";
+inline constexpr std::uint64_t kShardSchemaVersion = 1;
+
+/// What every sample of a dataset has in common.
+struct SampleSpec {
+  core::ParameterSpace parameters;
+  std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
+  double box_size = 0;            ///< side of a sample [Mpc/h]
+  std::vector<double> redshifts;  ///< (C)
+  double mean_count = 0;          ///< of the suite, a voxel
+  std::string input_id;           ///< of the suite's manifest
+
+  int channels() const { return shape.size() == 4 ? shape.front() : 1; }
+  int side() const { return shape.back(); }                ///< voxels a side
+  double voxel_size() const { return box_size / side(); }  ///< [Mpc/h]
+  /// Voxels of a sample, over all channels.
+  std::size_t voxels() const {
+    return std::accumulate(shape.begin(), shape.end(), std::size_t{1},
+                           [](std::size_t product, int n) { return product * static_cast<std::size_t>(n); });
+  }
+  /// The shape of /x for so many samples.
+  core::hdf5::Shape stored_shape(std::size_t samples) const {
+    core::hdf5::Shape stored = {samples};
+    stored.insert(stored.end(), shape.begin(), shape.end());
+    return stored;
+  }
+};
+
+/// Sum and maximum over a shard's counts.
+struct ShardStatistics {
+  std::uint64_t particles = 0;
+  std::uint64_t max_count = 0;
+};
+
+/// "train/shard-00000.h5"
+inline std::string shard_path(Split split, std::size_t index) {
+  return fmt::format("{}/shard-{:05}.h5", name_of(split), index);
+}
+
+}  // namespace cosmo::dataset

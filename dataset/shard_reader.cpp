@@ -1,0 +1,92 @@
+#include "dataset/shard_reader.hpp"
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+#include "dataset/target_scaler.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& spec)
+    : path_(path),
+      file_(core::hdf5::File::open(path)),
+      x_(file_.dataset("x")),
+      sample_shape_(spec.stored_shape(1)) {
+  check_attributes(spec);
+  const std::size_t size = x_.shape().empty() ? 0 : x_.shape().front();
+  constexpr std::size_t kMostSamples = 1 << 20;
+  ensure(size > 0 && size <= kMostSamples, Fault::format, "{} has {} samples: restore the file.",
+         path_.string(), size);
+  x_.require<std::uint16_t>(spec.stored_shape(size));
+  const std::size_t parameters = spec.parameters.size();
+  const auto y = file_.read<double>("y", {size, parameters});
+  y_unit_ = file_.read<float>("y_unit", {size, parameters});
+  crc32_ = file_.read<std::uint32_t>("crc32", {size});
+  const auto simulation = file_.read<std::uint32_t>("simulation", {size});
+  const auto subvolume = file_.read<std::uint8_t>("subvolume", {size});
+  const auto seed = file_.read<std::uint64_t>("seed", {size});
+  for (std::size_t row = 0; row < size; ++row) {
+    const double* values = y.data() + row * parameters;
+    samples_.push_back({simulation[row], subvolume[row], seed[row], {values, values + parameters}});
+  }
+  statistics_ = {file_.integer_attribute("particles"), file_.integer_attribute("max_count")};
+  check_labels(spec);
+}
+
+void ShardReader::check_attributes(const SampleSpec& spec) const {
+  ensure(file_.text_attribute("schema") == kShardSchema &&
+             file_.integer_attribute("schema_version") == kShardSchemaVersion,
+         Fault::format, "{} has schema {} {}: this version reads {} {}.", path_.string(),
+         file_.text_attribute("schema"), file_.integer_attribute("schema_version"), kShardSchema,
+         kShardSchemaVersion);
+  const auto agrees = [&](bool equal, const char* attribute) {
+    ensure(equal, Fault::format,
+           "{} has another {} than its manifest: it belongs to another dataset, restore it.", path_.string(),
+           attribute);
+  };
+  agrees(file_.text_attribute("input_id") == spec.input_id, "input_id");
+  agrees(file_.texts_attribute("parameter_names") == spec.parameters.names, "parameter_names");
+  agrees(file_.numbers_attribute("parameter_low") == spec.parameters.low, "parameter_low");
+  agrees(file_.numbers_attribute("parameter_high") == spec.parameters.high, "parameter_high");
+  agrees(file_.numbers_attribute("redshifts") == spec.redshifts, "redshifts");
+  agrees(file_.number_attribute("box") == spec.box_size, "box");
+  agrees(file_.number_attribute("voxel") == spec.voxel_size(), "voxel");
+  agrees(file_.number_attribute("mean_count") == spec.mean_count, "mean_count");
+}
+
+void ShardReader::check_labels(const SampleSpec& spec) const {
+  const TargetScaler scaler(spec.parameters);
+  std::vector<float> unit(scaler.size());
+  for (std::size_t row = 0; row < size(); ++row) {
+    const std::vector<double>& physical = samples_[row].parameters;
+    scaler.to_unit(physical, unit);
+    for (std::size_t p = 0; p < scaler.size(); ++p) {
+      ensure(physical[p] >= spec.parameters.low[p] && physical[p] <= spec.parameters.high[p], Fault::format,
+             "{} sample {} has {} = {} outside its range: restore the file.", path_.string(), row,
+             spec.parameters.names[p], physical[p]);
+      ensure(unit[p] == target(row)[p], Fault::format,
+             "{} sample {} has a /y_unit that does not follow from its /y: restore the file.", path_.string(),
+             row);
+    }
+  }
+}
+
+std::span<const float> ShardReader::target(std::size_t row) const {
+  const std::size_t parameters = y_unit_.size() / size();
+  return std::span(y_unit_).subspan(row * parameters, parameters);
+}
+
+void ShardReader::read(std::size_t row, std::span<std::uint16_t> counts) const {
+  core::hdf5::Shape start(sample_shape_.size(), 0);
+  start[0] = row;
+  x_.read(start, sample_shape_, counts);
+  ensure(core::crc32(std::as_bytes(std::span<const std::uint16_t>(counts))) == crc32_[row], Fault::format,
+         "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep shard again "
+         "with "
+         "--force.",
+         path_.string(), row);
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "dataset/sample.hpp"
+#include "dataset/shard_format.hpp"
+
+namespace cosmo::dataset {
+
+/// One shard open for reading; move-only. Errors are Error{format} and name the file.
+class ShardReader {
+ public:
+  /// Opens the file and checks its schema, attributes, shapes and types against the dataset's, and that
+  /// labels lie in range and y_unit follows from y. The caller has compared its sha256 with the manifest.
+  ShardReader(const std::filesystem::path& path, const SampleSpec& spec);
+
+  std::size_t size() const { return samples_.size(); }
+  const Sample& sample(std::size_t row) const { return samples_[row]; }
+  /// Labels (P) in [−1, 1].
+  std::span<const float> target(std::size_t row) const;
+  const ShardStatistics& statistics() const { return statistics_; }
+
+  /// Reads a sample's counts (C, n, n, n) and compares their crc32.
+  void read(std::size_t row, std::span<std::uint16_t> counts) const;
+
+ private:
+  void check_attributes(const SampleSpec& spec) const;
+  void check_labels(const SampleSpec& spec) const;
+
+  std::filesystem::path path_;
+  core::hdf5::File file_;
+  core::hdf5::Dataset x_;
+  core::hdf5::Shape sample_shape_;  ///< (1, n, n, n) or (1, C, n, n, n)
+  std::vector<Sample> samples_;
+  std::vector<float> y_unit_;
+  std::vector<std::uint32_t> crc32_;
+  ShardStatistics statistics_;
+};
+
+}  // namespace cosmo::dataset

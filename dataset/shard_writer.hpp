@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "dataset/sample.hpp"
+#include "dataset/shard_format.hpp"
+#include "dataset/target_scaler.hpp"
+
+namespace cosmo::dataset {
+
+enum class Compression { none, gzip };
+
+/// Writes one shard from one rank; move-only. The file is whole after finish().
+class ShardWriter {
+ public:
+  /// A new file for `samples` samples. Throws Error{io}.
+  ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
+              Compression compression);
+
+  /// Writes the next sample; `counts` (C, n, n, n). Throws Error{io}.
+  void append(const Sample& sample, std::span<const std::uint16_t> counts);
+  /// Writes labels, checksums and statistics and closes the file. Throws Error{internal} if samples are
+  /// missing.
+  void finish() &&;
+
+ private:
+  SampleSpec spec_;
+  TargetScaler scaler_;
+  std::size_t samples_;
+  core::hdf5::File file_;
+  core::hdf5::Dataset x_;
+  std::vector<double> y_;
+  std::vector<float> y_unit_;
+  std::vector<std::uint32_t> crc32_;
+  std::vector<std::uint32_t> simulation_;
+  std::vector<std::uint8_t> subvolume_;
+  std::vector<std::uint64_t> seed_;
+  ShardStatistics statistics_;
+};
+
+}  // namespace cosmo::dataset

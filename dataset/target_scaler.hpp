@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/simulation_manifest.hpp"
+
+namespace cosmo::dataset {
+
+/// Maps physical parameters to [−1, 1] by their range: unit = 2 (value − low) / (high − low) − 1.
+class TargetScaler {
+ public:
+  explicit TargetScaler(core::ParameterSpace space);
+
+  std::size_t size() const { return space_.size(); }
+  const core::ParameterSpace& space() const { return space_; }
+  /// Both spans (P).
+  void to_unit(std::span<const double> physical, std::span<float> unit) const;
+  void to_physical(std::span<const float> unit, std::span<double> physical) const;
+
+ private:
+  core::ParameterSpace space_;
+};
+
+}  // namespace cosmo::dataset
