@@ -49,6 +49,9 @@ class LarcAdam {
   /// Step n, counted from 0: updates values and moments from the gradients, which it leaves as they are.
   void step(std::int64_t n);
 
+  /// η of step n.
+  double learning_rate(std::int64_t n) const { return config_.learning_rate.at(n); }
+
   /// Adam's m, laid out as Network::weights(); a parameter's part starts at its offset. For checkpoints.
   std::span<float> first_moment() { return first_moment_.span(); }
   /// Adam's v, likewise.

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/json.hpp"
+#include "dataset/prediction_table.hpp"
+
+namespace cosmo::infer {
+
+/// A figure and its standard error.
+struct Estimate {
+  double value;
+  double standard_error;
+};
+
+/// How well one parameter is predicted; x truth, p prediction.
+struct ParameterMetrics {
+  Estimate relative_error;  ///< mean |x - p| / p, as Mathuriya et al. 2018, section V
+  Estimate mae;             ///< mean |x - p| in label units: the parameter's range is mapped to [-1, 1]
+  Estimate rmse;            ///< sqrt mean (x - p)², physical units
+  Estimate bias;            ///< mean (p - x), physical units
+  Estimate slope;           ///< of the least-squares line of p on x; 0 for a method that ignores its input
+};
+
+/// Metrics of every parameter (P) over the rows of `table`. Standard errors by bootstrap over universes,
+/// whose sub-volumes are correlated and are drawn together: 1000 resamples, the same for every method and
+/// call.
+std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table);
+
+/// {"omega_m": {"relative_error", "relative_error_se", ...}, ...}
+core::Json to_json(const core::ParameterSpace& parameters, const std::vector<ParameterMetrics>& metrics);
+
+}  // namespace cosmo::infer

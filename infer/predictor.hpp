@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "dataset/voxel_transform.hpp"
+#include "train/nn/model_manifest.hpp"
+#include "train/nn/network.hpp"
+
+namespace cosmo::infer {
+
+/// A trained network with the weights of its best epoch, ready to predict batches of one size.
+class Predictor {
+ public:
+  /// Loads what cosmo-train wrote and checks it. Throws Error{io} or Error{format} naming the file.
+  Predictor(const std::filesystem::path& directory, int batch);
+
+  const nn::ModelManifest& model() const { return model_; }
+  int batch() const { return network_.batch(); }
+  /// How counts become voxels, as in training.
+  dataset::VoxelTransform transform() const;
+  /// Labels (batch, P) in [-1, 1] of voxels (batch, channels, size, size, size); valid until the next call.
+  std::span<const float> predict(std::span<const float> voxels);
+
+ private:
+  nn::ModelManifest model_;
+  nn::Network network_;
+};
+
+}  // namespace cosmo::infer

@@ -1,0 +1,55 @@
+#include "infer/universe.hpp"
+
+#include <cmath>
+
+#include "core/error.hpp"
+#include "dataset/target_scaler.hpp"
+#include "histogram/count_file.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// Sub-volumes a side that the file's grid is cut into for the model.
+int cuts_of(const nn::ModelManifest& model, const histogram::CountFileHeader& header,
+            const std::filesystem::path& path) {
+  const double voxel = header.grid.cell_size();
+  core::ensure(std::abs(voxel / model.normalisation.voxel_size - 1) < 1e-6, core::Fault::config,
+               "{} has voxels of {} Mpc/h and the model was trained on {} Mpc/h: count on another --grid.",
+               path.string(), voxel, model.normalisation.voxel_size);
+  const int cells = header.grid.cells_per_side;
+  core::ensure(model.input.channels == 1 && cells % model.input.size == 0, core::Fault::config,
+               "{} has {}³ voxels and the model reads {} x {}³: give counts whose side is a multiple of {}.",
+               path.string(), cells, model.input.channels, model.input.size, model.input.size);
+  return cells / model.input.size;
+}
+
+}  // namespace
+
+UniversePrediction predict_universe(Predictor& predictor, const std::filesystem::path& path) {
+  const nn::ModelManifest& model = predictor.model();
+  const histogram::CountFile file(path);
+  const int cuts = cuts_of(model, file.header(), path);
+  file.check_sum();
+
+  const int size = model.input.size;
+  const auto voxels_per_sample = static_cast<std::size_t>(model.input.elements());
+  const dataset::TargetScaler scaler(model.parameters);
+  dataset::VoxelTable table(predictor.transform());
+  std::vector<std::uint16_t> counts(voxels_per_sample);
+  std::vector<float> voxels(voxels_per_sample * static_cast<std::size_t>(predictor.batch()), 0.0f);
+  std::vector<double> parameters(scaler.size());
+  UniversePrediction result{cuts * cuts * cuts, std::vector<double>(scaler.size(), 0.0), {}};
+  for (int n = 0; n < result.subvolumes; ++n) {
+    file.read({n / (cuts * cuts) * size, n / cuts % cuts * size, n % cuts * size}, size, counts);
+    const std::span<const float> lookup = table.for_sample(counts);
+    for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = lookup[counts[i]];
+    scaler.to_physical(predictor.predict(voxels).first(scaler.size()), parameters);
+    for (std::size_t p = 0; p < parameters.size(); ++p) result.value[p] += parameters[p] / result.subvolumes;
+  }
+  result.error = result.subvolumes == model.validation.subvolumes ? model.validation.per_universe
+                                                                  : model.validation.per_subvolume;
+  return result;
+}
+
+}  // namespace cosmo::infer

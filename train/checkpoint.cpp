@@ -1,0 +1,99 @@
+#include "train/checkpoint.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/hdf5.hpp"
+#include "train/nn/model_file.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+using core::hdf5::File;
+
+constexpr const char* kSchema = "cosmo.checkpoint/1";
+constexpr std::size_t kScalars = 5;  // columns before those of the parameters
+
+std::vector<double> to_row(const EpochMetrics& metrics) {
+  std::vector<double> row = {static_cast<double>(metrics.epoch), static_cast<double>(metrics.step),
+                             metrics.learning_rate, metrics.train_loss, metrics.validation_loss};
+  row.insert(row.end(), metrics.rmse_per_subvolume.begin(), metrics.rmse_per_subvolume.end());
+  row.insert(row.end(), metrics.rmse_per_universe.begin(), metrics.rmse_per_universe.end());
+  return row;
+}
+
+EpochMetrics from_row(std::span<const double> row, std::size_t parameters) {
+  const auto subvolume = row.subspan(kScalars, parameters);
+  const auto universe = row.subspan(kScalars + parameters, parameters);
+  return {static_cast<int>(row[0]),
+          static_cast<std::int64_t>(row[1]),
+          row[2],
+          row[3],
+          row[4],
+          {subvolume.begin(), subvolume.end()},
+          {universe.begin(), universe.end()}};
+}
+
+std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).dump(); }
+
+}  // namespace
+
+const EpochMetrics& TrainingProgress::best() const {
+  return *std::min_element(history.begin(), history.end(), [](const EpochMetrics& a, const EpochMetrics& b) {
+    return a.validation_loss < b.validation_loss;
+  });
+}
+
+void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
+                      LarcAdam& optimizer, const TrainingProgress& progress) {
+  File file = File::create(path);
+  file.set_attribute("schema", std::string(kSchema));
+  file.set_attribute("network", text_of(spec));
+  file.set_attribute("epoch", static_cast<std::uint64_t>(progress.epoch));
+  file.set_attribute("step", static_cast<std::uint64_t>(progress.step));
+  nn::write_arena(file, "weights", network, network.weights());
+  nn::write_arena(file, "first_moment", network, optimizer.first_moment());
+  nn::write_arena(file, "second_moment", network, optimizer.second_moment());
+  std::vector<double> rows;
+  for (const EpochMetrics& metrics : progress.history) {
+    const std::vector<double> row = to_row(metrics);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+  file.write("history", {progress.history.size(), rows.size() / progress.history.size()},
+             std::span<const double>(rows));
+}
+
+TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
+                                 nn::Network& network, LarcAdam& optimizer, std::size_t parameters) {
+  const File file = File::open(path);
+  core::ensure(file.text_attribute("schema") == kSchema, core::Fault::format,
+               "{} is no checkpoint of this version: train again.", path.string());
+  core::ensure(file.text_attribute("network") == text_of(spec), core::Fault::format,
+               "{} is a checkpoint of another network: choose another --output.", path.string());
+  nn::read_arena(file, "weights", network, network.weights());
+  nn::read_arena(file, "first_moment", network, optimizer.first_moment());
+  nn::read_arena(file, "second_moment", network, optimizer.second_moment());
+  TrainingProgress progress;
+  progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
+  progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
+  const std::size_t columns = kScalars + 2 * parameters;
+  const auto epochs = static_cast<std::size_t>(progress.epoch);
+  const std::vector<double> rows = file.read<double>("history", {epochs, columns});
+  for (std::size_t e = 0; e < epochs; ++e) {
+    progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), parameters));
+  }
+  return progress;
+}
+
+std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names) {
+  std::string text = "epoch,step,learning_rate,train_loss,validation_loss";
+  for (const std::string& name : names) text += ",rmse_per_subvolume_" + name;
+  for (const std::string& name : names) text += ",rmse_per_universe_" + name;
+  text += '\n';
+  for (const EpochMetrics& metrics : history) text += fmt::format("{}\n", fmt::join(to_row(metrics), ","));
+  return text;
+}
+
+}  // namespace cosmo::train

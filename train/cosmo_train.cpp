@@ -1,0 +1,206 @@
+// cosmo-train: a network that reads cosmological parameters off particle counts.
+
+#include <chrono>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/output_directory.hpp"
+#include "core/tool.hpp"
+#include "train/benchmark.hpp"
+#include "train/model_directory.hpp"
+#include "train/nn/initialise.hpp"
+#include "train/nn/summary.hpp"
+#include "train/trainer.hpp"
+#include "train/training_plan.hpp"
+
+namespace {
+
+using namespace cosmo;
+using core::Fault;
+using core::Json;
+
+void declare(core::Options& options) {
+  train::declare_training(options);
+  options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
+  options.add("size", "128", "voxels a side for --benchmark");
+}
+
+void run_benchmark(const core::Invocation& run) {
+  nn::NetworkSpec spec;
+  nn::Shape input{1, 0};
+  int batch = 1;
+  constexpr int kOutputs = 3;
+  run.comm.agree([&] {
+    spec = nn::with_outputs(train::read_network(run.options), kOutputs);
+    input.size = static_cast<int>(run.options.integer("size", 1, 1024));
+    if (run.options.given("micro-batch"))
+      batch = static_cast<int>(run.options.integer("micro-batch", 1, 1 << 16));
+    (void)nn::take_census(spec, input, kOutputs);
+  });
+  run.log.info("{}", nn::describe(spec, nn::take_census(spec, input, kOutputs)));
+  const train::BenchmarkResult result = train::benchmark(run.comm, spec, input, batch, run.threads);
+  run.report(
+      result.to_json(),
+      fmt::format(
+          "{:.1f} ms a step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the measured peak of "
+          "{:.0f} Gflop/s, {} resident\n",
+          result.step_time * 1e3, result.ranks, result.batch, result.useful_rate() / 1e9,
+          100 * result.useful_rate() / result.peak, result.peak / 1e9, core::format_bytes(result.peak_rss)));
+}
+
+nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::DatasetManifest& data) {
+  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
+  nn::ModelManifest model{};
+  model.network = plan.network;
+  model.input = plan.input;
+  model.parameters = data.spec.parameters;
+  model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.voxel_size(),
+                         data.spec.mean_count};
+  model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
+  model.validation.subvolumes = static_cast<int>(data.subvolumes);
+  return model;
+}
+
+/// Sets the start state: the last checkpoint's, or fresh weights. Collective.
+void start(const core::Invocation& run, const train::TrainingPlan& plan, const core::FileRecord* checkpoint,
+           train::TrainingState& state) {
+  run.comm.agree([&] {
+    core::ensure(!run.options.flag("resume") || checkpoint != nullptr, Fault::config,
+                 "{} holds no training to --resume: leave the option out to begin one.", plan.output);
+    if (checkpoint == nullptr) return nn::initialise(state.network, plan.seed);
+    core::check_content(plan.output, *checkpoint);
+    state.progress =
+        train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path, plan.network,
+                               state.network, state.optimizer, static_cast<std::size_t>(plan.outputs));
+    core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
+                 "{} has {} epochs already: give at least as many --epochs.", plan.output,
+                 state.progress.epoch);
+  });
+  if (checkpoint != nullptr) run.log.info("continuing after epoch {}", state.progress.epoch);
+}
+
+Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
+                const nn::NetworkCensus& census, int ranks) {
+  const std::int64_t moments = 2 * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
+  return {{"output", plan.output},
+          {"id", request.id()},
+          {"network", plan.network.name},
+          {"parameters", census.parameters()},
+          {"epochs", plan.epochs},
+          {"global_batch", plan.global_batch},
+          {"micro_batch", plan.micro_batch},
+          {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
+          {"memory_bytes_per_rank", nn::estimate_training_bytes(census, plan.micro_batch) + moments},
+          {"disk_bytes", 2 * 3 * static_cast<std::int64_t>(sizeof(float)) * census.parameters()}};
+}
+
+/// The data that a training reads; members refer to earlier ones.
+struct Splits {
+  std::optional<dataset::SplitReader> training;
+  std::optional<dataset::SplitReader> validation;
+  std::optional<dataset::DataLoader> training_loader;
+  std::optional<dataset::DataLoader> validation_loader;
+};
+
+/// Opens both splits; ranks check the shards' content together. Collective.
+void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan,
+                 const dataset::DatasetManifest& data, Splits& splits) {
+  const int rank = comm.rank(), ranks = comm.size();
+  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
+  comm.agree([&] {
+    splits.training.emplace(plan.data, data, dataset::Split::train, rank, ranks);
+    splits.validation.emplace(plan.data, data, dataset::Split::validation, rank, ranks);
+    splits.training_loader.emplace(*splits.training, transform,
+                                   dataset::LoaderConfig{rank, ranks, plan.global_batch, plan.micro_batch,
+                                                         plan.seed, true, plan.augment});
+    splits.validation_loader.emplace(
+        *splits.validation, transform,
+        dataset::LoaderConfig{rank, ranks, plan.micro_batch * ranks, plan.micro_batch});
+  });
+}
+
+train::LarcAdamConfig optimizer_config(const train::TrainingPlan& plan, std::uint32_t steps_per_epoch) {
+  train::LarcAdamConfig config;
+  config.larc = train::find_larc_mode(plan.larc);
+  config.learning_rate = {plan.learning_rate, plan.min_learning_rate,
+                          static_cast<std::int64_t>(plan.decay_epochs) * steps_per_epoch};
+  return config;
+}
+
+void report(const core::Invocation& run, const train::TrainingPlan& plan,
+            const train::TrainingProgress& progress, Json summary,
+            std::chrono::steady_clock::time_point began) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const train::EpochMetrics& best = progress.best();
+  summary.update({{"epochs_done", progress.epoch},
+                  {"best_epoch", best.epoch},
+                  {"validation_loss", best.validation_loss},
+                  {"seconds", seconds}});
+  run.report(summary, fmt::format("{}: {} of {} epochs, best validation loss {:.4f} after epoch {}, {}\n",
+                                  plan.output, progress.epoch, plan.epochs, best.validation_loss, best.epoch,
+                                  core::format_duration(seconds)));
+}
+
+void run_training(const core::Invocation& run) {
+  const auto began = std::chrono::steady_clock::now();
+  dataset::DatasetManifest data;
+  train::TrainingPlan plan;
+  run.comm.agree([&] {
+    data = dataset::load_dataset_manifest(run.options.text("data"));
+    plan = train::read_training_plan(run.options, data, run.comm.size());
+  });
+  core::Request request;
+  run.comm.agree([&] { request = train::request_of(plan, data); });
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs);
+  Json summary = summary_of(plan, request, census, run.comm.size());
+  const std::string outline = fmt::format(
+      "{} epochs of {} samples in steps of {}, {} at once on each of {} ranks x {} threads; about {} of "
+      "memory a rank\n",
+      plan.epochs, data.split(dataset::Split::train).samples, plan.global_batch, plan.micro_batch,
+      run.comm.size(), run.threads, core::format_bytes(summary.at("memory_bytes_per_rank").get<double>()));
+  if (run.options.flag("dry-run")) return run.report(summary, nn::describe(plan.network, census) + outline);
+
+  const bool resume = run.options.flag("resume");
+  core::OutputDirectory output(
+      run.comm, run.log, plan.output, request,
+      {run.options.flag("force"), resume ? std::vector<std::string>{"epochs"} : std::vector<std::string>{}});
+  summary["up_to_date"] = output.up_to_date();
+  if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
+  run.log.info("{}{}", nn::describe(plan.network, census), outline);
+
+  Splits splits;
+  open_splits(run.comm, plan, data, splits);
+  nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
+  train::LarcAdam optimizer(network.parameters(),
+                            optimizer_config(plan, splits.training_loader->steps_per_epoch()));
+  train::TrainingState state{network, optimizer, {}};
+  train::ModelDirectory directory(output, manifest_of(plan, data));
+  start(run, plan, directory.last_checkpoint(), state);
+
+  train::train(
+      run.comm, run.log,
+      {plan.epochs, nn::find_loss(plan.loss), plan.micro_batches_per_step(run.comm.size()), plan.time_limit},
+      {*splits.training_loader,
+       splits.training->size(),
+       {*splits.validation, *splits.validation_loader, data.spec.parameters}},
+      state, [&] { directory.save(state, plan.epochs, run.facts); });
+  report(run, plan, state.progress, summary, began);
+}
+
+void run_train(const core::Invocation& run) {
+  if (run.options.flag("benchmark")) return run_benchmark(run);
+  run_training(run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return core::run_tool(
+      argc, argv,
+      {"cosmo-train",
+       "a network that reads cosmological parameters off particle counts",
+       {},
+       {{"", "trains a network on the shards that cosmo-prep wrote",
+         "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 40", true,
+         &declare, &run_train}}});
+}

@@ -1,0 +1,53 @@
+#include "train/fma_peak.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+namespace cosmo::train {
+
+namespace {
+
+#ifdef __AVX512F__
+constexpr int kLanes = 16;
+constexpr int kChains = 24;  // of 32 registers; more than latency × issue width
+#else
+constexpr int kLanes = 8;
+constexpr int kChains = 12;  // of 16 registers
+#endif
+using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
+
+/// Keeps the compiler from knowing the value, and from dropping it.
+void hide(Vector& value) { asm volatile("" : "+v"(value)); }
+
+/// Runs `rounds` × kChains independent fused multiply-adds.
+void multiply_add(long rounds) {
+  Vector chains[kChains] = {};
+  for (Vector& chain : chains) hide(chain);
+  Vector factor = Vector{} + 0.5f;
+  Vector addend = Vector{} + 1.0f;
+  for (long round = 0; round < rounds; ++round) {
+    hide(factor);
+    hide(addend);
+#pragma GCC unroll 32
+    for (Vector& chain : chains) chain = chain * factor + addend;
+  }
+  for (Vector& chain : chains) hide(chain);
+}
+
+}  // namespace
+
+double measure_fma_peak(int threads) {
+  constexpr long kRounds = 400'000;
+  double best = 0;
+  for (int repeat = 0; repeat < 15; ++repeat) {
+    const double start = omp_get_wtime();
+#pragma omp parallel num_threads(threads)
+    multiply_add(kRounds);
+    const double flop = 2.0 * kLanes * kChains * kRounds * threads;
+    best = std::max(best, flop / (omp_get_wtime() - start));
+  }
+  return best;
+}
+
+}  // namespace cosmo::train

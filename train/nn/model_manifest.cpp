@@ -1,0 +1,76 @@
+#include "train/nn/model_manifest.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace cosmo::nn {
+
+using core::Json;
+
+core::Json ModelManifest::details() const {
+  Json states = Json::array();
+  for (const CheckpointRecord& record : checkpoints) {
+    states.push_back({{"epoch", record.epoch},
+                      {"step", record.step},
+                      {"path", record.path},
+                      {"sha256", record.sha256},
+                      {"validation_loss", record.validation_loss},
+                      {"best", record.best}});
+  }
+  return {{"network", network},
+          {"input", {{"channels", input.channels}, {"size", input.size}}},
+          {"parameters", parameters},
+          {"normalisation",
+           {{"voxels", normalisation.voxels},
+            {"offset", normalisation.offset},
+            {"scale", normalisation.scale},
+            {"voxel_mpc_h", normalisation.voxel_size},
+            {"mean_count", normalisation.mean_count}}},
+          {"checkpoints", states},
+          {"validation",
+           {{"universes", validation.universes},
+            {"subvolumes", validation.subvolumes},
+            {"rmse_per_subvolume", validation.per_subvolume},
+            {"rmse_per_universe", validation.per_universe}}},
+          {"history", "history.csv"},
+          {"complete", complete}};
+}
+
+const CheckpointRecord& ModelManifest::best() const {
+  return *std::find_if(checkpoints.begin(), checkpoints.end(),
+                       [](const auto& record) { return record.best; });
+}
+
+ModelManifest load_model_manifest(const std::filesystem::path& directory) {
+  ModelManifest model;
+  model.base = core::load_manifest(directory, "train");
+  const std::string source = (directory / core::kManifestName).string();
+  const Json& json = model.base.details;
+  core::reading_json(source, [&] {
+    model.network = json.at("network");
+    model.input = {json.at("input").at("channels"), json.at("input").at("size")};
+    model.parameters = json.at("parameters");
+    const Json& normalisation = json.at("normalisation");
+    model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
+                           normalisation.at("voxel_mpc_h"), normalisation.at("mean_count")};
+    for (const Json& state : json.at("checkpoints")) {
+      model.checkpoints.push_back({state.at("epoch"), state.at("step"), state.at("path"), state.at("sha256"),
+                                   state.at("validation_loss"), state.at("best")});
+    }
+    const Json& validation = json.at("validation");
+    model.validation = {validation.at("universes"), validation.at("subvolumes"),
+                        validation.at("rmse_per_subvolume"), validation.at("rmse_per_universe")};
+    model.complete = json.at("complete");
+  });
+  const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
+                                  [](const CheckpointRecord& record) { return record.best; });
+  core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
+                   model.validation.per_universe.size() == model.parameters.size() &&
+                   model.validation.per_subvolume.size() == model.parameters.size(),
+               core::Fault::format,
+               "{} names no best checkpoint or not every parameter's error: train again.", source);
+  return model;
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,61 @@
+#pragma once
+// The contract between cosmo-train and cosmo-infer: manifest.json of stage "train".
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/simulation_manifest.hpp"
+#include "train/nn/census.hpp"
+#include "train/nn/network_spec.hpp"
+
+namespace cosmo::nn {
+
+/// How counts became the network's input, and what that input spans.
+struct InputNormalisation {
+  std::string voxels;  ///< name of the voxel transform
+  double offset;       ///< of the transform's affine map
+  double scale;        ///< of the transform's affine map
+  double voxel_size;   ///< [Mpc/h]
+  double mean_count;   ///< particles a voxel in the training data
+};
+
+/// A saved state of a training.
+struct CheckpointRecord {
+  int epoch;          ///< epochs finished
+  std::int64_t step;  ///< optimizer steps finished
+  std::string path;   ///< relative to the model's directory
+  std::string sha256;
+  double validation_loss;
+  bool best;  ///< lowest validation loss so far
+};
+
+/// Rms errors on the validation split at the best epoch, in physical units, one a parameter.
+struct ValidationErrors {
+  int universes;
+  int subvolumes;  ///< of each universe
+  std::vector<double> per_subvolume;
+  std::vector<double> per_universe;  ///< of the mean prediction of each universe's sub-volumes
+};
+
+struct ModelManifest {
+  core::Manifest base;
+  NetworkSpec network;
+  Shape input;
+  core::ParameterSpace parameters;
+  InputNormalisation normalisation;
+  std::vector<CheckpointRecord> checkpoints;
+  ValidationErrors validation;
+  bool complete;  ///< all epochs are done
+
+  /// The stage's own fields of manifest.json.
+  core::Json details() const;
+  /// The checkpoint with the lowest validation loss.
+  const CheckpointRecord& best() const;
+};
+
+/// Throws as core::load_manifest does.
+ModelManifest load_model_manifest(const std::filesystem::path& directory);
+
+}  // namespace cosmo::nn

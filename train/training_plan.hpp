@@ -1,0 +1,57 @@
+#pragma once
+// What the command line of cosmo-train asks for, and the settings that identify a training.
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "core/manifest.hpp"
+#include "core/options.hpp"
+#include "dataset/dataset_manifest.hpp"
+#include "train/larc_adam.hpp"
+#include "train/nn/census.hpp"
+#include "train/nn/network_spec.hpp"
+
+namespace cosmo::train {
+
+struct TrainingPlan {
+  std::string data;
+  std::string output;
+  nn::NetworkSpec network;  ///< with its outputs set
+  nn::Shape input;
+  int outputs;
+  int epochs;
+  int decay_epochs;
+  int global_batch;
+  int micro_batch;
+  std::uint64_t seed;
+  std::string loss;
+  std::string larc;
+  double learning_rate;
+  double min_learning_rate;
+  std::string voxels;
+  bool augment;
+  double time_limit = std::numeric_limits<double>::infinity();  ///< [s]
+
+  /// Micro-batches of one rank in a step.
+  int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
+};
+
+/// Declares the options of training.
+void declare_training(core::Options& options);
+
+/// Samples that a rank works on at once unless --micro-batch says so: as many as make up one 128³ volume, and
+/// a divisor of the rank's share of the global batch.
+int default_micro_batch(int global_batch, int ranks, nn::Shape input);
+
+/// The network that --network names: one of the zoo, or a JSON file. Throws Error.
+nn::NetworkSpec read_network(const core::Options& options);
+
+/// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
+TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
+                                int ranks);
+
+/// What identifies the training: everything but directories, ranks, micro-batch and time limit.
+core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
+
+}  // namespace cosmo::train

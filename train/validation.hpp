@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "core/communicator.hpp"
+#include "dataset/prediction_table.hpp"
+#include "train/checkpoint.hpp"
+#include "train/nn/loss.hpp"
+#include "train/nn/network.hpp"
+
+namespace cosmo::train {
+
+/// The loss and the rms errors of the network on the split; the other figures are left zero.
+/// Collective over comm; every rank gets the same bits.
+EpochMetrics validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
+                      nn::Network& network);
+
+/// "epoch 7: loss 0.0812, validation 0.0934".
+std::string describe(const EpochMetrics& metrics);
+
+}  // namespace cosmo::train
