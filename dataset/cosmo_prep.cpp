@@ -1,0 +1,175 @@
+// cosmo-prep: from the counts of a suite to the samples that a network is trained on.
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/tool.hpp"
+#include "dataset/shard_plan.hpp"
+#include "dataset/shard_suite.hpp"
+#include "dataset/verify.hpp"
+
+using namespace cosmo;
+using core::Json;
+using dataset::DatasetManifest;
+using dataset::Split;
+
+namespace {
+
+void declare_shard(core::Options& options) {
+  options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
+  options.add("grid", std::nullopt, "voxels a side of the suite's counts, to be sure of them [theirs]");
+  options.add("subvolumes", "2", "cuts a side: each simulation gives this many cubed samples");
+  options.add("samples-per-shard", "64", "samples in a file");
+  options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
+  options.add("test", std::nullopt, "simulations for the test at the end [a tenth of the suite, at least 1]");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
+  options.add("seed", "1", "of the split and of the order of training samples");
+}
+
+dataset::ShardSettings read_settings(const core::Options& options, const core::SimulationManifest& suite) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto simulations = static_cast<std::int64_t>(suite.simulations.size());
+  const auto held_out = [&](const std::string& name) {
+    return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost)
+                                                          : std::max<std::int64_t>(1, simulations / 10));
+  };
+  dataset::ShardSettings settings;
+  settings.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : suite.grid;
+  settings.subvolumes = static_cast<int>(options.integer("subvolumes", 1, 6));
+  settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
+  settings.validation = held_out("validation");
+  settings.test = held_out("test");
+  settings.compression = options.choice("compress", {"none", "gzip"}) == "gzip" ? dataset::Compression::gzip
+                                                                                : dataset::Compression::none;
+  settings.seed = static_cast<std::uint64_t>(options.integer("seed", 0, std::int64_t{1} << 53));
+  return settings;
+}
+
+Json summary_of(const DatasetManifest& manifest) {
+  Json summary = manifest.details();
+  std::uint64_t bytes = 0;
+  for (const core::FileRecord& file : manifest.base.files) bytes += file.bytes;
+  summary["id"] = manifest.base.request.id();
+  summary["bytes"] = bytes;
+  return summary;
+}
+
+std::string describe(const DatasetManifest& manifest) {
+  std::string text =
+      fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", "split", "simulations", "samples", "shards", "size");
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    const dataset::SplitRecord& record = manifest.split(split);
+    double bytes = 0;
+    for (const std::string& path : record.shards)
+      bytes += static_cast<double>(manifest.base.find(path)->bytes);
+    text +=
+        fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", dataset::name_of(split), record.simulations.size(),
+                    record.samples, record.shards.size(), core::format_bytes(bytes));
+  }
+  const dataset::SampleSpec& spec = manifest.spec;
+  text += fmt::format("sample      {} voxels of {:.6g} Mpc/h, uint16 counts\n", fmt::join(spec.shape, " × "),
+                      spec.voxel_size());
+  for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
+    text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
+                        spec.parameters.high[p]);
+  }
+  return text + fmt::format("counts      mean {:.6g}, largest {}, {} of {} particles binned\n",
+                            spec.mean_count, manifest.statistics.max_count,
+                            manifest.statistics.particles_binned, manifest.statistics.particles_in);
+}
+
+void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, const core::Request& request) {
+  Json summary = {{"dry_run", true},
+                  {"id", request.id()},
+                  {"config", request.config},
+                  {"shape", {plan.cells, plan.cells, plan.cells}},
+                  {"samples", plan.samples()},
+                  {"shards", plan.shards.size()},
+                  {"disk_bytes", plan.bytes()},
+                  {"memory_bytes_per_rank", plan.bytes() / static_cast<double>(plan.samples())}};
+  std::string text;
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    const std::size_t simulations = plan.split[static_cast<std::size_t>(split)].size();
+    const std::size_t samples = simulations * static_cast<std::size_t>(plan.samples_per_simulation);
+    summary["splits"][std::string(dataset::name_of(split))] = {{"simulations", simulations},
+                                                               {"samples", samples}};
+    text += fmt::format("{:<11} {} simulations, {} samples\n", dataset::name_of(split), simulations, samples);
+  }
+  run.report(summary,
+             text + fmt::format("sample      {0} × {0} × {0} voxels\nshards      {1}\ndisk        {2}{3}\n",
+                                plan.cells, plan.shards.size(), core::format_bytes(plan.bytes()),
+                                request.config.at("compress") == "gzip" ? " before compression" : ""));
+}
+
+void run_shard(const core::Invocation& run) {
+  dataset::Suite suite;
+  dataset::ShardSettings settings;
+  dataset::ShardPlan plan;
+  core::Request request{"shard", {}, {}};
+  std::string target;
+  run.comm.agree([&] {
+    suite.directory = run.options.text("input");
+    target = run.options.text("output");
+    suite.manifest = core::load_simulation_manifest(suite.directory);
+    settings = read_settings(run.options, suite.manifest);
+    plan = plan_shards(suite.manifest, settings);
+    request.config = settings.config();
+    request.inputs = {core::input_record(suite.directory, suite.manifest.base, target)};
+  });
+  if (run.options.flag("dry-run")) return print_plan(run, plan, request);
+
+  core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
+  const bool up_to_date = output.up_to_date();
+  if (!up_to_date) {
+    const DatasetManifest written = shard_suite(run.comm, run.log, output, suite, plan, settings);
+    output.finish(run.tool, written.details(), run.facts);
+  }
+  run.comm.agree([&] {
+    if (!run.comm.is_root()) return;
+    const DatasetManifest manifest = dataset::load_dataset_manifest(target);
+    Json summary = summary_of(manifest);
+    summary["up_to_date"] = up_to_date;
+    run.report(summary, up_to_date ? fmt::format("{} is up to date\n", target) : describe(manifest));
+  });
+}
+
+void declare_directory(core::Options& options) {
+  options.add_positional("directory", "directory that cosmo-prep shard wrote");
+}
+
+void run_verify(const core::Invocation& run) {
+  DatasetManifest manifest;
+  run.comm.agree([&] { manifest = dataset::load_dataset_manifest(run.options.text("directory")); });
+  const std::string& directory = run.options.text("directory");
+  const dataset::VerifiedDataset found = verify_dataset(run.comm, run.log, directory, manifest);
+  run.report({{"verified", true},
+              {"id", manifest.base.request.id()},
+              {"shards", found.shards},
+              {"samples", found.samples},
+              {"particles", found.particles}},
+             fmt::format("{}: all {} shards and {} samples are as they were written\n", directory,
+                         found.shards, found.samples));
+}
+
+void run_describe(const core::Invocation& run) {
+  DatasetManifest manifest;
+  run.comm.agree([&] { manifest = dataset::load_dataset_manifest(run.options.text("directory")); });
+  run.report(summary_of(manifest), describe(manifest));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return core::run_tool(argc, argv,
+                        {"cosmo-prep",
+                         "training data from the counts of a suite",
+                         {},
+                         {{"shard", "cuts, splits and shards a suite's counts",
+                           "mpirun -n 2 cosmo-prep shard --input sim --validation 8 --test 8 --output data",
+                           true, &declare_shard, &run_shard},
+                          {"verify", "reads every sample of a dataset and compares all checksums",
+                           "cosmo-prep verify data", false, &declare_directory, &run_verify},
+                          {"describe", "prints splits, shapes, parameter ranges and count statistics",
+                           "cosmo-prep describe data --json", false, &declare_directory, &run_describe}}});
+}

@@ -1,0 +1,85 @@
+#include "dataset/shard_plan.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "histogram/subvolumes.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+std::vector<PlannedSample> samples_of(const std::vector<std::uint32_t>& simulations, int subvolumes) {
+  std::vector<PlannedSample> samples;
+  for (const std::uint32_t simulation : simulations) {
+    for (int n = 0; n < subvolumes; ++n) samples.push_back({simulation, static_cast<std::uint8_t>(n)});
+  }
+  return samples;
+}
+
+std::vector<PlannedSample> dealt_out(const std::vector<PlannedSample>& samples, std::uint64_t seed) {
+  const core::RandomStream stream(seed, core::Purpose::shard_assignment);
+  std::vector<PlannedSample> dealt;
+  for (const std::uint32_t i : core::shuffled(stream, static_cast<std::uint32_t>(samples.size()))) {
+    dealt.push_back(samples[i]);
+  }
+  return dealt;
+}
+
+}  // namespace
+
+core::Json ShardSettings::config() const {
+  return {{"grid", grid},
+          {"subvolumes", subvolumes},
+          {"samples_per_shard", samples_per_shard},
+          {"validation", validation},
+          {"test", test},
+          {"compress", compression == Compression::gzip ? "gzip" : "none"},
+          {"seed", seed}};
+}
+
+std::uint64_t ShardPlan::samples() const {
+  std::uint64_t sum = 0;
+  for (const PlannedShard& shard : shards) sum += shard.samples.size();
+  return sum;
+}
+
+double ShardPlan::bytes() const {
+  const double voxels = static_cast<double>(cells) * cells * cells;
+  return static_cast<double>(samples()) * voxels * sizeof(std::uint16_t);
+}
+
+ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings) {
+  ensure(suite.parameters.size() > 0, Fault::config,
+         "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
+         "range, "
+         "for example --omega-m 0.25:0.35.");
+  ensure(settings.grid == suite.grid, Fault::config,
+         "--grid {} differs from the {} voxels a side of the suite's counts: leave it out, or run cosmo-sim "
+         "with "
+         "that --grid.",
+         settings.grid, suite.grid);
+  const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
+  ShardPlan plan{split_suite(suite.simulations, settings.validation, settings.test, settings.seed),
+                 {},
+                 subvolumes.cells(),
+                 subvolumes.count()};
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    auto samples = samples_of(plan.split[static_cast<std::size_t>(split)], subvolumes.count());
+    if (split == Split::train) samples = dealt_out(samples, settings.seed);
+    for (std::size_t first = 0, s = 0; first < samples.size(); first += settings.samples_per_shard, ++s) {
+      const std::size_t last = std::min(samples.size(), first + settings.samples_per_shard);
+      plan.shards.push_back({shard_path(split, s),
+                             split,
+                             {samples.begin() + static_cast<std::ptrdiff_t>(first),
+                              samples.begin() + static_cast<std::ptrdiff_t>(last)}});
+    }
+  }
+  return plan;
+}
+
+}  // namespace cosmo::dataset

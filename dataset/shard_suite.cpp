@@ -1,0 +1,183 @@
+#include "dataset/shard_suite.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "core/error.hpp"
+#include "dataset/rounds.hpp"
+#include "dataset/shard_reader.hpp"
+#include "dataset/shard_writer.hpp"
+#include "histogram/count_file.hpp"
+#include "histogram/subvolumes.hpp"
+
+namespace cosmo::dataset {
+
+using core::Communicator;
+using core::ensure;
+using core::Fault;
+using core::SimulationRecord;
+using histogram::CountFile;
+using histogram::CountFileHeader;
+
+namespace {
+
+/// Throws Error{format} naming the file unless it says what the suite's manifest says.
+void check_header(const CountFileHeader& header, const SimulationRecord& record, const Suite& suite,
+                  std::uint64_t particles) {
+  const auto agrees = [&](bool equal, std::string_view what) {
+    ensure(equal, Fault::format,
+           "{} has another {} than the suite's manifest: run cosmo-sim again with --force.",
+           (suite.directory / record.counts).string(), what);
+  };
+  agrees(header.grid.cells_per_side == suite.manifest.grid, "grid");
+  agrees(header.grid.box_size == suite.manifest.box_size, "box");
+  agrees(header.seed == record.seed, "seed");
+  agrees(header.redshift == 0, "redshift");
+  agrees(header.particles == particles, "number of particles");
+  for (const auto& row : core::kCosmologyParameters) {
+    agrees(header.cosmology.*row.member == record.cosmology.*row.member, row.name);
+  }
+}
+
+void check_counts(const SimulationRecord& record, const Suite& suite, std::uint64_t particles) {
+  core::check_content(suite.directory, *suite.manifest.base.find(record.counts));
+  const CountFile file(suite.directory / record.counts);
+  check_header(file.header(), record, suite, particles);
+  file.check_sum();
+}
+
+Sample describe(const SimulationRecord& record, std::uint8_t subvolume,
+                const core::ParameterSpace& parameters) {
+  Sample sample{record.index, subvolume, record.seed, {}};
+  for (const std::string& name : parameters.names) {
+    const auto* row = core::find_cosmology_parameter(name);
+    ensure(row != nullptr, Fault::format,
+           "The suite varies {}, which is no known parameter: run cosmo-sim again.", name);
+    sample.parameters.push_back(record.cosmology.*row->member);
+  }
+  return sample;
+}
+
+void write_shard(const std::filesystem::path& path, const PlannedShard& shard, const Suite& suite,
+                 const SampleSpec& spec, const ShardSettings& settings) {
+  const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
+  ShardWriter writer(path, spec, shard.samples.size(), settings.compression);
+  std::vector<std::uint16_t> counts(spec.voxels());
+  for (const PlannedSample& planned : shard.samples) {
+    const SimulationRecord& record = suite.manifest.simulations[planned.simulation];
+    const CountFile file(suite.directory / record.counts);
+    file.read(subvolumes.origin(planned.subvolume), subvolumes.cells(), counts);
+    writer.append(describe(record, planned.subvolume, spec.parameters), counts);
+  }
+  std::move(writer).finish();
+}
+
+/// What the samples have in common; particle counts are the first simulation's and checked on all others.
+SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSettings& settings,
+                       std::uint64_t particles) {
+  const core::GridSpec grid{suite.manifest.grid, suite.manifest.box_size};
+  return {.parameters = suite.manifest.parameters,
+          .shape = {plan.cells, plan.cells, plan.cells},
+          .box_size = suite.manifest.box_size / settings.subvolumes,
+          .redshifts = {0},
+          .mean_count = static_cast<double>(particles) / static_cast<double>(grid.cells()),
+          .input_id = suite.manifest.base.request.id()};
+}
+
+/// Sums the statistics that the shards carry, old and new alike.
+CountStatistics collect(const Communicator& comm, const core::OutputDirectory& output, const ShardPlan& plan,
+                        const SampleSpec& spec, std::uint64_t particles_in) {
+  CountStatistics total{0, particles_in, 0};
+  in_rounds(
+      comm, plan.shards.size(),
+      [&](std::size_t s) {
+        const ShardStatistics shard = ShardReader(output.path() / plan.shards[s].path, spec).statistics();
+        total.max_count = std::max(total.max_count, shard.max_count);
+        total.particles_binned += shard.particles;
+      },
+      [](std::size_t) {});
+  total.max_count = comm.max(total.max_count);
+  total.particles_binned = comm.sum(total.particles_binned);
+  comm.agree([&] {
+    ensure(total.particles_binned == total.particles_in, Fault::internal,
+           "{} of {} particles are in the shards.", total.particles_binned, total.particles_in);
+  });
+  return total;
+}
+
+DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, SampleSpec spec,
+                            const CountStatistics& statistics) {
+  DatasetManifest manifest;
+  manifest.spec = std::move(spec);
+  manifest.statistics = statistics;
+  manifest.subvolumes = static_cast<std::uint32_t>(plan.samples_per_simulation);
+  for (std::size_t s = 0; s < plan.split.size(); ++s) {
+    for (const std::uint32_t position : plan.split[s]) {
+      manifest.splits[s].simulations.push_back(suite.manifest.simulations[position].index);
+    }
+  }
+  for (const PlannedShard& shard : plan.shards) {
+    SplitRecord& record = manifest.splits[static_cast<std::size_t>(shard.split)];
+    record.samples += shard.samples.size();
+    record.shards.push_back(shard.path);
+  }
+  return manifest;
+}
+
+/// Particles of the suite's first simulation, on every rank.
+std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite) {
+  std::uint64_t particles = 0;
+  comm.agree([&] {
+    if (!comm.is_root()) return;
+    const std::string& path = suite.manifest.simulations.front().counts;
+    core::check_content(suite.directory, *suite.manifest.base.find(path));
+    particles = CountFile(suite.directory / path).header().particles;
+  });
+  comm.broadcast(std::span(&particles, 1));
+  return particles;
+}
+
+/// Compares the counts of all simulations that the shards need with the suite's manifest.
+void check_inputs(const Communicator& comm, const core::Log& log, const std::vector<PlannedShard>& shards,
+                  const Suite& suite, std::uint64_t particles) {
+  std::set<std::uint32_t> needed;
+  for (const PlannedShard& shard : shards) {
+    for (const PlannedSample& sample : shard.samples) needed.insert(sample.simulation);
+  }
+  const std::vector<std::uint32_t> positions(needed.begin(), needed.end());
+  core::Progress progress(log, "count files checked", static_cast<std::int64_t>(positions.size()));
+  in_rounds(
+      comm, positions.size(),
+      [&](std::size_t i) { check_counts(suite.manifest.simulations[positions[i]], suite, particles); },
+      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
+}
+
+}  // namespace
+
+DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                            const Suite& suite, const ShardPlan& plan, const ShardSettings& settings) {
+  std::vector<PlannedShard> missing;
+  std::copy_if(plan.shards.begin(), plan.shards.end(), std::back_inserter(missing),
+               [&](const PlannedShard& shard) { return output.find(shard.path) == nullptr; });
+  const std::uint64_t particles = particles_of_first(comm, suite);
+  const SampleSpec spec = common_spec(suite, plan, settings, particles);
+  check_inputs(comm, log, missing, suite, particles);
+  core::Progress progress(log, "shards", static_cast<std::int64_t>(missing.size()));
+  std::vector<core::FileRecord> finished;
+  in_rounds(
+      comm, missing.size(),
+      [&](std::size_t s) {
+        write_shard(output.part(missing[s].path), missing[s], suite, spec, settings);
+        finished.push_back(output.seal(missing[s].path));
+      },
+      [&](std::size_t items) {
+        output.record(finished);
+        finished.clear();
+        progress.advance(static_cast<std::int64_t>(items));
+      });
+  const std::uint64_t particles_in = particles * suite.manifest.simulations.size();
+  return to_manifest(suite, plan, spec, collect(comm, output, plan, spec, particles_in));
+}
+
+}  // namespace cosmo::dataset

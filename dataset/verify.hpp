@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "core/communicator.hpp"
+#include "core/log.hpp"
+#include "dataset/dataset_manifest.hpp"
+
+namespace cosmo::dataset {
+
+/// What verify_dataset has read.
+struct VerifiedDataset {
+  std::uint64_t shards = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t particles = 0;
+  std::uint64_t max_count = 0;
+};
+
+/// Reads everything: sha256 and structure of every shard, crc32 of every sample, labels, statistics; and that
+/// each sample is there once and no simulation or seed in two splits. The ranks share the shards.
+/// Collective over comm; throws, on every rank, Error{format} naming the first bad file.
+VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& log,
+                               const std::filesystem::path& directory, const DatasetManifest& manifest);
+
+}  // namespace cosmo::dataset
