@@ -1,0 +1,169 @@
+"""Every refusal is one sentence that names what is wrong, with its exit code, the same on one rank and on two."""
+
+import shutil
+import unittest
+
+from toolkit import PipelineTest, error_line, run, succeed
+
+USAGE, CONFIG, IO, FORMAT = 2, 3, 4, 5
+TOOLS = {"cosmo-sim": ["generate"], "cosmo-prep": ["shard"], "cosmo-train": [], "cosmo-infer": []}
+
+
+class Refusals(PipelineTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.root / "model"
+        succeed("cosmo-train", *cls.train_words(), "--epochs", 1, "--output", cls.model)
+        cls.predictions = cls.root / "predictions"
+        succeed("cosmo-infer", *cls.infer_words(), "--output", cls.predictions)
+
+    @classmethod
+    def infer_words(cls):
+        return ["--model", cls.model, "--data", cls.data]
+
+    def refused(self, code, parts, tool, *words):
+        """Checks exit code and sentence on one rank and on two."""
+        sentences = []
+        for ranks in (1, 2):
+            done = run(tool, *words, ranks=ranks)
+            self.assertEqual(done.returncode, code, f"{tool} {words} on {ranks} ranks\n{done.stderr}")
+            self.assertEqual(done.stdout, "")
+            sentences.append(error_line(done, tool))
+            for part in parts:
+                self.assertIn(str(part), sentences[-1])
+        self.assertEqual(sentences[0], sentences[1])
+
+    def copy(self, source, name):
+        return shutil.copytree(source, self.root / name)
+
+    def test_unknown_options_and_commands(self):
+        for tool, words in TOOLS.items():
+            self.refused(USAGE, ["--omega-q"], tool, *words, "--omega-q", 3)
+        self.refused(USAGE, ["simulate", "generate"], "cosmo-sim", "simulate")
+        self.refused(USAGE, ["command"], "cosmo-prep")
+        settings = self.root / "settings.ini"
+        settings.write_text("omega-q = 3\n")
+        for tool, words in TOOLS.items():
+            self.refused(USAGE, ["omega-q", settings], tool, *words, "--config", settings)
+
+    def test_values_that_are_no_numbers_or_out_of_range(self):
+        output = ["--output", self.root / "never"]
+        self.refused(USAGE, ["--box"], "cosmo-sim", "generate", *output, "--box", "wide")
+        self.refused(USAGE, ["--seed"], "cosmo-sim", "generate", *output, "--seed", "1.5")
+        self.refused(CONFIG, ["omega_m"], "cosmo-sim", "generate", *output, "--omega-m", "3")
+        self.refused(CONFIG, ["sigma8"], "cosmo-sim", "generate", *output, "--sigma8", "0")
+        self.refused(CONFIG, ["--box"], "cosmo-sim", "generate", *output, "--box", "-5")
+        self.refused(CONFIG, ["--mesh"], "cosmo-sim", "generate", *output, "--mesh", "2")
+        self.refused(CONFIG, ["omega_m"], "cosmo-sim", "generate", *output, "--simulations", 4, "--omega-m", "0.01:0.3")
+        self.refused(USAGE, ["--loss", "mae or mse"], "cosmo-train", *self.train_words(), *output, "--loss", "l3")
+        self.refused(CONFIG, ["--micro-batch"], "cosmo-train", *self.train_words(), *output, "--micro-batch", 0)
+        for ranks in (1, 2):  # the sentence tells the number of ranks
+            done = run("cosmo-train", *self.train_words(), *output, "--micro-batch", 3, ranks=ranks)
+            self.assertEqual(done.returncode, CONFIG)
+            self.assertIn(f"--global-batch 8 is no multiple of --micro-batch 3 × {ranks} ranks",
+                          error_line(done, "cosmo-train"))
+        self.refused(CONFIG, ["nosuchnet"], "cosmo-train", *self.train_words()[:2], *output, "--network", "nosuchnet")
+        self.refused(CONFIG, ["--split"], "cosmo-infer", *self.infer_words(), *output, "--split", "exam")
+        self.assertFalse((self.root / "never").exists())
+
+    def test_missing_inputs(self):
+        absent, output = self.root / "absent", ["--output", self.root / "never"]
+        self.refused(USAGE, ["--output"], "cosmo-sim", "generate")
+        self.refused(USAGE, ["--data"], "cosmo-train", *output)
+        self.refused(USAGE, ["--model"], "cosmo-infer", "--data", self.data, *output)
+        self.refused(IO, [absent], "cosmo-prep", "shard", "--input", absent, *output)
+        self.refused(IO, [absent], "cosmo-prep", "verify", absent)
+        self.refused(IO, [absent], "cosmo-train", "--data", absent, *output)
+        self.refused(IO, [absent], "cosmo-infer", "--model", absent, "--data", self.data, *output)
+        self.refused(IO, [absent], "cosmo-infer", "--model", self.model, "--input", absent)
+        self.refused(IO, [absent], "cosmo-sim", "generate", "--config", absent, *output)
+        self.assertFalse((self.root / "never").exists())
+
+    def test_a_directory_of_another_stage(self):
+        output = ["--output", self.root / "never"]
+        self.refused(FORMAT, [self.data, "generate"], "cosmo-prep", "shard", "--input", self.data, *output)
+        self.refused(FORMAT, [self.sim, "shard"], "cosmo-train", "--data", self.sim, *output)
+
+    def test_truncated_and_altered_files(self):
+        data = self.copy(self.data, "truncated")
+        shard = data / "train/shard-00001.h5"
+        with shard.open("r+b") as file:
+            file.truncate(shard.stat().st_size - 1000)
+        output = ["--output", self.root / "never"]
+        self.refused(FORMAT, [shard], "cosmo-prep", "verify", data)
+        self.refused(FORMAT, [shard], "cosmo-train", "--data", data, "--network", "cosmoflow32", *output)
+        self.refused(FORMAT, [shard], "cosmo-infer", "--model", self.model, "--data", data, *output)
+        shard.unlink()
+        self.refused(IO, [shard], "cosmo-prep", "verify", data)
+
+    def test_a_flipped_bit_is_found_by_verify_and_by_the_reader(self):
+        data = self.copy(self.data, "flipped")
+        shard = data / "train/shard-00000.h5"
+        content = bytearray(shard.read_bytes())
+        content[len(content) // 2] ^= 4
+        shard.write_bytes(content)
+        self.refused(FORMAT, [shard], "cosmo-prep", "verify", data)
+        self.refused(FORMAT, [shard], "cosmo-train", "--data", data, "--network", "cosmoflow32", "--output",
+                     self.root / "never2")
+
+    def test_an_altered_manifest(self):
+        data = self.copy(self.data, "altered")
+        manifest = data / "manifest.json"
+        manifest.write_text(manifest.read_text().replace('"subvolumes": 2', '"subvolumes": 4'))
+        self.refused(FORMAT, [manifest], "cosmo-prep", "verify", data)
+        manifest.write_text(manifest.read_text()[:-20])
+        self.refused(FORMAT, [manifest], "cosmo-prep", "verify", data)
+
+    def test_the_output_directory_of_another_run(self):
+        for tool, words, output, key in (
+                ("cosmo-sim", [*self.sim_words(), "--seed", 2], self.sim, "seed"),
+                ("cosmo-prep", [*self.prep_words(), "--seed", 2], self.data, "seed"),
+                ("cosmo-train", [*self.train_words(), "--epochs", 1, "--loss", "mse"], self.model, "loss"),
+                ("cosmo-infer", [*self.infer_words(), "--split", "train"], self.predictions, "split")):
+            self.refused(CONFIG, [output, f"{key} is ", "--force"], tool, *words, "--output", output)
+        self.refused(CONFIG, [self.sim, "stage"], "cosmo-prep", *self.prep_words(), "--output", self.sim)
+
+    def test_somebody_elses_directory(self):
+        thesis = self.root / "thesis"
+        thesis.mkdir()
+        (thesis / "thesis.tex").write_text("years of work")
+        self.refused(CONFIG, [thesis], "cosmo-sim", *self.sim_words(), "--output", thesis, "--force")
+        self.assertEqual((thesis / "thesis.tex").read_text(), "years of work")
+
+    def test_a_dataset_that_does_not_fit_the_model(self):
+        output = ["--output", self.root / "never"]
+        self.refused(CONFIG, ["conv"], "cosmo-train", "--data", self.data, "--network", "cosmoflow", *output)
+        whole, coarse, coarse_data = self.root / "whole", self.root / "coarse", self.root / "coarse_data"
+        succeed("cosmo-prep", *self.prep_words(), "--subvolumes", 1, "--output", whole)
+        self.refused(CONFIG, [whole], "cosmo-infer", "--model", self.model, "--data", whole, *output)
+        words = [word if word != 128 else 256 for word in self.sim_words()]  # twice the voxel size
+        succeed("cosmo-sim", *words, "--output", coarse)
+        succeed("cosmo-prep", "shard", "--input", coarse, "--output", coarse_data)
+        self.refused(CONFIG, [coarse_data, "Mpc/h"], "cosmo-infer", "--model", self.model, "--data", coarse_data,
+                     *output)
+        self.refused(CONFIG, ["counts_z0.h5", "Mpc/h"], "cosmo-infer", "--model", self.model, "--input",
+                     coarse / "sim-00000/counts_z0.h5")
+
+    def test_grids_and_cuts(self):
+        output = ["--output", self.root / "never"]
+        self.refused(CONFIG, ["--grid", "--subvolumes"], "cosmo-prep", "shard", "--input", self.sim, "--subvolumes", 3,
+                     *output)
+        self.refused(CONFIG, ["--grid"], "cosmo-prep", "shard", "--input", self.sim, "--grid", 32, *output)
+        self.refused(CONFIG, ["--validation"], "cosmo-prep", "shard", "--input", self.sim, "--validation", 8, "--test",
+                     2, *output)
+
+    def test_help_and_version_of_every_tool(self):
+        for tool, words in TOOLS.items():
+            help_text = run(tool, *words, "--help")
+            self.assertEqual(help_text.returncode, 0)
+            for option in ("--output", "--config", "--threads", "--dry-run", "--force", "--quiet", "--json"):
+                self.assertIn(option, help_text.stdout)
+            self.assertIn("Example", help_text.stdout)
+            version = run(tool, "--version")
+            self.assertEqual(version.returncode, 0)
+            self.assertRegex(version.stdout, rf"^{tool} \d+\.\d+\.\d+ .*-march=")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,98 @@
+"""Training is reproducible to the bit: twice, after any stop, and after being killed."""
+
+import json
+import signal
+import subprocess
+import time
+import unittest
+
+from toolkit import ENVIRONMENT, PipelineTest, command, contents, run, succeed
+
+EPOCHS = 4
+
+
+class Training(PipelineTest):
+    def train(self, output, *words, ranks=1, epochs=EPOCHS):
+        return succeed("cosmo-train", *self.train_words(), "--epochs", epochs, "--decay-epochs", EPOCHS, "--threads", 1,
+                       "--output", output, *words, ranks=ranks)
+
+    def test_the_same_layout_gives_the_same_bits(self):
+        for ranks in (1, 2):
+            first, second = self.root / f"first{ranks}", self.root / f"second{ranks}"
+            self.train(first, ranks=ranks)
+            self.train(second, ranks=ranks)
+            self.assertEqual(contents(first), contents(second))
+
+    def test_a_stop_after_any_epoch_changes_nothing(self):
+        for ranks in (1, 2):
+            whole = self.root / f"whole{ranks}"
+            self.train(whole, ranks=ranks)
+            for stop in range(1, EPOCHS):
+                parts = self.root / f"parts{ranks}{stop}"
+                self.train(parts, epochs=stop, ranks=ranks)
+                self.train(parts, "--resume", ranks=ranks)
+                self.assertEqual(contents(parts), contents(whole), f"{ranks} ranks, stopped after {stop}")
+
+    def test_the_time_limit_stops_after_an_epoch_and_the_rerun_continues(self):
+        whole, parts = self.root / "unlimited", self.root / "limited"
+        self.train(whole)
+        for epoch in range(EPOCHS):
+            summary = self.train(parts, "--time-limit", 0)
+            self.assertEqual(summary["epochs_done"], epoch + 1)
+        self.assertEqual(contents(parts), contents(whole))
+
+    def test_a_kill_at_any_time_changes_nothing(self):
+        whole = self.root / "unbroken"
+        self.train(whole)
+        words = [*self.train_words(), "--epochs", EPOCHS, "--decay-epochs", EPOCHS, "--threads", 1]
+        for kill, delay in enumerate((0.1, 0.35, 0.6, 0.85, 1.1)):
+            parts = self.root / f"killed{kill}"
+            process = subprocess.Popen(command(1, "cosmo-train", *words, "--output", parts), env=ENVIRONMENT,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            self.train(parts)
+            self.assertEqual(contents(parts), contents(whole))
+
+    def test_any_number_of_ranks_is_the_same_experiment(self):
+        one, two = self.root / "one", self.root / "two"
+        self.assertEqual(self.train(one)["id"], self.train(two, ranks=2)["id"])
+        first = [self.history(output)[0] for output in (one, two)]
+        self.assertAlmostEqual(first[0][3], first[1][3], delta=1e-2 * first[0][3])  # Adam amplifies rounding
+
+    def test_accumulated_micro_batches_are_the_same_experiment(self):
+        large, small = self.root / "large", self.root / "small"
+        ids = [self.train(large)["id"], self.train(small, "--micro-batch", 2)["id"]]
+        self.assertEqual(ids[0], ids[1])
+        first = [self.history(output)[0] for output in (large, small)]
+        self.assertAlmostEqual(first[0][3], first[1][3], delta=1e-2 * first[0][3])
+
+    def test_the_history_is_a_table_with_a_line_an_epoch(self):
+        output = self.root / "history"
+        self.train(output)
+        rows = self.history(output)
+        self.assertEqual([row[0] for row in rows], list(range(1, EPOCHS + 1)))
+        rates = [row[2] for row in rows]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertGreaterEqual(rates[-1], 1e-4)
+        manifest = json.loads((output / "manifest.json").read_text())
+        self.assertTrue(manifest["complete"])
+        best = [state for state in manifest["checkpoints"] if state["best"]]
+        self.assertEqual([state["validation_loss"] for state in best], [min(row[4] for row in rows)])
+
+    def test_resume_needs_something_to_resume(self):
+        done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("--resume", done.stderr)
+
+    @staticmethod
+    def history(output):
+        """history.csv as rows of numbers: epoch, step, learning rate, training loss, validation loss, …"""
+        lines = (output / "history.csv").read_text().splitlines()
+        assert lines[0].startswith("epoch,step,learning_rate,train_loss,validation_loss")
+        return [[float(value) for value in line.split(",")] for line in lines[1:]]
+
+
+if __name__ == "__main__":
+    unittest.main()
