@@ -7,11 +7,13 @@
 
 namespace cosmo::sim {
 
-/// Expansion and growth of a flat ΛCDM universe without radiation, as functions of the scale factor a (today 1).
+/// Expansion and growth of a flat ΛCDM universe without radiation, as functions of the scale factor a (today
+/// 1).
 ///
-/// Time is in units of 1/H0. The operator T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, D2 < 0 belongs to
-/// it. Growth is tabulated for 1e-4 <= a <= 1.1, relative error below 1e-7; outside std::domain_error is thrown.
-/// Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2 and appendix A.
+/// Time is in units of 1/H0. The operator T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, D2 < 0
+/// belongs to it. Growth is tabulated for 1e-4 <= a <= 1.1, relative error below 1e-7; outside
+/// std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2
+/// and appendix A.
 class Background {
  public:
   /// Solves T[T[D1]] = 3/2 Ωm a D1 and T[T[D2]] = 3/2 Ωm a (D2 - D1²) from the matter era on.

@@ -26,7 +26,8 @@ void ColaStepper::advance(ParticleSet& particles, const Step& step) {
   const auto integrand = [this](double a) { return u(a) / background_.Q(a); };
   const double integral =
       boost::math::quadrature::gauss<double, 15>::integrate(integrand, step.a_force, step.a_next);
-  displace(particles, integral / u(step.a_kick_to), background_.D1(step.a_next) - background_.D1(step.a_force),
+  displace(particles, integral / u(step.a_kick_to),
+           background_.D1(step.a_next) - background_.D1(step.a_force),
            background_.D2(step.a_next) - background_.D2(step.a_force));
   a_ = step.a_next;
 }
@@ -59,7 +60,8 @@ void ColaStepper::kick(ParticleSet& particles, double a_force, double a_from, do
 }
 
 void ColaStepper::displace(ParticleSet& particles, double along_p, double along_psi1, double along_psi2) {
-  const auto f = static_cast<float>(along_p), f1 = static_cast<float>(along_psi1), f2 = static_cast<float>(along_psi2);
+  const auto f = static_cast<float>(along_p), f1 = static_cast<float>(along_psi1),
+             f2 = static_cast<float>(along_psi2);
   const auto box = static_cast<float>(forces_.grid().box_size);
   float* __restrict x = particles.x().data();
   const float* __restrict p = particles.p().data();

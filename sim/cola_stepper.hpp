@@ -7,8 +7,8 @@
 
 namespace cosmo::sim {
 
-/// Leapfrog in the frame of the Lagrangian trajectories: p holds only what perturbation theory does not know, with
-/// the kick and drift factors of momentum ∝ u(a) = a^-2.5.
+/// Leapfrog in the frame of the Lagrangian trajectories: p holds only what perturbation theory does not know,
+/// with the kick and drift factors of momentum ∝ u(a) = a^-2.5.
 ///
 /// Background and ForceMesh must outlive it. Every member is collective.
 /// Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), appendix A.
@@ -18,7 +18,8 @@ class ColaStepper {
 
   /// Moves Lagrangian particles (x = q, see lpt.hpp) to their positions of second order at a, with p = 0.
   void start(ParticleSet& particles, double a);
-  /// Kicks and drifts. Throws Error{numeric} if a position is not a number or a cell of the force mesh overflows.
+  /// Kicks and drifts. Throws Error{numeric} if a position is not a number or a cell of the force mesh
+  /// overflows.
   void advance(ParticleSet& particles, const Step& step);
   /// Brings momenta, half a step behind, to the positions' time and adds what perturbation theory knows:
   /// p = a² dx/dt / H0. One more force; not needed by who wants positions only.

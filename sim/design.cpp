@@ -14,10 +14,12 @@ using core::ensure, core::Fault;
 void validate(std::span<const VaryingParameter> varying) {
   for (const VaryingParameter& parameter : varying) {
     const auto* row = core::find_cosmology_parameter(parameter.name);
-    ensure(row != nullptr, Fault::config, "There is no cosmological parameter \"{}\" to vary.", parameter.name);
-    ensure(parameter.low < parameter.high && parameter.low >= row->low && parameter.high <= row->high, Fault::config,
-           "{} is to vary from {} to {}: choose a range within {} to {}, the smaller value first.", parameter.name,
-           parameter.low, parameter.high, row->low, row->high);
+    ensure(row != nullptr, Fault::config, "There is no cosmological parameter \"{}\" to vary.",
+           parameter.name);
+    ensure(parameter.low < parameter.high && parameter.low >= row->low && parameter.high <= row->high,
+           Fault::config,
+           "{} is to vary from {} to {}: choose a range within {} to {}, the smaller value first.",
+           parameter.name, parameter.low, parameter.high, row->low, row->high);
     ensure(std::ranges::count(varying, parameter.name, &VaryingParameter::name) == 1, Fault::config,
            "{} is to vary twice: name it once.", parameter.name);
   }
@@ -31,9 +33,11 @@ std::uint32_t row_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<DesignPoint> uniform_design(const core::Cosmology& base, std::span<const VaryingParameter> varying,
-                                        int simulations, std::uint64_t seed) {
-  ensure(simulations >= 1, Fault::config, "A suite of {} simulations is empty: ask for 1 or more.", simulations);
+std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
+                                        std::span<const VaryingParameter> varying, int simulations,
+                                        std::uint64_t seed) {
+  ensure(simulations >= 1, Fault::config, "A suite of {} simulations is empty: ask for 1 or more.",
+         simulations);
   validate(varying);
   const core::RandomStream values(seed, core::Purpose::design), seeds(seed, core::Purpose::simulation_seed);
   std::vector<DesignPoint> points;

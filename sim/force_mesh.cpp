@@ -33,7 +33,8 @@ void ForceMesh::solve() {
   fetch_halo();
 }
 
-/// Points planes_ at the planes around the slab and fetches those that other ranks own, from whichever that is.
+/// Points planes_ at the planes around the slab and fetches those that other ranks own, from whichever that
+/// is.
 void ForceMesh::fetch_halo() {
   const auto& comm = mesh_.communicator();
   const int n = mesh_.side();

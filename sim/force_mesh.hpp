@@ -14,7 +14,8 @@ struct Acceleration {
   float x, y, z;
 };
 
-/// Gravity of particles on a mesh: cloud in cell, -1/k², differences of the potential, gathered with the same weights.
+/// Gravity of particles on a mesh: cloud in cell, -1/k², differences of the potential, gathered with the same
+/// weights.
 ///
 /// One mesh and two transforms a force. Collective; the communicator must outlive it.
 class ForceMesh {
@@ -25,7 +26,8 @@ class ForceMesh {
   const core::Communicator& communicator() const { return mesh_.communicator(); }
   const core::GridSpec& grid() const { return mesh_.grid(); }
 
-  /// Calls use(i, acceleration) for every particle of this rank, from many threads. The particles must live on the rank that owns their x. Throws as density_contrast.
+  /// Calls use(i, acceleration) for every particle of this rank, from many threads. The particles must live
+  /// on the rank that owns their x. Throws as density_contrast.
   template <class Use>
   void accelerate(const ParticleSet& particles, Use&& use) {
     deposit(particles);
@@ -33,7 +35,8 @@ class ForceMesh {
     gather(particles, use);
   }
 
-  /// The three parts of accelerate(): density contrast to mesh(), mesh() to potential, potential to particles.
+  /// The three parts of accelerate(): density contrast to mesh(), mesh() to potential, potential to
+  /// particles.
   void deposit(const ParticleSet& particles);
   void solve();
   template <class Use>
@@ -58,9 +61,10 @@ class ForceMesh {
   void fetch_halo();
 
   fourier::FourierMesh mesh_;
-  float inverse_cell_, near_, far_;        // differences divided by the cell size
-  core::Buffer<float> halo_;               // planes of other ranks
-  std::vector<const float*> planes_;       // planes slab.first - kBelow … slab.last - 1 + kAbove, wherever they are
+  float inverse_cell_, near_, far_;  // differences divided by the cell size
+  core::Buffer<float> halo_;         // planes of other ranks
+  std::vector<const float*>
+      planes_;  // planes slab.first - kBelow … slab.last - 1 + kAbove, wherever they are
 };
 
 inline ForceMesh::Weights ForceMesh::weights(float x) const {

@@ -12,8 +12,8 @@ namespace cosmo::sim {
 
 namespace {
 
-/// sqrt(P/V) by the integer k² in units of the fundamental: P depends on nothing else, and there are far fewer k² than
-/// modes.
+/// sqrt(P/V) by the integer k² in units of the fundamental: P depends on nothing else, and there are far
+/// fewer k² than modes.
 std::vector<float> mode_amplitudes(const fourier::FourierMesh& mesh, const LinearPower& power) {
   const auto half = static_cast<std::size_t>(mesh.side() / 2);
   const double volume = std::pow(mesh.grid().box_size, 3);
@@ -59,7 +59,8 @@ class WhiteNoise {
 
 }  // namespace
 
-void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed, Amplitude amplitude) {
+void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
+                    Amplitude amplitude) {
   const std::vector<float> amplitudes = mode_amplitudes(delta, power);
   const WhiteNoise noise(seed, amplitude, delta.side());
   delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {

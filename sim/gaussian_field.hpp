@@ -12,9 +12,10 @@ enum class Amplitude { random, fixed };
 
 /// Fills `delta` with modes of a Gaussian field of spectrum `power` today: w sqrt(P/V) with <|w|²> = 1.
 ///
-/// w is a pure function of the seed and the signed (kx, ky, kz >= 0): ranks and threads do not change it, and a larger
-/// mesh on the same box keeps the modes below the smaller mesh's Nyquist wavenumber. Of a pair ±k that are both stored
-/// (kz = 0 or Nyquist) one draws and the other is its conjugate; a mode that is its own conjugate is real; k = 0 is 0.
+/// w is a pure function of the seed and the signed (kx, ky, kz >= 0): ranks and threads do not change it, and
+/// a larger mesh on the same box keeps the modes below the smaller mesh's Nyquist wavenumber. Of a pair ±k
+/// that are both stored (kz = 0 or Nyquist) one draws and the other is its conjugate; a mode that is its own
+/// conjugate is real; k = 0 is 0.
 void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
                     Amplitude amplitude = Amplitude::random);
 

@@ -17,7 +17,8 @@ double LinearPower::operator()(double k) const {
 }
 
 double LinearPower::sigma(double radius) const {
-  // The integrand vanishes at both ends, so the trapezoidal rule converges fast once it resolves W's oscillations.
+  // The integrand vanishes at both ends, so the trapezoidal rule converges fast once it resolves W's
+  // oscillations.
   constexpr double kFirst = -13.8, kLast = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
   constexpr int kIntervals = 8192;
   constexpr double kStep = (kLast - kFirst) / kIntervals;

@@ -33,7 +33,8 @@ void tidal_field(fourier::FourierMesh& out, const fourier::FourierMesh& delta, s
 }
 
 /// out = factor · i k_axis / k² source: the inverse gradient of a scalar, up to its sign.
-void displacement(fourier::FourierMesh& out, const fourier::FourierMesh& source, std::size_t axis, float factor) {
+void displacement(fourier::FourierMesh& out, const fourier::FourierMesh& source, std::size_t axis,
+                  float factor) {
   const int n = source.side();
   const float scale = factor / static_cast<float>(source.fundamental());
   out.for_each_mode_row([&](int kx, int ky, std::complex<float>* modes) {
@@ -48,7 +49,8 @@ void displacement(fourier::FourierMesh& out, const fourier::FourierMesh& source,
 }
 
 /// S = Σ_{i<j} (φ,ii φ,jj - φ,ij²) = ½ delta² - ½ Σ_i φ,ii² - Σ_{i<j} φ,ij² as modes in `sum`.
-void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& delta, fourier::FourierMesh& scratch) {
+void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& delta,
+                         fourier::FourierMesh& scratch) {
   const int n = delta.side();
   sum.for_each_mode_row([&](int kx, int ky, std::complex<float>* modes) {
     std::copy_n(delta.mode_row(kx, ky), n / 2 + 1, modes);
@@ -70,7 +72,8 @@ void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& 
   sum.forward();
 }
 
-/// Particle (x, y, z) of the slab, in that order, takes its value of the mesh as component `axis` of the column.
+/// Particle (x, y, z) of the slab, in that order, takes its value of the mesh as component `axis` of the
+/// column.
 void take_component(std::span<float> column, fourier::FourierMesh& mesh, std::size_t axis) {
   const int n = mesh.side();
   mesh.for_each_row([&](int x, int y, const float* row) {

@@ -15,7 +15,8 @@ namespace {
 using Cell [[gnu::may_alias]] = std::uint32_t;
 constexpr std::uint32_t kQuanta = 1u << 18;
 
-/// Indices of the particles sorted by the plane of x that holds them: planes of the slab from start[p] to start[p + 1].
+/// Indices of the particles sorted by the plane of x that holds them: planes of the slab from start[p] to
+/// start[p + 1].
 struct PlaneOrder {
   core::Buffer<std::uint32_t> index;
   std::vector<std::size_t> start;
@@ -35,7 +36,8 @@ PlaneOrder sort_by_plane(const ParticleSet& particles, const core::GridSpec& gri
   {
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
     const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-    const std::size_t first = particles.size() * thread / threads, last = particles.size() * (thread + 1) / threads;
+    const std::size_t first = particles.size() * thread / threads,
+                      last = particles.size() * (thread + 1) / threads;
     for (std::size_t i = first; i < last; ++i) ++next[thread][plane_of(i)];
 #pragma omp barrier
 #pragma omp single
@@ -129,7 +131,8 @@ void check_mass(fourier::FourierMesh& mesh, std::int64_t particles) {
   sum = mesh.communicator().sum(sum);
   mesh.communicator().agree([&] {
     core::ensure(sum == particles * kQuanta, core::Fault::numeric,
-                 "More than 8191 particles met in one cell of the force mesh of {} cells per side: use a larger --mesh.",
+                 "More than 8191 particles met in one cell of the force mesh of {} cells per side: use a "
+                 "larger --mesh.",
                  n);
   });
 }

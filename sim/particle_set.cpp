@@ -21,7 +21,8 @@ std::size_t total(const std::vector<int>& counts) {
 
 void ParticleSet::resize(std::size_t size) {
   if (3 * size > columns_[0].size()) {
-    // Grown by a few per cent beyond need once particles have begun to travel, so that most steps allocate nothing.
+    // Grown by a few per cent beyond need once particles have begun to travel, so that most steps allocate
+    // nothing.
     const std::size_t room = size_ == 0 ? size : size + size / 32;
     for (auto& column : columns_) {
       core::Buffer<float> larger(3 * room);
@@ -59,7 +60,8 @@ void ParticleSet::move_to_owners(const core::Communicator& comm, const core::Gri
   core::Buffer<Record> send(leavers.size());
   for (const std::size_t i : leavers) {
     Record& record = send[next[static_cast<std::size_t>(owner(i))]++];
-    for (std::size_t c = 0; c < kColumns; ++c) std::copy_n(columns_[c].data() + 3 * i, 3, record.data() + 3 * c);
+    for (std::size_t c = 0; c < kColumns; ++c)
+      std::copy_n(columns_[c].data() + 3 * i, 3, record.data() + 3 * c);
   }
   // From the last leaver on, the last particle that is left takes its place.
   for (auto i = leavers.rbegin(); i != leavers.rend(); ++i) {

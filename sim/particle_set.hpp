@@ -9,8 +9,8 @@
 
 namespace cosmo::sim {
 
-/// The cell of a grid that holds coordinate x in [0, L), given cells/L in float. A product that rounds up to the
-/// grid's end belongs to its last cell.
+/// The cell of a grid that holds coordinate x in [0, L), given cells/L in float. A product that rounds up to
+/// the grid's end belongs to its last cell.
 inline int cell_of(float x, float inverse_cell, int cells) {
   const int cell = static_cast<int>(x * inverse_cell);
   return cell < cells ? cell : cells - 1;
@@ -18,8 +18,9 @@ inline int cell_of(float x, float inverse_cell, int cells) {
 
 /// The particles of this rank as columns of (size(), 3) floats, in no particular order.
 ///
-/// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a COLA run only the part that LPT does not
-/// have; psi1, psi2: first and second order Lagrangian displacements today, x = q + D1 psi1 + D2 psi2 [Mpc/h].
+/// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a COLA run only the part that LPT
+/// does not have; psi1, psi2: first and second order Lagrangian displacements today, x = q + D1 psi1 + D2
+/// psi2 [Mpc/h].
 class ParticleSet {
  public:
   ParticleSet() = default;

@@ -4,8 +4,8 @@
 
 namespace cosmo::sim {
 
-/// One leapfrog step, in scale factors: the force at a_force kicks from a_kick_from to a_kick_to, then positions drift
-/// from a_force to a_next with the momentum of a_kick_to.
+/// One leapfrog step, in scale factors: the force at a_force kicks from a_kick_from to a_kick_to, then
+/// positions drift from a_force to a_next with the momentum of a_kick_to.
 struct Step {
   double a_force;
   double a_next;
@@ -13,9 +13,9 @@ struct Step {
   double a_kick_to;
 };
 
-/// `steps` steps of equal length in a. Kicks meet at the arithmetic midpoints; the first is half a kick from a_start
-/// on, and ColaStepper::finish() does the last half.
-/// Source: Tassev et al. 2013, section 2 and appendix A; midpoints as in their pyCOLA.
+/// `steps` steps of equal length in a. Kicks meet at the arithmetic midpoints; the first is half a kick from
+/// a_start on, and ColaStepper::finish() does the last half. Source: Tassev et al. 2013, section 2 and
+/// appendix A; midpoints as in their pyCOLA.
 std::vector<Step> schedule(double a_start, double a_end, int steps);
 
 }  // namespace cosmo::sim

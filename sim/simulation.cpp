@@ -11,14 +11,16 @@
 
 namespace cosmo::sim {
 
-ParticleSet simulate(const core::Communicator& comm, const SimulationConfig& config, const Observer& observe) {
+ParticleSet simulate(const core::Communicator& comm, const SimulationConfig& config,
+                     const Observer& observe) {
   validate(config, comm.size());
   const Background background(config.cosmology);
   const LinearPower power(config.cosmology, find_transfer_function(config.transfer)(config.cosmology));
 
   fourier::FourierMesh delta(comm, config.particle_grid());
   gaussian_field(delta, power, config.seed, config.amplitude);
-  ParticleSet particles = lagrangian_particles(std::move(delta));  // frees the field before the force mesh exists
+  ParticleSet particles =
+      lagrangian_particles(std::move(delta));  // frees the field before the force mesh exists
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
   ColaStepper cola(background, forces);
@@ -40,8 +42,8 @@ void validate(const SimulationConfig& config, int ranks) {
   for (const auto& [name, value] :
        {std::pair("--particles", config.particles_per_side), std::pair("--mesh", config.mesh_per_side)}) {
     ensure(value >= least && value <= 8192, Fault::config,
-           "{} is {} per side: choose a value between {} and 8192 (at least the number of ranks, and 4).", name, value,
-           least);
+           "{} is {} per side: choose a value between {} and 8192 (at least the number of ranks, and 4).",
+           name, value, least);
   }
   ensure(config.steps >= 1 && config.steps <= 10000, Fault::config,
          "--steps is {}: choose a value between 1 and 10000.", config.steps);
@@ -63,9 +65,10 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const auto mesh_rows = static_cast<std::size_t>(config.mesh_per_side);
   const std::size_t plane = fourier::FourierMesh::slab_bytes(config.mesh_per_side, config.mesh_per_side);
   const std::size_t halo = ranks > 1 ? 10 * plane : 2 * plane;
-  const std::size_t transpose = ranks > 1 ? 2 * std::max(std::size_t{32} << 20, 64 * mesh_rows * mesh_rows /
-                                                                                   static_cast<std::size_t>(ranks))
-                                          : 0;
+  const std::size_t transpose =
+      ranks > 1
+          ? 2 * std::max(std::size_t{32} << 20, 64 * mesh_rows * mesh_rows / static_cast<std::size_t>(ranks))
+          : 0;
   const std::size_t forces = fourier::FourierMesh::slab_bytes(config.mesh_per_side, ranks) + halo;
   return particles * kColumns + transpose + std::max(initial, forces + particles * kOrder);
 }

@@ -35,15 +35,18 @@ struct SimulationConfig {
 /// Throws Error{config} that names the option and the remedy if `ranks` processes cannot run the simulation.
 void validate(const SimulationConfig& config, int ranks);
 
-/// Called after each step with the particles at step.a_next, every one on the rank that owns its x in force_grid().
+/// Called after each step with the particles at step.a_next, every one on the rank that owns its x in
+/// force_grid().
 using Observer = std::function<void(const Step& step, const ParticleSet& particles)>;
 
-/// The particles today (a = 1). p is a² dx/dt / H0 [Mpc/h] if config.momenta, else only an intermediate result.
-/// The same bits for any number of ranks and threads, up to the order of particles. Collective.
+/// The particles today (a = 1). p is a² dx/dt / H0 [Mpc/h] if config.momenta, else only an intermediate
+/// result. The same bits for any number of ranks and threads, up to the order of particles. Collective.
 /// Throws Error{config} as validate(), Error{numeric} as ColaStepper::advance().
-ParticleSet simulate(const core::Communicator& comm, const SimulationConfig& config, const Observer& observe = {});
+ParticleSet simulate(const core::Communicator& comm, const SimulationConfig& config,
+                     const Observer& observe = {});
 
-/// Memory that each of `ranks` processes needs [bytes], if particles stay evenly spread; to be told before a run.
+/// Memory that each of `ranks` processes needs [bytes], if particles stay evenly spread; to be told before a
+/// run.
 std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks);
 
 }  // namespace cosmo::sim

@@ -42,8 +42,8 @@ struct EisensteinHu {
     const auto ratio = [&](double z) { return 31.5 * b * pow(kTheta, -4) * 1e3 / z; };
     const double r_drag = ratio(z_drag);
     const double r_eq = ratio(z_eq);
-    sound_horizon = 2 / (3 * k_eq) * sqrt(6 / r_eq) *
-                    log((sqrt(1 + r_drag) + sqrt(r_drag + r_eq)) / (1 + sqrt(r_eq)));
+    sound_horizon =
+        2 / (3 * k_eq) * sqrt(6 / r_eq) * log((sqrt(1 + r_drag) + sqrt(r_drag + r_eq)) / (1 + sqrt(r_eq)));
     k_silk = 1.6 * pow(b, 0.52) * pow(m, 0.73) * (1 + pow(10.4 * m, -0.95));
 
     const double a1 = pow(46.9 * m, 0.670) * (1 + pow(32.1 * m, -0.532));
@@ -81,7 +81,8 @@ struct Row {
   std::string_view name;
   TransferFunction (*make)(const core::Cosmology&);
 };
-constexpr std::array<Row, 2> kTransferFunctions = {{{"eisenstein-hu", eisenstein_hu}, {"no-wiggle", no_wiggle}}};
+constexpr std::array<Row, 2> kTransferFunctions = {
+    {{"eisenstein-hu", eisenstein_hu}, {"no-wiggle", no_wiggle}}};
 
 }  // namespace
 

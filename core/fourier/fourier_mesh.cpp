@@ -35,7 +35,8 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
   const int n = side();
   core::ensure(n >= 4, core::Fault::config, "A mesh of {} cells per side is too small: use 4 or more.", n);
   core::ensure(n >= comm.size(), core::Fault::config,
-               "{} ranks share a mesh of {} planes: use at most {} ranks or a larger mesh.", comm.size(), n, n);
+               "{} ranks share a mesh of {} planes: use at most {} ranks or a larger mesh.", comm.size(), n,
+               n);
   stride_ = row_stride_for(n);
   data_ = core::Buffer<Complex>(row_index(slab_.size(), 0) * stride_);
 
@@ -45,10 +46,10 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
   const int real_rows[] = {n, static_cast<int>(row_stride())};
   auto* plane = as_fftw(data_.data());
   auto* reals = reinterpret_cast<float*>(data_.data());
-  plane_forward_.reset(fftwf_plan_many_dft_r2c(2, sides, 1, reals, real_rows, 1, 0, plane, complex_rows, 1, 0,
-                                               FFTW_ESTIMATE));
-  plane_backward_.reset(fftwf_plan_many_dft_c2r(2, sides, 1, plane, complex_rows, 1, 0, reals, real_rows, 1, 0,
-                                                FFTW_ESTIMATE));
+  plane_forward_.reset(
+      fftwf_plan_many_dft_r2c(2, sides, 1, reals, real_rows, 1, 0, plane, complex_rows, 1, 0, FFTW_ESTIMATE));
+  plane_backward_.reset(
+      fftwf_plan_many_dft_c2r(2, sides, 1, plane, complex_rows, 1, 0, reals, real_rows, 1, 0, FFTW_ESTIMATE));
   core::Buffer<Complex> scratch(static_cast<std::size_t>(n) * kBlock);
   auto* block = as_fftw(scratch.data());
   const auto plan_x = [&](int sign) {
@@ -117,15 +118,17 @@ void FourierMesh::transform_x(fftwf_plan_s* plan, float factor) {
   }
 }
 
-/// Swaps the roles of x and y between ranks: row (x of slab, y) becomes row (y of slab, x). Both axes are dealt out
-/// alike, so a rank has as many rows after as before, and a chunk of columns can be replaced once it is packed.
+/// Swaps the roles of x and y between ranks: row (x of slab, y) becomes row (y of slab, x). Both axes are
+/// dealt out alike, so a rank has as many rows after as before, and a chunk of columns can be replaced once
+/// it is packed.
 void FourierMesh::exchange_slabs() {
   if (comm_->size() == 1) return;
   const auto columns = static_cast<std::size_t>(side() / 2 + 1);
   // Slabs may differ by a plane: the largest decides the width, the same on every rank.
   const auto most_planes = static_cast<std::size_t>((side() + comm_->size() - 1) / comm_->size());
   const std::size_t column_bytes = most_planes * static_cast<std::size_t>(side()) * sizeof(Complex);
-  const std::size_t chunk = std::min(columns, std::max<std::size_t>(8, kTransposeBytes / column_bytes / 8 * 8));
+  const std::size_t chunk =
+      std::min(columns, std::max<std::size_t>(8, kTransposeBytes / column_bytes / 8 * 8));
   const std::size_t rows = row_index(slab_.size(), 0);
   core::Buffer<Complex> send(rows * chunk), receive(rows * chunk);
   for (std::size_t first = 0; first < columns; first += chunk) {
@@ -139,7 +142,8 @@ void FourierMesh::exchange_columns(std::size_t first, std::size_t width, Complex
   for (int rank = 0; rank < comm_->size(); ++rank) {
     const core::Slab other = core::slab_of(side(), rank, comm_->size());
     counts.push_back(planes * other.size() * static_cast<int>(width));
-    Complex* packed = send + static_cast<std::size_t>(planes * other.first) * width;  // (x, y of the other's slab)
+    Complex* packed =
+        send + static_cast<std::size_t>(planes * other.first) * width;  // (x, y of the other's slab)
 #pragma omp parallel for schedule(static)
     for (int x = 0; x < planes; ++x) {
       for (int y = other.first; y < other.last; ++y) {

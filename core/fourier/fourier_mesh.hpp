@@ -15,20 +15,21 @@ namespace cosmo::fourier {
 
 /// A periodic real field (n, n, n) and its Fourier-series coefficients, in the same float memory.
 ///
-/// field(x) = Σ modes(k) exp(ikx). In real space each rank holds the x planes of slab(); in Fourier space it holds
-/// all kx for the ky indices of slab(), and 0 <= kz <= n/2. Rows run along z on 64-byte boundaries with room for at
-/// least 7 values after the n-th. Every rank and thread count gives the same bits: each plane and each block of
-/// columns is transformed on its own by one FFTW_ESTIMATE plan (measured plans, and plans for whole slabs, differ
-/// from run to run and from layout to layout).
+/// field(x) = Σ modes(k) exp(ikx). In real space each rank holds the x planes of slab(); in Fourier space it
+/// holds all kx for the ky indices of slab(), and 0 <= kz <= n/2. Rows run along z on 64-byte boundaries with
+/// room for at least 7 values after the n-th. Every rank and thread count gives the same bits: each plane and
+/// each block of columns is transformed on its own by one FFTW_ESTIMATE plan (measured plans, and plans for
+/// whole slabs, differ from run to run and from layout to layout).
 ///
 /// The communicator must outlive the mesh.
 class FourierMesh {
  public:
-  /// Values are not initialised. Throws Error{config} if a side has fewer than 4 cells or fewer planes than ranks.
+  /// Values are not initialised. Throws Error{config} if a side has fewer than 4 cells or fewer planes than
+  /// ranks.
   FourierMesh(const core::Communicator& comm, core::GridSpec grid);
 
-  /// Memory of the largest slab when `ranks` share a mesh [bytes], without the transpose's two buffers of at most 32 MiB
-  /// (or 64 bytes a row).
+  /// Memory of the largest slab when `ranks` share a mesh [bytes], without the transpose's two buffers of at
+  /// most 32 MiB (or 64 bytes a row).
   static std::size_t slab_bytes(int side, int ranks);
 
   const core::Communicator& communicator() const { return *comm_; }
@@ -57,8 +58,8 @@ class FourierMesh {
   /// Calls f(x, y, float* row) for every row of the rank's slab, from many threads.
   template <class F>
   void for_each_row(F&& f);
-  /// Calls f(kx, ky, std::complex<float>* modes) for every row of n/2 + 1 modes kz = 0 … n/2, from many threads.
-  /// kx and ky are signed, in units of fundamental(); the Nyquist mode of an even side is +n/2.
+  /// Calls f(kx, ky, std::complex<float>* modes) for every row of n/2 + 1 modes kz = 0 … n/2, from many
+  /// threads. kx and ky are signed, in units of fundamental(); the Nyquist mode of an even side is +n/2.
   template <class F>
   void for_each_mode_row(F&& f) {
     visit_mode_rows(*this, f);
@@ -78,7 +79,9 @@ class FourierMesh {
   };
   using Plan = std::unique_ptr<fftwf_plan_s, DestroyPlan>;
 
-  const Complex* real_start(int x, int y) const { return data_.data() + row_index(x - slab_.first, y) * stride_; }
+  const Complex* real_start(int x, int y) const {
+    return data_.data() + row_index(x - slab_.first, y) * stride_;
+  }
   Complex* real_start(int x, int y) { return data_.data() + row_index(x - slab_.first, y) * stride_; }
   /// Several ranks hold modes as (y, x, kz); one rank leaves them as (x, y, kz).
   const Complex* mode_start(int x, int y) const {
@@ -86,7 +89,8 @@ class FourierMesh {
   }
   Complex* mode_start(int x, int y) { return const_cast<Complex*>(std::as_const(*this).mode_start(x, y)); }
   std::size_t row_index(int plane, int line) const {
-    return static_cast<std::size_t>(plane) * static_cast<std::size_t>(side()) + static_cast<std::size_t>(line);
+    return static_cast<std::size_t>(plane) * static_cast<std::size_t>(side()) +
+           static_cast<std::size_t>(line);
   }
   int wavenumber(int index) const { return 2 * index <= side() ? index : index - side(); }
 

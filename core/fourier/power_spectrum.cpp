@@ -24,7 +24,8 @@ PowerSpectrum power_spectrum(const FourierMesh& delta) {
     Sums row(bins);
     for (int kz = 0; kz <= n / 2; ++kz) {
       const double k = std::sqrt(static_cast<double>(kx * kx + ky * ky + kz * kz));
-      const auto bin = static_cast<std::size_t>(std::lround(k)) - 1;  // k = 0 wraps to a bin that is not there
+      const auto bin =
+          static_cast<std::size_t>(std::lround(k)) - 1;  // k = 0 wraps to a bin that is not there
       if (bin >= bins) continue;
       // A mode and its conjugate at -kz, which is not stored, except on the planes that hold both.
       const int copies = kz == 0 || 2 * kz == n ? 1 : 2;

@@ -13,8 +13,9 @@ struct PowerSpectrum {
   std::vector<std::int64_t> modes;  ///< how many modes, k and -k counted both
 };
 
-/// The power spectrum of a density contrast given by its modes, up to the mesh's Nyquist wavenumber. No correction
-/// for mass assignment or shot noise. Threads and ranks change it by rounding only (1e-15). Collective.
+/// The power spectrum of a density contrast given by its modes, up to the mesh's Nyquist wavenumber. No
+/// correction for mass assignment or shot noise. Threads and ranks change it by rounding only (1e-15).
+/// Collective.
 PowerSpectrum power_spectrum(const FourierMesh& delta);
 
 }  // namespace cosmo::fourier

@@ -18,14 +18,16 @@ inline void fill_rough(cosmo::fourier::FourierMesh& mesh) {
   });
 }
 
-/// A bijection of 64-bit words that leaves no pattern. Source: the finaliser of MurmurHash3 (Appleby, public domain).
+/// A bijection of 64-bit words that leaves no pattern. Source: the finaliser of MurmurHash3 (Appleby, public
+/// domain).
 inline std::uint64_t scrambled(std::uint64_t word) {
   word = (word ^ (word >> 33)) * 0xff51afd7ed558ccdu;
   word = (word ^ (word >> 33)) * 0xc4ceb9fe1a85ec53u;
   return word ^ (word >> 33);
 }
 
-/// Does not depend on how the modes are spread over ranks and threads; does depend on every bit of every mode.
+/// Does not depend on how the modes are spread over ranks and threads; does depend on every bit of every
+/// mode.
 inline std::uint64_t fingerprint(cosmo::fourier::FourierMesh& mesh) {
   std::uint64_t sum = 0;
   mesh.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {

@@ -1,5 +1,6 @@
-// Prints one line that names every bit of a simulation's outcome, whatever the layout: fingerprints of the modes of a
-// mesh, of the particles' positions and momenta, and of their counts. tests/mpi/same_everywhere.sh compares layouts.
+// Prints one line that names every bit of a simulation's outcome, whatever the layout: fingerprints of the
+// modes of a mesh, of the particles' positions and momenta, and of their counts. tests/mpi/same_everywhere.sh
+// compares layouts.
 #include <cstdio>
 #include <vector>
 
@@ -24,7 +25,8 @@ std::uint64_t particles_of(const core::Communicator& comm, const sim::ParticleSe
   for (std::size_t i = 0; i < particles.size(); ++i) {
     std::uint64_t word = 0;
     for (const auto& column : {particles.x(), particles.p()}) {
-      for (std::size_t c = 0; c < 3; ++c) word = scrambled(word + std::bit_cast<std::uint32_t>(column[3 * i + c]));
+      for (std::size_t c = 0; c < 3; ++c)
+        word = scrambled(word + std::bit_cast<std::uint32_t>(column[3 * i + c]));
     }
     sum += word;
   }
@@ -32,7 +34,8 @@ std::uint64_t particles_of(const core::Communicator& comm, const sim::ParticleSe
 }
 
 /// Nearest-grid-point counts on `bins` per side, summed over ranks.
-std::uint64_t counts_of(const core::Communicator& comm, const sim::ParticleSet& particles, double box, int bins) {
+std::uint64_t counts_of(const core::Communicator& comm, const sim::ParticleSet& particles, double box,
+                        int bins) {
   std::vector<std::uint32_t> counts(core::GridSpec{bins, box}.cells(), 0);
   for (std::size_t i = 0; i < particles.size(); ++i) {
     std::size_t cell = 0;

@@ -22,7 +22,8 @@ TEST_CASE("forward and backward return the field, for even and odd sides") {
     float worst = 0;
     for (int x = mesh.slab().first; x < mesh.slab().last; ++x) {
       for (int y = 0; y < n; ++y) {
-        for (int z = 0; z < n; ++z) worst = std::max(worst, std::abs(mesh.row(x, y)[z] - rough_value(x, y, z)));
+        for (int z = 0; z < n; ++z)
+          worst = std::max(worst, std::abs(mesh.row(x, y)[z] - rough_value(x, y, z)));
       }
     }
     CHECK(comm.max(worst) < 2e-6f);

@@ -55,8 +55,10 @@ TEST_CASE("both Eisenstein-Hu transfer functions agree with the golden table to 
     const auto cosmology = cosmology_of(row);
     const double k = std::stod(row["k"]);
     CAPTURE(row["name"], k);
-    CHECK(sim::find_transfer_function("eisenstein-hu")(cosmology)(k) == close(std::stod(row["T_full"]), 1e-6));
-    CHECK(sim::find_transfer_function("no-wiggle")(cosmology)(k) == close(std::stod(row["T_nowiggle"]), 1e-6));
+    CHECK(sim::find_transfer_function("eisenstein-hu")(cosmology)(k) ==
+          close(std::stod(row["T_full"]), 1e-6));
+    CHECK(sim::find_transfer_function("no-wiggle")(cosmology)(k) ==
+          close(std::stod(row["T_nowiggle"]), 1e-6));
   }
   CHECK(sim::eisenstein_hu({})(0) == 1);
   CHECK(sim::no_wiggle({})(0) == 1);

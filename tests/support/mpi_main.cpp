@@ -1,4 +1,5 @@
-// The main of test programs that communicate: alone or under mpirun, where only rank 0 prints unless a rank fails.
+// The main of test programs that communicate: alone or under mpirun, where only rank 0 prints unless a rank
+// fails.
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 #include <sstream>

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// The rows of a golden table: column name to text. Lines that begin with # are skipped, the next names the columns.
+/// The rows of a golden table: column name to text. Lines that begin with # are skipped, the next names the
+/// columns.
 inline std::vector<std::map<std::string, std::string>> read_table(const std::string& file) {
   std::ifstream in(std::string(COSMO_TEST_DATA) + "/" + file);
   if (!in) throw std::runtime_error("cannot open " + file);

@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "core/error.hpp"
+#include "sim/design.hpp"
+#include "sim/schedule.hpp"
+#include "sim/simulation.hpp"
+
+using namespace cosmo;
+
+TEST_CASE("a design is uniform, reproducible, extensible, and every universe has its own seed") {
+  const std::vector<sim::VaryingParameter> two = {{"omega_m", 0.25, 0.35}, {"n_s", 0.9, 1.0}};
+  const std::vector<sim::VaryingParameter> three = {
+      {"n_s", 0.9, 1.0}, {"sigma8", 0.78, 0.95}, {"omega_m", 0.25, 0.35}};
+  const auto design = sim::uniform_design({}, two, 1000, 5);
+  const auto longer = sim::uniform_design({}, three, 2000, 5);
+  double mean = 0, square = 0;
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < design.size(); ++i) {
+    const auto& [cosmology, seed] = design[i];
+    CHECK(cosmology.omega_m == longer[i].cosmology.omega_m);
+    CHECK(cosmology.n_s == longer[i].cosmology.n_s);
+    CHECK(seed == longer[i].seed);
+    CHECK(cosmology.sigma8 == core::Cosmology{}.sigma8);
+    CHECK((cosmology.omega_m >= 0.25 && cosmology.omega_m < 0.35));
+    CHECK(seed < (std::uint64_t{1} << 53));
+    seeds.insert(seed);
+    const double unit = (cosmology.omega_m - 0.25) / 0.1;
+    mean += unit / 1000;
+    square += unit * unit / 1000;
+  }
+  CHECK(seeds.size() == design.size());
+  CHECK(mean == Approx(0.5).margin(4 / std::sqrt(12e3)));
+  CHECK(square == Approx(1.0 / 3).margin(4 * std::sqrt(4.0 / 45 / 1e3)));
+  CHECK(design[0].seed != sim::uniform_design({}, two, 1, 6)[0].seed);
+}
+
+TEST_CASE("impossible designs and simulations are refused with a sentence about the option") {
+  using Catch::Matchers::Contains;
+  const auto design = [](std::vector<sim::VaryingParameter> varying) {
+    sim::uniform_design({}, varying, 3, 1);
+  };
+  CHECK_THROWS_WITH(design({{"omega_k", 0, 1}}), Contains("omega_k"));
+  CHECK_THROWS_WITH(design({{"n_s", 1.0, 0.9}}), Contains("n_s"));
+  CHECK_THROWS_WITH(design({{"n_s", 0.9, 1.0}, {"n_s", 0.9, 1.0}}), Contains("twice"));
+
+  const auto refused = [](auto change, int ranks) {
+    sim::SimulationConfig config;
+    change(config);
+    sim::validate(config, ranks);
+  };
+  CHECK_NOTHROW(refused([](auto&) {}, 128));
+  CHECK_THROWS_WITH(refused([](auto&) {}, 129), Contains("--particles"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.mesh_per_side = 2; }, 1), Contains("--mesh"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.box_size = -1; }, 1), Contains("--box"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.steps = 0; }, 1), Contains("--steps"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.z_initial = 0; }, 1), Contains("--z-initial"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.transfer = "camb"; }, 1), Contains("eisenstein-hu"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.force_kernel = "tree"; }, 1), Contains("four-point"));
+  CHECK_THROWS_AS(refused([](auto& c) { c.cosmology.omega_m = 7; }, 1), core::Error);
+}
+
+TEST_CASE("a schedule is linear in a and its kicks meet at midpoints") {
+  const auto steps = sim::schedule(0.1, 1.0, 9);
+  REQUIRE(steps.size() == 9);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i].a_force == Approx(0.1 + 0.1 * static_cast<double>(i)));
+    CHECK(steps[i].a_kick_to == Approx(steps[i].a_force + 0.05));
+    CHECK(steps[i].a_kick_from == (i == 0 ? steps[i].a_force : steps[i - 1].a_kick_to));
+    if (i > 0) CHECK(steps[i].a_force == steps[i - 1].a_next);
+  }
+  CHECK(steps.back().a_next == 1.0);
+}
+
+TEST_CASE("the memory predicted for the paper's box is its columns, its mesh and little more") {
+  sim::SimulationConfig config;
+  config.particles_per_side = 512;
+  config.mesh_per_side = 1536;
+  const double gib = 1024.0 * 1024 * 1024;
+  const auto one = static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib;
+  CHECK(one > 6.0 + 13.5);
+  CHECK(one < 6.0 + 13.5 + 1.0);
+  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 8)) / gib < one / 8 + 0.5);
+}

@@ -1,0 +1,168 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.hpp"
+#include "core/random.hpp"
+#include "sim/force_mesh.hpp"
+#include "sim/mass_assignment.hpp"
+
+using namespace cosmo;
+using std::numbers::pi;
+using Point = std::array<double, 3>;
+
+namespace {
+
+/// ∇∇⁻²(V δ_D(r) - 1) in a periodic cube of side L: the field of a point mass with the mean density's weight
+/// V. Source: Ewald's sum with α = 3/L: real space to neighbouring boxes and |k| <= 6 leave errors below
+/// 1e-8.
+Point ewald(const Point& r, double box) {
+  const double alpha = 3 / box, volume = box * box * box;
+  Point g = {};
+  for (int cell = 0; cell < 125; ++cell) {
+    const Point d = {r[0] - box * (cell / 25 - 2), r[1] - box * (cell / 5 % 5 - 2),
+                     r[2] - box * (cell % 5 - 2)};
+    const double s = std::hypot(d[0], d[1], d[2]);
+    const double near =
+        std::erfc(alpha * s) + 2 * alpha * s / std::sqrt(pi) * std::exp(-alpha * alpha * s * s);
+    for (std::size_t c = 0; c < 3; ++c) g[c] += volume * near * d[c] / (4 * pi * s * s * s);
+  }
+  for (int x = -6; x <= 6; ++x) {
+    for (int y = -6; y <= 6; ++y) {
+      for (int z = -6; z <= 6; ++z) {
+        const Point k = {2 * pi * x / box, 2 * pi * y / box, 2 * pi * z / box};
+        const double k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
+        if (k2 == 0) continue;
+        const double far =
+            std::exp(-k2 / (4 * alpha * alpha)) / k2 * std::sin(k[0] * r[0] + k[1] * r[1] + k[2] * r[2]);
+        for (std::size_t c = 0; c < 3; ++c) g[c] += far * k[c];
+      }
+    }
+  }
+  return g;
+}
+
+sim::ParticleSet particles_at(const std::vector<Point>& points, double box) {
+  sim::ParticleSet particles(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      particles.x()[3 * i + c] = static_cast<float>(points[i][c] - box * std::floor(points[i][c] / box));
+    }
+  }
+  return particles;
+}
+
+}  // namespace
+
+TEST_CASE("the force of a plane wave is the analytic one times the difference kernel") {
+  const auto comm = core::Communicator::world();
+  const int n = 32;
+  const double box = 100, h = box / n;
+  for (const Point& wave : {Point{3, 0, 0}, Point{1, 2, -5}}) {
+    sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel("four-point"));
+    const auto phase = [&](double x, double y, double z) {
+      return 2 * pi / n * (wave[0] * x + wave[1] * y + wave[2] * z);
+    };
+    forces.mesh().for_each_row([&](int x, int y, float* row) {
+      for (int z = 0; z < n; ++z) row[z] = static_cast<float>(std::cos(phase(x, y, z)));
+    });
+    forces.solve();
+
+    // One particle at each node of this rank, so that cloud in cell reads single nodes.
+    const core::Slab slab = forces.mesh().slab();
+    std::vector<Point> nodes;
+    for (int x = slab.first; x < slab.last; ++x) {
+      for (int y = 0; y < n; ++y) {
+        for (int z = 0; z < n; ++z) nodes.push_back({x * h, y * h, z * h});
+      }
+    }
+    const double k2 = std::pow(2 * pi / box, 2) * (wave[0] * wave[0] + wave[1] * wave[1] + wave[2] * wave[2]);
+    double worst = 0;
+    forces.gather(particles_at(nodes, box), [&](std::size_t i, const sim::Acceleration& g) {
+      const double sine = std::sin(phase(nodes[i][0] / h, nodes[i][1] / h, nodes[i][2] / h));
+      const float got[] = {g.x, g.y, g.z};
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double kh = 2 * pi / n * wave[c];
+        const double kernel = (8 * std::sin(kh) - std::sin(2 * kh)) / (6 * h);
+        const double error = std::abs(static_cast<double>(got[c]) - kernel / k2 * sine) * std::sqrt(k2);
+#pragma omp critical
+        worst = std::max(worst, error);
+      }
+    });
+    CHECK(comm.max(worst) < 1e-5);
+  }
+}
+
+TEST_CASE("the force of a point mass agrees with Ewald's sum, and on itself is below one quantum") {
+  const auto comm = core::Communicator::world();
+  if (comm.size() > 1) return;
+  const int n = 64;
+  const double box = n;  // lengths in cells
+  sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel("four-point"));
+  const core::RandomStream random(1, core::Purpose::design);
+  const std::vector<std::pair<double, double>> rms_allowed = {{4, 0.03}, {6, 0.03}, {8, 0.015}, {12, 0.015}};
+  std::vector<double> squares(rms_allowed.size(), 0);
+  double self = 0;
+  const int sources = 10, directions = 20;
+  for (std::uint32_t s = 0; s < sources; ++s) {
+    const Point source = {box * random.uniform({s, 0, 0}), box * random.uniform({s, 0, 1}),
+                          box * random.uniform({s, 0, 2})};
+    forces.deposit(particles_at({source}, box));
+    forces.solve();
+    for (std::size_t r = 0; r < rms_allowed.size(); ++r) {
+      std::vector<Point> away, targets;
+      for (std::uint32_t d = 0; d < directions; ++d) {
+        const auto [a, b] = random.normals({s, d + 1, 0});
+        const double c = random.normals({s, d + 1, 1})[0];
+        const double length = rms_allowed[r].first / std::hypot(a, b, c);
+        away.push_back({a * length, b * length, c * length});
+        targets.push_back({source[0] + away[d][0], source[1] + away[d][1], source[2] + away[d][2]});
+      }
+      forces.gather(particles_at(targets, box), [&](std::size_t i, const sim::Acceleration& g) {
+        const Point exact = ewald(away[i], box);
+        const double error =
+            std::hypot(static_cast<double>(g.x) - exact[0], static_cast<double>(g.y) - exact[1],
+                       static_cast<double>(g.z) - exact[2]);
+#pragma omp critical
+        squares[r] += std::pow(error / std::hypot(exact[0], exact[1], exact[2]), 2);
+      });
+    }
+    forces.gather(particles_at({source}, box), [&](std::size_t, const sim::Acceleration& g) {
+      // In units of a point mass's force at one cell.
+      self = std::max(self, 4 * pi / std::pow(box, 3) * static_cast<double>(std::hypot(g.x, g.y, g.z)));
+    });
+  }
+  for (std::size_t r = 0; r < rms_allowed.size(); ++r) {
+    const double rms = std::sqrt(squares[r] / (sources * directions));
+    UNSCOPED_INFO("rms error at " << rms_allowed[r].first << " cells: " << rms);
+    CHECK(rms < rms_allowed[r].second);
+  }
+  UNSCOPED_INFO("self-force " << self);
+  CHECK(self < 0x1p-18);  // deposited weights are rounded to one quantum, gathered ones are not
+}
+
+TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's end, and tells an overflow") {
+  const auto comm = core::Communicator::world();
+  const int n = 16;
+  const float box = 10;
+  fourier::FourierMesh mesh(comm, {n, static_cast<double>(box)});
+  // The largest float below the box size: the last cell, wholly at the next node, which is node 0.
+  sim::ParticleSet particles(comm.rank() == comm.size() - 1 ? 1 : 0);
+  for (float& x : particles.x()) x = std::nextafter(box, 0.0f);
+  sim::density_contrast(mesh, particles);
+  double sum = 0;
+  for (int x = mesh.slab().first; x < mesh.slab().last; ++x) {
+    for (int y = 0; y < n; ++y) {
+      for (int z = 0; z < n; ++z) sum += static_cast<double>(mesh.row(x, y)[z]) + 1;
+    }
+  }
+  CHECK(comm.sum(sum) == n * n * n);
+  if (comm.is_root()) CHECK(mesh.row(0, 0)[0] == Approx(n * n * n - 1).epsilon(1e-4));
+
+  sim::ParticleSet crowd(comm.is_root() ? 8192 : 0);
+  for (float& x : crowd.x()) x = 0;
+  CHECK_THROWS_WITH(sim::density_contrast(mesh, crowd), Catch::Matchers::Contains("--mesh"));
+  sim::ParticleSet fewer(comm.is_root() ? 8191 : 0);
+  for (float& x : fewer.x()) x = 0;
+  CHECK_NOTHROW(sim::density_contrast(mesh, fewer));
+}
