@@ -101,13 +101,12 @@ inline Acceleration ForceMesh::gradient_at(const float* x) const {
   for (int i = 0; i < kReach; ++i) {
     for (int j = kBelow; j <= kBelow + 1; ++j) along_x += wx.gradient[i] * wy.cloud[j] * load(i, j);
   }
-  Acceleration g = {0, 0, 0};
-  for (int k = 0; k < kReach; ++k) {
-    g.x += wz.cloud[k] * along_x[k];
-    g.y += wz.cloud[k] * along_y[k];
-    g.z += wz.gradient[k] * along_z[k];
-  }
-  return g;
+  const auto cloud = [&](const Vector& sum) {
+    return wz.cloud[kBelow] * sum[kBelow] + wz.cloud[kBelow + 1] * sum[kBelow + 1];
+  };
+  float difference = 0;
+  for (int k = 0; k < kReach; ++k) difference += wz.gradient[k] * along_z[k];
+  return {cloud(along_x), cloud(along_y), difference};
 }
 
 template <class Use>
