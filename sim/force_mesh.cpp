@@ -26,9 +26,10 @@ void ForceMesh::solve() {
   });
   mesh_.backward();
 
+  // Eight-wide reads run over the end of a row into a copy of its beginning.
   const int n = mesh_.side();
-  mesh_.for_each_row([&](int, int, float* row) {
-    for (std::size_t z = static_cast<std::size_t>(n), i = 0; i < 7; ++i) row[z + i] = row[i % z];
+  mesh_.for_each_row([n](int, int, float* row) {
+    for (int i = 0; i < fourier::FourierMesh::kRowRoom; ++i) row[n + i] = row[i % n];
   });
   fetch_halo();
 }

@@ -61,10 +61,9 @@ class ForceMesh {
   void fetch_halo();
 
   fourier::FourierMesh mesh_;
-  float inverse_cell_, near_, far_;  // differences divided by the cell size
-  core::Buffer<float> halo_;         // planes of other ranks
-  std::vector<const float*>
-      planes_;  // planes slab.first - kBelow … slab.last - 1 + kAbove, wherever they are
+  float inverse_cell_, near_, far_;   // differences divided by the cell size
+  core::Buffer<float> halo_;          // planes of other ranks
+  std::vector<const float*> planes_;  // of x from slab.first - kBelow to slab.last - 1 + kAbove
 };
 
 inline ForceMesh::Weights ForceMesh::weights(float x) const {
@@ -92,14 +91,16 @@ inline Acceleration ForceMesh::gradient_at(const float* x) const {
     std::memcpy(&values, plane[i] + offset[j], sizeof values);
     return values;
   };
-  // Sums over x and y first, eight z at a time; only the cell's two nodes have weight across the derivative.
+  // Sums over y, then x, eight z at a time; only the cell's two nodes have weight across the derivative.
   Vector along_x{}, along_y{}, along_z{};
-  for (int i = kBelow; i <= kBelow + 1; ++i) {
-    for (int j = 0; j < kReach; ++j) along_y += wx.cloud[i] * wy.gradient[j] * load(i, j);
-    for (int j = kBelow; j <= kBelow + 1; ++j) along_z += wx.cloud[i] * wy.cloud[j] * load(i, j);
-  }
   for (int i = 0; i < kReach; ++i) {
-    for (int j = kBelow; j <= kBelow + 1; ++j) along_x += wx.gradient[i] * wy.cloud[j] * load(i, j);
+    const Vector value = wy.cloud[kBelow] * load(i, kBelow) + wy.cloud[kBelow + 1] * load(i, kBelow + 1);
+    along_x += wx.gradient[i] * value;
+    if (i != kBelow && i != kBelow + 1) continue;
+    along_z += wx.cloud[i] * value;
+    Vector gradient{};
+    for (int j = 0; j < kReach; ++j) gradient += wy.gradient[j] * load(i, j);
+    along_y += wx.cloud[i] * gradient;
   }
   const auto cloud = [&](const Vector& sum) {
     return wz.cloud[kBelow] * sum[kBelow] + wz.cloud[kBelow + 1] * sum[kBelow + 1];

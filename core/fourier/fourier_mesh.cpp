@@ -16,14 +16,12 @@ namespace {
 constexpr int kBlock = 16;
 /// Bytes that the transpose may use for each of its two buffers, unless a single cache line a row needs more.
 constexpr std::size_t kTransposeBytes = std::size_t{32} << 20;
-/// Floats a row has room for beyond its n values: the periodic halo of an eight-wide read (force_mesh.hpp).
-constexpr int kRowHalo = 7;
 
 fftwf_complex* as_fftw(std::complex<float>* values) { return reinterpret_cast<fftwf_complex*>(values); }
 
 std::size_t row_stride_for(int side) {
-  const auto complex_values = static_cast<std::size_t>((side + kRowHalo + 1) / 2);
-  return (std::max(complex_values, static_cast<std::size_t>(side / 2 + 1)) + 7) / 8 * 8;
+  const auto values = static_cast<std::size_t>((side + FourierMesh::kRowRoom + 1) / 2);  // more than n/2 + 1
+  return (values + 7) / 8 * 8;
 }
 
 }  // namespace

@@ -17,13 +17,16 @@ namespace cosmo::fourier {
 ///
 /// field(x) = Σ modes(k) exp(ikx). In real space each rank holds the x planes of slab(); in Fourier space it
 /// holds all kx for the ky indices of slab(), and 0 <= kz <= n/2. Rows run along z on 64-byte boundaries with
-/// room for at least 7 values after the n-th. Every rank and thread count gives the same bits: each plane and
-/// each block of columns is transformed on its own by one FFTW_ESTIMATE plan (measured plans, and plans for
-/// whole slabs, differ from run to run and from layout to layout).
+/// room for at least kRowRoom values after the n-th. Every rank and thread count gives the same bits: each
+/// plane and each block of columns is transformed on its own by one FFTW_ESTIMATE plan (measured plans, and
+/// plans for whole slabs, differ from run to run and from layout to layout).
 ///
 /// The communicator must outlive the mesh.
 class FourierMesh {
  public:
+  /// Floats that a row has room for beyond its n values: enough for a periodic copy of its first values.
+  static constexpr int kRowRoom = 7;
+
   /// Values are not initialised. Throws Error{config} if a side has fewer than 4 cells or fewer planes than
   /// ranks.
   FourierMesh(const core::Communicator& comm, core::GridSpec grid);
