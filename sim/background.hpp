@@ -19,6 +19,7 @@ class Background {
   /// Solves T[T[D1]] = 3/2 Ωm a D1 and T[T[D2]] = 3/2 Ωm a (D2 - D1²) from the matter era on.
   explicit Background(const core::Cosmology& cosmology);
 
+  // The names are the paper's. NOLINTBEGIN(readability-identifier-naming)
   double omega_m() const { return omega_m_; }
   /// Hubble rate / H0.
   double E(double a) const;
@@ -34,6 +35,7 @@ class Background {
   /// dD/dlna; divided by D, the growth rates f1 and f2.
   double dD1_dlna(double a) const { return T_D1(a) / (a * a * E(a)); }
   double dD2_dlna(double a) const { return T_D2(a) / (a * a * E(a)); }
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   double omega_m_;

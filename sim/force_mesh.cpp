@@ -68,14 +68,14 @@ void ForceMesh::fetch_halo() {
   comm.all_to_all(send.data(), send_counts, halo_.data(), receive_counts);
 
   const core::Slab slab = mesh_.slab();
-  planes_.assign(static_cast<std::size_t>(slab.size() + kBelow + kAbove), nullptr);
-  for (int plane = slab.first - kBelow; plane < slab.last + kAbove; ++plane) {
-    if (slab.contains(wrapped(plane))) {
-      planes_[static_cast<std::size_t>(plane - slab.first + kBelow)] = mesh_.row(wrapped(plane), 0);
-    }
+  planes_.assign(static_cast<std::size_t>(slab.size()) + kBelow + kAbove, nullptr);
+  const int lowest = slab.first - kBelow;
+  for (int plane = lowest; plane < slab.last + kAbove; ++plane) {
+    const int home = wrapped(plane);
+    if (slab.contains(home)) planes_[static_cast<std::size_t>(plane - lowest)] = mesh_.row(home, 0);
   }
   for (std::size_t i = 0; i < incoming.size(); ++i) {
-    planes_[static_cast<std::size_t>(incoming[i] - slab.first + kBelow)] = halo_.data() + i * plane_size;
+    planes_[static_cast<std::size_t>(incoming[i] - lowest)] = halo_.data() + i * plane_size;
   }
 }
 

@@ -75,13 +75,11 @@ void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& 
 /// Particle (x, y, z) of the slab, in that order, takes its value of the mesh as component `axis` of the
 /// column.
 void take_component(std::span<float> column, fourier::FourierMesh& mesh, std::size_t axis) {
-  const int n = mesh.side();
+  const auto n = static_cast<std::size_t>(mesh.side());
   mesh.for_each_row([&](int x, int y, const float* row) {
-    const auto first = (static_cast<std::size_t>(x - mesh.slab().first) * static_cast<std::size_t>(n) +
-                        static_cast<std::size_t>(y)) *
-                       static_cast<std::size_t>(n);
-    float* out = column.data() + 3 * first + axis;
-    for (int z = 0; z < n; ++z) out[3 * z] = row[z];
+    const auto plane = static_cast<std::size_t>(x - mesh.slab().first), line = static_cast<std::size_t>(y);
+    float* out = column.data() + 3 * (plane * n + line) * n + axis;
+    for (std::size_t z = 0; z < n; ++z) out[3 * z] = row[z];
   });
 }
 
