@@ -96,10 +96,11 @@ void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, con
                                                                {"samples", samples}};
     text += fmt::format("{:<11} {} simulations, {} samples\n", dataset::name_of(split), simulations, samples);
   }
-  run.report(summary,
-             text + fmt::format("sample      {0} × {0} × {0} voxels\nshards      {1}\ndisk        {2}{3}\n",
-                                plan.cells, plan.shards.size(), core::format_bytes(plan.bytes()),
-                                request.config.at("compress") == "gzip" ? " before compression" : ""));
+  text += fmt::format("sample      {0} × {0} × {0} voxels\nshards      {1}\ndisk        {2}{3}\n", plan.cells,
+                      plan.shards.size(), core::format_bytes(plan.bytes()),
+                      request.config.at("compress") == "gzip" ? " before compression" : "");
+  text += fmt::format("memory      {} a rank\n", core::format_bytes(summary.at("memory_bytes_per_rank")));
+  run.report(summary, text);
 }
 
 void run_shard(const core::Invocation& run) {

@@ -1,0 +1,57 @@
+#include "small_dataset.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/checksum.hpp"
+#include "dataset/shard_writer.hpp"
+
+namespace cosmo::dataset::test {
+
+namespace fs = std::filesystem;
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = (fs::temp_directory_path() / "cosmo-XXXXXX").string();
+  path_ = ::mkdtemp(name.data());
+}
+
+TemporaryDirectory::~TemporaryDirectory() { fs::remove_all(path_); }
+
+std::vector<std::uint16_t> counts_of(std::uint32_t sample) {
+  std::vector<std::uint16_t> counts(kSide * kSide * kSide);
+  for (std::size_t v = 0; v < counts.size(); ++v) counts[v] = static_cast<std::uint16_t>(100 * sample + v);
+  return counts;
+}
+
+DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples) {
+  constexpr std::uint32_t kSamplesPerShard = 5;
+  DatasetManifest manifest;
+  manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
+                   .shape = {kSide, kSide, kSide},
+                   .box_size = 64,
+                   .redshifts = {0},
+                   .mean_count = 8,
+                   .input_id = "sha256:0"};
+  SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
+  fs::create_directories(directory / "train");
+  for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
+    const std::uint32_t last = std::min(samples, first + kSamplesPerShard);
+    const std::string path = shard_path(Split::train, train.shards.size());
+    ShardWriter writer(directory / path, manifest.spec, last - first, Compression::none);
+    for (std::uint32_t i = first; i < last; ++i) {
+      const double share = (i + 0.5) / samples;
+      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, counts_of(i));
+      train.simulations.push_back(i);
+    }
+    std::move(writer).finish();
+    train.shards.push_back(path);
+    manifest.base.files.push_back(
+        {path, fs::file_size(directory / path), core::sha256_of_file(directory / path)});
+  }
+  train.samples = samples;
+  return manifest;
+}
+
+}  // namespace cosmo::dataset::test

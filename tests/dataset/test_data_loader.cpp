@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <set>
+#include <vector>
+
+#include "core/error.hpp"
+#include "dataset/data_loader.hpp"
+#include "small_dataset.hpp"
+
+using namespace cosmo;
+using namespace cosmo::dataset;
+using namespace cosmo::dataset::test;
+
+namespace {
+
+constexpr std::uint32_t kSamples = 23;
+const VoxelTransform kLog1p = find_voxel_transform("log1p", 8);
+
+/// What an epoch delivered: for each step the samples of all ranks in rank order.
+using Steps = std::vector<std::vector<std::uint32_t>>;
+
+/// Runs an epoch on each rank in turn and checks the shape of every batch.
+Steps run_epoch(SplitReader& reader, LoaderConfig config, std::uint32_t epoch) {
+  Steps steps;
+  for (config.rank = 0; config.rank < config.ranks; ++config.rank) {
+    DataLoader loader(reader, kLog1p, config);
+    REQUIRE_FALSE(loader.next());
+    loader.start_epoch(epoch);
+    std::size_t step = 0;
+    int batches = 0;
+    while (const auto batch = loader.next()) {
+      if (step == steps.size()) steps.emplace_back();
+      steps[step].insert(steps[step].end(), batch->samples.begin(), batch->samples.end());
+      const auto left = static_cast<int>(kSamples) - static_cast<int>(step) * config.global_batch;
+      REQUIRE(batch->samples_in_step == std::min(config.global_batch, left));
+      REQUIRE(batch->valid == static_cast<int>(batch->samples.size()));
+      REQUIRE(batch->voxels.size() == static_cast<std::size_t>(config.micro_batch) * reader.spec().voxels());
+      ++batches;
+      if (batch->last_of_step) {
+        REQUIRE(batches == config.global_batch / (config.ranks * config.micro_batch));
+        batches = 0;
+        ++step;
+      }
+    }
+    REQUIRE(batches == 0);
+    REQUIRE(step == loader.steps_per_epoch());
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("every sample comes once an epoch, in steps that do not depend on the ranks") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  for (const int global_batch : {60, 120}) {
+    const Steps alone = run_epoch(reader, {.global_batch = global_batch, .shuffle = true}, 3);
+    for (int ranks = 1; ranks <= 5; ++ranks) {
+      for (const int micro_batch : {1, 2, 3, 4}) {
+        if (global_batch % (ranks * micro_batch) != 0) continue;
+        const LoaderConfig config{
+            .ranks = ranks, .global_batch = global_batch, .micro_batch = micro_batch, .shuffle = true};
+        REQUIRE(run_epoch(reader, config, 3) == alone);
+      }
+    }
+  }
+  for (const int ranks : {1, 2, 3, 4, 5}) {
+    for (const int accumulated : {1, 2}) {
+      const LoaderConfig config{
+          .ranks = ranks, .global_batch = 2 * ranks * accumulated, .micro_batch = 2, .shuffle = true};
+      std::vector<std::uint32_t> all;
+      for (const auto& step : run_epoch(reader, config, 0)) all.insert(all.end(), step.begin(), step.end());
+      REQUIRE(all.size() == kSamples);
+      REQUIRE(std::set(all.begin(), all.end()).size() == kSamples);
+    }
+  }
+}
+
+TEST_CASE("the order depends on seed and epoch, and is natural without shuffling") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  const LoaderConfig config{.global_batch = 24, .seed = 5, .shuffle = true};
+  const auto order = [&](std::uint64_t seed, std::uint32_t epoch) {
+    LoaderConfig other = config;
+    other.seed = seed;
+    return run_epoch(reader, other, epoch).front();
+  };
+  REQUIRE(order(5, 1) == order(5, 1));
+  REQUIRE(order(5, 1) != order(5, 2));
+  REQUIRE(order(5, 1) != order(6, 1));
+  const auto natural = run_epoch(reader, {.global_batch = 24}, 1).front();
+  REQUIRE(std::is_sorted(natural.begin(), natural.end()));
+}
+
+TEST_CASE("batches hold the transformed voxels and labels of their samples, and zeros behind") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  DataLoader loader(reader, kLog1p, {.global_batch = 4, .micro_batch = 4, .augment = true});
+  VoxelTable table(kLog1p);
+  std::optional<Batch> last;
+  loader.start_epoch(0);
+  while (const auto batch = loader.next()) {
+    for (std::size_t row = 0; row < batch->samples.size(); ++row) {
+      const std::uint32_t sample = batch->samples[row];
+      const auto counts = counts_of(sample);
+      for (std::size_t v = 0; v < counts.size(); ++v) {
+        REQUIRE(batch->voxels[row * counts.size() + v] == table.for_sample(counts)[counts[v]]);
+      }
+      const double share = (sample + 0.5) / kSamples;
+      REQUIRE(batch->targets[2 * row] == Approx(2 * share - 1).margin(1e-6));
+      REQUIRE(batch->targets[2 * row + 1] == Approx(1 - 2 * share).margin(1e-6));
+    }
+    last = batch;
+  }
+  REQUIRE(last->valid == 3);
+  REQUIRE(std::all_of(last->voxels.begin() + 3 * 64, last->voxels.end(), [](float x) { return x == 0; }));
+  REQUIRE(last->targets[6] == 0);
+}
+
+TEST_CASE("augmentation turns samples anew each epoch and keeps their values") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  DataLoader loader(reader, kLog1p, {.shuffle = true, .augment = true});
+  std::vector<std::vector<float>> seen(kSamples);
+  int changed = 0;
+  for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+    loader.start_epoch(epoch);
+    while (const auto batch = loader.next()) {
+      const std::vector<float> voxels(batch->voxels.begin(), batch->voxels.end());
+      auto& before = seen[batch->samples.front()];
+      if (epoch == 1) {
+        changed += voxels != before;
+        REQUIRE(std::is_permutation(voxels.begin(), voxels.end(), before.begin()));
+      }
+      before = voxels;
+    }
+  }
+  REQUIRE(changed > 15);
+}
+
+TEST_CASE("batch sizes that do not divide are refused by the names of their options") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  using Catch::Contains;
+  const LoaderConfig config{.ranks = 3, .global_batch = 16, .micro_batch = 2};
+  CHECK_THROWS_WITH(DataLoader(reader, kLog1p, config),
+                    Contains("--global-batch 16") && Contains("--micro-batch 2") && Contains("3 ranks"));
+}

@@ -1,0 +1,120 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <vector>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+#include "dataset/shard_writer.hpp"
+#include "dataset/split_reader.hpp"
+#include "small_dataset.hpp"
+
+using namespace cosmo;
+using namespace cosmo::dataset;
+using namespace cosmo::dataset::test;
+using Catch::Contains;
+
+namespace {
+
+void flip_bit(const std::filesystem::path& path, std::streamoff position) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(position);
+  const auto byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(position);
+  file.put(byte);
+}
+
+/// Where the two bytes of a count stand that only sample `sample` holds.
+std::streamoff find_counts(const std::filesystem::path& path, std::uint32_t sample) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto counts = counts_of(sample);
+  const std::string wanted(reinterpret_cast<const char*>(counts.data()), 2 * counts.size());
+  const auto position = bytes.find(wanted);
+  REQUIRE(position != std::string::npos);
+  return static_cast<std::streamoff>(position);
+}
+
+}  // namespace
+
+TEST_CASE("a split reads back what was written, over all its shards") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), 12);
+  REQUIRE(manifest.splits[0].shards.size() == 3);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  REQUIRE(reader.size() == 12);
+  std::vector<std::uint16_t> counts(64);
+  for (const std::uint32_t i : {0u, 11u, 5u, 4u, 9u, 10u}) {
+    reader.read(i, counts);
+    REQUIRE(counts == counts_of(i));
+    REQUIRE(reader.sample(i).simulation == i);
+    REQUIRE(reader.sample(i).seed == 1000 + i);
+    REQUIRE(reader.sample(i).parameters[0] == 0.2 + 0.2 * ((i + 0.5) / 12));
+  }
+}
+
+TEST_CASE("several channels are stored and read as one sample") {
+  const TemporaryDirectory directory;
+  const SampleSpec spec{.parameters = {{"h"}, {0.5}, {0.9}},
+                        .shape = {2, 3, 3, 3},
+                        .box_size = 6,
+                        .redshifts = {0, 1},
+                        .mean_count = 1,
+                        .input_id = "sha256:1"};
+  std::vector<std::uint16_t> counts(54);
+  for (std::size_t v = 0; v < counts.size(); ++v) counts[v] = static_cast<std::uint16_t>(v * v);
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    ShardWriter writer(directory.path() / "x.h5", spec, 1, compression);
+    writer.append({7, 3, 8, {0.7}}, counts);
+    std::move(writer).finish();
+    const ShardReader reader(directory.path() / "x.h5", spec);
+    std::vector<std::uint16_t> back(54);
+    reader.read(0, back);
+    REQUIRE(back == counts);
+    REQUIRE(reader.statistics().max_count == 53 * 53);
+    REQUIRE(reader.target(0)[0] == Approx(0).margin(1e-6));
+  }
+}
+
+TEST_CASE("altered, truncated and swapped shards are named") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), 12);
+  const auto first = directory.path() / "train/shard-00000.h5";
+  const auto second = directory.path() / "train/shard-00001.h5";
+  const auto open = [&] { SplitReader(directory.path(), manifest, Split::train); };
+  REQUIRE_NOTHROW(open());
+  SECTION("flipped") {
+    flip_bit(second, find_counts(second, 7));
+    CHECK_THROWS_WITH(open(), Contains("shard-00001.h5") && Contains("sha256"));
+    // Another rank hashes it; reading the sample itself finds the damage as well.
+    SplitReader reader(directory.path(), manifest, Split::train, 0, 2);
+    std::vector<std::uint16_t> counts(64);
+    REQUIRE_NOTHROW(reader.read(6, counts));
+    CHECK_THROWS_WITH(reader.read(7, counts), Contains("shard-00001.h5 sample 2") && Contains("crc32"));
+  }
+  SECTION("truncated") {
+    std::filesystem::resize_file(second, std::filesystem::file_size(second) - 1);
+    CHECK_THROWS_WITH(open(), Contains("shard-00001.h5") && Contains("bytes"));
+  }
+  SECTION("swapped") {
+    std::filesystem::rename(first, directory.path() / "spare");
+    std::filesystem::rename(second, first);
+    std::filesystem::rename(directory.path() / "spare", second);
+    CHECK_THROWS_WITH(open(), Contains("shard-00000.h5"));
+  }
+}
+
+TEST_CASE("a shard of another dataset is refused even if its checksum were right") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), 5);
+  const auto path = directory.path() / "train/shard-00000.h5";
+  SampleSpec other = manifest.spec;
+  REQUIRE_NOTHROW(ShardReader(path, other));
+  other.parameters.high[0] = 0.5;
+  CHECK_THROWS_WITH(ShardReader(path, other), Contains("parameter_high"));
+  other = manifest.spec;
+  other.input_id = "sha256:2";
+  CHECK_THROWS_WITH(ShardReader(path, other), Contains("input_id"));
+  other = manifest.spec;
+  other.shape = {2, 4, 4};
+  CHECK_THROWS_WITH(ShardReader(path, other), Contains("shape"));
+}

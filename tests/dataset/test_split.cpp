@@ -1,0 +1,94 @@
+#include <catch2/catch.hpp>
+#include <set>
+#include <vector>
+
+#include "core/error.hpp"
+#include "dataset/shard_plan.hpp"
+#include "dataset/split.hpp"
+
+using namespace cosmo;
+using namespace cosmo::dataset;
+
+namespace {
+
+std::vector<core::SimulationRecord> simulations(std::uint32_t count) {
+  std::vector<core::SimulationRecord> list;
+  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, 100 + i, {}, ""});
+  return list;
+}
+
+core::SimulationManifest suite(std::uint32_t count) {
+  core::SimulationManifest manifest;
+  manifest.parameters = {{"omega_m"}, {0.2}, {0.4}};
+  manifest.grid = 16;
+  manifest.box_size = 64;
+  manifest.simulations = simulations(count);
+  return manifest;
+}
+
+}  // namespace
+
+TEST_CASE("a split deals every simulation to one part, at random and reproducibly") {
+  const auto list = simulations(100);
+  const SuiteSplit split = split_suite(list, 10, 20, 7);
+  REQUIRE(split[0].size() == 70);
+  REQUIRE(split[1].size() == 10);
+  REQUIRE(split[2].size() == 20);
+  std::set<std::uint32_t> all;
+  for (const auto& part : split) all.insert(part.begin(), part.end());
+  REQUIRE(all.size() == 100);
+  REQUIRE(split == split_suite(list, 10, 20, 7));
+  REQUIRE(split != split_suite(list, 10, 20, 8));
+  REQUIRE(split[2].back() - split[2].front() > 19);
+}
+
+TEST_CASE("a split that leaves nothing to train on, or shares phases, is refused") {
+  using Catch::Contains;
+  auto list = simulations(4);
+  REQUIRE(split_suite(list, 1, 2, 1)[0].size() == 1);
+  CHECK_THROWS_WITH(split_suite(list, 2, 2, 1), Contains("--validation 2") && Contains("--test 2"));
+  CHECK_THROWS_WITH(split_suite(list, 4294967295u, 2, 1), Contains("too few"));
+  list[0].seed = list[1].seed = list[2].seed = list[3].seed;
+  CHECK_THROWS_WITH(split_suite(list, 1, 1, 1), Contains("seed 103"));
+}
+
+TEST_CASE("membership in two splits is found by simulation and by seed") {
+  const std::vector<Membership> good = {{1, 10, Split::train}, {1, 10, Split::train}, {2, 20, Split::test}};
+  REQUIRE_NOTHROW(ensure_disjoint(good, core::Fault::format));
+  const std::vector<Membership> same_simulation = {{1, 10, Split::train}, {1, 10, Split::test}};
+  CHECK_THROWS_AS(ensure_disjoint(same_simulation, core::Fault::format), core::Error);
+  const std::vector<Membership> same_seed = {{1, 10, Split::train}, {2, 10, Split::validation}};
+  CHECK_THROWS_WITH(ensure_disjoint(same_seed, core::Fault::format), Catch::Contains("share the seed 10"));
+}
+
+TEST_CASE("a plan holds each sub-volume once, training shuffled and the rest in natural order") {
+  const ShardSettings settings{
+      .grid = 16, .subvolumes = 2, .samples_per_shard = 7, .validation = 2, .test = 3};
+  const ShardPlan plan = plan_shards(suite(12), settings);
+  std::set<std::pair<std::uint32_t, int>> samples;
+  std::array<std::vector<std::pair<std::uint32_t, int>>, 3> order;
+  for (const PlannedShard& shard : plan.shards) {
+    REQUIRE(shard.samples.size() <= 7);
+    for (const PlannedSample& sample : shard.samples) {
+      samples.insert({sample.simulation, sample.subvolume});
+      order[static_cast<std::size_t>(shard.split)].push_back({sample.simulation, sample.subvolume});
+    }
+  }
+  REQUIRE(samples.size() == 96);
+  REQUIRE(plan.samples() == 96);
+  REQUIRE(order[0].size() == 56);
+  CHECK_FALSE(std::is_sorted(order[0].begin(), order[0].end()));
+  CHECK(std::is_sorted(order[1].begin(), order[1].end()));
+  CHECK(std::is_sorted(order[2].begin(), order[2].end()));
+  REQUIRE(plan.bytes() == 96 * 512 * 2);
+}
+
+TEST_CASE("plans that cannot work are refused") {
+  using Catch::Contains;
+  const ShardSettings settings{.grid = 16};
+  auto fixed = suite(12);
+  fixed.parameters = {};
+  CHECK_THROWS_WITH(plan_shards(fixed, settings), Contains("No parameter varies"));
+  CHECK_THROWS_WITH(plan_shards(suite(12), {.grid = 32}), Contains("--grid 32") && Contains("16"));
+  CHECK_THROWS_WITH(plan_shards(suite(12), {.grid = 16, .subvolumes = 3}), Contains("--subvolumes"));
+}

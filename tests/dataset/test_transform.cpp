@@ -1,0 +1,61 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "core/error.hpp"
+#include "dataset/target_scaler.hpp"
+#include "dataset/voxel_transform.hpp"
+
+using namespace cosmo::dataset;
+
+TEST_CASE("log1p is the same affine map of log(1 + n) for every sample") {
+  const VoxelTransform transform = find_voxel_transform("log1p", 8);
+  REQUIRE(transform.offset == std::log1p(8.0));
+  VoxelTable table(transform);
+  const std::vector<std::uint16_t> sparse = {0, 1, 2}, dense = {500, 600, 700};
+  REQUIRE(table.for_sample(sparse)[8] == Approx(0).margin(1e-7));
+  const float at_zero = table.for_sample(sparse)[0];
+  REQUIRE(at_zero == Approx(-std::log1p(8.0)));
+  REQUIRE(table.for_sample(dense)[0] == at_zero);
+  REQUIRE(table.for_sample(dense)[65535] == Approx(std::log(65536 / 9.0)));
+}
+
+TEST_CASE("mean divides by the sub-volume's own mean") {
+  VoxelTable table(find_voxel_transform("mean", 8));
+  const std::vector<std::uint16_t> sample = {0, 2, 10, 4};
+  const auto values = table.for_sample(sample);
+  double sum = 0;
+  for (const std::uint16_t count : sample) sum += values[count];
+  REQUIRE(sum / 4 == Approx(1));
+  REQUIRE(values[10] == Approx(2.5));
+  const std::vector<std::uint16_t> other = {1, 1};
+  REQUIRE(table.for_sample(other)[1] == 1);
+  const std::vector<std::uint16_t> empty = {0, 0};
+  REQUIRE(table.for_sample(empty)[0] == 0);
+}
+
+TEST_CASE("a transform survives JSON and bad ones are refused") {
+  const VoxelTransform transform{"log1p", 1.25, 0.5};
+  const auto back = cosmo::core::Json::parse(cosmo::core::Json(transform).dump()).get<VoxelTransform>();
+  REQUIRE(back.name == "log1p");
+  REQUIRE(back.offset == 1.25);
+  REQUIRE(back.scale == 0.5);
+  cosmo::core::Json bad = transform;
+  bad["name"] = "sqrt";
+  CHECK_THROWS_AS(bad.get<VoxelTransform>(), cosmo::core::Error);
+  CHECK_THROWS_WITH(find_voxel_transform("sqrt", 8), Catch::Contains("log1p or mean"));
+}
+
+TEST_CASE("targets map their range to [-1, 1] and back") {
+  const TargetScaler scaler({{"omega_m", "sigma8"}, {0.25, 0.78}, {0.35, 0.95}});
+  std::vector<float> unit(2);
+  std::vector<double> physical(2);
+  scaler.to_unit(std::vector{0.25, 0.95}, unit);
+  REQUIRE(unit == std::vector<float>{-1, 1});
+  scaler.to_unit(std::vector{0.30, 0.8225}, unit);
+  REQUIRE(unit[0] == Approx(0).margin(1e-6));
+  REQUIRE(unit[1] == Approx(-0.5));
+  scaler.to_physical(unit, physical);
+  REQUIRE(physical[0] == Approx(0.30));
+  REQUIRE(physical[1] == Approx(0.8225));
+}
