@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <optional>
@@ -133,6 +134,14 @@ void print_error(const Tool& tool, const std::string& sentence) {
   fmt::print(stderr, "{}: error: {}\n", tool.name, sentence);
 }
 
+/// Ends the process as it is. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a file
+/// could not be closed for want of space.
+[[noreturn]] void leave(const Communicator& comm, int exit_code) {
+  std::fflush(nullptr);
+  comm.barrier();
+  std::_Exit(exit_code);
+}
+
 /// Runs the command; returns the exit code that the ranks agree on, or aborts.
 int run_command(const Tool& tool, const Command& command, const Options& options,
                 const std::vector<std::string>& words) {
@@ -152,6 +161,7 @@ int run_command(const Tool& tool, const Command& command, const Options& options
   }
   if (failure->agreed() || comm.size() == 1) {
     if (comm.is_root()) print_error(tool, failure->what());
+    if (failure->fault() == Fault::io) leave(comm, failure->exit_code());
     return failure->exit_code();
   }
   print_error(tool, failure->what());
