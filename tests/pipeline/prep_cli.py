@@ -1,6 +1,6 @@
 """cosmo-prep from outside: outputs, exit codes, sentences, resuming, on 1 and 2 ranks.
 
-Usage: prep_cli.py COSMO_PREP MAKE_SUITE
+Usage: prep_cli.py COSMO_PREP MAKE_SUITE FULL_DISK  (the last a library to preload)
 """
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-PREP, MAKE_SUITE = sys.argv[1:3]
+PREP, MAKE_SUITE, FULL_DISK = sys.argv[1:4]
 SHARD = ["--samples-per-shard", "8", "--validation", "2", "--test", "2"]
 
 
@@ -93,6 +93,20 @@ def interrupted():
     assert content("torn-data") == whole
 
 
+def full_disk():
+    """A write that fails is one sentence and exit 4, never a signal, and a rerun goes on."""
+    command = [PREP, "shard", "--input", "sim", "--output", "full", *SHARD]
+    for room, launcher in (0, []), (3000, []), (30000, []), (21000, ["mpirun", "-n", "2", "--bind-to", "none"]):
+        environment = dict(os.environ, COSMO_DISK_BYTES=str(room))
+        preload = ["env", f"LD_PRELOAD={FULL_DISK}"]
+        result = subprocess.run(launcher + preload + command, env=environment, capture_output=True, text=True,
+                                timeout=60)
+        assert result.returncode == 4 and "cannot be written" in result.stderr, result
+        assert "Signal" not in result.stderr, result
+    prep("shard", "--input", "sim", "--output", "full", *SHARD)
+    assert content("full") == content("data")
+
+
 def verify_and_describe():
     for ranks in (1, 2):
         report = json.loads(prep("verify", "data", "--json", ranks=ranks))
@@ -150,5 +164,6 @@ with tempfile.TemporaryDirectory() as work:
     subprocess.run([MAKE_SUITE, "sim", "10", "12"], check=True)
     shard_and_resume()
     interrupted()
+    full_disk()
     verify_and_describe()
     refusals()
