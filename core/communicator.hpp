@@ -80,8 +80,9 @@ class Communicator {
   /// What every rank will send here, given what this rank sends to each.
   std::vector<int> exchange_counts(std::span<const int> send_counts) const;
 
-  /// Runs `step`, which must not communicate, on every rank. If it throws anywhere, every rank throws the
-  /// Error of the lowest failing rank, marked agreed(): so a failure that one rank alone sees stops all.
+  /// Runs `step`, which must not communicate over this communicator, on every rank. If it throws anywhere,
+  /// every rank throws the Error of the lowest failing rank, marked agreed(): so a failure that one rank
+  /// alone sees stops all.
   void agree(const std::function<void()>& step) const;
 
  private:

@@ -84,11 +84,12 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
   const Handle transfer_list = properties(H5P_DATASET_XFER);
   if (collective_) H5Pset_dxpl_mpio(transfer_list.get(), H5FD_MPIO_COLLECTIVE);
   if (writing) {
-    // Closing would flush too, but its failure would go unseen.
     const bool written =
-        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0 &&
-        H5Dflush(id_.get()) >= 0;
-    ensure_written(written, where_);
+        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0;
+    // Closing would flush too, but its failure would go unseen. Collective: also where this rank's write
+    // failed.
+    const bool flushed = H5Dflush(id_.get()) >= 0;
+    ensure_written(written && flushed, where_);
   } else {
     ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0,
            Fault::format, "{} cannot be read: the file is damaged, restore it.", where_);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace cosmo::histogram {
 using core::ensure;
 using core::Fault;
 using core::kCosmologyParameters;
+using core::hdf5::Dataset;
 using core::hdf5::File;
 using core::hdf5::Shape;
 
@@ -73,13 +75,18 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
   const std::uint64_t sum = comm.sum(grid.sum());
   ensure(sum == header.particles, Fault::numeric,
          "{} of {} particles were counted: positions were lost before the count.", sum, header.particles);
-  File file = File::create(path, comm);
-  write_header(file, header);
+  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
+  // the rest.
+  std::optional<File> file;
+  std::optional<Dataset> counts;
   const auto n = static_cast<hsize_t>(grid.spec().cells_per_side);
   const auto first = static_cast<hsize_t>(grid.slab().first);
   const auto planes = static_cast<hsize_t>(grid.slab().size());
-  file.create_dataset<std::uint16_t>("counts", {n, n, n}).write({first, 0, 0}, {planes, n, n}, grid.counts());
-  file.flush();
+  comm.agree([&] { file.emplace(File::create(path, comm)); });
+  comm.agree([&] { write_header(*file, header); });
+  comm.agree([&] { counts.emplace(file->create_dataset<std::uint16_t>("counts", {n, n, n})); });
+  comm.agree([&] { counts->write({first, 0, 0}, {planes, n, n}, grid.counts()); });
+  comm.agree([&] { file->flush(); });
 }
 
 CountFile::CountFile(const std::filesystem::path& path)

@@ -163,7 +163,7 @@ void generate_universe(const core::Communicator& comm, core::OutputDirectory& ou
                                           config.particle_grid().cells()};
   std::filesystem::path part;
   comm.agree([&] { part = output.part(record.counts); });
-  comm.agree([&] { histogram::write_counts(comm, part, header, counts); });
+  histogram::write_counts(comm, part, header, counts);
   std::vector<core::FileRecord> records;
   comm.agree([&] {
     if (comm.is_root()) records.push_back(output.seal(record.counts));

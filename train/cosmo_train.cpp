@@ -90,7 +90,8 @@ Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
           {"global_batch", plan.global_batch},
           {"micro_batch", plan.micro_batch},
           {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
-          {"memory_bytes_per_rank", nn::estimate_training_bytes(census, plan.micro_batch) + moments},
+          {"memory_bytes_per_rank",
+           nn::estimate_training_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch) + moments},
           {"disk_bytes", 2 * 3 * static_cast<std::int64_t>(sizeof(float)) * census.parameters()}};
 }
 

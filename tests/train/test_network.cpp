@@ -110,15 +110,17 @@ TEST_CASE("inference gives what training gives, in less memory") {
   CHECK(moved.forward().data() == found.data());
 }
 
-TEST_CASE("the memory estimate is within a fifth of what cosmoflow takes") {
+TEST_CASE("the memory estimate is what a network takes, copies between layouts aside") {
   const nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 4, nn::Mode::training);
-  const auto estimate = static_cast<double>(nn::estimate_training_bytes(network.census(), 4));
-  CHECK(static_cast<double>(network.memory_bytes()) == Approx(estimate).epsilon(0.2));
+  const auto estimate =
+      static_cast<double>(nn::estimate_training_bytes(nn::find_network("cosmoflow32"), {1, 32}, 3, 4));
+  CHECK(static_cast<double>(network.memory_bytes()) > 0.95 * estimate);
+  CHECK(static_cast<double>(network.memory_bytes()) < 1.4 * estimate);
 }
 
 TEST_CASE("every pass of every layer tells its implementation") {
   const nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
-  CHECK(network.implementations().size() == 4 * 4 - 1 + 3 * 2 + 4 + 3);
+  CHECK(network.implementations().size() == 6 * 3 - 1 + 3 * 2 + 2);
   for (const nn::Implementation& implementation : network.implementations()) {
     INFO(implementation.layer << ", " << implementation.pass << ": " << implementation.name);
     CHECK(implementation.name.find("ref") == std::string::npos);

@@ -83,16 +83,20 @@ NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
   return census;
 }
 
-std::int64_t estimate_training_bytes(const NetworkCensus& census, int batch) {
-  std::int64_t elements = census.layers.front().input.elements();
+std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch) {
+  const NetworkCensus census = take_census(spec, input, outputs);
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  std::int64_t bytes = kFloat * (batch * input.elements() + 2 * census.parameters());
   std::array<std::int64_t, 2> gradients = {0, 0};
   for (std::size_t i = 0; i < census.layers.size(); ++i) {
-    const std::int64_t output = census.layers[i].output.elements();
-    elements += output;
+    const std::int64_t output = batch * census.layers[i].output.elements();
     gradients[i % 2] = std::max(gradients[i % 2], output);
+    const auto* pool =
+        i + 1 < spec.layers.size() ? std::get_if<AveragePool>(&spec.layers[i + 1].kind) : nullptr;
+    const bool signs = pool != nullptr && pool->size == pool->stride && census.layers[i].weights > 0;
+    bytes += (signs ? 1 : kFloat) * output;
   }
-  const auto bytes = static_cast<std::int64_t>(sizeof(float));
-  return bytes * (batch * (elements + gradients[0] + gradients[1]) + 2 * census.parameters());
+  return bytes + kFloat * (gradients[0] + gradients[1]);
 }
 
 }  // namespace cosmo::nn

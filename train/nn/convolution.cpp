@@ -10,6 +10,7 @@ struct ConvolutionPrimitives {
   using Forward = dnnl::convolution_forward;
   using BackwardWeights = dnnl::convolution_backward_weights;
   using BackwardData = dnnl::convolution_backward_data;
+  static constexpr bool kOneWeightLayout = false;  // forward and for the input's gradient
   static constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
   dnnl::memory::dims stride, padding;
@@ -30,7 +31,7 @@ struct ConvolutionPrimitives {
 }  // namespace
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Convolution& layer,
-             const Tensor& source) {
+             const Tensor& source, const Layer* reader) {
   const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
@@ -43,7 +44,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
       layer.outputs * k * k * k};
   const ConvolutionPrimitives primitives = {{layer.stride, layer.stride, layer.stride},
                                             {layer.padding, layer.padding, layer.padding}};
-  return build_weighted(shop, compiled, primitives, weighted, source);
+  return build_weighted(shop, compiled, primitives, weighted, source, reader);
 }
 
 }  // namespace cosmo::nn

@@ -10,6 +10,7 @@ struct DensePrimitives {
   using Forward = dnnl::inner_product_forward;
   using BackwardWeights = dnnl::inner_product_backward_weights;
   using BackwardData = dnnl::inner_product_backward_data;
+  static constexpr bool kOneWeightLayout = true;  // forward and for the input's gradient
 
   Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
                         const Layout& biases, const Layout& output) const {
@@ -27,7 +28,7 @@ struct DensePrimitives {
 }  // namespace
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dense& layer,
-             const Tensor& source) {
+             const Tensor& source, const Layer* reader) {
   dnnl::memory::dims weights = source.values.get_desc().dims();  // (N, C, D, H, W) or (N, C)
   weights[0] = layer.outputs;
   std::int64_t inputs = 1;
@@ -36,7 +37,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
   const Layout output({shop.batch, layer.outputs}, dnnl::memory::data_type::f32,
                       dnnl::memory::format_tag::nc);
   return build_weighted(shop, compiled, DensePrimitives{},
-                        {name, layer.slope, weights, output, inputs, layer.outputs}, source);
+                        {name, layer.slope, weights, output, inputs, layer.outputs}, source, reader);
 }
 
 }  // namespace cosmo::nn

@@ -6,6 +6,17 @@ namespace cosmo::nn {
 
 using dnnl::algorithm;
 
+namespace {
+
+void push(std::vector<Operation>& operations, const dnnl::primitive& primitive,
+          std::unordered_map<int, dnnl::memory> arguments) {
+  operations.push_back([primitive, arguments = std::move(arguments)](const dnnl::stream& stream) {
+    primitive.execute(stream, arguments);
+  });
+}
+
+}  // namespace
+
 Workshop::Workshop(Mode mode_, int batch_)
     : mode(mode_),
       batch(batch_),
@@ -15,32 +26,40 @@ Workshop::Workshop(Mode mode_, int batch_)
       gradient_slots_{memory.slot(), memory.slot()},
       activation_slots_{memory.slot(), memory.slot()} {}
 
-Tensor Workshop::next_tensor(const dnnl::memory::desc& layout) {
+Tensor Workshop::next_tensor(const dnnl::memory::desc& layout, double slope, bool transient) {
   const std::size_t parity = tensors_++ % 2;
-  if (mode == Mode::inference) return {memory.place(activation_slots_[parity], layout, engine), {}};
-  return {memory.place(memory.slot(), layout, engine), memory.place(gradient_slots_[parity], layout, engine)};
+  if (mode == Mode::inference)
+    return {memory.place(activation_slots_[parity], layout, engine), {}, slope, false};
+  const int gradient_slot = gradient_slots_[parity];
+  return {memory.place(transient ? gradient_slot : memory.slot(), layout, engine),
+          memory.place(gradient_slot, layout, engine), slope, transient};
 }
 
 Tensor Workshop::input_tensor(const dnnl::memory::desc& layout) {
-  return {memory.place(memory.slot(), layout, engine), {}};
+  return {memory.place(memory.slot(), layout, engine), {}, 1, false};
 }
 
 dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                                  const dnnl::memory::desc& layout, bool temporary) {
   if (source.get_desc() == layout) return source;
   const dnnl::memory copy = memory.place(temporary ? temporary_slot_ : memory.slot(), layout, engine);
-  const dnnl::reorder::primitive_desc description(engine, source.get_desc(), engine, layout, attributes(1));
-  const dnnl::memory scratch = memory.place(scratch_slot_, description.scratchpad_desc(), engine);
-  operations.push_back({dnnl::reorder(description),
-                        {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, copy}, {DNNL_ARG_SCRATCHPAD, scratch}}});
+  append_reorder(operations, source, copy);
   return copy;
+}
+
+void Workshop::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
+                              const dnnl::memory& target) {
+  const dnnl::reorder::primitive_desc description(source, target, attributes(1));
+  const dnnl::memory scratch = memory.place(scratch_slot_, description.scratchpad_desc(), engine);
+  push(operations, dnnl::reorder(description),
+       {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}, {DNNL_ARG_SCRATCHPAD, scratch}});
 }
 
 void Workshop::append(std::vector<Operation>& operations, const dnnl::primitive_desc& description,
                       const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
                       const std::string& layer, const std::string& pass) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
-  operations.push_back({primitive, std::move(arguments)});
+  push(operations, primitive, std::move(arguments));
   implementations.push_back({layer, pass, description.impl_info_str()});
 }
 
@@ -60,20 +79,20 @@ dnnl::prop_kind Workshop::forward_kind() const {
 }
 
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,
-                                double slope, const Tensor& output) {
-  if (slope == 1) return;
+                                const Tensor& tensor) {
+  if (tensor.slope == 1) return;
   constexpr auto kAlgorithm = algorithm::eltwise_relu_use_dst_for_bwd;
-  const auto alpha = static_cast<float>(slope);
-  const dnnl::memory::desc layout = output.values.get_desc();
+  const auto alpha = static_cast<float>(tensor.slope);
+  const dnnl::memory::desc layout = tensor.values.get_desc();
   const dnnl::eltwise_forward::primitive_desc hint(
       {dnnl::prop_kind::forward_training, kAlgorithm, layout, alpha, 0}, shop.engine);
   const dnnl::eltwise_backward::primitive_desc description({kAlgorithm, layout, layout, alpha, 0},
                                                            shop.attributes(1), shop.engine, hint);
   shop.append(operations, description, dnnl::eltwise_backward(description),
-              {{DNNL_ARG_DST, output.values},
-               {DNNL_ARG_DIFF_DST, output.gradient},
-               {DNNL_ARG_DIFF_SRC, output.gradient}},
-              name, "leaky ReLU backward");
+              {{DNNL_ARG_DST, tensor.values},
+               {DNNL_ARG_DIFF_DST, tensor.gradient},
+               {DNNL_ARG_DIFF_SRC, tensor.gradient}},
+              name, "leaky ReLU of its input, backward");
 }
 
 }  // namespace cosmo::nn

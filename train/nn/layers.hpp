@@ -2,6 +2,7 @@
 // Private to train/nn: how layers of a specification become lists of oneDNN operations.
 
 #include <array>
+#include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
@@ -14,20 +15,21 @@
 
 namespace cosmo::nn {
 
-/// A primitive with the tensors that it always works on.
-struct Operation {
-  dnnl::primitive primitive;
-  std::unordered_map<int, dnnl::memory> arguments;
-};
+/// A primitive, or a kernel of ours, with the tensors that it always works on.
+using Operation = std::function<void(const dnnl::stream&)>;
 
-/// The output of a layer, or the network's input, with its gradient (nullptr where nobody needs it).
+/// The output of a layer, or the network's input.
 struct Tensor {
   dnnl::memory values;
+  /// Of the loss with respect to the layer's result before its leaky ReLU; nullptr where nobody needs it.
   dnnl::memory gradient;
+  double slope = 1;  ///< of the leaky ReLU that made it
+  /// Whether the values live only until their reader, a pool that keeps their signs, has run forward.
+  bool transient = false;
 };
 
 /// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters,
-/// then into that of its input.
+/// then into that of its input, the input's leaky ReLU included.
 struct CompiledLayer {
   std::vector<Operation> forward;
   std::vector<Operation> parameter_gradients;
@@ -48,14 +50,18 @@ class Workshop {
   std::vector<Implementation> implementations;
 
   /// The next tensor along the network: with a slot of its own in training, alternating between two in
-  /// inference; its gradient alternates between two slots.
-  Tensor next_tensor(const dnnl::memory::desc& layout);
+  /// inference; its gradient alternates between two slots, and a transient tensor lives where its gradient
+  /// will.
+  Tensor next_tensor(const dnnl::memory::desc& layout, double slope, bool transient);
   /// The network's input: a slot of its own and no gradient.
   Tensor input_tensor(const dnnl::memory::desc& layout);
   /// `source` in `layout`: itself if it is so already, otherwise a copy that an operation added to
   /// `operations` makes. Temporary copies share one slot: only the operation that follows may use them.
   dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                          const dnnl::memory::desc& layout, bool temporary);
+  /// Appends a copy of `source` into `target`'s layout.
+  void append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
+                      const dnnl::memory& target);
   /// Appends an operation with its scratch space and records its implementation.
   void append(std::vector<Operation>& operations, const dnnl::primitive_desc& description,
               const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
@@ -73,15 +79,27 @@ class Workshop {
   std::size_t tensors_ = 0;
 };
 
+/// Builds a layer. `reader` is the one layer that reads its output, or nullptr.
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Convolution& layer,
-             const Tensor& source);
+             const Tensor& source, const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const AveragePool& layer,
-             const Tensor& source);
+             const Tensor& source, const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dense& layer,
-             const Tensor& source);
+             const Tensor& source, const Layer* reader);
 
-/// Appends the backward pass of a leaky ReLU, in place on output.gradient: for negative outputs × slope.
+/// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where
+/// values are not positive.
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,
-                                double slope, const Tensor& output);
+                                const Tensor& tensor);
+
+/// Whether a pool over a tensor of this layout, made by a leaky ReLU of this slope, can keep signs instead of
+/// values.
+bool can_keep_signs(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout,
+                    double slope);
+/// Builds a pool over a transient tensor: forward it notes the values' signs, one byte each, and backward it
+/// applies the leaky ReLU's slope in the same pass over memory.
+Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const std::string& name,
+                               const AveragePool& layer, const Tensor& source,
+                               const dnnl::memory::desc& output);
 
 }  // namespace cosmo::nn

@@ -26,7 +26,7 @@ dnnl::memory::desc plain_layout(const std::vector<std::int64_t>& dims) {
 }
 
 void run(const std::vector<Operation>& operations, const dnnl::stream& stream) {
-  for (const Operation& operation : operations) operation.primitive.execute(stream, operation.arguments);
+  for (const Operation& operation : operations) operation(stream);
 }
 
 }  // namespace
@@ -47,17 +47,23 @@ struct Network::Backend {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const Layer& layer = spec.layers[i];
       const Tensor& source = sources[i] < 0 ? input : tensors[static_cast<std::size_t>(sources[i])];
+      const auto reader = std::find(sources.begin(), sources.end(), static_cast<int>(i));
+      const Layer* next = reader == sources.end()
+                              ? nullptr
+                              : &spec.layers[static_cast<std::size_t>(reader - sources.begin())];
       layers.emplace_back();
       try {
-        tensors.push_back(
-            std::visit([&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source); },
-                       layer.kind));
+        tensors.push_back(std::visit(
+            [&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source, next); },
+            layer.kind));
       } catch (const dnnl::error& error) {
         core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}", layer.name, spec.name,
                    error.what());
       }
     }
     output = tensors.back();
+    if (shop.mode == Mode::training)
+      append_leaky_relu_backward(shop, last_relu, spec.layers.back().name, output);
   }
 
   /// The arena's stretch from a layer's first parameter to the end of its last.
@@ -83,6 +89,7 @@ struct Network::Backend {
   Tensor input;
   Tensor output;
   std::vector<CompiledLayer> layers;
+  std::vector<Operation> last_relu;  ///< backward
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode)
@@ -106,6 +113,7 @@ void Network::backward(std::span<const float> d_output, const std::function<void
   ensure(d_output.size() == target.size(), Fault::internal, "backward needs {} values, not {}", target.size(),
          d_output.size());
   std::copy(d_output.begin(), d_output.end(), target.begin());
+  run(backend_->last_relu, backend_->stream);
   for (auto layer = backend_->layers.rbegin(); layer != backend_->layers.rend(); ++layer) {
     run(layer->parameter_gradients, backend_->stream);
     if (!layer->parameters.empty()) {

@@ -1,6 +1,8 @@
 #pragma once
 // Private to train/nn: what convolutions and dense layers have in common.
 
+#include <string_view>
+
 #include "train/nn/layers.hpp"
 
 namespace cosmo::nn {
@@ -18,6 +20,11 @@ inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims) {
   return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
+/// Whether oneDNN found only its slow reference code.
+inline bool is_reference(const dnnl::primitive_desc& description) {
+  return std::string_view(description.impl_info_str()).starts_with("ref");
+}
+
 /// Appends the operations that compute the gradients of weights and biases, in place in the arena if oneDNN
 /// can.
 template <class Primitives>
@@ -28,17 +35,21 @@ void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const P
                                 const ParameterMemory& weights, const ParameterMemory& biases) {
   using Backward = typename Primitives::BackwardWeights;
   auto& operations = compiled.parameter_gradients;
-  const dnnl::memory::desc bias_layout = biases.values.get_desc();
-  typename Backward::primitive_desc description(
-      primitives.backward_weights(source.get_desc(), weights.values.get_desc(), bias_layout,
-                                  output.values.get_desc()),
-      shop.attributes(1), shop.engine, forward, true);
-  if (!description) {  // the arena's layout is the forward pass's choice; here oneDNN insists on another
-    description = {
-        primitives.backward_weights(any_layout(source.get_desc().dims()), any_layout(layer.weights),
-                                    bias_layout, any_layout(output.values.get_desc().dims())),
-        shop.attributes(1), shop.engine, forward};
+  const auto describe = [&](const dnnl::memory::desc& like_source, const dnnl::memory::desc& d_weights,
+                            const dnnl::memory::desc& like_output) {
+    return typename Backward::primitive_desc(
+        primitives.backward_weights(like_source, d_weights, biases.values.get_desc(), like_output),
+        shop.attributes(1), shop.engine, forward, true);
+  };
+  const dnnl::memory::desc like_source = source.get_desc(), like_output = output.values.get_desc();
+  typename Backward::primitive_desc description =
+      describe(like_source, weights.values.get_desc(), like_output);
+  if (!description || is_reference(description)) {  // the arena's layout does not suit this pass
+    const auto free =
+        describe(any_layout(like_source.dims()), any_layout(layer.weights), any_layout(like_output.dims()));
+    if (free) description = free;
   }
+  if (!description) throw dnnl::error(dnnl_unimplemented, "no weight gradient");
   const dnnl::memory input = shop.reordered(operations, source, description.src_desc(), false);
   const dnnl::memory d_output =
       shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
@@ -52,13 +63,10 @@ void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const P
                {DNNL_ARG_DIFF_WEIGHTS, result},
                {DNNL_ARG_DIFF_BIAS, biases.gradient}},
               layer.name, "weight gradient");
-  if (!in_place)
-    operations.push_back({dnnl::reorder(result, weights.gradient),
-                          {{DNNL_ARG_FROM, result}, {DNNL_ARG_TO, weights.gradient}}});
+  if (!in_place) shop.append_reorder(operations, result, weights.gradient);
 }
 
-/// Appends the operations that compute the gradient of the layer's input: one reorder of the weights, then
-/// the layer.
+/// Appends the operations that compute the gradient of the layer's input.
 template <class Primitives>
 void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
                            const WeightedLayer& layer,
@@ -66,15 +74,17 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
                            const Tensor& output, const ParameterMemory& weights) {
   using Backward = typename Primitives::BackwardData;
   auto& operations = compiled.input_gradient;
-  typename Backward::primitive_desc description(
-      primitives.backward_data(source.values.get_desc(), any_layout(layer.weights), output.values.get_desc()),
-      shop.attributes(1), shop.engine, forward, true);
-  if (!description) {
-    description = {
-        primitives.backward_data(any_layout(source.values.get_desc().dims()), any_layout(layer.weights),
-                                 any_layout(output.values.get_desc().dims())),
-        shop.attributes(1), shop.engine, forward};
-  }
+  const dnnl::memory::desc like_source = source.values.get_desc(), like_output = output.values.get_desc();
+  const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel) {
+    return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, like_output),
+                                             shop.attributes(1), shop.engine, forward, true);
+  };
+  // A dense layer's weights can stay as they are; a convolution's are reordered, or it would be a slow one.
+  typename Backward::primitive_desc description =
+      Primitives::kOneWeightLayout ? describe(any_layout(like_source.dims()), weights.values.get_desc())
+                                   : describe(like_source, any_layout(layer.weights));
+  if (!description) description = describe(any_layout(like_source.dims()), any_layout(layer.weights));
+  if (!description) throw dnnl::error(dnnl_unimplemented, "no input gradient");
   const dnnl::memory d_output =
       shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
   const dnnl::memory weights_copy =
@@ -86,16 +96,15 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
   shop.append(operations, description, Backward(description),
               {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}},
               layer.name, "input gradient");
-  if (!in_place)
-    operations.push_back(
-        {dnnl::reorder(result, source.gradient), {{DNNL_ARG_FROM, result}, {DNNL_ARG_TO, source.gradient}}});
+  if (!in_place) shop.append_reorder(operations, result, source.gradient);
+  append_leaky_relu_backward(shop, operations, layer.name, source);
 }
 
 /// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the
 /// layouts.
 template <class Primitives>
 Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
-                      const WeightedLayer& layer, const Tensor& source) {
+                      const WeightedLayer& layer, const Tensor& source, const Layer* reader) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
   const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
@@ -113,7 +122,8 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
       add(".weights", Parameter::Role::weights, layer.weights, description.weights_desc());
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, bias_layout);
   const dnnl::memory input = shop.reordered(compiled.forward, source.values, description.src_desc(), false);
-  const Tensor output = shop.next_tensor(description.dst_desc());
+  const Tensor output = shop.next_tensor(description.dst_desc(), layer.slope,
+                                         can_keep_signs(shop, reader, description.dst_desc(), layer.slope));
   shop.append(compiled.forward, description, Forward(description),
               {{DNNL_ARG_SRC, input},
                {DNNL_ARG_WEIGHTS, weights.values},
@@ -122,7 +132,6 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
               layer.name, "forward");
   if (shop.mode == Mode::inference) return output;
 
-  append_leaky_relu_backward(shop, compiled.parameter_gradients, layer.name, layer.slope, output);
   append_parameter_gradients(shop, compiled, primitives, layer, description, input, output, weights, biases);
   if (source.gradient)
     append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
