@@ -14,25 +14,26 @@ using core::Fault;
 
 namespace {
 
-std::size_t rows(const LoaderConfig& config) {
-  ensure(config.micro_batch > 0 && config.global_batch > 0 &&
-             config.global_batch % (std::int64_t{config.ranks} * config.micro_batch) == 0,
-         Fault::config,
-         "--global-batch {} is no multiple of --micro-batch {} × {} ranks: change one of the three.",
-         config.global_batch, config.micro_batch, config.ranks);
-  return static_cast<std::size_t>(config.micro_batch);
+const LoaderConfig& validated(const LoaderConfig& config) {
+  validate(config);
+  return config;
 }
 
 }  // namespace
 
+void validate(const LoaderConfig& config) {
+  ensure(config.micro_batch > 0 && config.global_batch > 0 &&
+             config.global_batch % (std::int64_t{config.ranks} * config.micro_batch) == 0,
+         Fault::config, "--global-batch {} is no multiple of --micro-batch {} × {} ranks: change one of the three.",
+         config.global_batch, config.micro_batch, config.ranks);
+}
+
 DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config)
-    : reader_(reader),
-      config_(config),
-      table_(transform),
-      counts_(reader.spec().voxels()),
-      voxels_(rows(config) * reader.spec().voxels()),
-      targets_(rows(config) * reader.spec().parameters.size()) {
-  samples_.reserve(rows(config));
+    : reader_(reader), config_(validated(config)), table_(transform), counts_(reader.spec().voxels()) {
+  const auto rows = static_cast<std::size_t>(config_.micro_batch);
+  voxels_ = core::Buffer<float>(rows * reader.spec().voxels());
+  targets_.resize(rows * reader.spec().parameters.size());
+  samples_.reserve(rows);
 }
 
 std::uint32_t DataLoader::steps_per_epoch() const {

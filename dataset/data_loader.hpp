@@ -21,6 +21,9 @@ struct LoaderConfig {
   bool augment = false;  ///< turn samples by the cube's symmetries; only while shuffling
 };
 
+/// Throws Error{config} unless ranks × micro-batch divides the global batch.
+void validate(const LoaderConfig& config);
+
 /// What a rank works on at a time. Rows from `valid` on are zero padding and count for nothing.
 /// Spans are valid until the loader's next call.
 struct Batch {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "dataset/data_loader.hpp"
 #include "dataset/voxel_transform.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
@@ -72,6 +73,11 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.micro_batch = options.given("micro-batch")
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, ranks, plan.input);
+  dataset::LoaderConfig loader;
+  loader.ranks = ranks;
+  loader.global_batch = plan.global_batch;
+  loader.micro_batch = plan.micro_batch;
+  dataset::validate(loader);
   plan.seed = static_cast<std::uint64_t>(options.integer("seed", 0, (std::int64_t{1} << 53) - 1));
   (void)options.choice("optimizer", {"larc-adam"});
   (void)options.choice("precision", {"f32"});
