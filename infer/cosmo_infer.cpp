@@ -14,6 +14,7 @@
 #include "infer/predictor.hpp"
 #include "infer/tables.hpp"
 #include "infer/universe.hpp"
+#include "train/nn/network.hpp"
 
 namespace {
 
@@ -174,7 +175,7 @@ int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"cosmo-infer",
                          "cosmological parameters from particle counts, with honest errors",
-                         {},
+                         {nn::library_version()},
                          {{"", "predicts a split of a dataset, or one universe",
                            "cosmo-infer --model model --data data --split test --output predictions", true,
                            &declare, &run_infer}}});

@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"cosmo-sim",
                          "universes from cosmological parameters",
-                         {},
+                         {fourier::library_version()},
                          {{"generate", "simulates one universe or a suite and counts its particles in voxels",
                            "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
                            "0.78:0.95 --n-s 0.9:1.0 "

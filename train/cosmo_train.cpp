@@ -9,6 +9,7 @@
 #include "train/benchmark.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
+#include "train/nn/network.hpp"
 #include "train/nn/summary.hpp"
 #include "train/trainer.hpp"
 #include "train/training_plan.hpp"
@@ -200,7 +201,7 @@ int main(int argc, char** argv) {
       argc, argv,
       {"cosmo-train",
        "a network that reads cosmological parameters off particle counts",
-       {},
+       {nn::library_version()},
        {{"", "trains a network on the shards that cosmo-prep wrote",
          "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 40", true,
          &declare, &run_train}}});

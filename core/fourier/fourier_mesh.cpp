@@ -161,4 +161,6 @@ void FourierMesh::exchange_columns(std::size_t first, std::size_t width, Complex
   }
 }
 
+std::string library_version() { return fftwf_version; }
+
 }  // namespace cosmo::fourier

@@ -3,6 +3,7 @@
 #include <complex>
 #include <memory>
 #include <numbers>
+#include <string>
 #include <utility>
 
 #include "core/buffer.hpp"
@@ -138,5 +139,8 @@ void FourierMesh::for_each_mode(F&& f) {
     for (int kz = 0; kz <= side() / 2; ++kz) f(kx, ky, kz, modes[kz]);
   });
 }
+
+/// The FFT library's name and version, for --version.
+std::string library_version();
 
 }  // namespace cosmo::fourier

@@ -155,4 +155,9 @@ std::size_t Network::memory_bytes() const {
   return backend_->shop.memory.bytes() + backend_->shop.parameters.bytes();
 }
 
+std::string library_version() {
+  const dnnl_version_t* version = dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
+}
+
 }  // namespace cosmo::nn

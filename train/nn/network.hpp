@@ -71,4 +71,7 @@ class Network {
   std::unique_ptr<Backend> backend_;
 };
 
+/// The backend's name and version, for --version.
+std::string library_version();
+
 }  // namespace cosmo::nn
