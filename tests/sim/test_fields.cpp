@@ -2,8 +2,10 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <vector>
 
 #include "core/fourier/power_spectrum.hpp"
+#include "sim/cola_stepper.hpp"
 #include "sim/gaussian_field.hpp"
 #include "sim/lpt.hpp"
 
@@ -121,6 +123,26 @@ TEST_CASE("one plane wave moves particles as Zel'dovich says and has no second o
   CHECK(comm.max(worst) < 1e-5 * box / n);
   CHECK(comm.max(across) < 1e-6 * amplitude);
   CHECK(comm.max(second) < 1e-6 * amplitude);
+}
+
+TEST_CASE("a plane wave starts at x = q + D1 A sin kq") {
+  const auto comm = core::Communicator::world();
+  const int n = 32;
+  const double box = 100, k = 3 * 2 * std::numbers::pi / box, amplitude = 2, a = 0.5;
+  // Along z, so that every particle stays on its rank and in its place.
+  auto particles = sim::lagrangian_particles(
+      mesh_of(comm, {n, box}, [&](int, int, int z) { return -amplitude * k * std::cos(k * z * box / n); }));
+  const std::vector<float> q(particles.x().begin(), particles.x().end());
+  const sim::Background background{core::Cosmology{}};
+  sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel("four-point"));
+  sim::ColaStepper(background, forces).start(particles, a);
+  double worst = 0;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    const auto place = static_cast<double>(q[i]);
+    const double expected = i % 3 < 2 ? place : place + background.D1(a) * amplitude * std::sin(k * place);
+    worst = std::max(worst, std::abs(std::remainder(static_cast<double>(particles.x()[i]) - expected, box)));
+  }
+  CHECK(comm.max(worst) < 1e-4 * box / n);
 }
 
 TEST_CASE("three plane waves have the second order that can be derived on paper") {
