@@ -1,8 +1,6 @@
 #include "core/communicator.hpp"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 
 #include "core/error.hpp"
 
@@ -110,14 +108,9 @@ void Communicator::agree(const std::function<void()>& step) const {
   std::string sentence;
   try {
     step();
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = current_error();
     code = error.exit_code();
-    sentence = error.what();
-  } catch (const std::bad_alloc&) {
-    code = static_cast<int>(Fault::io);
-    sentence = "Out of memory: use a smaller size or more machines.";
-  } catch (const std::exception& error) {
-    code = static_cast<int>(Fault::internal);
     sentence = error.what();
   }
   int first = code == 0 ? size_ : rank_;

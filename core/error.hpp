@@ -35,6 +35,10 @@ class Error : public std::runtime_error {
   bool agreed_;
 };
 
+/// The exception that is being handled, as an Error: the system's refusals as Error{io}, what nobody foresaw
+/// as Error{internal}. Call inside a catch block.
+Error current_error();
+
 /// Throws Error{fault} with the formatted sentence.
 template <class... Args>
 [[noreturn]] void fail(Fault fault, fmt::format_string<Args...> sentence, Args&&... args) {

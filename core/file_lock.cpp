@@ -24,6 +24,9 @@ std::string host_and_process() {
 /// Takes the lock and leaves a note of who did.
 void acquire(int file, const std::filesystem::path& path) {
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    ensure(errno == EWOULDBLOCK, Fault::io,
+           "{} cannot be locked ({}): choose an --output on another file system.", path.string(),
+           std::strerror(errno));
     std::array<char, 512> holder{};
     const auto length = ::pread(file, holder.data(), holder.size() - 1, 0);
     fail(Fault::io, "{} is being written by {}: wait for it or choose another --output.",

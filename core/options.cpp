@@ -69,6 +69,7 @@ void Options::parse(const std::vector<std::string>& words) {
   if (given("config")) read_config(text("config"));
   for (const Declaration& option : declarations_) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
+    if (option.is_flag) (void)flag(option.name);  // a file may say anything
   }
 }
 

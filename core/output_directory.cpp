@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 
 #include "core/checksum.hpp"
@@ -42,6 +43,10 @@ void write_text(const fs::path& path, const std::string& text, std::ios::openmod
   ensure_written(file.good(), path);
   file.close();
   sync(path);
+}
+
+bool is_inside(const fs::path& relative) {
+  return relative.is_relative() && std::find(relative.begin(), relative.end(), "..") == relative.end();
 }
 
 /// The first setting in which two configurations differ, as "key is A here and B in the request".
@@ -84,104 +89,121 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
   ensure(!error, Fault::io, "The directory {} cannot be created ({}): check --output.", path_.string(),
          error.message());
   lock_.emplace(path_ / kLockName);
-  const fs::path manifest_path = path_ / kManifestName;
-  const fs::path journal_path = path_ / kJournalName;
-  if (fs::exists(manifest_path)) {
-    const Json found = read_json(manifest_path);
-    reading_json(manifest_path.string(), [&] { adopt(found, "manifest.json", overwrite); });
-    up_to_date_ = !manifest_.files.empty() && manifest_.details.value("complete", true) &&
-                  found.at("id") == manifest_.request.id();
-  } else if (fs::exists(journal_path)) {
-    std::ifstream journal(journal_path);
-    std::string line;
-    std::getline(journal, line);
-    Json found = Json::parse(line, nullptr, false);
-    if (found.is_discarded()) {  // torn while it was begun: nothing had been written yet
-      fs::remove(journal_path);
-    } else {
-      found["files"] = Json::array();
-      while (std::getline(journal, line)) {
-        const Json record = Json::parse(line, nullptr, false);
-        if (!record.is_discarded()) found["files"].push_back(record);  // a torn last line is no record
-      }
-      reading_json(journal_path.string(), [&] { adopt(found, kJournalName, overwrite); });
-      log.info("continuing in {}: {} files are there", path_.string(), manifest_.files.size());
-    }
+  refuse_inputs();
+  if (fs::exists(path_ / kManifestName)) {
+    open_manifest(overwrite);
+  } else if (fs::exists(path_ / kJournalName)) {
+    open_journal(log, overwrite);
   } else {
-    const bool empty =
-        std::all_of(fs::directory_iterator(path_), fs::directory_iterator(), [](const auto& entry) {
-          return entry.path().filename() == kLockName || entry.path().extension() == ".part";
-        });
-    ensure(
-        empty, Fault::config,
-        "The directory {} holds files that are no output of this toolkit: choose an empty or new --output.",
-        path_.string());
+    refuse_foreign_files();
+    begin_journal();
   }
-  if (!fs::exists(manifest_path) && !fs::exists(journal_path)) begin_journal();
 }
 
-void OutputDirectory::adopt(const Json& found, const std::string& where, const Overwrite& overwrite) {
-  const Request& request = manifest_.request;
-  std::string difference;
-  if (found.contains("id") && found.at("id") != request.id()) {
-    if (found.at("stage") != request.stage) {
-      difference = fmt::format("stage is {} there and \"{}\" now", found.at("stage").dump(), request.stage);
-    } else {
-      difference = first_difference(found.at("config"), request.config, overwrite.extendable);
-      const std::vector<InputRecord> inputs = found.at("inputs");
-      const bool same_inputs =
-          std::equal(inputs.begin(), inputs.end(), request.inputs.begin(), request.inputs.end(),
-                     [](const auto& a, const auto& b) { return a.id == b.id; });
-      if (difference.empty() && !same_inputs) difference = "the input is another one";
-    }
+void OutputDirectory::refuse_inputs() const {
+  for (const InputRecord& input : manifest_.request.inputs) {
+    const fs::path directory = (path_ / input.path).parent_path();
+    ensure(!fs::exists(directory) || !fs::equivalent(directory, path_), Fault::config,
+           "{} is an input of this run: choose another --output.", path_.string());
   }
-  manifest_.files = found.at("files").get<std::vector<FileRecord>>();
-  if (!difference.empty()) {
-    ensure(overwrite.force, Fault::config,
-           "{} holds another output ({}): choose another --output, or --force to replace it.", path_.string(),
-           difference);
-    clear();
+}
+
+void OutputDirectory::open_manifest(const Overwrite& overwrite) {
+  const fs::path path = path_ / kManifestName;
+  const Json found = read_json(path);
+  std::vector<FileRecord> found_files;
+  bool same = false;
+  reading_json(path.string(), [&] {
+    found_files = found.at("files").get<std::vector<FileRecord>>();
+    same = adopt(found, overwrite);
+    up_to_date_ = same && found.at("id") == manifest_.request.id() && found.value("complete", true);
+  });
+  fs::remove(path_ / kJournalName);  // of a run that was stopped after its manifest was published
+  if (same && manifest_.files.size() == found_files.size()) {
+    manifest_.details = found;
     return;
   }
+  // Files were lost, or the whole output is to be replaced: what is kept becomes a journal, then the manifest
+  // goes.
+  up_to_date_ = false;
+  begin_journal();
+  fs::remove(path);
+  remove_all_but_kept(found_files);
+}
+
+void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
+  const fs::path path = path_ / kJournalName;
+  std::ifstream journal(path);
+  std::string line;
+  std::getline(journal, line);
+  Json found = Json::parse(line, nullptr, false);
+  ensure(found.is_object(), Fault::format, "{} is damaged: remove the directory or choose another --output.",
+         path.string());
+  found["files"] = Json::array();
+  while (std::getline(journal, line)) {
+    const Json record = Json::parse(line, nullptr, false);
+    if (!record.is_discarded()) found["files"].push_back(record);  // a torn last line is no record
+  }
+  reading_json(path.string(), [&] { (void)adopt(found, overwrite); });
+  begin_journal();
+  remove_all_but_kept(found.at("files").get<std::vector<FileRecord>>());
+  log.info("continuing in {}: {} files are there", path_.string(), manifest_.files.size());
+}
+
+void OutputDirectory::remove_all_but_kept(const std::vector<FileRecord>& found) const {
+  for (const FileRecord& record : found) {
+    if (find(record.path) == nullptr && is_inside(record.path)) fs::remove(path_ / record.path);
+  }
+}
+
+void OutputDirectory::refuse_foreign_files() const {
+  const bool empty =
+      std::all_of(fs::directory_iterator(path_), fs::directory_iterator(), [](const auto& entry) {
+        return entry.path().filename() == kLockName || entry.path().extension() == ".part";
+      });
+  ensure(empty, Fault::config,
+         "The directory {} holds files that are no output of this toolkit: choose an empty or new --output.",
+         path_.string());
+}
+
+/// Takes over the whole files of what was found; returns false if it was another output and is to be
+/// replaced.
+bool OutputDirectory::adopt(const Json& found, const Overwrite& overwrite) {
+  const Request& request = manifest_.request;
+  ensure(found.at("stage") == request.stage, Fault::config,
+         "{} holds an output of the stage {}: choose another --output.", path_.string(),
+         found.at("stage").dump());
+  std::string difference;
+  if (found.at("id") != request.id()) {
+    difference = first_difference(found.at("config"), request.config, overwrite.extendable);
+    const std::vector<InputRecord> inputs = found.at("inputs");
+    const bool same_inputs =
+        std::equal(inputs.begin(), inputs.end(), request.inputs.begin(), request.inputs.end(),
+                   [](const auto& a, const auto& b) { return a.id == b.id; });
+    if (difference.empty() && !same_inputs) difference = "the input is another one";
+  }
+  ensure(difference.empty() || overwrite.force, Fault::config,
+         "{} holds another output ({}): choose another --output, or {}.", path_.string(), difference,
+         overwrite.remedy);
+  if (!difference.empty()) return false;
+  manifest_.files = found.at("files").get<std::vector<FileRecord>>();
   std::erase_if(manifest_.files, [&](const FileRecord& record) {
     std::error_code error;
     if (fs::file_size(path_ / record.path, error) != record.bytes || error) return true;
     return overwrite.force && sha256_of_file(path_ / record.path) != record.sha256;
   });
-  const bool whole = manifest_.files.size() == found.at("files").size();
-  if (where == kManifestName) {
-    manifest_.details = found;
-    if (!whole) {  // files were lost or damaged: what is left becomes a journal again
-      fs::remove(path_ / kManifestName);
-      begin_journal();
-      manifest_.details["complete"] = false;
-    }
-  }
+  return true;
 }
 
-void OutputDirectory::clear() {
-  fs::remove(path_ / kManifestName);
-  for (const FileRecord& record : manifest_.files) {
-    const fs::path relative(record.path);
-    if (relative.is_relative() && std::find(relative.begin(), relative.end(), "..") == relative.end()) {
-      fs::remove(path_ / relative);
-    }
-  }
-  fs::remove(path_ / kJournalName);
-  manifest_.files.clear();
-}
-
+/// Replaces the journal by one that holds the request and the files known so far.
 void OutputDirectory::begin_journal() const {
   const Request& request = manifest_.request;
-  append_to_journal({{"stage", request.stage},
-                     {"config", request.config},
-                     {"inputs", request.inputs},
-                     {"id", request.id()}});
-  for (const FileRecord& record : manifest_.files) append_to_journal(record);
-}
-
-void OutputDirectory::append_to_journal(const Json& line) const {
-  write_text(path_ / kJournalName, line.dump() + "\n", std::ios::app);
+  const Json head = {
+      {"stage", request.stage}, {"config", request.config}, {"inputs", request.inputs}, {"id", request.id()}};
+  std::string text = head.dump() + "\n";
+  for (const FileRecord& record : manifest_.files) text += Json(record).dump() + "\n";
+  write_text(part(kJournalName), text, std::ios::trunc);
+  seal(kJournalName);
 }
 
 fs::path OutputDirectory::part(const std::string& relative) const {
@@ -215,8 +237,9 @@ void OutputDirectory::record(std::span<const FileRecord> records) {
   }
   comm_.agree([&] {
     if (!comm_.is_root()) return;
-    if (!fs::exists(path_ / kJournalName)) return;  // a manifest stands already and will be replaced
-    for (const FileRecord& record : all) append_to_journal(record);
+    const fs::path journal = path_ / kJournalName;
+    if (!fs::exists(journal)) return;  // a manifest stands already and will be replaced
+    for (const FileRecord& record : all) write_text(journal, Json(record).dump() + "\n", std::ios::app);
   });
 }
 
@@ -228,6 +251,10 @@ void OutputDirectory::add(const std::string& relative, const std::function<void(
     records.push_back(seal(relative));
   });
   record(records);
+}
+
+void OutputDirectory::add_text(const std::string& relative, const std::string& text) {
+  add(relative, [&](const fs::path& path) { write_text(path, text, std::ios::trunc); });
 }
 
 void OutputDirectory::retire(const std::string& relative) {
@@ -242,7 +269,9 @@ void OutputDirectory::finish(const std::string& tool, const Json& details, const
             [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
   comm_.agree([&] {
     if (!comm_.is_root()) return;
-    write_text(part(kRunName), run_facts.dump(1) + "\n", std::ios::trunc);
+    Json facts = run_facts;
+    facts["finished_unix_s"] = std::time(nullptr);
+    write_text(part(kRunName), facts.dump(1) + "\n", std::ios::trunc);
     seal(kRunName);
     write_text(part(std::string(kManifestName)), Json(manifest_).dump(1) + "\n", std::ios::trunc);
     seal(std::string(kManifestName));

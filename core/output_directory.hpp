@@ -19,19 +19,25 @@ namespace cosmo::core {
 
 /// What to do with a directory that already holds something.
 struct Overwrite {
-  bool force = false;  ///< remove the files of a different output, and damaged files of this one
-  std::vector<std::string> extendable = {};  ///< config keys that a continuation may change
+  /// Remove the files of a different output of the same stage, and damaged files of this one.
+  bool force = false;
+  /// Config keys that may differ from those of the output that is continued.
+  std::vector<std::string> extendable = {};
+  /// What the refusal of a different output proposes beside another directory.
+  std::string remedy = "--force to replace it";
 };
 
-/// An output directory in the making. All members but path(), find() and seal() are collective over comm.
+/// An output directory in the making.
 ///
 /// Each file is written as NAME.part, synced, renamed, and noted in journal.jsonl; the manifest comes last
-/// and replaces the journal. So whatever stops the program, every file present is whole and a rerun goes on
-/// from it.
+/// and replaces the journal. There is always one of the two, so whatever stops the program, every file noted
+/// is whole and a rerun goes on from it.
 class OutputDirectory {
  public:
-  /// Creates or opens `path` for `request`. Throws (on every rank) Error{config} if it holds another output,
-  /// naming the setting that differs, and Error{io} if another process is writing there, naming it.
+  /// Creates or opens `path` for `request`. Collective over comm, which must outlive this.
+  /// Throws, on every rank, Error{config} if the directory holds another output, naming the setting that
+  /// differs, or files of somebody else, or is an input; Error{io} if another process is writing there,
+  /// naming it.
   OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
                   const Overwrite& overwrite);
   OutputDirectory(const OutputDirectory&) = delete;
@@ -40,7 +46,7 @@ class OutputDirectory {
   /// True if this very request is finished already.
   bool up_to_date() const { return up_to_date_; }
   const std::filesystem::path& path() const { return path_; }
-  /// The manifest or journal found here, with its details; empty if the directory is new.
+  /// The request and what of it is there: files, and the details of a manifest that was found.
   const Manifest& manifest() const { return manifest_; }
   /// The record of a finished file, or nullptr.
   const FileRecord* find(std::string_view relative) const { return manifest_.find(relative); }
@@ -49,22 +55,27 @@ class OutputDirectory {
   std::filesystem::path part(const std::string& relative) const;
   /// Publishes a file written at part(relative): sync, rename, hash. Called by one rank.
   FileRecord seal(const std::string& relative) const;
-  /// Notes published files; every rank gives its own and every rank learns all.
+  /// Notes published files; every rank gives its own and every rank learns all. Collective.
   void record(std::span<const FileRecord> records);
-  /// Writes one file from the root rank through `write(path of the .part file)`, and records it.
+  /// Writes one file from the root rank through `write(path of the .part file)`, and records it. Collective.
   void add(const std::string& relative, const std::function<void(const std::filesystem::path&)>& write);
+  /// The same for a file of this text. Collective.
+  void add_text(const std::string& relative, const std::string& text);
   /// Forgets a file; it is removed once a manifest without it stands.
   void retire(const std::string& relative);
 
-  /// Writes the manifest with the stage's own fields, and run.json.
+  /// Writes the manifest with the stage's own fields, and run.json from `run_facts` and the time. Collective.
   void finish(const std::string& tool, const Json& details, const Json& run_facts);
 
  private:
   void open(const Log& log, const Overwrite& overwrite);
-  void adopt(const Json& found, const std::string& where, const Overwrite& overwrite);
-  void clear();
+  void refuse_inputs() const;
+  void open_manifest(const Overwrite& overwrite);
+  void open_journal(const Log& log, const Overwrite& overwrite);
+  void remove_all_but_kept(const std::vector<FileRecord>& found) const;
+  void refuse_foreign_files() const;
+  bool adopt(const Json& found, const Overwrite& overwrite);
   void begin_journal() const;
-  void append_to_journal(const Json& line) const;
 
   const Communicator& comm_;
   std::filesystem::path path_;

@@ -9,8 +9,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
-#include <optional>
 
 #include "core/error.hpp"
 #include "core/version.hpp"
@@ -147,26 +145,18 @@ int run_command(const Tool& tool, const Command& command, const Options& options
                 const std::vector<std::string>& words) {
   const Communicator comm = Communicator::world();
   const Log log(comm.is_root(), options.flag("quiet"));
-  std::optional<Error> failure;
   try {
     const int threads = set_threads(comm, log, options);
     command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words)});
     return 0;
-  } catch (const Error& error) {
-    failure = error;
-  } catch (const std::bad_alloc&) {
-    failure = Error(Fault::io, "Out of memory: --dry-run prints what a run needs.");
-  } catch (const std::exception& error) {
-    failure = Error(Fault::internal, error.what());
+  } catch (...) {
+    const Error failure = current_error();
+    const bool together = failure.agreed() || comm.size() == 1;
+    if (comm.is_root() || !together) print_error(tool, failure.what());
+    if (!together) MPI_Abort(comm.handle(), failure.exit_code());
+    if (failure.fault() == Fault::io) leave(comm, failure.exit_code());
+    return failure.exit_code();
   }
-  if (failure->agreed() || comm.size() == 1) {
-    if (comm.is_root()) print_error(tool, failure->what());
-    if (failure->fault() == Fault::io) leave(comm, failure->exit_code());
-    return failure->exit_code();
-  }
-  print_error(tool, failure->what());
-  MPI_Abort(comm.handle(), failure->exit_code());
-  return failure->exit_code();
 }
 
 }  // namespace
@@ -202,7 +192,8 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     }
     MpiSession session(argc, argv);
     return run_command(tool, command, options, command_line);
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = current_error();
     if (is_first_process()) print_error(tool, error.what());
     return error.exit_code();
   }

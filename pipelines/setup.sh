@@ -13,7 +13,7 @@ install_packages() {
   echo "== Installing from Debian: ${missing[*]}"
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null && [ ! -t 0 ]; then
+    if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && [ ! -t 0 ]; }; then
       echo "These packages are missing; have an administrator run, then start again:" >&2
       echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
       exit 1

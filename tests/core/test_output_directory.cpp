@@ -27,16 +27,12 @@ struct SharedDirectory {
   fs::path path;
 };
 
-void add_text(OutputDirectory& output, const std::string& name, const std::string& text) {
-  output.add(name, [&](const fs::path& part) { std::ofstream(part) << text; });
-}
-
 /// Writes a.txt and sub/b.txt, and the manifest if asked.
 void produce(const Communicator& comm, const fs::path& path, bool finish, const Request& what = request(),
              const Overwrite& overwrite = {}) {
   OutputDirectory output(comm, kSilent, path, what, overwrite);
-  add_text(output, "a.txt", "alpha");
-  add_text(output, "sub/b.txt", "beta");
+  output.add_text("a.txt", "alpha");
+  output.add_text("sub/b.txt", "beta");
   if (finish) output.finish("test", {{"simulations", 2}}, {{"host", "here"}});
 }
 
@@ -94,9 +90,53 @@ TEST_CASE("another request is refused, naming the setting, and replaced by force
     return output.manifest().files.size();
   };
   expect_error(Fault::config, "steps is 10 there and 20 now", [&] { (void)open({}); });
-  CHECK(open({.force = false, .extendable = {"steps"}}) == 2);
+  if (finished) CHECK(open({.force = false, .extendable = {"steps"}}) == 2);
   CHECK(open({.force = true, .extendable = {}}) == 0);
   CHECK_FALSE(fs::exists(shared.path / "sub/b.txt"));
+  comm.barrier();
+}
+
+TEST_CASE("what a stop in the middle of publishing leaves is put right") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  produce(comm, shared.path, true);
+  if (comm.is_root()) {  // the manifest stands, the journal was not removed yet
+    std::ofstream(shared.path / "journal.jsonl") << R"({"stage":"generate","torn)";
+  }
+  comm.barrier();
+  {
+    const OutputDirectory output(comm, kSilent, shared.path, request(), {});
+    CHECK(output.up_to_date());
+    CHECK_FALSE(fs::exists(shared.path / "journal.jsonl"));
+    comm.barrier();
+  }
+  if (comm.is_root()) fs::remove(shared.path / "a.txt");
+  comm.barrier();
+  {
+    OutputDirectory output(comm, kSilent, shared.path, request(), {});
+    CHECK_FALSE(output.up_to_date());
+    CHECK_FALSE(fs::exists(shared.path / "manifest.json"));
+    output.add_text("a.txt", "alpha");  // stopped again before the manifest
+  }
+  comm.barrier();
+  OutputDirectory output(comm, kSilent, shared.path, request(), {});
+  CHECK(output.manifest().files.size() == 2);
+  output.finish("test", {{"simulations", 2}}, Json::object());
+  CHECK(load_manifest(shared.path, "generate").files.size() == 2);
+  comm.barrier();
+}
+
+TEST_CASE("an input is never an output, nor is a directory of another stage, also by force") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  produce(comm, shared.path, true);
+  const Overwrite force{.force = true, .extendable = {}};
+  const Request of_another_stage{"shard", {{"grid", 64}}, {}};
+  expect_error(Fault::config, "stage", [&] { produce(comm, shared.path, true, of_another_stage, force); });
+  const Manifest manifest = load_manifest(shared.path, "generate");
+  const Request of_itself{"generate", {{"steps", 3}}, {input_record(shared.path, manifest, shared.path)}};
+  expect_error(Fault::config, "input", [&] { produce(comm, shared.path, true, of_itself, force); });
+  CHECK(load_manifest(shared.path, "generate").request.id() == request().id());
   comm.barrier();
 }
 
@@ -121,9 +161,8 @@ TEST_CASE("a directory with somebody else's files is not touched, one in use is 
     std::ofstream(shared.path / "thesis.tex") << "years";
   }
   comm.barrier();
-  expect_error(Fault::config, shared.path.string(), [&] {
-    produce(comm, shared.path, true, request(), {true, {}});
-  });
+  expect_error(Fault::config, shared.path.string(),
+               [&] { produce(comm, shared.path, true, request(), {.force = true, .extendable = {}}); });
   comm.barrier();
   if (comm.is_root()) fs::remove(shared.path / "thesis.tex");
   comm.barrier();

@@ -1,0 +1,24 @@
+#include "core/error.hpp"
+
+#include <exception>
+#include <filesystem>
+#include <new>
+
+namespace cosmo::core {
+
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(Fault::io, "Out of memory: --dry-run prints what a run needs.");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return Error(Fault::io, fmt::format("{}: {}; check the path and its permissions.", error.path1().string(),
+                                        error.code().message()));
+  } catch (const std::exception& error) {
+    return Error(Fault::internal, error.what());
+  }
+}
+
+}  // namespace cosmo::core
