@@ -151,10 +151,6 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
   return Dataset(std::move(id), path_ + " /" + name, collective_);
 }
 
-bool File::has_dataset(const std::string& name) const {
-  return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0;
-}
-
 Dataset File::dataset(const std::string& name) const {
   Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   ensure_read(id.get() >= 0, "dataset /" + name);

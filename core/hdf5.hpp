@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/communicator.hpp"
@@ -121,7 +122,6 @@ class File {
     create_dataset<T>(name, shape).write(Shape(shape.size(), 0), shape, data);
   }
   Dataset dataset(const std::string& name) const;
-  bool has_dataset(const std::string& name) const;
   /// The whole dataset, which must hold T in this shape.
   template <class T>
   std::vector<T> read(const std::string& name, const Shape& shape) const {

@@ -13,7 +13,6 @@ class TargetScaler {
   explicit TargetScaler(core::ParameterSpace space);
 
   std::size_t size() const { return space_.size(); }
-  const core::ParameterSpace& space() const { return space_; }
   /// Both spans (P).
   void to_unit(std::span<const double> physical, std::span<float> unit) const;
   void to_physical(std::span<const float> unit, std::span<double> physical) const;

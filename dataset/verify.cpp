@@ -1,6 +1,7 @@
 #include "dataset/verify.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 #include <string>

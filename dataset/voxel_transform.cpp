@@ -69,18 +69,6 @@ VoxelTransform find_voxel_transform(std::string_view name, double mean_count) {
   return {std::string(name), find_row(name, Fault::config).offset(mean_count), 1};
 }
 
-void to_json(core::Json& json, const VoxelTransform& transform) {
-  json = {{"name", transform.name}, {"offset", transform.offset}, {"scale", transform.scale}};
-}
-
-void from_json(const core::Json& json, VoxelTransform& transform) {
-  transform = {json.at("name"), json.at("offset"), json.at("scale")};
-  find_row(transform.name, Fault::format);
-  ensure(std::isfinite(transform.offset) && std::isfinite(transform.scale) && transform.scale != 0,
-         Fault::format, "The voxel transform has offset {} and scale {}: restore the file.", transform.offset,
-         transform.scale);
-}
-
 VoxelTable::VoxelTable(const VoxelTransform& transform) : transform_(transform), table_(kCounts) {
   const VoxelTransformRow& row = find_row(transform.name, Fault::config);
   if (row.every_sample) {

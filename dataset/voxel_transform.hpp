@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.hpp"
-
 namespace cosmo::dataset {
 
 /// A transform of counts as a value, to be recorded with a model and used unchanged on any later data.
@@ -24,10 +22,6 @@ struct VoxelTransform {
 std::vector<std::string> voxel_transform_names();
 /// The transform called `name` for data of this mean count a voxel. Throws Error{config} naming --voxels.
 VoxelTransform find_voxel_transform(std::string_view name, double mean_count);
-
-void to_json(core::Json& json, const VoxelTransform& transform);
-/// Throws Error{format} for an unknown name or numbers that are not finite.
-void from_json(const core::Json& json, VoxelTransform& transform);
 
 /// A transform tabulated over every count, so that a voxel costs one look-up.
 class VoxelTable {

@@ -1,7 +1,6 @@
 // cosmo-infer: cosmological parameters from particle counts, with honest errors.
 
 #include <cmath>
-#include <fstream>
 #include <optional>
 
 #include "core/error.hpp"
@@ -23,7 +22,8 @@ using core::Fault;
 using core::Json;
 
 constexpr std::size_t kPrintedUniverses = 40;
-constexpr int kBatch = 8;  ///< samples at once where they are small
+constexpr std::uint64_t kBytesPerRow = 200;  ///< of predictions.csv, about
+constexpr int kBatch = 8;                    ///< samples at once where they are small
 constexpr std::int64_t kLargestSample = 64 * 64 * 64;
 
 void declare(core::Options& options) {
@@ -48,34 +48,40 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
                data, spec.voxel_size(), model.normalisation.voxel_size);
 }
 
-/// The network's and the baselines' metrics for one table of predictions.
-Json metrics_of(const dataset::PredictionTable& table) {
-  const auto centre = infer::evaluate(infer::predict_centre(table));
-  return {{"network", infer::to_json(table.parameters, infer::evaluate(table))},
-          {"baselines", {{"centre", infer::to_json(table.parameters, centre)}}}};
-}
+/// The metrics of the network and of the baseline for one table of predictions.
+struct Metrics {
+  explicit Metrics(const dataset::PredictionTable& table)
+      : parameters(table.parameters),
+        network(infer::evaluate(table)),
+        centre(infer::evaluate(infer::predict_centre(table))) {}
 
-void write_json(const std::filesystem::path& path, const Json& json) {
-  std::ofstream file(path);
-  file << json.dump(1) << '\n';
-  file.close();
-  core::ensure(file.good(), Fault::io, "{} cannot be written: check free space and permissions.",
-               path.string());
-}
+  Json to_json() const {
+    return {{"network", infer::to_json(parameters, network)},
+            {"baselines", {{"centre", infer::to_json(parameters, centre)}}}};
+  }
+
+  const core::ParameterSpace& parameters;
+  std::vector<infer::ParameterMetrics> network;
+  std::vector<infer::ParameterMetrics> centre;
+};
 
 int batch_of(const nn::ModelManifest& model) { return model.input.elements() > kLargestSample ? 1 : kBatch; }
 
 void predict_one(const core::Invocation& run) {
-  const std::string model = run.options.text("model");
-  std::optional<infer::UniversePrediction> prediction;
   std::optional<infer::Predictor> predictor;
+  std::optional<infer::UniversePrediction> prediction;
+  const bool dry_run = run.options.flag("dry-run");
   run.comm.agree([&] {
-    core::ensure(!run.options.given("data"), Fault::usage,
-                 "Options --input and --data exclude each other: give one.");
-    predictor.emplace(model, 1);
-    prediction = infer::predict_universe(*predictor, run.options.text("input"));
+    for (const char* name : {"data", "output"}) {
+      core::ensure(!run.options.given(name), Fault::usage,
+                   "Options --input and --{} exclude each other: give one.", name);
+    }
+    predictor.emplace(run.options.text("model"), 1);
+    if (!dry_run) prediction = infer::predict_universe(*predictor, run.options.text("input"));
   });
-  Json summary = {{"input", run.options.text("input")}, {"subvolumes", prediction->subvolumes}};
+  Json summary = {{"input", run.options.text("input")}};
+  if (dry_run) return run.report(summary, fmt::format("one universe, {}\n", run.options.text("input")));
+  summary["subvolumes"] = prediction->subvolumes;
   const std::vector<std::string>& names = predictor->model().parameters.names;
   for (std::size_t p = 0; p < names.size(); ++p) {
     summary["parameters"][names[p]] = {{"value", prediction->value[p]}, {"error", prediction->error[p]}};
@@ -100,18 +106,17 @@ Json evaluate_split(const core::Invocation& run, Opened& opened, core::OutputDir
         return predictor->predict(batch.voxels);
       });
   const dataset::PredictionTable universes = dataset::per_universe(subvolumes);
-  Json metrics = metrics_of(universes);
+  const Metrics of_universes(universes);
+  Json metrics = of_universes.to_json();
   metrics["samples"] = subvolumes.rows.size();
   metrics["universes"] = universes.rows.size();
-  metrics["per_subvolume"] = metrics_of(subvolumes);
-  output.add("predictions.csv", [&](const auto& path) { infer::write_predictions(path, subvolumes); });
-  output.add("metrics.json", [&](const auto& path) { write_json(path, metrics); });
+  metrics["per_subvolume"] = Metrics(subvolumes).to_json();
+  output.add_text("predictions.csv", infer::predictions_csv(subvolumes));
+  output.add_text("metrics.json", metrics.dump(1) + "\n");
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, run.facts);
-  const auto network = infer::evaluate(universes);
-  const auto centre = infer::evaluate(infer::predict_centre(universes));
   if (!run.options.flag("json")) {
     run.log.result(infer::prediction_text(universes, kPrintedUniverses) + "\n" +
-                   infer::error_text(universes.parameters, network, centre));
+                   infer::error_text(universes.parameters, of_universes.network, of_universes.centre));
   }
   return metrics;
 }
@@ -120,27 +125,31 @@ void predict_split(const core::Invocation& run) {
   const std::string& data = run.options.text("data");
   const std::string& model_path = run.options.text("model");
   const std::filesystem::path directory = run.options.text("output");
-  const std::string split = run.options.text("split");
+  std::string split;
   nn::ModelManifest model;
   dataset::DatasetManifest manifest;
   core::Request request;
   run.comm.agree([&] {
+    split = run.options.choice("split", {"train", "validation", "test"});
     model = nn::load_model_manifest(model_path);
     manifest = dataset::load_dataset_manifest(data);
     ensure_fit(model, manifest.spec, data);
-    core::ensure(manifest.split(dataset::find_split(split)).samples > 0, Fault::config,
-                 "{} has no samples in its {} split: choose another --split.", data, split);
     request = {"infer",
-               {{"split", split}},
+               {{"split", split}, {"checkpoint", model.best().sha256}},
                {core::input_record(model_path, model.base, directory),
                 core::input_record(data, manifest.base, directory)}};
   });
   if (!model.complete) run.log.warn("{} is a training that has not come to its end.", model_path);
+  const std::uint64_t samples = manifest.split(dataset::find_split(split)).samples;
   Json summary = {{"output", directory.string()},
                   {"id", request.id()},
-                  {"samples", manifest.split(dataset::find_split(split)).samples}};
+                  {"samples", samples},
+                  {"memory_bytes_per_rank", infer::memory_bytes(model, batch_of(model))},
+                  {"disk_bytes", samples * kBytesPerRow}};
   if (run.options.flag("dry-run")) {
-    return run.report(summary, fmt::format("{} samples of {}\n", summary.at("samples").dump(), data));
+    return run.report(summary,
+                      fmt::format("{} samples of {}; about {} of memory a rank\n", samples, data,
+                                  core::format_bytes(summary.at("memory_bytes_per_rank").get<double>())));
   }
   core::OutputDirectory output(run.comm, run.log, directory, request, {run.options.flag("force"), {}});
   summary["up_to_date"] = output.up_to_date();

@@ -1,7 +1,9 @@
 #include "infer/evaluation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/random.hpp"
@@ -19,16 +21,18 @@ struct Sums {
   double rows = 0, relative = 0, absolute = 0, square = 0, difference = 0;
   double x = 0, p = 0, xx = 0, xp = 0;
 
-  void add(double truth, double prediction, double label_units) {
+  /// `centre` of the range is taken off before squares are summed, which keeps their digits.
+  void add(double truth, double prediction, double centre, double label_units) {
     rows += 1;
     relative += std::abs(truth - prediction) / std::abs(prediction);
     absolute += std::abs(truth - prediction) * label_units;
     square += (truth - prediction) * (truth - prediction);
     difference += prediction - truth;
-    x += truth;
-    p += prediction;
-    xx += truth * truth;
-    xp += truth * prediction;
+    const double from_centre = truth - centre;
+    x += from_centre;
+    p += prediction - centre;
+    xx += from_centre * from_centre;
+    xp += from_centre * (prediction - centre);
   }
   void add(const Sums& other) {
     rows += other.rows;
@@ -51,10 +55,11 @@ struct Sums {
 
 /// The sums of parameter p over each universe's rows.
 std::vector<Sums> sums_by_universe(const dataset::PredictionTable& table, std::size_t p) {
+  const double centre = (table.parameters.high[p] + table.parameters.low[p]) / 2;
   const double label_units = 2 / (table.parameters.high[p] - table.parameters.low[p]);
   std::map<std::uint32_t, Sums> universes;
   for (const dataset::PredictionRow& row : table.rows) {
-    universes[row.simulation].add(row.truth[p], row.prediction[p], label_units);
+    universes[row.simulation].add(row.truth[p], row.prediction[p], centre, label_units);
   }
   std::vector<Sums> sums;
   for (const auto& [simulation, sum] : universes) sums.push_back(sum);
@@ -83,9 +88,13 @@ Figures bootstrap_errors(const std::vector<Sums>& universes) {
       square[f] += figures[f] * figures[f] / kResamples;
     }
   }
+  // Drawing n of n makes the spread of a mean (n - 1)/n of its variance.
+  const double n = static_cast<double>(universes.size());
+  const double correction = n > 1 ? std::sqrt(n / (n - 1)) : std::numeric_limits<double>::quiet_NaN();
   Figures errors{};
-  for (std::size_t f = 0; f < kFigures; ++f)
-    errors[f] = std::sqrt(std::max(0.0, square[f] - mean[f] * mean[f]));
+  for (std::size_t f = 0; f < kFigures; ++f) {
+    errors[f] = correction * std::sqrt(std::max(0.0, square[f] - mean[f] * mean[f]));
+  }
   return errors;
 }
 

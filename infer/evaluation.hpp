@@ -8,7 +8,7 @@
 
 namespace cosmo::infer {
 
-/// A figure and its standard error.
+/// A figure and its standard error, which is NaN (null in JSON) for a single universe.
 struct Estimate {
   double value;
   double standard_error;

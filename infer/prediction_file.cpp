@@ -1,25 +1,20 @@
 #include "infer/prediction_file.hpp"
 
-#include <fstream>
-
-#include "core/error.hpp"
+#include <fmt/format.h>
 
 namespace cosmo::infer {
 
-void write_predictions(const std::filesystem::path& path, const dataset::PredictionTable& table) {
-  std::ofstream file(path);
-  file << "simulation,subvolume,seed";
-  for (const std::string& name : table.parameters.names) file << fmt::format(",true_{0},predicted_{0}", name);
-  file << '\n';
+std::string predictions_csv(const dataset::PredictionTable& table) {
+  std::string text = "simulation,subvolume,seed";
+  for (const std::string& name : table.parameters.names) text += fmt::format(",true_{0},predicted_{0}", name);
+  text += '\n';
   for (const dataset::PredictionRow& row : table.rows) {
-    file << fmt::format("{},{},{}", row.simulation, row.subvolume, row.seed);
+    text += fmt::format("{},{},{}", row.simulation, row.subvolume, row.seed);
     for (std::size_t p = 0; p < row.truth.size(); ++p)
-      file << fmt::format(",{},{}", row.truth[p], row.prediction[p]);
-    file << '\n';
+      text += fmt::format(",{},{}", row.truth[p], row.prediction[p]);
+    text += '\n';
   }
-  file.close();
-  core::ensure(file.good(), core::Fault::io, "{} cannot be written: check free space and permissions.",
-               path.string());
+  return text;
 }
 
 }  // namespace cosmo::infer

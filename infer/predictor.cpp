@@ -7,6 +7,15 @@
 
 namespace cosmo::infer {
 
+std::size_t memory_bytes(const nn::ModelManifest& model, int batch) {
+  const nn::NetworkCensus census =
+      nn::take_census(model.network, model.input, static_cast<int>(model.parameters.size()));
+  std::int64_t largest = 0;
+  for (const nn::LayerCensus& layer : census.layers) largest = std::max(largest, layer.output.elements());
+  return sizeof(float) *
+         static_cast<std::size_t>(census.parameters() + batch * (2 * model.input.elements() + 2 * largest));
+}
+
 Predictor::Predictor(const std::filesystem::path& directory, int batch)
     : model_(nn::load_model_manifest(directory)),
       network_(model_.network, model_.input, static_cast<int>(model_.parameters.size()), batch,

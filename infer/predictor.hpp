@@ -9,6 +9,10 @@
 
 namespace cosmo::infer {
 
+/// What predicting batches of this size takes [bytes], about: the weights, the input and the two largest
+/// activations.
+std::size_t memory_bytes(const nn::ModelManifest& model, int batch);
+
 /// A trained network with the weights of its best epoch, ready to predict batches of one size.
 class Predictor {
  public:

@@ -1,8 +1,19 @@
 #include "infer/tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cosmo::infer {
+
+namespace {
+
+/// "0.0123 ± 0.0004"
+std::string text_of(const Estimate& estimate) {
+  if (std::isnan(estimate.standard_error)) return fmt::format("{:.4f} ± ?     ", estimate.value);
+  return fmt::format("{:.4f} ± {:.4f}", estimate.value, estimate.standard_error);
+}
+
+}  // namespace
 
 std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most) {
   std::string text = fmt::format("{:>10}", "universe");
@@ -28,9 +39,8 @@ std::string error_text(const core::ParameterSpace& parameters, const std::vector
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const Estimate& ours = network[p].relative_error;
     const Estimate& theirs = centre[p].relative_error;
-    text +=
-        fmt::format("{:>10}  {:.4f} ± {:.4f}   {:.4f} ± {:.4f}    {:.2f}\n", parameters.names[p], ours.value,
-                    ours.standard_error, theirs.value, theirs.standard_error, ours.value / theirs.value);
+    text += fmt::format("{:>10}  {}   {}    {:.2f}\n", parameters.names[p], text_of(ours), text_of(theirs),
+                        ours.value / theirs.value);
   }
   return text;
 }
@@ -42,8 +52,10 @@ std::string universe_text(const nn::ModelManifest& model, const UniversePredicti
                         prediction.error[p]);
   }
   return text +
-         fmt::format("mean of {} sub-volumes; ± is the rms error on the model's {} validation universes\n",
-                     prediction.subvolumes, model.validation.universes);
+         fmt::format("mean of {} sub-volumes; ± is the rms error {} {} validation universes of the model\n",
+                     prediction.subvolumes,
+                     prediction.of_universes ? "on" : "of single sub-volumes (cut otherwise than here) on",
+                     model.validation.universes);
 }
 
 }  // namespace cosmo::infer

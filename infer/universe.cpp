@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "dataset/target_scaler.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/subvolumes.hpp"
 
 namespace cosmo::infer {
 
@@ -33,22 +34,23 @@ UniversePrediction predict_universe(Predictor& predictor, const std::filesystem:
   file.check_sum();
 
   const int size = model.input.size;
+  const histogram::Subvolumes regions(file.header().grid.cells_per_side, cuts);
   const auto voxels_per_sample = static_cast<std::size_t>(model.input.elements());
   const dataset::TargetScaler scaler(model.parameters);
   dataset::VoxelTable table(predictor.transform());
   std::vector<std::uint16_t> counts(voxels_per_sample);
   std::vector<float> voxels(voxels_per_sample * static_cast<std::size_t>(predictor.batch()), 0.0f);
   std::vector<double> parameters(scaler.size());
-  UniversePrediction result{cuts * cuts * cuts, std::vector<double>(scaler.size(), 0.0), {}};
+  UniversePrediction result{regions.count(), std::vector<double>(scaler.size(), 0.0), {}, true};
   for (int n = 0; n < result.subvolumes; ++n) {
-    file.read({n / (cuts * cuts) * size, n / cuts % cuts * size, n % cuts * size}, size, counts);
+    file.read(regions.origin(n), size, counts);
     const std::span<const float> lookup = table.for_sample(counts);
     for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = lookup[counts[i]];
     scaler.to_physical(predictor.predict(voxels).first(scaler.size()), parameters);
     for (std::size_t p = 0; p < parameters.size(); ++p) result.value[p] += parameters[p] / result.subvolumes;
   }
-  result.error = result.subvolumes == model.validation.subvolumes ? model.validation.per_universe
-                                                                  : model.validation.per_subvolume;
+  result.of_universes = result.subvolumes == model.validation.subvolumes;
+  result.error = result.of_universes ? model.validation.per_universe : model.validation.per_subvolume;
   return result;
 }
 

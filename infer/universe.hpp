@@ -11,7 +11,8 @@ namespace cosmo::infer {
 struct UniversePrediction {
   int subvolumes;             ///< cut from the universe, each predicted on its own
   std::vector<double> value;  ///< mean over the sub-volumes
-  std::vector<double> error;  ///< rms error of such predictions on the model's validation universes
+  std::vector<double> error;  ///< rms error on the model's validation universes
+  bool of_universes;  ///< error is that of whole universes; else of single sub-volumes, being cut otherwise
 };
 
 /// Predicts the universe whose counts are in the file. Throws Error{config} if its voxels do not fit the

@@ -56,9 +56,11 @@ void declare(core::Options& options) {
   options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
   options.add("steps", "10", "time steps, equal in the scale factor");
   options.add("z-initial", "9", "redshift at which the steps begin");
+  options.add("redshifts", "0", "redshifts of the output: 0");
   options.add("transfer", "eisenstein-hu", "transfer function: eisenstein-hu or no-wiggle");
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
+  options.add("save", "counts", "what to write: counts");
   options.add("grid", std::nullopt, "voxels a side of the counts [= particles / 2]");
 }
 
@@ -81,7 +83,9 @@ Plan read_plan(const core::Options& options, int ranks) {
                                                  : numerics.particles_per_side;
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");
-  numerics.transfer = options.text("transfer");
+  (void)options.choice("redshifts", {"0"});
+  (void)options.choice("save", {"counts"});
+  numerics.transfer = options.choice("transfer", {"eisenstein-hu", "no-wiggle"});
   numerics.amplitude = options.flag("fixed-amplitude") ? sim::Amplitude::fixed : sim::Amplitude::random;
   plan.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
                                     : numerics.particles_per_side / 2;

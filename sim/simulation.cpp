@@ -45,6 +45,10 @@ void validate(const SimulationConfig& config, int ranks) {
            "{} is {} per side: choose a value between {} and 8192 (at least the number of ranks, and 4).",
            name, value, least);
   }
+  const auto n = static_cast<std::uint64_t>(config.particles_per_side);
+  ensure(n * n * n / static_cast<std::uint64_t>(ranks) < (std::uint64_t{1} << 31), Fault::config,
+         "--particles {} puts more than 2^31 particles on a rank: use more ranks.",
+         config.particles_per_side);
   ensure(config.steps >= 1 && config.steps <= 10000, Fault::config,
          "--steps is {}: choose a value between 1 and 10000.", config.steps);
   ensure(config.z_initial > 0 && config.z_initial <= 999, Fault::config,

@@ -17,8 +17,8 @@ namespace cosmo::sim {
 struct SimulationConfig {
   core::Cosmology cosmology;
   double box_size = 512;         ///< --box [Mpc/h]
-  int particles_per_side = 128;  ///< --particles
-  int mesh_per_side = 128;       ///< --mesh: cells of the force mesh; 2 to 3 times the particles resolve best
+  int particles_per_side = 256;  ///< --particles
+  int mesh_per_side = 256;       ///< --mesh: cells of the force mesh; 2 to 3 times the particles resolve best
   int steps = 10;                ///< --steps, equal in a
   double z_initial = 9;          ///< --z-initial
   std::string transfer = "eisenstein-hu";

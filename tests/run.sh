@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 . pipelines/setup.sh
 packages+=(catch2 python3 python3-h5py python3-numpy)
 install_packages
-build release -DBUILD_TESTING=ON
-ctest --preset release "$@"
+build release -DBUILD_TESTING=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
+ctest --preset release --no-tests=error "$@"

@@ -1,6 +1,5 @@
 #include "train/checkpoint.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -39,12 +38,6 @@ EpochMetrics from_row(std::span<const double> row, std::size_t parameters) {
 std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).dump(); }
 
 }  // namespace
-
-const EpochMetrics& TrainingProgress::best() const {
-  return *std::min_element(history.begin(), history.end(), [](const EpochMetrics& a, const EpochMetrics& b) {
-    return a.validation_loss < b.validation_loss;
-  });
-}
 
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
                       LarcAdam& optimizer, const TrainingProgress& progress) {

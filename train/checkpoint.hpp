@@ -1,10 +1,13 @@
 #pragma once
 // A training's whole state in one HDF5 file:
 //
-// /weights/LAYER/{weights,biases}   float32, plain row-major layouts (outputs, inputs, kernel, kernel,
-// kernel), … /first_moment/…, /second_moment/… float32, Adam's m and v, likewise /history float64 (epochs,
-// columns), as history.csv attributes: schema "cosmo.checkpoint/1", network (its JSON), epoch, step: epochs
-// and optimizer steps finished
+//   /weights/LAYER/weights, /weights/LAYER/biases   float32, plain row-major: (outputs, inputs, kernel,
+//   kernel, kernel) /first_moment/..., /second_moment/...           float32, Adam's m and v, likewise
+//   /history                                        float64 (epochs, columns), as history.csv
+//   attributes of the file
+//     schema       "cosmo.checkpoint/1"
+//     network      its JSON
+//     epoch, step  epochs and optimizer steps finished
 
 #include <filesystem>
 #include <string>
@@ -31,9 +34,6 @@ struct TrainingProgress {
   int epoch = 0;          ///< epochs finished
   std::int64_t step = 0;  ///< optimizer steps finished
   std::vector<EpochMetrics> history;
-
-  /// The finished epoch with the lowest validation loss; the history must not be empty.
-  const EpochMetrics& best() const;
 };
 
 /// Writes the file. Throws Error{io}.

@@ -26,6 +26,13 @@ void declare(core::Options& options) {
   options.add("size", "128", "voxels a side for --benchmark");
 }
 
+/// Network, gradients and the optimizer's moments [bytes].
+std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch,
+                          const nn::NetworkCensus& census) {
+  const std::int64_t moments = 2 * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
+  return nn::estimate_training_bytes(spec, input, outputs, batch) + moments;
+}
+
 void run_benchmark(const core::Invocation& run) {
   nn::NetworkSpec spec;
   nn::Shape input{1, 0};
@@ -38,7 +45,14 @@ void run_benchmark(const core::Invocation& run) {
       batch = static_cast<int>(run.options.integer("micro-batch", 1, 1 << 16));
     (void)nn::take_census(spec, input, kOutputs);
   });
-  run.log.info("{}", nn::describe(spec, nn::take_census(spec, input, kOutputs)));
+  const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
+  if (run.options.flag("dry-run")) {
+    return run.report({{"parameters", census.parameters()},
+                       {"weights", census.weights()},
+                       {"memory_bytes_per_rank", memory_bytes(spec, input, kOutputs, batch, census)}},
+                      nn::describe(spec, census));
+  }
+  run.log.info("{}", nn::describe(spec, census));
   const train::BenchmarkResult result = train::benchmark(run.comm, spec, input, batch, run.threads);
   run.report(
       result.to_json(),
@@ -82,7 +96,6 @@ void start(const core::Invocation& run, const train::TrainingPlan& plan, const c
 
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
                 const nn::NetworkCensus& census, int ranks) {
-  const std::int64_t moments = 2 * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
   return {{"output", plan.output},
           {"id", request.id()},
           {"network", plan.network.name},
@@ -92,7 +105,7 @@ Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
           {"micro_batch", plan.micro_batch},
           {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
           {"memory_bytes_per_rank",
-           nn::estimate_training_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch) + moments},
+           memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, census)},
           {"disk_bytes", 2 * 3 * static_cast<std::int64_t>(sizeof(float)) * census.parameters()}};
 }
 
@@ -129,18 +142,13 @@ train::LarcAdamConfig optimizer_config(const train::TrainingPlan& plan, std::uin
   return config;
 }
 
-void report(const core::Invocation& run, const train::TrainingPlan& plan,
-            const train::TrainingProgress& progress, Json summary,
-            std::chrono::steady_clock::time_point began) {
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  const train::EpochMetrics& best = progress.best();
-  summary.update({{"epochs_done", progress.epoch},
-                  {"best_epoch", best.epoch},
-                  {"validation_loss", best.validation_loss},
-                  {"seconds", seconds}});
+void report(const core::Invocation& run, const train::TrainingPlan& plan, int epochs_done,
+            const train::EpochMetrics& best, Json summary) {
+  summary.update(
+      {{"epochs_done", epochs_done}, {"best_epoch", best.epoch}, {"validation_loss", best.validation_loss}});
   run.report(summary, fmt::format("{}: {} of {} epochs, best validation loss {:.4f} after epoch {}, {}\n",
-                                  plan.output, progress.epoch, plan.epochs, best.validation_loss, best.epoch,
-                                  core::format_duration(seconds)));
+                                  plan.output, epochs_done, plan.epochs, best.validation_loss, best.epoch,
+                                  core::format_duration(summary.at("seconds").get<double>())));
 }
 
 void run_training(const core::Invocation& run) {
@@ -162,10 +170,10 @@ void run_training(const core::Invocation& run) {
       run.comm.size(), run.threads, core::format_bytes(summary.at("memory_bytes_per_rank").get<double>()));
   if (run.options.flag("dry-run")) return run.report(summary, nn::describe(plan.network, census) + outline);
 
-  const bool resume = run.options.flag("resume");
-  core::OutputDirectory output(
-      run.comm, run.log, plan.output, request,
-      {run.options.flag("force"), resume ? std::vector<std::string>{"epochs"} : std::vector<std::string>{}});
+  core::Overwrite overwrite{.force = run.options.flag("force")};
+  overwrite.remedy = "--resume to continue it to more --epochs with all else equal, or --force to replace it";
+  if (run.options.flag("resume")) overwrite.extendable = {"epochs"};
+  core::OutputDirectory output(run.comm, run.log, plan.output, request, overwrite);
   summary["up_to_date"] = output.up_to_date();
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
   run.log.info("{}{}", nn::describe(plan.network, census), outline);
@@ -178,6 +186,9 @@ void run_training(const core::Invocation& run) {
   train::TrainingState state{network, optimizer, {}};
   train::ModelDirectory directory(output, manifest_of(plan, data));
   start(run, plan, directory.last_checkpoint(), state);
+  const auto save = [&] { directory.save(state, plan.epochs, run.facts); };
+  if (state.progress.epoch == plan.epochs)
+    save();  // it was stopped, or a file was lost, after the last epoch
 
   train::train(
       run.comm, run.log,
@@ -185,8 +196,9 @@ void run_training(const core::Invocation& run) {
       {*splits.training_loader,
        splits.training->size(),
        {*splits.validation, *splits.validation_loader, data.spec.parameters}},
-      state, [&] { directory.save(state, plan.epochs, run.facts); });
-  report(run, plan, state.progress, summary, began);
+      state, save);
+  summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  report(run, plan, state.progress.epoch, directory.best_kept(state.progress), summary);
 }
 
 void run_train(const core::Invocation& run) {

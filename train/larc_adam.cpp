@@ -89,10 +89,10 @@ void for_each_block(const Blocks& blocks, Function function) {
 
 void validate(const LarcAdamConfig& config) {
   ensure(config.beta1 >= 0 && config.beta1 < 1 && config.beta2 >= 0 && config.beta2 < 1, Fault::config,
-         "Adam's beta1 = {} and beta2 = {} must be at least 0 and below 1", config.beta1, config.beta2);
+         "Adam's beta1 = {} and beta2 = {} must be at least 0 and below 1.", config.beta1, config.beta2);
   ensure(config.epsilon > 0 && config.larc_coefficient > 0 && config.larc_fallback > 0, Fault::config,
-         "Adam's epsilon = {} and LARC's coefficient = {} and fallback = {} must be positive", config.epsilon,
-         config.larc_coefficient, config.larc_fallback);
+         "Adam's epsilon = {} and LARC's coefficient = {} and fallback = {} must be positive.",
+         config.epsilon, config.larc_coefficient, config.larc_fallback);
   validate(config.learning_rate);
 }
 
@@ -102,7 +102,7 @@ LarcMode find_larc_mode(std::string_view name) {
   for (const ModeEntry& entry : kModes) {
     if (entry.name == name) return entry.mode;
   }
-  core::fail(Fault::config, "there is no LARC mode \"{}\"; choose paper, trust-ratio or off", name);
+  core::fail(Fault::config, "There is no --larc \"{}\": choose paper, trust-ratio or off.", name);
 }
 
 LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config)
@@ -111,7 +111,7 @@ LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConf
   std::size_t size = 0;
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const nn::Parameter& parameter = parameters[p];
-    ensure(parameter.gradient.size() == parameter.values.size(), Fault::internal, "{} has no gradient",
+    ensure(parameter.gradient.size() == parameter.values.size(), Fault::internal, "{} has no gradient.",
            parameter.name);
     for (std::size_t first = 0; first < parameter.values.size(); first += kBlock) {
       blocks_.push_back({p, parameter.offset + first, std::min(kBlock, parameter.values.size() - first),

@@ -20,6 +20,9 @@ class ModelDirectory {
   /// The last checkpoint's record, or nullptr.
   const core::FileRecord* last_checkpoint() const;
 
+  /// The epoch with the lowest validation loss whose checkpoint is still there; of the last one it is.
+  const EpochMetrics& best_kept(const TrainingProgress& progress) const;
+
   /// Publishes the state after an epoch, of `epochs` that were asked for. `facts`: for run.json. Collective.
   void save(TrainingState& state, int epochs, const core::Json& facts);
 

@@ -34,6 +34,7 @@ void declare_training(core::Options& options) {
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume)");
   options.add("augment", "on", "turn training samples by the 48 symmetries of the cube: on or off");
   options.add("precision", "f32", "f32");
+  options.add("dropout", "0", "0");
   options.add("seed", "1", "seed of weights, order and symmetries");
   options.add("time-limit", std::nullopt, "minutes; no epoch is begun that would end later [none]");
   options.add_flag("resume", "continue the training in --output, also a finished one to more --epochs");
@@ -49,12 +50,35 @@ int default_micro_batch(int global_batch, int ranks, nn::Shape input) {
 
 nn::NetworkSpec read_network(const core::Options& options) {
   const std::string& name = options.text("network");
-  if (!name.ends_with(".json")) return nn::find_network(name);
+  if (!name.ends_with(".json")) {
+    std::vector<std::string> names;
+    for (const nn::NetworkEntry& entry : nn::networks()) names.emplace_back(entry.name);
+    names.emplace_back("FILE.json");
+    return nn::find_network(options.choice("network", names));
+  }
   const core::Json json = core::read_json(name);
-  nn::NetworkSpec spec;
-  core::reading_json(name, [&] { spec = json; });
-  return spec;
+  try {
+    return json.get<nn::NetworkSpec>();
+  } catch (const core::Error& error) {
+    core::fail(error.fault(), "{} of --network: {}", name, error.what());
+  }
 }
+
+namespace {
+
+/// --decay-epochs, or what a training that is resumed began with, or --epochs.
+int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
+  if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, 1'000'000));
+  int decay_epochs = plan.epochs;
+  const std::filesystem::path manifest = std::filesystem::path(plan.output) / core::kManifestName;
+  if (options.flag("resume") && std::filesystem::exists(manifest)) {
+    const core::Json json = core::read_json(manifest);
+    core::reading_json(manifest.string(), [&] { decay_epochs = json.at("config").at("decay_epochs"); });
+  }
+  return decay_epochs;
+}
+
+}  // namespace
 
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks) {
@@ -66,9 +90,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.network = nn::with_outputs(read_network(options), plan.outputs);
   (void)nn::take_census(plan.network, plan.input, plan.outputs);
   plan.epochs = static_cast<int>(options.integer("epochs", 1, 1'000'000));
-  plan.decay_epochs = options.given("decay-epochs")
-                          ? static_cast<int>(options.integer("decay-epochs", 1, 1'000'000))
-                          : plan.epochs;
+  plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
   plan.micro_batch = options.given("micro-batch")
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
@@ -81,6 +103,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.seed = static_cast<std::uint64_t>(options.integer("seed", 0, (std::int64_t{1} << 53) - 1));
   (void)options.choice("optimizer", {"larc-adam"});
   (void)options.choice("precision", {"f32"});
+  (void)options.choice("dropout", {"0"});
   plan.loss = options.choice("loss", {"mae", "mse"});
   plan.larc = options.choice("larc", {"paper", "trust-ratio", "off"});
   plan.learning_rate = options.number("learning-rate");
@@ -92,8 +115,6 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
     plan.time_limit = 60 * options.number("time-limit");
     ensure(plan.time_limit >= 0, Fault::config, "Option --time-limit is negative: give minutes.");
   }
-  ensure(data.split(dataset::Split::validation).samples > 0, Fault::config,
-         "{} has no validation samples: run cosmo-prep shard with --validation of at least 1.", plan.data);
   return plan;
 }
 

@@ -44,9 +44,8 @@ def cosmoflow(outputs):
 
 def cosmoflow32(outputs):
     return nn.Sequential(
-        nn.Conv3d(1, 16, 3), act(), nn.AvgPool3d(2), nn.Conv3d(16, 32, 4), act(), nn.AvgPool3d(2),
-        nn.Conv3d(32, 64, 3), act(), nn.Conv3d(64, 128, 3), act(), nn.AvgPool3d(2), nn.Flatten(),
-        nn.Linear(128, 128), act(), nn.Linear(128, outputs))
+        nn.Conv3d(1, 16, 3, 2), act(), nn.Conv3d(16, 32, 3, 2), act(), nn.AvgPool3d(7), nn.Flatten(),
+        nn.Linear(32, 32), act(), nn.Linear(32, outputs))
 
 
 def start_values(index, parameter):

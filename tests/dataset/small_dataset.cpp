@@ -1,7 +1,5 @@
 #include "small_dataset.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 
@@ -11,13 +9,6 @@
 namespace cosmo::dataset::test {
 
 namespace fs = std::filesystem;
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "cosmo-XXXXXX").string();
-  path_ = ::mkdtemp(name.data());
-}
-
-TemporaryDirectory::~TemporaryDirectory() { fs::remove_all(path_); }
 
 std::vector<std::uint16_t> counts_of(std::uint32_t sample) {
   std::vector<std::uint16_t> counts(kSide * kSide * kSide);

@@ -5,21 +5,9 @@
 #include <vector>
 
 #include "dataset/dataset_manifest.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace cosmo::dataset::test {
-
-/// A directory that is removed with its content.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline constexpr int kSide = 4;
 

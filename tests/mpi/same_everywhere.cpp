@@ -2,8 +2,8 @@
 // modes of a mesh, of the particles' positions and momenta, and of their counts. tests/mpi/same_everywhere.sh
 // compares layouts.
 #include <cstdio>
-#include <vector>
 
+#include "histogram/count_grid.hpp"
 #include "sim/simulation.hpp"
 #include "tests/mpi/fingerprint.hpp"
 
@@ -33,22 +33,15 @@ std::uint64_t particles_of(const core::Communicator& comm, const sim::ParticleSe
   return comm.sum(sum);
 }
 
-/// Nearest-grid-point counts on `bins` per side, summed over ranks.
+/// Counts on `bins` per side as cosmo-sim writes them.
 std::uint64_t counts_of(const core::Communicator& comm, const sim::ParticleSet& particles, double box,
                         int bins) {
-  std::vector<std::uint32_t> counts(core::GridSpec{bins, box}.cells(), 0);
-  for (std::size_t i = 0; i < particles.size(); ++i) {
-    std::size_t cell = 0;
-    for (std::size_t c = 0; c < 3; ++c) {
-      const int bin = sim::cell_of(particles.x()[3 * i + c], static_cast<float>(bins / box), bins);
-      cell = cell * static_cast<std::size_t>(bins) + static_cast<std::size_t>(bin);
-    }
-    ++counts[cell];
-  }
-  comm.sum(std::span(counts));
-  std::uint64_t word = 0;
-  for (const std::uint32_t count : counts) word = scrambled(word + count);
-  return word;
+  const histogram::CountGrid grid = histogram::count_particles(comm, {bins, box}, particles.x());
+  const std::size_t plane = static_cast<std::size_t>(bins) * static_cast<std::size_t>(bins);
+  std::uint64_t cell = static_cast<std::uint64_t>(grid.slab().first) * plane;
+  std::uint64_t sum = 0;
+  for (const std::uint16_t count : grid.counts()) sum += scrambled(scrambled(cell++) + count);
+  return comm.sum(sum);
 }
 
 }  // namespace

@@ -48,7 +48,12 @@ class Chain(PipelineTest):
             summary = succeed("cosmo-infer", "--model", model, "--data", self.data, "--split", "test", "--output",
                               output, ranks=ranks)
             self.assertEqual(summary["samples"], 16)
-        metrics = json.loads((outputs[1] / "metrics.json").read_text())
+        self.assertIn("up to date", run("cosmo-infer", "--model", model, "--data", self.data, "--output",
+                                        outputs[1]).stdout)
+        self.assertIn("up to date", run("cosmo-train", *self.train_words(), "--epochs", 2, "--output", model).stdout)
+        metrics, other = (json.loads((outputs[ranks] / "metrics.json").read_text()) for ranks in (1, 2))
+        for name, figures in metrics["network"].items():
+            self.assertAlmostEqual(figures["relative_error"], other["network"][name]["relative_error"], places=5)
         self.assertEqual((metrics["samples"], metrics["universes"]), (16, 2))
         rows = list(csv.DictReader((outputs[1] / "predictions.csv").read_text().splitlines()))
         self.check_metrics(metrics, rows)
@@ -72,7 +77,26 @@ class Chain(PipelineTest):
                             "slope": np.polyfit(truth, guess, 1)[0]}
                 for figure, value in expected.items():
                     self.assertAlmostEqual(found[name][figure], value, delta=1e-9 + 1e-6 * abs(value), msg=figure)
-                    self.assertGreaterEqual(found[name][figure + "_se"], 0)
+                    self.assertGreater(found[name][figure + "_se"], -1e-300)
+
+    def test_predictions_follow_the_model(self):
+        """A training that went on is another input, though its id is the same."""
+        model, output = self.root / "growing", self.root / "stale"
+        train = ("cosmo-train", *self.train_words(), "--epochs", 6, "--output", model)
+        infer = ("cosmo-infer", "--model", model, "--data", self.data, "--output", output)
+        succeed(*train, "--time-limit", 0)
+        succeed(*infer)
+        first = (output / "predictions.csv").read_bytes()
+        succeed(*train)
+        best = [state["epoch"] for state in json.loads((model / "manifest.json").read_text())["checkpoints"]
+                if state["best"]]
+        if best == [1]:
+            self.skipTest("the first epoch was the best")
+        refused = run(*infer)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("checkpoint", refused.stderr)
+        succeed(*infer, "--force")
+        self.assertNotEqual((output / "predictions.csv").read_bytes(), first)
 
     def check_single_universe(self, model, rows):
         """A counts file on its own gives the mean of its sub-volumes' predictions in the split."""

@@ -47,6 +47,17 @@ class Refusals(PipelineTest):
         for tool, words in TOOLS.items():
             self.refused(USAGE, ["omega-q", settings], tool, *words, "--config", settings)
 
+    def test_values_of_flags_in_files(self):
+        settings = self.root / "flags.ini"
+        settings.write_text("force = yes\n")
+        for tool, words in TOOLS.items():
+            self.refused(USAGE, ["--force"], tool, *words, "--config", settings)
+
+    def test_what_a_single_universe_needs(self):
+        counts = self.sim / "sim-00000/counts_z0.h5"
+        self.refused(USAGE, ["--model"], "cosmo-infer", "--input", counts)
+        self.refused(USAGE, ["--output"], "cosmo-infer", "--input", counts, "--model", self.model, "--output", "x")
+
     def test_values_that_are_no_numbers_or_out_of_range(self):
         output = ["--output", self.root / "never"]
         self.refused(USAGE, ["--box"], "cosmo-sim", "generate", *output, "--box", "wide")
@@ -63,8 +74,8 @@ class Refusals(PipelineTest):
             self.assertEqual(done.returncode, CONFIG)
             self.assertIn(f"--global-batch 8 is no multiple of --micro-batch 3 × {ranks} ranks",
                           error_line(done, "cosmo-train"))
-        self.refused(CONFIG, ["nosuchnet"], "cosmo-train", *self.train_words()[:2], *output, "--network", "nosuchnet")
-        self.refused(CONFIG, ["--split"], "cosmo-infer", *self.infer_words(), *output, "--split", "exam")
+        self.refused(USAGE, ["nosuchnet", "--network"], "cosmo-train", *self.train_words()[:2], *output, "--network", "nosuchnet")
+        self.refused(USAGE, ["--split"], "cosmo-infer", *self.infer_words(), *output, "--split", "exam")
         self.assertFalse((self.root / "never").exists())
 
     def test_missing_inputs(self):
@@ -122,7 +133,9 @@ class Refusals(PipelineTest):
                 ("cosmo-train", [*self.train_words(), "--epochs", 1, "--loss", "mse"], self.model, "loss"),
                 ("cosmo-infer", [*self.infer_words(), "--split", "train"], self.predictions, "split")):
             self.refused(CONFIG, [output, f"{key} is ", "--force"], tool, *words, "--output", output)
-        self.refused(CONFIG, [self.sim, "stage"], "cosmo-prep", *self.prep_words(), "--output", self.sim)
+        for force in ([], ["--force"]):
+            self.refused(CONFIG, [self.sim, "input"], "cosmo-prep", *self.prep_words(), "--output", self.sim, *force)
+            self.refused(CONFIG, [self.model, "stage"], "cosmo-prep", *self.prep_words(), "--output", self.model, *force)
 
     def test_somebody_elses_directory(self):
         thesis = self.root / "thesis"

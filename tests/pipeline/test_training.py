@@ -33,6 +33,39 @@ class Training(PipelineTest):
                 self.train(parts, "--resume", ranks=ranks)
                 self.assertEqual(contents(parts), contents(whole), f"{ranks} ranks, stopped after {stop}")
 
+    def test_two_threads_give_the_same_bits_twice_and_after_a_stop(self):
+        words = [*self.train_words(), "--decay-epochs", EPOCHS, "--threads", 2]
+        outputs = [self.root / name for name in ("threads1", "threads2", "threads3")]
+        for output in outputs[:2]:
+            succeed("cosmo-train", *words, "--epochs", EPOCHS, "--output", output)
+        succeed("cosmo-train", *words, "--epochs", 2, "--output", outputs[2])
+        succeed("cosmo-train", *words, "--epochs", EPOCHS, "--output", outputs[2], "--resume")
+        for output in outputs[1:]:
+            self.assertEqual(contents(output), contents(outputs[0]))
+
+    def test_a_finished_training_that_lost_a_file_is_whole_again_after_a_rerun(self):
+        output = self.root / "lossy"
+        self.train(output)
+        before = contents(output)
+        for victim in ("history.csv", "manifest.json"):
+            (output / victim).unlink()
+            if victim == "manifest.json":  # as if stopped before it was published
+                self.assertEqual(run("cosmo-train", *self.train_words(), "--output", output).returncode, 3)
+                continue
+            self.train(output)
+            self.assertEqual(contents(output), before)
+
+    def test_resume_extends_a_finished_training(self):
+        """Without --decay-epochs the decay stays as it was begun."""
+        output = self.root / "extended"
+        succeed("cosmo-train", *self.train_words(), "--epochs", 2, "--output", output)
+        refused = run("cosmo-train", *self.train_words(), "--epochs", 3, "--output", output)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("--resume", refused.stderr)
+        summary = succeed("cosmo-train", *self.train_words(), "--epochs", 3, "--output", output, "--resume")
+        self.assertEqual(summary["epochs_done"], 3)
+        self.assertAlmostEqual(self.history(output)[2][2], 1e-4, places=12)
+
     def test_the_time_limit_stops_after_an_epoch_and_the_rerun_continues(self):
         whole, parts = self.root / "unlimited", self.root / "limited"
         self.train(whole)

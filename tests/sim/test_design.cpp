@@ -50,8 +50,10 @@ TEST_CASE("impossible designs and simulations are refused with a sentence about 
     change(config);
     sim::validate(config, ranks);
   };
-  CHECK_NOTHROW(refused([](auto&) {}, 128));
-  CHECK_THROWS_WITH(refused([](auto&) {}, 129), Contains("--particles"));
+  CHECK_NOTHROW(refused([](auto&) {}, 256));
+  CHECK_THROWS_WITH(refused([](auto&) {}, 257), Contains("--particles"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.particles_per_side = 1536; }, 1), Contains("--particles"));
+  CHECK_NOTHROW(refused([](auto& c) { c.particles_per_side = 1536; }, 2));
   CHECK_THROWS_WITH(refused([](auto& c) { c.mesh_per_side = 2; }, 1), Contains("--mesh"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.box_size = -1; }, 1), Contains("--box"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.steps = 0; }, 1), Contains("--steps"));

@@ -22,11 +22,12 @@ std::int64_t sum(const std::vector<LayerCensus>& layers, Member member) {
 
 int window_positions(const std::string& name, int size, int window, int stride, int padding) {
   ensure(window >= 1 && stride >= 1 && padding >= 0 && padding < window, Fault::config,
-         "layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below "
-         "the window",
+         "Layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below "
+         "the window.",
          name, window, stride, padding);
   ensure(size + 2 * padding >= window, Fault::config,
-         "layer {} needs at least {} cells a side but its input has {}: use larger inputs or another network",
+         "Layer {} needs at least {} cells a side but its input has {}: choose another --network, or data "
+         "with larger samples.",
          name, window - 2 * padding, size);
   return (size + 2 * padding - window) / stride + 1;
 }
@@ -37,7 +38,7 @@ LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
 
 LayerCensus count(const std::string& name, const Convolution& layer, Shape input) {
   ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
-         "layer {} needs at least one output and a slope that is not negative", name);
+         "Layer {} needs at least one output and a slope that is not negative.", name);
   const int size = window_positions(name, input.size, layer.kernel, layer.stride, layer.padding);
   const Shape kernel{input.channels, layer.kernel};
   LayerCensus census = with_weights(input, {layer.outputs, size}, layer.outputs * kernel.elements());
@@ -52,7 +53,7 @@ LayerCensus count(const std::string& name, const AveragePool& layer, Shape input
 
 LayerCensus count(const std::string& name, const Dense& layer, Shape input) {
   ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
-         "layer {} needs at least one output and a slope that is not negative", name);
+         "Layer {} needs at least one output and a slope that is not negative.", name);
   LayerCensus census = with_weights(input, {layer.outputs, 1}, layer.outputs * input.elements());
   census.input_grid_flop = census.forward_flop;
   return census;
@@ -70,7 +71,7 @@ std::int64_t NetworkCensus::paper_flop() const {
 
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
   ensure(input.channels >= 1 && input.size >= 1, Fault::config,
-         "network {} needs an input, not {} channels of {}³ cells", spec.name, input.channels, input.size);
+         "Network {} needs an input, not {} channels of {}³ cells.", spec.name, input.channels, input.size);
   const NetworkSpec resolved = with_outputs(spec, outputs);
   const std::vector<int> sources = resolve_inputs(resolved);
   NetworkCensus census;

@@ -30,7 +30,7 @@ double accumulate(std::span<float> d_output, std::span<const float> predictions,
   const auto valid = static_cast<std::size_t>(rows.valid) * static_cast<std::size_t>(rows.outputs);
   ensure(rows.outputs >= 1 && rows.valid >= 0 && rows.normaliser > 0 &&
              predictions.size() == d_output.size() && targets.size() >= valid && predictions.size() >= valid,
-         Fault::internal, "a loss over {} rows of {} values got {} predictions, {} targets, {} gradients",
+         Fault::internal, "A loss over {} rows of {} values got {} predictions, {} targets, {} gradients.",
          rows.valid, rows.outputs, predictions.size(), targets.size(), d_output.size());
   double sum = 0;
   for (std::size_t i = 0; i < valid; ++i) {
@@ -62,7 +62,7 @@ Loss find_loss(std::string_view name) {
   for (const LossEntry& entry : kLosses) {
     if (entry.name == name) return entry.loss;
   }
-  core::fail(Fault::config, "there is no loss \"{}\"; choose mae or mse", name);
+  core::fail(Fault::config, "There is no --loss \"{}\": choose mae or mse.", name);
 }
 
 }  // namespace cosmo::nn

@@ -34,7 +34,7 @@ void run(const std::vector<Operation>& operations, const dnnl::stream& stream) {
 struct Network::Backend {
   Backend(const NetworkSpec& spec, Shape input_shape, int output_count, int batch, Mode mode)
       : census(take_census(spec, input_shape, output_count)), outputs(output_count), shop(mode, batch) {
-    ensure(batch >= 1, Fault::config, "network {} needs a batch of at least one sample", spec.name);
+    ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
     build_layers(with_outputs(spec, output_count), input_shape);
     shop.memory.allocate();
     shop.parameters.allocate(mode == Mode::training);
@@ -57,7 +57,7 @@ struct Network::Backend {
             [&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source, next); },
             layer.kind));
       } catch (const dnnl::error& error) {
-        core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}", layer.name, spec.name,
+        core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}.", layer.name, spec.name,
                    error.what());
       }
     }
@@ -108,10 +108,10 @@ std::span<const float> Network::forward() {
 
 void Network::backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready) {
   ensure(backend_->shop.mode == Mode::training, Fault::internal,
-         "a network for inference has no backward pass");
+         "A network for inference has no backward pass.");
   const std::span<float> target = values_of(backend_->output.gradient);
-  ensure(d_output.size() == target.size(), Fault::internal, "backward needs {} values, not {}", target.size(),
-         d_output.size());
+  ensure(d_output.size() == target.size(), Fault::internal, "Backward needs {} values, not {}.",
+         target.size(), d_output.size());
   std::copy(d_output.begin(), d_output.end(), target.begin());
   run(backend_->last_relu, backend_->stream);
   for (auto layer = backend_->layers.rbegin(); layer != backend_->layers.rend(); ++layer) {
@@ -132,7 +132,7 @@ std::span<float> Network::gradients() { return backend_->shop.parameters.gradien
 void Network::copy_to_plain(const Parameter& parameter, std::span<const float> values,
                             std::span<float> plain) const {
   ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
-         "copying {}: {} and {} values where {} and {} belong", parameter.name, values.size(), plain.size(),
+         "Copying {}: {} and {} values where {} and {} belong.", parameter.name, values.size(), plain.size(),
          parameter.values.size(), parameter.elements());
   backend_->reorder(backend_->shop.parameters.layout(parameter.index), values.data(),
                     plain_layout(parameter.dims), plain.data());
@@ -141,7 +141,7 @@ void Network::copy_to_plain(const Parameter& parameter, std::span<const float> v
 void Network::copy_from_plain(const Parameter& parameter, std::span<const float> plain,
                               std::span<float> values) const {
   ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
-         "copying {}: {} and {} values where {} and {} belong", parameter.name, values.size(), plain.size(),
+         "Copying {}: {} and {} values where {} and {} belong.", parameter.name, values.size(), plain.size(),
          parameter.values.size(), parameter.elements());
   backend_->reorder(plain_layout(parameter.dims), plain.data(),
                     backend_->shop.parameters.layout(parameter.index), values.data());

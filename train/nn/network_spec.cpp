@@ -17,22 +17,22 @@ namespace {
 
 template <class T>
 T member(const json& object, const std::string& key) {
-  ensure(object.contains(key), Fault::format, "a network's description lacks \"{}\" in {}", key,
+  ensure(object.contains(key), Fault::format, "The network's description lacks \"{}\" in {}.", key,
          object.dump());
   try {
     return object.at(key).get<T>();
   } catch (const json::exception&) {
-    core::fail(Fault::format, "a network's description has the wrong type for \"{}\" in {}", key,
+    core::fail(Fault::format, "The network's description has the wrong type for \"{}\" in {}.", key,
                object.dump());
   }
 }
 
 void ensure_only(const json& object, std::initializer_list<std::string_view> keys) {
-  ensure(object.is_object(), Fault::format, "a network's description has {} where an object is expected",
+  ensure(object.is_object(), Fault::format, "The network's description has {} where an object is expected.",
          object.dump());
   for (const auto& item : object.items()) {
     ensure(std::find(keys.begin(), keys.end(), item.key()) != keys.end(), Fault::format,
-           "a network's description has an unknown member \"{}\" in {}", item.key(), object.dump());
+           "The network's description has an unknown member \"{}\" in {}.", item.key(), object.dump());
   }
 }
 
@@ -69,7 +69,7 @@ Layer read_layer(const json& object) {
     ensure_only(object, {"name", "inputs", "kind", "outputs", "slope"});
     layer.kind = Dense{member<int>(object, "outputs"), member<double>(object, "slope")};
   } else {
-    core::fail(Fault::format, "layer {} is of kind \"{}\"; known are convolution, average_pool and dense",
+    core::fail(Fault::format, "Layer {} is of kind \"{}\": use convolution, average_pool or dense.",
                layer.name, kind);
   }
   return layer;
@@ -78,34 +78,35 @@ Layer read_layer(const json& object) {
 }  // namespace
 
 std::vector<int> resolve_inputs(const NetworkSpec& spec) {
-  ensure(!spec.layers.empty(), Fault::config, "network {} has no layers", spec.name);
+  ensure(!spec.layers.empty(), Fault::config, "Network {} has no layers.", spec.name);
   ensure(std::holds_alternative<Dense>(spec.layers.back().kind), Fault::config,
-         "the last layer of network {}, {}, is not dense", spec.name, spec.layers.back().name);
+         "The last layer of network {}, {}, is not dense: end it with a dense layer.", spec.name,
+         spec.layers.back().name);
   std::vector<std::string> tensors = {spec.input};  // tensor t is the output of layer t - 1
   std::vector<std::string> readers = {""};
   std::vector<int> sources;
   for (const Layer& layer : spec.layers) {
     ensure(layer.inputs.size() == 1, Fault::config,
-           "layer {} of network {} has {} inputs; its kind takes one", layer.name, spec.name,
+           "Layer {} of network {} has {} inputs: its kind takes one.", layer.name, spec.name,
            layer.inputs.size());
     const auto found = std::find(tensors.begin(), tensors.end(), layer.inputs[0]);
     ensure(found != tensors.end(), Fault::config,
-           "layer {} of network {} reads {}, which does not stand before it", layer.name, spec.name,
+           "Layer {} of network {} reads {}, which does not stand before it.", layer.name, spec.name,
            layer.inputs[0]);
     const auto tensor = static_cast<std::size_t>(found - tensors.begin());
     ensure(readers[tensor].empty(), Fault::config,
-           "layers {} and {} of network {} both read {}: a tensor with two readers is not supported yet",
+           "Layers {} and {} of network {} both read {}: a tensor with two readers is not supported yet.",
            readers[tensor], layer.name, spec.name, layer.inputs[0]);
     ensure(std::find(tensors.begin(), tensors.end(), layer.name) == tensors.end(), Fault::config,
-           "network {} has two tensors called {}", spec.name, layer.name);
+           "Network {} has two tensors called {}: rename one.", spec.name, layer.name);
     readers[tensor] = layer.name;
     sources.push_back(static_cast<int>(tensor) - 1);
     tensors.push_back(layer.name);
     readers.emplace_back();
   }
   for (std::size_t tensor = 0; tensor + 1 < tensors.size(); ++tensor) {
-    ensure(!readers[tensor].empty(), Fault::config, "no layer of network {} reads {}", spec.name,
-           tensors[tensor]);
+    ensure(!readers[tensor].empty(), Fault::config, "No layer of network {} reads {}: remove it or read it.",
+           spec.name, tensors[tensor]);
   }
   return sources;
 }
@@ -113,9 +114,9 @@ std::vector<int> resolve_inputs(const NetworkSpec& spec) {
 NetworkSpec with_outputs(NetworkSpec spec, int outputs) {
   resolve_inputs(spec);
   auto& last = std::get<Dense>(spec.layers.back().kind);
-  ensure(outputs > 0, Fault::config, "network {} needs at least one output", spec.name);
+  ensure(outputs > 0, Fault::config, "Network {} needs at least one output.", spec.name);
   ensure(last.outputs == 0 || last.outputs == outputs, Fault::config,
-         "network {} has {} outputs, but {} are asked for: use the data set it was made for", spec.name,
+         "Network {} has {} outputs, but {} are asked for: use the data set it was made for.", spec.name,
          last.outputs, outputs);
   last.outputs = outputs;
   return spec;

@@ -24,7 +24,7 @@ NetworkSpec find_network(std::string_view name) {
     if (entry.name == name) return entry.make();
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  core::fail(core::Fault::config, "there is no network \"{}\"; choose one of {}", name, known);
+  core::fail(core::Fault::config, "There is no --network \"{}\": choose one of {}.", name, known);
 }
 
 }  // namespace cosmo::nn
