@@ -215,6 +215,6 @@ int main(int argc, char** argv) {
        "a network that reads cosmological parameters off particle counts",
        {nn::library_version()},
        {{"", "trains a network on the shards that cosmo-prep wrote",
-         "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 40", true,
+         "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 80", true,
          &declare, &run_train}}});
 }
