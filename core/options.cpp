@@ -4,15 +4,25 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 
 namespace cosmo::core {
 
 namespace po = boost::program_options;
 
 namespace {
+
+constexpr std::size_t kLongest = 4096;  ///< bytes of a value
+
+/// Manifests are JSON, which is UTF-8.
+bool is_utf8(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace) ==
+         Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
+}
 
 /// Keeps what was parsed, whatever it was declared as; a name given twice is refused.
 void store(const po::parsed_options& parsed, std::map<std::string, std::string>& values,
@@ -75,8 +85,8 @@ void Options::parse(const std::vector<std::string>& words) {
 
 void Options::read_config(const std::string& path) {
   std::ifstream file(path);
-  ensure(file.good(), Fault::io, "The file {} of --config cannot be read: check its name and permissions.",
-         path);
+  ensure(file.good() && !std::filesystem::is_directory(path), Fault::io,
+         "The file {} of --config cannot be read: check its name and permissions.", path);
   po::options_description description;
   for (const Declaration& option : declarations_) {
     description.add_options()(option.name.c_str(), po::value<std::string>(), "");
@@ -114,6 +124,8 @@ const std::string& Options::text(const std::string& name) const {
   }
   const std::string& value = values_.at(name);
   ensure(!value.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
+  ensure(value.size() <= kLongest && is_utf8(value), Fault::usage,
+         "Option --{} is longer than {} bytes or no UTF-8 text: give it another value.", name, kLongest);
   return value;
 }
 
@@ -141,6 +153,8 @@ std::pair<double, double> Options::range(const std::string& name) const {
   const std::string& value = text(name);
   const auto colon = value.find(':');
   if (colon == std::string::npos) return {number(name), number(name)};
+  ensure(colon == value.rfind(':'), Fault::usage, "Option --{} is '{}': write a number, or LOW:HIGH.", name,
+         value);
   const double low = parse_number(std::string_view(value).substr(0, colon), "--" + name);
   const double high = parse_number(std::string_view(value).substr(colon + 1), "--" + name);
   ensure(low < high, Fault::config, "Option --{} is '{}': write LOW:HIGH with LOW below HIGH.", name, value);

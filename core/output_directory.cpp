@@ -88,14 +88,17 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
   fs::create_directories(path_, error);
   ensure(!error, Fault::io, "The directory {} cannot be created ({}): check --output.", path_.string(),
          error.message());
-  lock_.emplace(path_ / kLockName);
+  const bool has_manifest = fs::exists(path_ / kManifestName);
+  const bool has_journal = fs::exists(path_ / kJournalName);
+  if (!has_manifest && !has_journal) refuse_foreign_files();
   refuse_inputs();
-  if (fs::exists(path_ / kManifestName)) {
+  if (has_manifest && ::access(path_.c_str(), W_OK) != 0) return open_read_only(overwrite);
+  lock_.emplace(path_ / kLockName);
+  if (has_manifest) {
     open_manifest(overwrite);
-  } else if (fs::exists(path_ / kJournalName)) {
+  } else if (has_journal) {
     open_journal(log, overwrite);
   } else {
-    refuse_foreign_files();
     begin_journal();
   }
 }
@@ -108,9 +111,29 @@ void OutputDirectory::refuse_inputs() const {
   }
 }
 
+Json OutputDirectory::read_manifest() const {
+  const fs::path path = path_ / kManifestName;
+  try {
+    return read_json(path);
+  } catch (const Error& error) {
+    fail(error.fault(), "{} is damaged: remove the directory or choose another --output.", path.string());
+  }
+}
+
+/// A finished output needs no writing to be recognised.
+void OutputDirectory::open_read_only(const Overwrite& overwrite) {
+  const Json found = read_manifest();
+  reading_json((path_ / kManifestName).string(), [&] {
+    const bool whole = adopt(found, overwrite) && manifest_.files.size() == found.at("files").size();
+    up_to_date_ = whole && found.at("id") == manifest_.request.id() && found.value("complete", true);
+  });
+  ensure(up_to_date_, Fault::io, "{} cannot be written: check its permissions.", path_.string());
+  manifest_.details = found;
+}
+
 void OutputDirectory::open_manifest(const Overwrite& overwrite) {
   const fs::path path = path_ / kManifestName;
-  const Json found = read_json(path);
+  const Json found = read_manifest();
   std::vector<FileRecord> found_files;
   bool same = false;
   reading_json(path.string(), [&] {
@@ -142,7 +165,7 @@ void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
   found["files"] = Json::array();
   while (std::getline(journal, line)) {
     const Json record = Json::parse(line, nullptr, false);
-    if (!record.is_discarded()) found["files"].push_back(record);  // a torn last line is no record
+    if (record.is_object()) found["files"].push_back(record);  // a torn last line is no record
   }
   reading_json(path.string(), [&] { (void)adopt(found, overwrite); });
   begin_journal();
@@ -271,7 +294,8 @@ void OutputDirectory::finish(const std::string& tool, const Json& details, const
     if (!comm_.is_root()) return;
     Json facts = run_facts;
     facts["finished_unix_s"] = std::time(nullptr);
-    write_text(part(kRunName), facts.dump(1) + "\n", std::ios::trunc);
+    write_text(part(kRunName), facts.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
+               std::ios::trunc);
     seal(kRunName);
     write_text(part(std::string(kManifestName)), Json(manifest_).dump(1) + "\n", std::ios::trunc);
     seal(std::string(kManifestName));

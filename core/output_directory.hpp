@@ -70,6 +70,8 @@ class OutputDirectory {
  private:
   void open(const Log& log, const Overwrite& overwrite);
   void refuse_inputs() const;
+  Json read_manifest() const;
+  void open_read_only(const Overwrite& overwrite);
   void open_manifest(const Overwrite& overwrite);
   void open_journal(const Log& log, const Overwrite& overwrite);
   void remove_all_but_kept(const std::vector<FileRecord>& found) const;

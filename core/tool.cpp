@@ -162,7 +162,8 @@ int run_command(const Tool& tool, const Command& command, const Options& options
 }  // namespace
 
 void Invocation::report(const Json& summary, const std::string& text) const {
-  log.result(options.flag("json") ? summary.dump() + "\n" : text);
+  log.result(options.flag("json") ? summary.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                                  : text);
 }
 
 int run_tool(int argc, char** argv, const Tool& tool) {

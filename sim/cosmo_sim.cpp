@@ -19,6 +19,10 @@ using namespace cosmo;
 using core::Fault;
 using core::Json;
 
+/// [Mpc/h] Beyond this distance of particles many have not left the voxel edges on which they started: P(k)
+/// of the counts is off by 5 % at 10 Mpc/h and by factors at 26 Mpc/h.
+constexpr double kSparse = 6;
+
 /// A request as the command line states it.
 struct Plan {
   std::string output;
@@ -136,10 +140,12 @@ core::SimulationManifest suite_of(const Plan& plan) {
 }
 
 Json summary_of(const Plan& plan, const core::Request& request, int ranks) {
+  const std::size_t counts_per_rank =
+      plan.count_grid().cells() / static_cast<std::size_t>(ranks) * sizeof(std::uint16_t);
   return {{"output", plan.output},
           {"id", request.id()},
           {"simulations", plan.simulations},
-          {"memory_bytes_per_rank", sim::predicted_memory_bytes(plan.numerics, ranks)},
+          {"memory_bytes_per_rank", sim::predicted_memory_bytes(plan.numerics, ranks) + counts_per_rank},
           {"disk_bytes", static_cast<std::uint64_t>(plan.simulations) * plan.count_grid().cells() * 2}};
 }
 
@@ -186,6 +192,12 @@ void run_generate(const core::Invocation& run) {
   core::OutputDirectory output(run.comm, run.log, plan.output, request, {run.options.flag("force"), {}});
   summary["up_to_date"] = output.up_to_date();
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
+  const double spacing = plan.numerics.particle_grid().cell_size();
+  if (spacing > kSparse) {
+    run.log.warn(
+        "particles are {:.1f} Mpc/h apart: above {} Mpc/h counts on large scales still show the lattice.",
+        spacing, kSparse);
+  }
   run.log.info("{}; {} ranks x {} threads", describe(plan, summary), run.comm.size(), run.threads);
 
   const core::SimulationManifest suite = suite_of(plan);

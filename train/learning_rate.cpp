@@ -12,11 +12,10 @@ double LearningRate::at(std::int64_t step) const {
 }
 
 void validate(const LearningRate& rate) {
-  core::ensure(
-      rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, core::Fault::config,
-      "The learning rate cannot fall from {} to {} over {} steps: give a --learning-rate that is not below "
-      "--min-learning-rate, neither negative.",
-      rate.initial, rate.final, rate.decay_steps);
+  core::ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, core::Fault::config,
+               "The learning rate cannot fall from {} to {}: give a --learning-rate that is not below "
+               "--min-learning-rate, neither negative.",
+               rate.initial, rate.final);
 }
 
 }  // namespace cosmo::train

@@ -21,7 +21,7 @@ double agree_on_loss(const core::Communicator& comm, double loss, std::int64_t s
   if (!std::isfinite(total)) {
     throw core::Error(
         core::Fault::numeric,
-        fmt::format("The loss of step {} is {}: lower --learning-rate; the last checkpoint is kept.", step,
+        fmt::format("The loss of step {} is {}: lower --learning-rate; finished epochs are kept.", step,
                     total),
         true);
   }

@@ -53,6 +53,34 @@ class Refusals(PipelineTest):
         for tool, words in TOOLS.items():
             self.refused(USAGE, ["--force"], tool, *words, "--config", settings)
 
+    def test_options_that_no_file_or_manifest_can_hold(self):
+        self.refused(IO, ["--config"], "cosmo-sim", "generate", "--output", self.root / "never", "--config", self.root)
+        self.refused(USAGE, ["0.1:0.2:0.3", "LOW:HIGH"], "cosmo-sim", "generate", "--output", self.root / "never",
+                     "--omega-m", "0.1:0.2:0.3")
+        self.refused(USAGE, ["--output", "UTF-8"], "cosmo-sim", "generate", "--output", b"bad\xff".decode("utf8", "surrogateescape"))
+
+    def test_a_damaged_manifest_of_ones_own(self):
+        data = self.copy(self.data, "torn")
+        (data / "manifest.json").write_text("")
+        for force in ([], ["--force"]):
+            self.refused(FORMAT, [data, "remove the directory"], "cosmo-prep", *self.prep_words(), "--output", data,
+                         *force)
+
+    def test_a_refused_directory_is_not_touched(self):
+        inside = self.sim / "sim-00001"
+        before = sorted(inside.iterdir())
+        self.refused(CONFIG, [inside], "cosmo-sim", *self.sim_words(), "--output", inside)
+        self.assertEqual(sorted(inside.iterdir()), before)
+
+    def test_a_damaged_universe(self):
+        suite = self.copy(self.sim, "damaged")
+        counts = suite / "sim-00002/counts_z0.h5"
+        content = bytearray(counts.read_bytes())
+        content[1310] ^= 64  # in the metadata, where HDF5 1.10.8 may crash
+        counts.write_bytes(content)
+        self.refused(FORMAT, [counts.name], "cosmo-infer", "--model", self.model, "--input", counts)
+        self.refused(IO, [suite], "cosmo-infer", "--model", self.model, "--input", suite)
+
     def test_what_a_single_universe_needs(self):
         counts = self.sim / "sim-00000/counts_z0.h5"
         self.refused(USAGE, ["--model"], "cosmo-infer", "--input", counts)

@@ -82,6 +82,8 @@ TEST_CASE("JSON that is not a network is refused") {
   check_unreadable(
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3}]})");
   check_unreadable(
+      R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":2.5,"slope":1}]})");
+  check_unreadable(
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":"3","slope":1}]})");
   check_unreadable(
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3,"slope":1,"size":2}]})");

@@ -20,11 +20,12 @@ T member(const json& object, const std::string& key) {
   ensure(object.contains(key), Fault::format, "The network's description lacks \"{}\" in {}.", key,
          object.dump());
   try {
-    return object.at(key).get<T>();
+    const T value = object.at(key).get<T>();
+    if (json(value) == object.at(key)) return value;  // a fraction does not pass for an integer
   } catch (const json::exception&) {
-    core::fail(Fault::format, "The network's description has the wrong type for \"{}\" in {}.", key,
-               object.dump());
   }
+  core::fail(Fault::format, "The network's description has the wrong type for \"{}\" in {}.", key,
+             object.dump());
 }
 
 void ensure_only(const json& object, std::initializer_list<std::string_view> keys) {
