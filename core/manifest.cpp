@@ -15,13 +15,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSchema = "cosmo.manifest/1";
 const std::vector<std::string> kCommonKeys = {"schema", "stage", "id", "code", "config", "inputs", "files"};
 
-bool is_safe(const fs::path& path) {
-  return !path.empty() && path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
-}
-
 void check_size(const fs::path& directory, const FileRecord& record) {
   const fs::path path = directory / record.path;
-  ensure(is_safe(record.path), Fault::format,
+  ensure(is_inside(record.path), Fault::format,
          "{} names the file '{}' outside its directory: it is not trusted.",
          (directory / kManifestName).string(), record.path);
   std::error_code error;
@@ -35,6 +31,10 @@ void check_size(const fs::path& directory, const FileRecord& record) {
 }
 
 }  // namespace
+
+bool is_inside(const fs::path& path) {
+  return !path.empty() && path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
+}
 
 std::string Request::id() const {
   Json input_ids = Json::array();

@@ -52,6 +52,9 @@ struct Manifest {
   const FileRecord* find(std::string_view path) const;
 };
 
+/// Whether a recorded path stays below its output directory; others are never followed.
+bool is_inside(const std::filesystem::path& path);
+
 void to_json(Json& json, const FileRecord& record);
 void from_json(const Json& json, FileRecord& record);
 void to_json(Json& json, const InputRecord& record);

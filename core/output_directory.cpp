@@ -45,10 +45,6 @@ void write_text(const fs::path& path, const std::string& text, std::ios::openmod
   sync(path);
 }
 
-bool is_inside(const fs::path& relative) {
-  return relative.is_relative() && std::find(relative.begin(), relative.end(), "..") == relative.end();
-}
-
 /// The first setting in which two configurations differ, as "key is A here and B in the request".
 std::string first_difference(const Json& found, const Json& asked,
                              const std::vector<std::string>& extendable) {
@@ -88,15 +84,14 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
   fs::create_directories(path_, error);
   ensure(!error, Fault::io, "The directory {} cannot be created ({}): check --output.", path_.string(),
          error.message());
-  const bool has_manifest = fs::exists(path_ / kManifestName);
-  const bool has_journal = fs::exists(path_ / kJournalName);
-  if (!has_manifest && !has_journal) refuse_foreign_files();
+  const auto has = [this](std::string_view name) { return fs::exists(path_ / name); };
+  if (!has(kManifestName) && !has(kJournalName)) refuse_foreign_files();
   refuse_inputs();
-  if (has_manifest && ::access(path_.c_str(), W_OK) != 0) return open_read_only(overwrite);
+  if (has(kManifestName) && ::access(path_.c_str(), W_OK) != 0) return open_read_only(overwrite);
   lock_.emplace(path_ / kLockName);
-  if (has_manifest) {
+  if (has(kManifestName)) {  // asked again: until now another process may have been writing
     open_manifest(overwrite);
-  } else if (has_journal) {
+  } else if (has(kJournalName)) {
     open_journal(log, overwrite);
   } else {
     begin_journal();
@@ -120,38 +115,34 @@ Json OutputDirectory::read_manifest() const {
   }
 }
 
-/// A finished output needs no writing to be recognised.
-void OutputDirectory::open_read_only(const Overwrite& overwrite) {
-  const Json found = read_manifest();
+/// Takes over what the manifest lists; returns whether that is this output and every file of it is there.
+bool OutputDirectory::adopt_manifest(const Json& found, const Overwrite& overwrite) {
+  bool whole = false;
   reading_json((path_ / kManifestName).string(), [&] {
-    const bool whole = adopt(found, overwrite) && manifest_.files.size() == found.at("files").size();
+    whole = adopt(found, overwrite) && manifest_.files.size() == found.at("files").size();
     up_to_date_ = whole && found.at("id") == manifest_.request.id() && found.value("complete", true);
   });
+  if (whole) manifest_.details = found;
+  return whole;
+}
+
+/// A finished output needs no writing to be recognised.
+void OutputDirectory::open_read_only(const Overwrite& overwrite) {
+  (void)adopt_manifest(read_manifest(), overwrite);
   ensure(up_to_date_, Fault::io, "{} cannot be written: check its permissions.", path_.string());
-  manifest_.details = found;
 }
 
 void OutputDirectory::open_manifest(const Overwrite& overwrite) {
-  const fs::path path = path_ / kManifestName;
   const Json found = read_manifest();
-  std::vector<FileRecord> found_files;
-  bool same = false;
-  reading_json(path.string(), [&] {
-    found_files = found.at("files").get<std::vector<FileRecord>>();
-    same = adopt(found, overwrite);
-    up_to_date_ = same && found.at("id") == manifest_.request.id() && found.value("complete", true);
-  });
-  fs::remove(path_ / kJournalName);  // of a run that was stopped after its manifest was published
-  if (same && manifest_.files.size() == found_files.size()) {
-    manifest_.details = found;
+  if (adopt_manifest(found, overwrite)) {
+    fs::remove(path_ / kJournalName);  // of a run that was stopped after its manifest was published
     return;
   }
   // Files were lost, or the whole output is to be replaced: what is kept becomes a journal, then the manifest
   // goes.
-  up_to_date_ = false;
   begin_journal();
-  fs::remove(path);
-  remove_all_but_kept(found_files);
+  fs::remove(path_ / kManifestName);
+  remove_all_but_kept(found.at("files").get<std::vector<FileRecord>>());
 }
 
 void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {

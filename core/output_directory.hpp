@@ -71,6 +71,7 @@ class OutputDirectory {
   void open(const Log& log, const Overwrite& overwrite);
   void refuse_inputs() const;
   Json read_manifest() const;
+  bool adopt_manifest(const Json& found, const Overwrite& overwrite);
   void open_read_only(const Overwrite& overwrite);
   void open_manifest(const Overwrite& overwrite);
   void open_journal(const Log& log, const Overwrite& overwrite);
