@@ -3,25 +3,43 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <numbers>
+#include <span>
+
+#include "core/error.hpp"
 
 namespace cosmo::fourier {
 
 namespace {
 
-struct Sums {
-  explicit Sums(std::size_t bins) : k(bins), power(bins), modes(bins) {}
-  std::vector<double> k, power;
-  std::vector<std::int64_t> modes;
+/// The sums of one bin over the modes of one plane of ky.
+struct BinSum {
+  double k = 0;
+  double power = 0;
+  std::int64_t modes = 0;
 };
 
-}  // namespace
+/// 1/W² along one axis, at wavenumbers 0 … n/2.
+std::vector<double> inverse_window(int n, MassAssignment assignment) {
+  const int order = static_cast<int>(assignment);
+  std::vector<double> values(static_cast<std::size_t>(n / 2 + 1), 1.0);
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double x = std::numbers::pi * static_cast<double>(i) / n;
+    values[i] = std::pow(x / std::sin(x), 2 * order);
+  }
+  return values;
+}
 
-PowerSpectrum power_spectrum(const FourierMesh& delta) {
+/// One thread sums a plane, kx after kx, so the order of additions is always the same.
+std::vector<BinSum> sum_plane(const FourierMesh& delta, int ky, std::size_t bins,
+                              std::span<const double> inverse) {
   const int n = delta.side();
-  const auto bins = static_cast<std::size_t>(n / 2);
-  Sums total(bins);
-  delta.for_each_mode_row([&](int kx, int ky, const std::complex<float>* modes) {
-    Sums row(bins);
+  const auto at = [&](int wavenumber) { return inverse[static_cast<std::size_t>(std::abs(wavenumber))]; };
+  std::vector<BinSum> sums(bins);
+  for (int x = 0; x < n; ++x) {
+    const int kx = 2 * x <= n ? x : x - n;
+    const std::complex<float>* modes = delta.mode_row(kx, ky);
+    const double factor = at(kx) * at(ky);
     for (int kz = 0; kz <= n / 2; ++kz) {
       const double k = std::sqrt(static_cast<double>(kx * kx + ky * ky + kz * kz));
       const auto bin =
@@ -29,29 +47,51 @@ PowerSpectrum power_spectrum(const FourierMesh& delta) {
       if (bin >= bins) continue;
       // A mode and its conjugate at -kz, which is not stored, except on the planes that hold both.
       const int copies = kz == 0 || 2 * kz == n ? 1 : 2;
-      row.k[bin] += copies * k;
-      row.power[bin] += copies * static_cast<double>(std::norm(modes[kz]));
-      row.modes[bin] += copies;
+      sums[bin].k += copies * k;
+      sums[bin].power += copies * static_cast<double>(std::norm(modes[kz])) * (factor * at(kz));
+      sums[bin].modes += copies;
     }
-#pragma omp critical
-    for (std::size_t bin = 0; bin < bins; ++bin) {
-      total.k[bin] += row.k[bin];
-      total.power[bin] += row.power[bin];
-      total.modes[bin] += row.modes[bin];
-    }
-  });
-  const auto& comm = delta.communicator();
-  comm.sum(std::span(total.k));
-  comm.sum(std::span(total.power));
-  comm.sum(std::span(total.modes));
+  }
+  return sums;
+}
 
+}  // namespace
+
+PowerSpectrum power_spectrum(const FourierMesh& delta, const PowerSpectrumOptions& options) {
+  const int n = delta.side();
+  core::ensure(options.bins >= 0 && options.bins <= n / 2, core::Fault::internal,
+               "{} bins of power are asked of a mesh that has {}.", options.bins, n / 2);
+  const auto bins = static_cast<std::size_t>(options.bins > 0 ? options.bins : n / 2);
+  const std::vector<double> inverse = inverse_window(n, options.assignment);
+  // (ky, bin, {k, power}): each entry has one contributor, so the sum over ranks rounds nothing.
+  std::vector<double> planes(static_cast<std::size_t>(n) * bins * 2);
+  std::vector<std::int64_t> modes(bins);
+#pragma omp parallel for schedule(dynamic)
+  for (int y = delta.slab().first; y < delta.slab().last; ++y) {
+    const std::vector<BinSum> sums = sum_plane(delta, 2 * y <= n ? y : y - n, bins, inverse);
+    double* plane = planes.data() + static_cast<std::size_t>(y) * bins * 2;
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      plane[2 * bin] = sums[bin].k;
+      plane[2 * bin + 1] = sums[bin].power;
+#pragma omp atomic
+      modes[bin] += sums[bin].modes;
+    }
+  }
+  delta.communicator().sum(std::span(planes));
+  delta.communicator().sum(std::span(modes));
+
+  PowerSpectrum result{std::vector<double>(bins), std::vector<double>(bins), std::move(modes)};
   const double volume = std::pow(delta.grid().box_size, 3);
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    const auto count = static_cast<double>(total.modes[bin]);
-    total.k[bin] *= delta.fundamental() / count;
-    total.power[bin] *= volume / count;
+    for (std::size_t entry = 2 * bin; entry < planes.size(); entry += 2 * bins) {
+      result.k[bin] += planes[entry];
+      result.power[bin] += planes[entry + 1];
+    }
+    const auto count = static_cast<double>(result.modes[bin]);
+    result.k[bin] *= delta.fundamental() / count;
+    result.power[bin] *= volume / count;
   }
-  return {std::move(total.k), std::move(total.power), std::move(total.modes)};
+  return result;
 }
 
 }  // namespace cosmo::fourier

@@ -6,6 +6,20 @@
 
 namespace cosmo::fourier {
 
+/// How particles were assigned to the cells of a mesh, which smooths the density by a window.
+enum class MassAssignment {
+  exact,               ///< the field is not smoothed
+  nearest_grid_point,  ///< W(k) = Π sinc(π k_i / (2 k_Nyquist))
+  cloud_in_cell,       ///< the square of that
+};
+
+/// What to measure.
+struct PowerSpectrumOptions {
+  int bins = 0;  ///< the lowest so many; 0: all up to the Nyquist wavenumber, n/2
+  /// |modes|² is divided by W² of this assignment; power aliased by the mesh stays in.
+  MassAssignment assignment = MassAssignment::exact;
+};
+
 /// A power spectrum in bins of one fundamental wavenumber, bin b centred on (b + 1) 2π/L.
 struct PowerSpectrum {
   std::vector<double> k;            ///< mean wavenumber of the bin's modes [h/Mpc]
@@ -13,9 +27,8 @@ struct PowerSpectrum {
   std::vector<std::int64_t> modes;  ///< how many modes, k and -k counted both
 };
 
-/// The power spectrum of a density contrast given by its modes, up to the mesh's Nyquist wavenumber. No
-/// correction for mass assignment or shot noise. Threads and ranks change it by rounding only (1e-15).
-/// Collective.
-PowerSpectrum power_spectrum(const FourierMesh& delta);
+/// The power spectrum of a density contrast given by its modes. Shot noise is not subtracted. The same bits
+/// for any number of ranks and threads; takes 16 n bins bytes on each rank meanwhile. Collective.
+PowerSpectrum power_spectrum(const FourierMesh& delta, const PowerSpectrumOptions& options = {});
 
 }  // namespace cosmo::fourier

@@ -1,8 +1,9 @@
 // Prints one line that names every bit of a simulation's outcome, whatever the layout: fingerprints of the
-// modes of a mesh, of the particles' positions and momenta, and of their counts. tests/mpi/same_everywhere.sh
-// compares layouts.
+// modes of a mesh, of a power spectrum, of the particles' positions and momenta, and of their counts.
+// tests/mpi/same_everywhere.sh compares layouts.
 #include <cstdio>
 
+#include "core/fourier/power_spectrum.hpp"
 #include "histogram/count_grid.hpp"
 #include "sim/simulation.hpp"
 #include "tests/mpi/fingerprint.hpp"
@@ -18,6 +19,20 @@ std::uint64_t modes_of(const core::Communicator& comm, int side) {
   mesh.backward();
   mesh.forward();
   return fingerprint(mesh);
+}
+
+/// The power spectrum of a rough field, whose sums run over all ranks and threads.
+std::uint64_t spectrum_of(const core::Communicator& comm) {
+  fourier::FourierMesh mesh(comm, {45, 100.0});
+  fill_rough(mesh);
+  mesh.forward();
+  const fourier::PowerSpectrum spectrum = fourier::power_spectrum(mesh);
+  std::uint64_t word = 0;
+  for (std::size_t bin = 0; bin < spectrum.k.size(); ++bin) {
+    word = scrambled(word + std::bit_cast<std::uint64_t>(spectrum.k[bin]));
+    word = scrambled(word + std::bit_cast<std::uint64_t>(spectrum.power[bin]));
+  }
+  return word;
 }
 
 std::uint64_t particles_of(const core::Communicator& comm, const sim::ParticleSet& particles) {
@@ -56,11 +71,13 @@ int main(int argc, char** argv) {
   config.seed = 42;
   config.momenta = true;
   const std::uint64_t even = modes_of(comm, 32), odd = modes_of(comm, 45);
+  const std::uint64_t spectrum = spectrum_of(comm);
   const auto particles = sim::simulate(comm, config);
   const std::uint64_t all = particles_of(comm, particles);
   const std::uint64_t counts = counts_of(comm, particles, config.box_size, 64);
   config.particles_per_side = 30;  // uneven slabs everywhere
   config.mesh_per_side = 50;
   const std::uint64_t uneven = particles_of(comm, sim::simulate(comm, config));
-  if (comm.is_root()) std::printf("%016lx %016lx %016lx %016lx %016lx\n", even, odd, counts, all, uneven);
+  if (comm.is_root())
+    std::printf("%016lx %016lx %016lx %016lx %016lx %016lx\n", even, odd, spectrum, counts, all, uneven);
 }

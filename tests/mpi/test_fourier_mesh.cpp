@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/fourier/fourier_mesh.hpp"
@@ -79,6 +80,52 @@ TEST_CASE("modes are the same bits for any number of threads") {
     }
   }
   omp_set_num_threads(threads);
+}
+
+TEST_CASE("a power spectrum is the same bits for any number of threads, in as many bins as asked for") {
+  const auto comm = core::Communicator::world();
+  const int threads = omp_get_max_threads();
+  for (const int n : {32, 45}) {
+    FourierMesh mesh(comm, {n, 100.0});
+    fill_rough(mesh);
+    mesh.forward();
+    const auto whole = fourier::power_spectrum(mesh);
+    CHECK(whole.power.size() == static_cast<std::size_t>(n / 2));
+    const auto first = static_cast<std::ptrdiff_t>(5);
+    for (const int t : {1, 2, 3}) {
+      omp_set_num_threads(t);
+      const auto again = fourier::power_spectrum(mesh);
+      CHECK(again.k == whole.k);
+      CHECK(again.power == whole.power);
+      CHECK(again.modes == whole.modes);
+      const auto few = fourier::power_spectrum(mesh, {.bins = 5});
+      CHECK(few.power == std::vector<double>(whole.power.begin(), whole.power.begin() + first));
+    }
+    CHECK_THROWS_AS(fourier::power_spectrum(mesh, {.bins = n / 2 + 1}), core::Error);
+  }
+  omp_set_num_threads(threads);
+}
+
+TEST_CASE("the window of a mass assignment is divided out of every mode") {
+  const auto comm = core::Communicator::world();
+  const auto [assignment, order] = GENERATE(std::pair{fourier::MassAssignment::nearest_grid_point, 1},
+                                            std::pair{fourier::MassAssignment::cloud_in_cell, 2});
+  for (const int n : {16, 21}) {
+    FourierMesh mesh(comm, {n, 50.0});
+    // The transform of the cloud itself: sinc(k_i H / 2)^order along each axis, H the cell.
+    const auto along_axis = [&](int wavenumber) {
+      const double x = 2 * std::numbers::pi * wavenumber / 50.0 * (50.0 / n) / 2;
+      return x == 0 ? 1.0 : std::pow(std::sin(x) / x, order);
+    };
+    mesh.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
+      mode = static_cast<float>(along_axis(kx) * along_axis(ky) * along_axis(kz));
+    });
+    const auto corrected = fourier::power_spectrum(mesh, {.assignment = assignment});
+    const auto smoothed = fourier::power_spectrum(mesh);
+    for (std::size_t bin = 0; bin < corrected.power.size(); ++bin)
+      CHECK(corrected.power[bin] == Approx(125000).epsilon(1e-6));
+    CHECK(smoothed.power.back() < 0.7 * 125000);
+  }
 }
 
 TEST_CASE("a mesh too small for its ranks or for a transform is refused") {
