@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -9,8 +11,8 @@
 
 namespace cosmo::core {
 
-/// An array on a 64-byte boundary, of fixed size, move-only and not initialised.
-/// Spans of it live as long as the buffer. Throws std::bad_alloc.
+/// An array on a 64-byte boundary, of fixed size, move-only and not initialised; on huge pages if it is large
+/// and the system has them. Spans of it live as long as the buffer. Throws std::bad_alloc.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -21,9 +23,13 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(std::size_t size) : size_(size) {
     if (size == 0) return;
+    const bool huge = size * sizeof(T) >= kLarge;
+    const std::size_t alignment = huge ? kHugePage : kAlignment;
     const std::size_t bytes = (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
-    data_.reset(static_cast<T*>(std::aligned_alloc(kAlignment, bytes)));
+    data_.reset(static_cast<T*>(aligned(alignment, bytes)));
     if (!data_) throw std::bad_alloc();
+    // Only a hint: what walks memory in strides of planes would miss in the address cache at every step.
+    if (huge) (void)::madvise(data_.get(), bytes, MADV_HUGEPAGE);
   }
 
   T* data() { return data_.get(); }
@@ -35,6 +41,13 @@ class Buffer {
   std::span<const T> span() const { return {data_.get(), size_}; }
 
  private:
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20, kLarge = 4 * kHugePage;
+
+  static void* aligned(std::size_t alignment, std::size_t bytes) {
+    void* memory = nullptr;
+    return ::posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+  }
+
   struct Release {
     void operator()(T* pointer) const { std::free(pointer); }
   };

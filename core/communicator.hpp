@@ -70,12 +70,12 @@ class Communicator {
   std::vector<std::string> gather(const std::string& text) const;
 
   /// Sends send_counts[r] values to each rank r, consecutive in `send`, and receives recv_counts[r] from it,
-  /// consecutive in `recv`. Counts are elements of T.
+  /// consecutive in `recv`. Counts are groups of `width` elements of T.
   template <class T>
-  void all_to_all(const T* send, std::span<const int> send_counts, T* recv,
-                  std::span<const int> recv_counts) const {
+  void all_to_all(const T* send, std::span<const int> send_counts, T* recv, std::span<const int> recv_counts,
+                  std::size_t width = 1) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    all_to_all_bytes(send, send_counts, recv, recv_counts, sizeof(T));
+    all_to_all_bytes(send, send_counts, recv, recv_counts, width * sizeof(T));
   }
   /// What every rank will send here, given what this rank sends to each.
   std::vector<int> exchange_counts(std::span<const int> send_counts) const;

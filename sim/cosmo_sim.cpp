@@ -1,6 +1,8 @@
 // cosmo-sim: universes from cosmological parameters.
 
 #include <chrono>
+#include <functional>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/fourier/fourier_mesh.hpp"
@@ -163,12 +165,18 @@ std::string describe(const Plan& plan, const Json& summary) {
 
 /// Makes one universe and publishes its counts. Collective.
 void generate_universe(const core::Communicator& comm, core::OutputDirectory& output, const Plan& plan,
-                       const core::SimulationRecord& record, const sim::Observer& observe) {
+                       const core::SimulationRecord& record, const std::function<void()>& step) {
   sim::SimulationConfig config = plan.numerics;
   config.cosmology = record.cosmology;
   config.seed = record.seed;
-  const sim::ParticleSet particles = sim::simulate(comm, config, observe);
-  const histogram::CountGrid counts = histogram::count_particles(comm, plan.count_grid(), particles.x());
+  std::optional<histogram::CountGrid> grid;
+  sim::simulate(comm, config,
+                {.step = [&](const sim::Step&) { step(); },
+                 .output =
+                     [&](const sim::Output& output_now) {
+                       grid = histogram::count_particles(comm, plan.count_grid(), output_now.particles.x());
+                     }});
+  const histogram::CountGrid& counts = *grid;
   const histogram::CountFileHeader header{plan.count_grid(), 0.0, record.seed, record.cosmology,
                                           config.particle_grid().cells()};
   std::filesystem::path part;
@@ -205,7 +213,7 @@ void run_generate(const core::Invocation& run) {
   core::Progress progress(run.log, one ? "steps" : "universes", one ? plan.numerics.steps : plan.simulations);
   for (const core::SimulationRecord& record : suite.simulations) {
     if (output.find(record.counts) == nullptr) {
-      generate_universe(run.comm, output, plan, record, [&](const sim::Step&, const sim::ParticleSet&) {
+      generate_universe(run.comm, output, plan, record, [&] {
         if (one) progress.advance();
       });
     }

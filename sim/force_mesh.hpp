@@ -1,120 +1,141 @@
 #pragma once
 
+#include <omp.h>
+
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/fourier/fourier_mesh.hpp"
+#include "core/fourier/power_spectrum.hpp"
 #include "sim/force_kernel.hpp"
+#include "sim/mass_assignment.hpp"
+#include "sim/particle_order.hpp"
 #include "sim/particle_set.hpp"
+#include "sim/vector4.hpp"
 
 namespace cosmo::sim {
-
-/// ∇∇⁻²delta at a particle [Mpc/h]; the physical acceleration is -3/2 Ωm/a times that, in units of H0².
-struct Acceleration {
-  float x, y, z;
-};
 
 /// Gravity of particles on a mesh: cloud in cell, -1/k², differences of the potential, gathered with the same
 /// weights.
 ///
-/// One mesh and two transforms a force. Collective; the communicator must outlive it.
+/// One mesh and two transforms a force; the three components exist only for the strip of rows and the two
+/// planes that a thread is at. Collective; the communicator must outlive it.
 class ForceMesh {
  public:
   /// Throws Error{config} as FourierMesh does.
   ForceMesh(const core::Communicator& comm, const core::GridSpec& grid, const ForceKernel& kernel);
+  ForceMesh(const ForceMesh&) = delete;
+  ForceMesh& operator=(const ForceMesh&) = delete;
+
+  /// Memory when `ranks` share a mesh and each has `particles` of them [bytes].
+  static std::size_t memory_bytes(int side, std::size_t particles, int ranks);
 
   const core::Communicator& communicator() const { return mesh_.communicator(); }
   const core::GridSpec& grid() const { return mesh_.grid(); }
 
-  /// Calls use(i, acceleration) for every particle of this rank, from many threads. The particles must live
-  /// on the rank that owns their x. Throws as density_contrast.
+  /// Calls use(i, position, g) once for every particle of this rank, from many threads: its x [Mpc/h] and
+  /// g = ∇∇⁻²delta there [Mpc/h]; the physical acceleration is -3/2 Ωm/a g, in units of H0². `use` may move
+  /// the particle. The particles must live on the rank that owns their x. Throws as MassAssignment.
   template <class Use>
   void accelerate(const ParticleSet& particles, Use&& use) {
     deposit(particles);
     solve();
-    gather(particles, use);
+    gather_again(particles, use);
   }
 
-  /// The three parts of accelerate(): density contrast to mesh(), mesh() to potential, potential to
-  /// particles.
+  /// The parts of accelerate(): particles to quanta of mass, these to potential, potential to particles; the
+  /// last for other particles, or, as accelerate() does, again for those of the last deposit() or gather().
   void deposit(const ParticleSet& particles);
   void solve();
   template <class Use>
-  void gather(const ParticleSet& particles, Use&& use) const;
+  void gather(const ParticleSet& particles, Use&& use) {
+    order_.sort(particles);
+    gather_again(particles, use);
+  }
+  template <class Use>
+  void gather_again(const ParticleSet& particles, Use&& use);
+  /// solve() for a density contrast written into mesh().
+  void solve_contrast();
+
+  /// Of the particles, which must live on the rank that owns their x: cloud in cell, corrected for its
+  /// window, in `bins` bins. Overwrites the mesh.
+  fourier::PowerSpectrum power_spectrum(const ParticleSet& particles, int bins);
 
   fourier::FourierMesh& mesh() { return mesh_; }
 
  private:
-  /// Planes and rows that differences around a cell reach: from -kBelow to +kAbove.
-  static constexpr int kBelow = 2, kAbove = 3, kReach = kBelow + 1 + kAbove;
-  /// Eight values along z.
-  using Vector [[gnu::vector_size(32)]] = float;
+  /// Planes beyond the slab whose potential the differences reach: before the first, from the last on.
+  static constexpr int kBelow = 2, kAbove = 3;
+  /// Particles that are asked for before they are needed: their order is no secret, but none that hardware
+  /// sees.
+  static constexpr std::size_t kAhead = 16;
 
-  /// Weights of the nodes -2 … 3 around a coordinate's cell.
-  struct Weights {
-    int cell;
-    float cloud[kReach];     ///< of the value: cloud in cell
-    float gradient[kReach];  ///< of the derivative: cloud in cell of the differences
+  /// Of one thread: the gradient at two planes of a strip, (rows + 1, n + 1) nodes each, and a row of the
+  /// potential with its periodic neighbours.
+  struct Strip {
+    core::Buffer<Vector4> gradient[2];
+    core::Buffer<float> row;
   };
-  Weights weights(float x) const;
-  Acceleration gradient_at(const float* x) const;
-  void fetch_halo();
 
+  void solve(const fourier::FourierMesh::Prepare& prepare);
+  void fetch_halo();
+  void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
   fourier::FourierMesh mesh_;
-  float inverse_cell_, near_, far_;   // differences divided by the cell size
-  core::Buffer<float> halo_;          // planes of other ranks
-  std::vector<const float*> planes_;  // of x from slab.first - kBelow to slab.last - 1 + kAbove
+  MassAssignment mass_;
+  ParticleOrder order_;
+  float inverse_cell_, near_, far_;       // differences divided by the cell size
+  core::Buffer<float> halo_, halo_send_;  // planes of other ranks, and for them
+  std::vector<const float*> planes_;      // of x from slab.first - kBelow to slab.last - 1 + kAbove
+  std::vector<Strip> strips_;             // by thread
 };
 
-inline ForceMesh::Weights ForceMesh::weights(float x) const {
-  const int cell = cell_of(x, inverse_cell_, mesh_.side());
-  const float f = x * inverse_cell_ - static_cast<float>(cell);
-  const float e = 1 - f;
-  return {cell,
-          {0, 0, e, f, 0, 0},
-          {-e * far_, -e * near_ - f * far_, -f * near_, e * near_, e * far_ + f * near_, f * far_}};
-}
-
-inline Acceleration ForceMesh::gradient_at(const float* x) const {
-  const int n = mesh_.side();
-  const Weights wx = weights(x[0]), wy = weights(x[1]), wz = weights(x[2]);
-  const float* const* plane = planes_.data() + (wx.cell - mesh_.slab().first);
-  const auto z_first = static_cast<std::size_t>(wz.cell >= kBelow ? wz.cell - kBelow : wz.cell - kBelow + n);
-  std::size_t offset[kReach];
-  for (int j = 0; j < kReach; ++j) {
-    int y = wy.cell - kBelow + j;
-    y = y < 0 ? y + n : y >= n ? y - n : y;
-    offset[j] = static_cast<std::size_t>(y) * mesh_.row_stride() + z_first;
-  }
-  const auto load = [&](int i, int j) {
-    Vector values;
-    std::memcpy(&values, plane[i] + offset[j], sizeof values);
-    return values;
-  };
-  // Sums over y, then x, eight z at a time; only the cell's two nodes have weight across the derivative.
-  Vector along_x{}, along_y{}, along_z{};
-  for (int i = 0; i < kReach; ++i) {
-    const Vector value = wy.cloud[kBelow] * load(i, kBelow) + wy.cloud[kBelow + 1] * load(i, kBelow + 1);
-    along_x += wx.gradient[i] * value;
-    if (i != kBelow && i != kBelow + 1) continue;
-    along_z += wx.cloud[i] * value;
-    Vector gradient{};
-    for (int j = 0; j < kReach; ++j) gradient += wy.gradient[j] * load(i, j);
-    along_y += wx.cloud[i] * gradient;
-  }
-  const auto cloud = [&](const Vector& sum) {
-    return wz.cloud[kBelow] * sum[kBelow] + wz.cloud[kBelow + 1] * sum[kBelow + 1];
-  };
-  float difference = 0;
-  for (int k = 0; k < kReach; ++k) difference += wz.gradient[k] * along_z[k];
-  return {cloud(along_x), cloud(along_y), difference};
-}
-
 template <class Use>
-void ForceMesh::gather(const ParticleSet& particles, Use&& use) const {
+void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
+  using Whole [[gnu::vector_size(16)]] = int;
+  using Pair [[gnu::vector_size(32)]] = float;  // the gradient at z and z + 1
   const float* x = particles.x().data();
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < particles.size(); ++i) use(i, gradient_at(x + 3 * i));
+  const core::Slab slab = mesh_.slab();
+  const int n = mesh_.side();
+  const std::size_t stride = 4 * (static_cast<std::size_t>(n) + 1);  // of the strip's rows [floats]
+  const float inverse_cell = inverse_cell_;
+  const Whole last = Whole{} + (n - 1);
+
+#pragma omp parallel for schedule(dynamic)
+  for (int strip = 0; strip < order_.strips(); ++strip) {
+    Strip& own = strips_[static_cast<std::size_t>(omp_get_thread_num())];
+    const core::Slab rows = order_.rows(strip);
+    Vector4 *lower = own.gradient[0].data(), *upper = own.gradient[1].data();
+    differentiate(slab.first, rows, lower, own.row.data());
+    for (int plane = slab.first; plane < slab.last; ++plane, std::swap(lower, upper)) {
+      differentiate(plane + 1, rows, upper, own.row.data());
+      const auto* low = reinterpret_cast<const float*>(lower);
+      const auto* high = reinterpret_cast<const float*>(upper);
+      const auto indices = order_.particles(strip, plane);
+      for (std::size_t k = 0; k < indices.size(); ++k) {
+        const std::uint32_t i = indices[k];
+        if (k + kAhead < indices.size()) particles.prefetch(indices[k + kAhead]);
+        const Vector4 position = load3(x + 3 * std::size_t{i});
+        const Vector4 scaled = position * inverse_cell;
+        Whole cell = __builtin_convertvector(scaled, Whole);
+        cell = cell < last ? cell : last;
+        const Vector4 f = scaled - __builtin_convertvector(cell, Vector4);
+        const std::size_t node =
+            static_cast<std::size_t>(cell[1] - rows.first) * stride + 4 * static_cast<std::size_t>(cell[2]);
+        const auto along_y = [&](const float* nodes) {
+          Pair first, second;
+          std::memcpy(&first, nodes + node, sizeof first);
+          std::memcpy(&second, nodes + node + stride, sizeof second);
+          return first + f[1] * (second - first);
+        };
+        const Pair below = along_y(low), above = along_y(high);
+        const Pair nodes = below + f[0] * (above - below);
+        const Vector4 at_z = __builtin_shufflevector(nodes, nodes, 0, 1, 2, 3);
+        const Vector4 at_next = __builtin_shufflevector(nodes, nodes, 4, 5, 6, 7);
+        use(std::size_t{i}, position, at_z + f[2] * (at_next - at_z));
+      }
+    }
+  }
 }
 
 }  // namespace cosmo::sim

@@ -1,36 +1,88 @@
 #include "sim/particle_set.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace cosmo::sim {
 
 namespace {
 
-/// A particle on its way to another rank.
-using Record = std::array<float, 12>;
-
 std::size_t total(const std::vector<int>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::size_t{0},
                          [](std::size_t sum, int count) { return sum + static_cast<std::size_t>(count); });
 }
 
+template <class T>
+void grow(core::Buffer<T>& buffer, std::size_t used, std::size_t size) {
+  core::Buffer<T> larger(size);
+  std::copy_n(buffer.data(), used, larger.data());
+  buffer = std::move(larger);
+}
+
 }  // namespace
 
+void ParticleSet::number(std::uint64_t first) {
+  ids_ = core::Buffer<std::uint64_t>(capacity());
+  std::iota(ids_.data(), ids_.data() + size_, first);
+}
+
+void ParticleSet::keep(bool momenta) {
+  for (const auto& [kept, from] : {std::pair(kKeptX, kX), std::pair(kKeptP, kP)}) {
+    if (from == kP && !momenta) continue;
+    columns_[kept] = core::Buffer<float>(3 * capacity());
+    std::ranges::copy(column(from), columns_[kept].data());
+  }
+}
+
+void ParticleSet::restore() {
+  for (const auto& [kept, to] : {std::pair(kKeptX, kX), std::pair(kKeptP, kP)}) {
+    if (columns_[kept].size() > 0) columns_[to] = std::exchange(columns_[kept], {});
+  }
+}
+
 void ParticleSet::resize(std::size_t size) {
-  if (3 * size > columns_[0].size()) {
+  if (size > capacity()) {
     // Grown by a few per cent beyond need once particles have begun to travel, so that most steps allocate
     // nothing.
     const std::size_t room = size_ == 0 ? size : size + size / 32;
-    for (auto& column : columns_) {
-      core::Buffer<float> larger(3 * room);
-      std::copy_n(column.data(), 3 * size_, larger.data());
-      column = std::move(larger);
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      if (c <= kPsi2 || columns_[c].size() > 0) grow(columns_[c], 3 * size_, 3 * room);
     }
+    if (ids_.size() > 0) grow(ids_, size_, room);
   }
   size_ = size;
+}
+
+void ParticleSet::copy(std::size_t from, std::size_t to) {
+  for (auto& values : columns_) {
+    if (values.size() > 0) std::copy_n(values.data() + 3 * from, 3, values.data() + 3 * to);
+  }
+  if (ids_.size() > 0) ids_[to] = ids_[from];
+}
+
+std::size_t ParticleSet::record_floats() const {
+  std::size_t floats = ids_.size() > 0 ? 2 : 0;
+  for (const auto& values : columns_) floats += values.size() > 0 ? 3 : 0;
+  return floats;
+}
+
+void ParticleSet::pack(std::size_t i, float* record) const {
+  for (const auto& values : columns_) {
+    if (values.size() > 0) record = std::copy_n(values.data() + 3 * i, 3, record);
+  }
+  if (ids_.size() > 0) std::memcpy(record, &ids_[i], sizeof ids_[i]);
+}
+
+void ParticleSet::unpack(std::size_t i, const float* record) {
+  for (auto& values : columns_) {
+    if (values.size() == 0) continue;
+    std::copy_n(record, 3, values.data() + 3 * i);
+    record += 3;
+  }
+  if (ids_.size() > 0) std::memcpy(&ids_[i], record, sizeof ids_[i]);
 }
 
 void ParticleSet::move_to_owners(const core::Communicator& comm, const core::GridSpec& grid) {
@@ -40,9 +92,10 @@ void ParticleSet::move_to_owners(const core::Communicator& comm, const core::Gri
   for (int plane = 0; plane < grid.cells_per_side; ++plane) {
     owner_of_plane.push_back(core::owner_of(grid.cells_per_side, plane, comm.size()));
   }
-  const float* x = columns_[0].data();
+  const float* positions = x().data();
   const auto owner = [&](std::size_t i) {
-    return owner_of_plane[static_cast<std::size_t>(cell_of(x[3 * i], inverse_cell, grid.cells_per_side))];
+    return owner_of_plane[static_cast<std::size_t>(
+        cell_of(positions[3 * i], inverse_cell, grid.cells_per_side))];
   };
 
   std::vector<std::size_t> leavers;
@@ -57,28 +110,20 @@ void ParticleSet::move_to_owners(const core::Communicator& comm, const core::Gri
   for (std::size_t rank = 1; rank < next.size(); ++rank) {
     next[rank] = next[rank - 1] + static_cast<std::size_t>(send_counts[rank - 1]);
   }
-  core::Buffer<Record> send(leavers.size());
+  const std::size_t width = record_floats();
+  core::Buffer<float> send(width * leavers.size());
   for (const std::size_t i : leavers) {
-    Record& record = send[next[static_cast<std::size_t>(owner(i))]++];
-    for (std::size_t c = 0; c < kColumns; ++c)
-      std::copy_n(columns_[c].data() + 3 * i, 3, record.data() + 3 * c);
+    pack(i, send.data() + width * next[static_cast<std::size_t>(owner(i))]++);
   }
   // From the last leaver on, the last particle that is left takes its place.
-  for (auto i = leavers.rbegin(); i != leavers.rend(); ++i) {
-    --size_;
-    for (auto& column : columns_) std::copy_n(column.data() + 3 * size_, 3, column.data() + 3 * *i);
-  }
+  for (auto i = leavers.rbegin(); i != leavers.rend(); ++i) copy(--size_, *i);
 
   const std::vector<int> receive_counts = comm.exchange_counts(send_counts);
-  core::Buffer<Record> receive(total(receive_counts));
-  comm.all_to_all(send.data(), send_counts, receive.data(), receive_counts);
-  const std::size_t first = size_;
-  resize(first + receive.size());
-  for (std::size_t i = 0; i < receive.size(); ++i) {
-    for (std::size_t c = 0; c < kColumns; ++c) {
-      std::copy_n(receive[i].data() + 3 * c, 3, columns_[c].data() + 3 * (first + i));
-    }
-  }
+  core::Buffer<float> receive(width * total(receive_counts));
+  comm.all_to_all(send.data(), send_counts, receive.data(), receive_counts, width);
+  const std::size_t first = size_, arrived = total(receive_counts);
+  resize(first + arrived);
+  for (std::size_t i = 0; i < arrived; ++i) unpack(first + i, receive.data() + width * i);
 }
 
 }  // namespace cosmo::sim

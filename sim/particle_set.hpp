@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "core/buffer.hpp"
@@ -28,25 +30,49 @@ class ParticleSet {
   explicit ParticleSet(std::size_t size) { resize(size); }
 
   std::size_t size() const { return size_; }
-  std::span<float> x() { return {columns_[0].data(), 3 * size_}; }
-  std::span<float> p() { return {columns_[1].data(), 3 * size_}; }
-  std::span<float> psi1() { return {columns_[2].data(), 3 * size_}; }
-  std::span<float> psi2() { return {columns_[3].data(), 3 * size_}; }
-  std::span<const float> x() const { return {columns_[0].data(), 3 * size_}; }
-  std::span<const float> p() const { return {columns_[1].data(), 3 * size_}; }
-  std::span<const float> psi1() const { return {columns_[2].data(), 3 * size_}; }
-  std::span<const float> psi2() const { return {columns_[3].data(), 3 * size_}; }
+  /// Particles that fit in the memory held.
+  std::size_t capacity() const { return columns_[kX].size() / 3; }
+  std::span<float> x() { return column(kX); }
+  std::span<float> p() { return column(kP); }
+  std::span<float> psi1() { return column(kPsi1); }
+  std::span<float> psi2() { return column(kPsi2); }
+  std::span<const float> x() const { return column(kX); }
+  std::span<const float> p() const { return column(kP); }
+  std::span<const float> psi1() const { return column(kPsi1); }
+  std::span<const float> psi2() const { return column(kPsi2); }
+
+  /// Asks memory for particle i.
+  void prefetch(std::size_t i) const {
+    for (const Column c : {kX, kP, kPsi1, kPsi2}) __builtin_prefetch(columns_[c].data() + 3 * i);
+  }
+
+  /// Names of the particles, if number() gave them any: they keep them wherever they go.
+  std::span<const std::uint64_t> ids() const { return {ids_.data(), ids_.size() ? size_ : 0}; }
+  /// Numbers the particles from `first` on.
+  void number(std::uint64_t first);
+
+  /// Remembers x, and p too if `momenta`, until restore(), however the particles move and travel meanwhile.
+  void keep(bool momenta);
+  void restore();
 
   /// Sends every particle to the rank whose slab of `grid` contains its x, however far that is. Collective.
   void move_to_owners(const core::Communicator& comm, const core::GridSpec& grid);
 
  private:
-  static constexpr std::size_t kColumns = 4;
+  enum Column : std::size_t { kX, kP, kPsi1, kPsi2, kKeptX, kKeptP, kColumns };
 
+  std::span<float> column(Column c) { return {columns_[c].data(), 3 * size_}; }
+  std::span<const float> column(Column c) const { return {columns_[c].data(), 3 * size_}; }
   /// Keeps the first min(size(), size) particles.
   void resize(std::size_t size);
+  void copy(std::size_t from, std::size_t to);
+  std::size_t record_floats() const;
+  void pack(std::size_t i, float* record) const;
+  void unpack(std::size_t i, const float* record);
 
-  core::Buffer<float> columns_[kColumns];  ///< x, p, psi1, psi2; room for more than size_
+  /// Of (capacity(), 3) floats; those kept may have none.
+  std::array<core::Buffer<float>, kColumns> columns_;
+  core::Buffer<std::uint64_t> ids_;
   std::size_t size_ = 0;
 };
 

@@ -1,7 +1,12 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <numbers>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "sim/background.hpp"
@@ -11,26 +16,96 @@
 
 namespace cosmo::sim {
 
-ParticleSet simulate(const core::Communicator& comm, const SimulationConfig& config,
-                     const Observer& observe) {
-  validate(config, comm.size());
-  const Background background(config.cosmology);
-  const LinearPower power(config.cosmology, find_transfer_function(config.transfer)(config.cosmology));
+namespace {
 
+/// Modes of the field seen from half a lattice cell further on along each axis. A wave of the Nyquist
+/// wavenumber has no value there.
+void move_half_a_cell(fourier::FourierMesh& delta) {
+  const int n = delta.side();
+  std::vector<std::complex<float>> phase;
+  for (int k = 0; k <= n / 2; ++k) {
+    phase.push_back(2 * k == n ? 0
+                               : std::polar(1.0f, std::numbers::pi_v<float> * static_cast<float>(k) /
+                                                      static_cast<float>(n)));
+  }
+  const auto of = [&](int k) {
+    const auto value = phase[static_cast<std::size_t>(std::abs(k))];
+    return k < 0 ? std::conj(value) : value;
+  };
+  delta.for_each_mode(
+      [&](int kx, int ky, int kz, std::complex<float>& mode) { mode *= of(kx) * of(ky) * of(kz); });
+}
+
+/// The particles at rest on their lattice. The field is freed before the force mesh exists.
+ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
+                              const Observers& observers) {
+  const LinearPower power(config.cosmology, find_transfer_function(config.transfer)(config.cosmology));
   fourier::FourierMesh delta(comm, config.particle_grid());
   gaussian_field(delta, power, config.seed, config.amplitude);
-  ParticleSet particles =
-      lagrangian_particles(std::move(delta));  // frees the field before the force mesh exists
+  if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta));
+  const auto n = static_cast<std::uint64_t>(config.particles_per_side);
+  const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
+  move_half_a_cell(delta);
+  ParticleSet particles = lagrangian_particles(std::move(delta));
+  if (config.ids && comm.size() > 1) particles.number(first_plane * n * n);
+  return particles;
+}
+
+/// Lattice nodes i L/N lie on the edges of voxels, where rounding decides into which a particle falls that
+/// has hardly moved. So the method's origin is half a lattice cell off that of the outside, whose lattice is
+/// (i + 1/2) L/N.
+void leave_edges(ParticleSet& particles, const core::GridSpec& lattice) {
+  const auto half = static_cast<float>(lattice.cell_size() / 2), box = static_cast<float>(lattice.box_size);
+#pragma omp parallel for schedule(static)
+  for (float& x : particles.x()) {
+    const float moved = x + half;
+    x = moved < box ? moved : moved - box;
+  }
+}
+
+/// Takes the particles from the end of a step to an earlier a and shows them. They stay there.
+void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& forces,
+          const SimulationConfig& config, const Observers& observers) {
+  cola.drift_to(particles, 1 / (1 + redshift));
+  if (config.momenta) cola.finish(particles);
+  fourier::PowerSpectrum power;
+  if (config.power_spectra) {
+    power = forces.power_spectrum(particles, config.particles_per_side / 2);
+  }
+  leave_edges(particles, config.particle_grid());
+  if (observers.output) observers.output({redshift, particles, std::move(power)});
+}
+
+}  // namespace
+
+void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
+  validate(config, comm.size());
+  const Background background(config.cosmology);
+  ParticleSet particles = initial_particles(comm, config, observers);
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
   ColaStepper cola(background, forces);
+  std::vector<double> waiting = config.redshifts;  // the earliest last
+  std::ranges::sort(waiting);
+  const auto show_until = [&](double a) {
+    for (; !waiting.empty() && 1 / (1 + waiting.back()) <= a; waiting.pop_back()) {
+      const bool end = waiting.size() == 1;
+      if (!end) particles.keep(config.momenta);
+      show(waiting.back(), particles, cola, forces, config, observers);
+      if (end) continue;
+      particles.restore();
+      particles.move_to_owners(comm, config.force_grid());
+    }
+  };
+
   cola.start(particles, config.a_start());
+  show_until(config.a_start());
   for (const Step& step : schedule(config.a_start(), 1.0, config.steps)) {
+    if (waiting.empty()) break;
     cola.advance(particles, step);
-    if (observe) observe(step, particles);
+    if (observers.step) observers.step(step);
+    show_until(step.a_next);
   }
-  if (config.momenta) cola.finish(particles);
-  return particles;
 }
 
 void validate(const SimulationConfig& config, int ranks) {
@@ -53,28 +128,28 @@ void validate(const SimulationConfig& config, int ranks) {
          "--steps is {}: choose a value between 1 and 10000.", config.steps);
   ensure(config.z_initial > 0 && config.z_initial <= 999, Fault::config,
          "--z-initial is {}: choose a value above 0 and up to 999.", config.z_initial);
+  ensure(!config.redshifts.empty(), Fault::config, "--redshifts is empty: name one or more, such as 0.");
+  for (const double redshift : config.redshifts) {
+    ensure(redshift >= 0 && redshift <= config.z_initial, Fault::config,
+           "--redshifts has {}: choose values from 0 to --z-initial, {}.", redshift, config.z_initial);
+    ensure(std::ranges::count(config.redshifts, redshift) == 1, Fault::config,
+           "--redshifts has {} twice: name it once.", redshift);
+  }
   find_transfer_function(config.transfer);
   find_force_kernel(config.force_kernel);
 }
 
 std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
-  const auto share = [ranks](int side) {
-    const auto n = static_cast<std::size_t>(side);
-    return (n + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks) * n * n;
-  };
-  constexpr std::size_t kColumns = 4 * 3 * sizeof(float);  // x, p, psi1, psi2
-  constexpr std::size_t kOrder = sizeof(std::uint32_t);    // the particles sorted by plane for the deposit
-  const std::size_t particles = share(config.particles_per_side);
-  const std::size_t initial = 3 * fourier::FourierMesh::slab_bytes(config.particles_per_side, ranks);
-  const auto mesh_rows = static_cast<std::size_t>(config.mesh_per_side);
-  const std::size_t plane = fourier::FourierMesh::slab_bytes(config.mesh_per_side, config.mesh_per_side);
-  const std::size_t halo = ranks > 1 ? 10 * plane : 2 * plane;
-  const std::size_t transpose =
-      ranks > 1
-          ? 2 * std::max(std::size_t{32} << 20, 64 * mesh_rows * mesh_rows / static_cast<std::size_t>(ranks))
-          : 0;
-  const std::size_t forces = fourier::FourierMesh::slab_bytes(config.mesh_per_side, ranks) + halo;
-  return particles * kColumns + transpose + std::max(initial, forces + particles * kOrder);
+  const auto n = static_cast<std::size_t>(config.particles_per_side);
+  const std::size_t planes = (n + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
+  // Ranks make room for more once particles travel.
+  const std::size_t particles = planes * n * n + (ranks > 1 ? planes * n * n / 32 : 0);
+  const bool keeps = config.redshifts.size() > 1;
+  const std::size_t columns = 4 + keeps + (keeps && config.momenta);
+  const std::size_t ids = config.ids && ranks > 1 ? sizeof(std::uint64_t) : 0;
+  const std::size_t field = fourier::FourierMesh::memory_bytes(config.particles_per_side, ranks);
+  return particles * (columns * 3 * sizeof(float) + ids) +
+         std::max(3 * field, ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks));
 }
 
 }  // namespace cosmo::sim

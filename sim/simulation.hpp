@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/communicator.hpp"
 #include "core/cosmology.hpp"
+#include "core/fourier/power_spectrum.hpp"
 #include "core/grid.hpp"
 #include "sim/gaussian_field.hpp"
 #include "sim/particle_set.hpp"
@@ -25,7 +27,10 @@ struct SimulationConfig {
   std::string force_kernel = "four-point";
   Amplitude amplitude = Amplitude::random;
   std::uint64_t seed = 0;
-  bool momenta = false;  ///< finish momenta too, for one more force
+  std::vector<double> redshifts = {0};  ///< --redshifts of the outputs, none before z_initial
+  bool momenta = false;                 ///< outputs have momenta too, for one more force each
+  bool ids = false;                     ///< particles that travel between ranks know their names
+  bool power_spectra = false;           ///< measure the initial field's and every output's
 
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
@@ -35,15 +40,30 @@ struct SimulationConfig {
 /// Throws Error{config} that names the option and the remedy if `ranks` processes cannot run the simulation.
 void validate(const SimulationConfig& config, int ranks);
 
-/// Called after each step with the particles at step.a_next, every one on the rank that owns its x in
-/// force_grid().
-using Observer = std::function<void(const Step& step, const ParticleSet& particles)>;
+/// The particles at one of the redshifts asked for.
+struct Output {
+  double redshift;
+  /// x in [0, L), q = (i + 1/2) L/N; p = a² dx/dt / H0 [Mpc/h] if config.momenta. On any rank, in any order;
+  /// with more than one rank and config.ids, ids() are (qx N + qy) N + qz, else one rank has them in that
+  /// order.
+  const ParticleSet& particles;
+  /// Of the matter, up to the particles' Nyquist wavenumber, if config.power_spectra. Cloud in cell on the
+  /// force mesh, corrected for its window but not for the particles' discreteness.
+  fourier::PowerSpectrum power;
+};
 
-/// The particles today (a = 1). p is a² dx/dt / H0 [Mpc/h] if config.momenta, else only an intermediate
-/// result. The same bits for any number of ranks and threads, up to the order of particles. Collective.
+/// Who is told what during a simulation; any may be empty.
+struct Observers {
+  std::function<void(const fourier::PowerSpectrum&)> initial =
+      {};                                          ///< of the initial field at D1 = 1, if measured
+  std::function<void(const Step&)> step = {};      ///< after each step
+  std::function<void(const Output&)> output = {};  ///< the earliest first
+};
+
+/// One universe from its initial field to the last output. The same bits for any number of ranks and threads,
+/// up to the order of particles, and at each redshift whatever the other redshifts. Collective.
 /// Throws Error{config} as validate(), Error{numeric} as ColaStepper::advance().
-ParticleSet simulate(const core::Communicator& comm, const SimulationConfig& config,
-                     const Observer& observe = {});
+void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers);
 
 /// Memory that each of `ranks` processes needs [bytes], if particles stay evenly spread; to be told before a
 /// run.

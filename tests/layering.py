@@ -40,7 +40,7 @@ THIRD_PARTY = {
     r"version_facts\.hpp": {"core"},
 }
 
-POSIX = {"fcntl.h", "sched.h", "signal.h", "sys/file.h", "sys/resource.h", "sys/stat.h", "unistd.h"}
+POSIX = {"fcntl.h", "sched.h", "signal.h", "sys/file.h", "sys/mman.h", "sys/resource.h", "sys/stat.h", "unistd.h"}
 STANDARD = re.compile(r"^[a-z_]+$")  # <vector>, <cstdint>, ...
 
 

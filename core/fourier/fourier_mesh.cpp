@@ -12,10 +12,17 @@ namespace cosmo::fourier {
 
 namespace {
 
-/// Columns of kz that one transform along x takes at once: whole cache lines, and few enough to stay in L2.
-constexpr int kBlock = 16;
 /// Bytes that the transpose may use for each of its two buffers, unless a single cache line a row needs more.
 constexpr std::size_t kTransposeBytes = std::size_t{32} << 20;
+
+/// Columns of kz that ranks exchange at a time.
+std::size_t exchange_width(int side, int ranks) {
+  const auto n = static_cast<std::size_t>(side);
+  // Slabs may differ by a plane: the largest decides the width, the same on every rank.
+  const std::size_t most_planes = (n + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
+  const std::size_t column_bytes = most_planes * n * sizeof(std::complex<float>);
+  return std::min(n / 2 + 1, std::max<std::size_t>(8, kTransposeBytes / column_bytes / 8 * 8));
+}
 
 fftwf_complex* as_fftw(std::complex<float>* values) { return reinterpret_cast<fftwf_complex*>(values); }
 
@@ -60,60 +67,73 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
                "FFTW has no plan for a side of {}.", n);
 }
 
-std::size_t FourierMesh::slab_bytes(int side, int ranks) {
-  const auto planes = static_cast<std::size_t>((side + ranks - 1) / ranks);
-  return planes * static_cast<std::size_t>(side) * row_stride_for(side) * sizeof(Complex);
+std::size_t FourierMesh::memory_bytes(int side, int ranks) {
+  const auto rows = static_cast<std::size_t>((side + ranks - 1) / ranks) * static_cast<std::size_t>(side);
+  const std::size_t exchanged = ranks > 1 ? 2 * exchange_width(side, ranks) : 0;
+  return rows * (row_stride_for(side) + exchanged) * sizeof(Complex);
 }
 
-void FourierMesh::forward() {
-  transform_planes(plane_forward_.get(), true);
+void FourierMesh::forward(const Prepare& prepare) {
+  planes_forward(prepare);
   exchange_slabs();
-  transform_x(x_forward_.get(), static_cast<float>(1.0 / static_cast<double>(grid_.cells())));
+  const auto norm = static_cast<float>(1.0 / static_cast<double>(grid_.cells()));
+  for_each_block([&](int, int, Complex* block) {
+    block_forward(block);
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(side()) * kBlock; ++i) block[i] *= norm;
+  });
 }
 
 void FourierMesh::backward() {
-  transform_x(x_backward_.get(), 1.0f);
+  for_each_block([&](int, int, Complex* block) { block_backward(block); });
   exchange_slabs();
-  transform_planes(plane_backward_.get(), false);
+  planes_backward();
 }
 
-void FourierMesh::transform_planes(fftwf_plan_s* plan, bool forward) {
+void FourierMesh::planes_forward(const Prepare& prepare) {
 #pragma omp parallel for schedule(static)
   for (int x = slab_.first; x < slab_.last; ++x) {
-    Complex* plane = real_start(x, 0);
-    if (forward) {
-      fftwf_execute_dft_r2c(plan, reinterpret_cast<float*>(plane), as_fftw(plane));
+    if (prepare) prepare(x);
+    fftwf_execute_dft_r2c(plane_forward_.get(), row(x, 0), as_fftw(real_start(x, 0)));
+  }
+}
+
+void FourierMesh::planes_backward() {
+#pragma omp parallel for schedule(static)
+  for (int x = slab_.first; x < slab_.last; ++x) {
+    fftwf_execute_dft_c2r(plane_backward_.get(), as_fftw(real_start(x, 0)), row(x, 0));
+  }
+}
+
+void FourierMesh::load_block(int y, int first, Complex* block) const {
+  const int width = side() / 2 + 1 - first;
+  for (int x = 0; x < side(); ++x, block += kBlock) {
+    const Complex* modes = mode_start(x, y) + first;
+    if (width >= kBlock) {
+      std::copy_n(modes, kBlock, block);  // of known length, and so without a call
     } else {
-      fftwf_execute_dft_c2r(plan, as_fftw(plane), reinterpret_cast<float*>(plane));
+      std::fill(std::copy_n(modes, width, block), block + kBlock, Complex{});
     }
   }
 }
 
-/// Transforms along x, in blocks of kBlock columns made contiguous, and multiplies by factor.
-void FourierMesh::transform_x(fftwf_plan_s* plan, float factor) {
-  const int n = side();
-  const int columns = n / 2 + 1;
-#pragma omp parallel
-  {
-    core::Buffer<Complex> block(static_cast<std::size_t>(n) * kBlock);
-#pragma omp for collapse(2) schedule(static)
-    for (int y = slab_.first; y < slab_.last; ++y) {
-      for (int first = 0; first < columns; first += kBlock) {
-        const int width = std::min(kBlock, columns - first);
-        for (int x = 0; x < n; ++x) {
-          Complex* line = block.data() + static_cast<std::ptrdiff_t>(x) * kBlock;
-          std::copy_n(mode_start(x, y) + first, width, line);
-          std::fill_n(line + width, kBlock - width, Complex{});
-        }
-        fftwf_execute_dft(plan, as_fftw(block.data()), as_fftw(block.data()));
-        for (int x = 0; x < n; ++x) {
-          const Complex* line = block.data() + static_cast<std::ptrdiff_t>(x) * kBlock;
-          Complex* modes = mode_start(x, y) + first;
-          for (int column = 0; column < width; ++column) modes[column] = factor * line[column];
-        }
-      }
+void FourierMesh::store_block(int y, int first, const Complex* block) {
+  const int width = side() / 2 + 1 - first;
+  for (int x = 0; x < side(); ++x, block += kBlock) {
+    Complex* modes = mode_start(x, y) + first;
+    if (width >= kBlock) {
+      std::copy_n(block, kBlock, modes);
+    } else {
+      std::copy_n(block, width, modes);
     }
   }
+}
+
+void FourierMesh::block_forward(Complex* block) const {
+  fftwf_execute_dft(x_forward_.get(), as_fftw(block), as_fftw(block));
+}
+
+void FourierMesh::block_backward(Complex* block) const {
+  fftwf_execute_dft(x_backward_.get(), as_fftw(block), as_fftw(block));
 }
 
 /// Swaps the roles of x and y between ranks: row (x of slab, y) becomes row (y of slab, x). Both axes are
@@ -122,26 +142,22 @@ void FourierMesh::transform_x(fftwf_plan_s* plan, float factor) {
 void FourierMesh::exchange_slabs() {
   if (comm_->size() == 1) return;
   const auto columns = static_cast<std::size_t>(side() / 2 + 1);
-  // Slabs may differ by a plane: the largest decides the width, the same on every rank.
-  const auto most_planes = static_cast<std::size_t>((side() + comm_->size() - 1) / comm_->size());
-  const std::size_t column_bytes = most_planes * static_cast<std::size_t>(side()) * sizeof(Complex);
-  const std::size_t chunk =
-      std::min(columns, std::max<std::size_t>(8, kTransposeBytes / column_bytes / 8 * 8));
-  const std::size_t rows = row_index(slab_.size(), 0);
-  core::Buffer<Complex> send(rows * chunk), receive(rows * chunk);
-  for (std::size_t first = 0; first < columns; first += chunk) {
-    exchange_columns(first, std::min(chunk, columns - first), send.data(), receive.data());
+  const std::size_t width = exchange_width(side(), comm_->size());
+  const std::size_t values = row_index(slab_.size(), 0) * width;
+  if (send_.size() == 0) send_ = core::Buffer<Complex>(values), receive_ = core::Buffer<Complex>(values);
+  for (std::size_t first = 0; first < columns; first += width) {
+    exchange_columns(first, std::min(width, columns - first));
   }
 }
 
-void FourierMesh::exchange_columns(std::size_t first, std::size_t width, Complex* send, Complex* receive) {
+void FourierMesh::exchange_columns(std::size_t first, std::size_t width) {
   const int planes = slab_.size();
   std::vector<int> counts;
   for (int rank = 0; rank < comm_->size(); ++rank) {
     const core::Slab other = core::slab_of(side(), rank, comm_->size());
     counts.push_back(planes * other.size() * static_cast<int>(width));
     Complex* packed =
-        send + static_cast<std::size_t>(planes * other.first) * width;  // (x, y of the other's slab)
+        send_.data() + static_cast<std::size_t>(planes * other.first) * width;  // (x, y of the other's slab)
 #pragma omp parallel for schedule(static)
     for (int x = 0; x < planes; ++x) {
       for (int y = other.first; y < other.last; ++y) {
@@ -150,13 +166,13 @@ void FourierMesh::exchange_columns(std::size_t first, std::size_t width, Complex
       }
     }
   }
-  comm_->all_to_all(send, counts, receive, counts);
+  comm_->all_to_all(send_.data(), counts, receive_.data(), counts);
   // Rank after rank sent (x of its slab, y of this slab): together (all x, y of this slab).
 #pragma omp parallel for schedule(static)
   for (int y = 0; y < planes; ++y) {
     for (int x = 0; x < side(); ++x) {
       const auto line = static_cast<std::size_t>(x * planes + y);
-      std::copy_n(receive + line * width, width, data_.data() + row_index(y, x) * stride_ + first);
+      std::copy_n(receive_.data() + line * width, width, data_.data() + row_index(y, x) * stride_ + first);
     }
   }
 }

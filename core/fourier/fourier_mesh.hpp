@@ -1,6 +1,7 @@
 #pragma once
 
 #include <complex>
+#include <functional>
 #include <memory>
 #include <numbers>
 #include <string>
@@ -32,9 +33,8 @@ class FourierMesh {
   /// ranks.
   FourierMesh(const core::Communicator& comm, core::GridSpec grid);
 
-  /// Memory of the largest slab when `ranks` share a mesh [bytes], without the transpose's two buffers of at
-  /// most 32 MiB (or 64 bytes a row).
-  static std::size_t slab_bytes(int side, int ranks);
+  /// Memory of the largest slab when `ranks` share a mesh, and of what they exchange it through [bytes].
+  static std::size_t memory_bytes(int side, int ranks);
 
   const core::Communicator& communicator() const { return *comm_; }
   const core::GridSpec& grid() const { return grid_; }
@@ -44,10 +44,17 @@ class FourierMesh {
   /// Smallest wavenumber that fits the box, 2π/L [h/Mpc].
   double fundamental() const { return 2 * std::numbers::pi / grid_.box_size; }
 
+  /// Called with a plane x of slab() just before it is transformed, from many threads.
+  using Prepare = std::function<void(int x)>;
+
   /// Real field to modes. Collective over the communicator.
-  void forward();
+  void forward(const Prepare& prepare = {});
   /// Modes to real field. Collective over the communicator.
   void backward();
+  /// forward(), every mode times the real factor(kx, ky, kz), backward(), in three passes over memory instead
+  /// of five. kx, ky, kz as in for_each_mode; `factor` is also asked for a few kz beyond n/2.
+  template <class Factor>
+  void convolve(const Prepare& prepare, Factor&& factor);
 
   /// The n values along z at plane x of slab() and 0 <= y < n.
   float* row(int x, int y) { return reinterpret_cast<float*>(real_start(x, y)); }
@@ -78,6 +85,9 @@ class FourierMesh {
 
  private:
   using Complex = std::complex<float>;
+  /// Columns of kz that one transform along x takes at once: whole cache lines, and few enough to stay in L2.
+  static constexpr int kBlock = 16;
+
   struct DestroyPlan {
     void operator()(fftwf_plan_s* plan) const;
   };
@@ -102,16 +112,25 @@ class FourierMesh {
 
   template <class Mesh, class F>
   static void visit_mode_rows(Mesh& mesh, F& f);
-  void transform_planes(fftwf_plan_s* plan, bool forward);
-  void transform_x(fftwf_plan_s* plan, float factor);
+  void planes_forward(const Prepare& prepare);
+  void planes_backward();
+  /// Calls work(ky, first kz, Complex* block) for all modes, in blocks (n, kBlock) of kx and kz copied out of
+  /// the mesh and back, from many threads.
+  template <class Work>
+  void for_each_block(Work&& work);
+  void load_block(int y, int first, Complex* block) const;
+  void store_block(int y, int first, const Complex* block);
+  void block_forward(Complex* block) const;
+  void block_backward(Complex* block) const;
   void exchange_slabs();
-  void exchange_columns(std::size_t first, std::size_t width, Complex* send, Complex* receive);
+  void exchange_columns(std::size_t first, std::size_t width);
 
   const core::Communicator* comm_;
   core::GridSpec grid_;
   core::Slab slab_;
   std::size_t stride_;  ///< distance of rows [complex values]
   core::Buffer<Complex> data_;
+  core::Buffer<Complex> send_, receive_;  ///< of the transpose between ranks
   Plan plane_forward_, plane_backward_, x_forward_, x_backward_;
 };
 
@@ -131,6 +150,41 @@ void FourierMesh::visit_mode_rows(Mesh& mesh, F& f) {
   for (int y = mesh.slab_.first; y < mesh.slab_.last; ++y) {
     for (int x = 0; x < n; ++x) f(mesh.wavenumber(x), mesh.wavenumber(y), mesh.mode_start(x, y));
   }
+}
+
+template <class Work>
+void FourierMesh::for_each_block(Work&& work) {
+  const int columns = side() / 2 + 1;
+#pragma omp parallel
+  {
+    core::Buffer<Complex> block(static_cast<std::size_t>(side()) * kBlock);
+#pragma omp for collapse(2) schedule(static)
+    for (int y = slab_.first; y < slab_.last; ++y) {
+      for (int first = 0; first < columns; first += kBlock) {
+        load_block(y, first, block.data());
+        work(wavenumber(y), first, block.data());
+        store_block(y, first, block.data());
+      }
+    }
+  }
+}
+
+template <class Factor>
+void FourierMesh::convolve(const Prepare& prepare, Factor&& factor) {
+  planes_forward(prepare);
+  exchange_slabs();
+  const auto norm = static_cast<float>(1.0 / static_cast<double>(grid_.cells()));
+  for_each_block([&](int ky, int first, Complex* block) {
+    block_forward(block);
+    for (int x = 0; x < side(); ++x) {
+      const int kx = wavenumber(x);
+      for (int column = 0; column < kBlock; ++column, ++block)
+        *block *= norm * factor(kx, ky, first + column);
+    }
+    block_backward(block - static_cast<std::ptrdiff_t>(side()) * kBlock);
+  });
+  exchange_slabs();
+  planes_backward();
 }
 
 template <class F>

@@ -59,25 +59,43 @@ std::uint64_t counts_of(const core::Communicator& comm, const sim::ParticleSet& 
   return comm.sum(sum);
 }
 
+/// Counts, and with `config` positions, momenta and spectra, of every output.
+std::uint64_t universe_of(const core::Communicator& comm, const sim::SimulationConfig& config) {
+  std::uint64_t word = 0;
+  sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+                  word = scrambled(word + particles_of(comm, output.particles));
+                  word = scrambled(word + counts_of(comm, output.particles, config.box_size,
+                                                    config.particles_per_side / 2));
+                  for (const double power : output.power.power) {
+                    word = scrambled(word + std::bit_cast<std::uint64_t>(power));
+                  }
+                }});
+  return word;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const core::MpiSession session(argc, argv);
   const auto comm = core::Communicator::world();
+  const auto print = [&](std::uint64_t word) {
+    if (comm.is_root()) std::printf("%016lx ", word);
+  };
+  print(modes_of(comm, 32));
+  print(modes_of(comm, 45));
+  print(spectrum_of(comm));
+
   sim::SimulationConfig config;
   config.box_size = 200;
+  config.seed = 42;
+  for (const auto& [particles, mesh] : {std::pair(96, 96), std::pair(128, 128), std::pair(30, 50)}) {
+    config.particles_per_side = particles;
+    config.mesh_per_side = mesh;
+    print(universe_of(comm, config));
+  }
   config.particles_per_side = 64;
   config.mesh_per_side = 128;
-  config.seed = 42;
-  config.momenta = true;
-  const std::uint64_t even = modes_of(comm, 32), odd = modes_of(comm, 45);
-  const std::uint64_t spectrum = spectrum_of(comm);
-  const auto particles = sim::simulate(comm, config);
-  const std::uint64_t all = particles_of(comm, particles);
-  const std::uint64_t counts = counts_of(comm, particles, config.box_size, 64);
-  config.particles_per_side = 30;  // uneven slabs everywhere
-  config.mesh_per_side = 50;
-  const std::uint64_t uneven = particles_of(comm, sim::simulate(comm, config));
-  if (comm.is_root())
-    std::printf("%016lx %016lx %016lx %016lx %016lx %016lx\n", even, odd, spectrum, counts, all, uneven);
+  config.redshifts = {0, 1, 0.3};
+  config.momenta = config.power_spectra = true;
+  print(universe_of(comm, config));
 }

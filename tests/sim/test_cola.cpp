@@ -31,7 +31,9 @@ sim::SimulationConfig config_of(double box, int particles, int mesh, int steps) 
 fourier::FourierMesh density_of(const core::Communicator& comm, const sim::SimulationConfig& config,
                                 int side) {
   fourier::FourierMesh mesh(comm, {side, config.box_size});
-  sim::density_contrast(mesh, sim::simulate(comm, config));
+  sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+                  sim::density_contrast(mesh, output.particles);
+                }});
   mesh.forward();
   return mesh;
 }

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <vector>
 
 #include "core/fourier/fourier_mesh.hpp"
 #include "sim/cola_stepper.hpp"
@@ -19,26 +23,12 @@ sim::SimulationConfig small_config() {
   return config;
 }
 
-}  // namespace
-
-TEST_CASE("a run keeps every particle in the box and on its owner, and total momentum at zero") {
-  const auto comm = core::Communicator::world();
-  auto config = small_config();
-  config.momenta = true;
-  int steps = 0;
-  std::int64_t misplaced = 0;
-  const core::Slab slab = core::slab_of(config.mesh_per_side, comm.rank(), comm.size());
-  const auto particles = sim::simulate(comm, config, [&](const sim::Step&, const sim::ParticleSet& now) {
-    ++steps;
-    CHECK(comm.sum(static_cast<std::int64_t>(now.size())) == 32 * 32 * 32);
-    const auto inverse = static_cast<float>(config.mesh_per_side / config.box_size);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      misplaced += !slab.contains(sim::cell_of(now.x()[3 * i], inverse, config.mesh_per_side));
-      for (std::size_t c = 0; c < 3; ++c) misplaced += !(now.x()[3 * i + c] >= 0 && now.x()[3 * i + c] < 128);
-    }
-  });
-  CHECK(steps == config.steps);
-  CHECK(comm.sum(misplaced) == 0);
+/// All there, in the box, each with its own name, and at rest as a whole.
+void check_particles(const core::Communicator& comm, const sim::ParticleSet& particles) {
+  CHECK(comm.sum(static_cast<std::int64_t>(particles.size())) == 32 * 32 * 32);
+  std::int64_t outside = 0;
+  for (const float x : particles.x()) outside += !(x >= 0 && x < 128);
+  CHECK(comm.sum(outside) == 0);
 
   double sums[] = {0, 0, 0, 0};
   for (std::size_t i = 0; i < particles.size(); ++i) {
@@ -55,6 +45,91 @@ TEST_CASE("a run keeps every particle in the box and on its owner, and total mom
     INFO("mean momentum / rms: " << sums[c] / count / rms);
     CHECK(std::abs(sums[c] / count) < 1e-5 * rms);
   }
+}
+
+}  // namespace
+
+TEST_CASE("a run keeps every particle in the box and on its owner, and total momentum at zero") {
+  const auto comm = core::Communicator::world();
+  auto config = small_config();
+  config.momenta = true;
+  int steps = 0, outputs = 0;
+  sim::simulate(comm, config,
+                {.step = [&](const sim::Step&) { ++steps; },
+                 .output =
+                     [&](const sim::Output& output) {
+                       ++outputs;
+                       check_particles(comm, output.particles);
+                     }});
+  CHECK(steps == config.steps);
+  CHECK(outputs == 1);
+}
+
+TEST_CASE("the outcome does not depend on the other outputs, and names follow their particles") {
+  const auto comm = core::Communicator::world();
+  auto config = small_config();
+  config.ids = true;
+  // Of every particle of this rank at z = 0: the name and the position.
+  using Named = std::vector<std::pair<std::uint64_t, std::array<float, 3>>>;
+  std::vector<double> shown;
+  const auto today = [&] {
+    Named particles;
+    sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+                    shown.push_back(output.redshift);
+                    if (output.redshift > 0) return;
+                    const auto ids = output.particles.ids();
+                    CHECK(ids.empty() == (comm.size() == 1));
+                    for (std::size_t i = 0; i < output.particles.size(); ++i) {
+                      std::array<float, 3> x;
+                      std::copy_n(output.particles.x().data() + 3 * i, 3, x.data());
+                      particles.push_back({ids.empty() ? i : ids[i], x});
+                    }
+                  }});
+    std::ranges::sort(particles);
+    return particles;
+  };
+  const Named alone = today();
+  config.redshifts = {0, 3, 0.5, 9};
+  config.momenta = config.power_spectra = true;
+  // The same particles, though not always on the same rank.
+  Named together = today();
+  CHECK(shown == std::vector<double>{0, 9, 3, 0.5, 0});
+  const auto hash = [&](const Named& particles) {
+    std::uint64_t sum = 0;
+    for (const auto& [id, x] : particles) {
+      std::uint64_t word = id;
+      for (const float value : x)
+        word = 6364136223846793005u * (word + std::bit_cast<std::uint32_t>(value)) + 1;
+      sum += word ^ (word >> 31);
+    }
+    return comm.sum(sum);
+  };
+  CHECK(hash(alone) == hash(together));
+}
+
+TEST_CASE("outputs on the way are where linear theory has them, and spectra follow the growth") {
+  const auto comm = core::Communicator::world();
+  auto config = small_config();
+  config.box_size = 1024;
+  config.redshifts = {9, 4, 1.5, 0};
+  config.power_spectra = true;
+  double initial = 0;
+  const sim::Background background(config.cosmology);
+  const auto largest_scales = [](const fourier::PowerSpectrum& power) {
+    double sum = 0;
+    for (std::size_t bin = 0; bin < 3; ++bin) sum += power.power[bin] * static_cast<double>(power.modes[bin]);
+    return sum;
+  };
+  sim::simulate(
+      comm, config,
+      {.initial = [&](const fourier::PowerSpectrum& power) { initial = largest_scales(power); },
+       .output =
+           [&](const sim::Output& output) {
+             const double growth = background.D1(1 / (1 + output.redshift));
+             INFO("z = " << output.redshift);
+             CHECK(largest_scales(output.power) / initial / (growth * growth) == Approx(1).epsilon(0.03));
+             CHECK(output.power.k.size() == 16);
+           }});
 }
 
 TEST_CASE("small fluctuations grow as linear theory says") {

@@ -1,0 +1,115 @@
+// Where the time of one COLA step goes, against the time in which memory could move the bytes that each part
+// cannot do without.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/stream_copy.hpp"
+#include "core/tool.hpp"
+#include "sim/cola_stepper.hpp"
+#include "sim/lpt.hpp"
+#include "sim/simulation.hpp"
+
+namespace {
+
+using namespace cosmo;
+
+/// Bytes a particle and step that a COLA code moves with one mesh cell a particle, by common account.
+constexpr double kStepBytes = 240;
+
+struct Kernel {
+  std::string name;
+  double bytes;  ///< that must come from memory or go there, a particle
+  std::function<void()> run;
+};
+
+double median_seconds(int repeats, const std::function<void()>& run) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeats; ++i) {
+    const double start = omp_get_wtime();
+    run();
+    seconds.push_back(omp_get_wtime() - start);
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + repeats / 2);
+  return seconds[static_cast<std::size_t>(repeats / 2)];
+}
+
+void declare(core::Options& options) {
+  options.add("particles", "256", "particles a side");
+  options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
+  options.add("spacing", "2", "distance of the particles, Mpc/h");
+  options.add("repeat", "5", "times each part is run; the median counts");
+}
+
+/// Particles at z = 0 as a run leaves them: clustered, far from their lattice.
+void run_benchmark(const core::Invocation& run) {
+  sim::SimulationConfig config;
+  config.particles_per_side = static_cast<int>(run.options.integer("particles", 4, 4096));
+  config.mesh_per_side = run.options.given("mesh") ? static_cast<int>(run.options.integer("mesh", 4, 8192))
+                                                   : config.particles_per_side;
+  config.box_size = run.options.number("spacing") * config.particles_per_side;
+  const int repeats = static_cast<int>(run.options.integer("repeat", 1, 1000));
+  const double rate = bench::stream_copy_rate();
+
+  const sim::Background background(config.cosmology);
+  fourier::FourierMesh delta(run.comm, config.particle_grid());
+  sim::gaussian_field(delta, {config.cosmology, sim::eisenstein_hu(config.cosmology)}, 1);
+  auto particles = sim::lagrangian_particles(std::move(delta));
+  sim::ForceMesh forces(run.comm, config.force_grid(), sim::find_force_kernel(config.force_kernel));
+  sim::ColaStepper cola(background, forces);
+  cola.start(particles, config.a_start());
+  const auto steps = sim::schedule(config.a_start(), 1.0, 10);
+  std::vector<double> step_seconds;
+  for (const sim::Step& step : steps) {
+    step_seconds.push_back(median_seconds(1, [&] { cola.advance(particles, step); }));
+  }
+  std::ranges::sort(step_seconds);
+
+  sim::ParticleOrder order(forces.grid(), forces.mesh().slab());
+  const double cells = std::pow(static_cast<double>(config.mesh_per_side) / config.particles_per_side, 3);
+  // As a kick and drift do, by nothing.
+  float *x = particles.x().data(), *p = particles.p().data();
+  const float *psi1 = particles.psi1().data(), *psi2 = particles.psi2().data();
+  const auto drift_a_little = [=](std::size_t i, const sim::Vector4& position, const sim::Vector4& g) {
+    const sim::Vector4 first = sim::load3(psi1 + 3 * i), second = sim::load3(psi2 + 3 * i);
+    const sim::Vector4 momentum = sim::load3(p + 3 * i) + 1e-30f * (g + first + second);
+    sim::store3(p + 3 * i, momentum);
+    sim::store3(x + 3 * i, position + 1e-30f * (momentum + first + second));
+  };
+  const std::vector<Kernel> kernels = {
+      {"sort", 2 * 12 + 4, [&] { order.sort(particles); }},
+      {"sort, deposit", 2 * 12 + 4 + 12 + 4 + 8 * cells, [&] { forces.deposit(particles); }},
+      {"solve", 24 * cells, [&] { forces.solve_contrast(); }},
+      {"gather, kick, drift", 4 + 4 * cells + 72, [&] { forces.gather_again(particles, drift_a_little); }}};
+
+  const auto count = static_cast<double>(config.particle_grid().cells());
+  std::string text =
+      fmt::format("{}³ particles, mesh {}³, {} ranks x {} threads; copy {:.1f} GB/s\n",
+                  config.particles_per_side, config.mesh_per_side, run.comm.size(), run.threads, rate / 1e9);
+  text += fmt::format("{:<22}{:>10}{:>10}{:>8}\n", "", "ms", "floor ms", "ratio");
+  core::Json summary = {{"copy_bytes_per_second", rate}};
+  const auto line = [&](const std::string& name, double seconds, double bytes) {
+    const double floor = bytes * count / rate;
+    text +=
+        fmt::format("{:<22}{:>10.1f}{:>10.1f}{:>8.2f}\n", name, 1e3 * seconds, 1e3 * floor, seconds / floor);
+    summary[name] = {{"seconds", seconds}, {"floor_seconds", floor}, {"ratio", seconds / floor}};
+  };
+  for (const Kernel& kernel : kernels) line(kernel.name, median_seconds(repeats, kernel.run), kernel.bytes);
+  line("step", step_seconds[step_seconds.size() / 2], kStepBytes);
+  run.report(summary, text);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return core::run_tool(argc, argv,
+                        {"bench-sim-step",
+                         "the parts of a COLA step against the memory's speed",
+                         {fourier::library_version()},
+                         {{"", "times one step and its parts", "bench-sim-step --particles 256", false,
+                           &declare, &run_benchmark}}});
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstring>
+
+namespace cosmo::sim {
+
+/// Three components of a vector and one that does not count, computed with at once.
+using Vector4 [[gnu::vector_size(16)]] = float;
+
+// Two and one: a copy of twelve bytes goes through memory, and waits for it.
+inline Vector4 load3(const float* components) {
+  using Vector2 [[gnu::vector_size(8)]] = float;
+  Vector2 two;
+  std::memcpy(&two, components, sizeof two);
+  return __builtin_shufflevector(two, Vector2{components[2], 0}, 0, 1, 2, 3);
+}
+
+inline void store3(float* components, const Vector4& vector) {
+  const auto two = __builtin_shufflevector(vector, vector, 0, 1);
+  std::memcpy(components, &two, sizeof two);
+  components[2] = vector[2];
+}
+
+/// The largest whole numbers not above the components, which must fit into int.
+inline Vector4 floor(const Vector4& vector) {
+  using Whole [[gnu::vector_size(16)]] = int;
+  const Vector4 whole = __builtin_convertvector(__builtin_convertvector(vector, Whole), Vector4);
+  return whole - (whole > vector ? Vector4{} + 1.0f : Vector4{});
+}
+
+}  // namespace cosmo::sim
