@@ -77,6 +77,7 @@ void Options::parse(const std::vector<std::string>& words) {
     fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
   }
   if (given("config")) read_config(text("config"));
+  for (const auto& [name, value] : values_) chosen_.insert(name);
   for (const Declaration& option : declarations_) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
     if (option.is_flag) (void)flag(option.name);  // a file may say anything

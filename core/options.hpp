@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,8 @@ class Options {
   /// names; the command line wins. Throws Error{usage}, or Error{io} for a file that cannot be read.
   void parse(const std::vector<std::string>& words);
 
-  bool given(const std::string& name) const { return values_.contains(name); }  ///< by the user or a default
+  bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
+  bool chosen(const std::string& name) const { return chosen_.contains(name); }  ///< by the user
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
   double number(const std::string& name) const;  ///< a finite number
@@ -52,6 +54,7 @@ class Options {
 
   std::vector<Declaration> declarations_;
   std::map<std::string, std::string> values_;
+  std::set<std::string> chosen_;
 };
 
 /// The number that `text` is, all of it. Throws Error{usage} naming `what`.

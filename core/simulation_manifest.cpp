@@ -16,7 +16,7 @@ Json to_object(const Cosmology& cosmology) {
 Cosmology to_cosmology(const Json& object) {
   Cosmology cosmology;
   for (const CosmologyParameter& row : kCosmologyParameters) {
-    cosmology.*row.member = object.at(std::string(row.name)).get<double>();
+    cosmology.*row.member = object.value(std::string(row.name), cosmology.*row.member);
   }
   return cosmology;
 }
@@ -42,7 +42,9 @@ Json SimulationManifest::details() const {
                     {"files", {record.counts}},
                     {"redshifts", {0}}});
   }
-  return {{"parameters", parameters}, {"box_mpc_h", box_size}, {"grid", grid}, {"simulations", list}};
+  Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
+  write_length(details, "box", box_size);
+  return details;
 }
 
 SimulationManifest load_simulation_manifest(const std::filesystem::path& directory) {
@@ -52,7 +54,7 @@ SimulationManifest load_simulation_manifest(const std::filesystem::path& directo
   const Json& json = suite.base.details;
   reading_json(source, [&] {
     suite.parameters = json.at("parameters");
-    suite.box_size = json.at("box_mpc_h");
+    suite.box_size = read_length(json, "box");
     suite.grid = json.at("grid");
     for (const Json& item : json.at("simulations")) {
       suite.simulations.push_back(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/cosmology.hpp"
+#include "core/length.hpp"
 #include "core/manifest.hpp"
 
 namespace cosmo::core {
@@ -31,7 +32,7 @@ struct SimulationRecord {
 struct SimulationManifest {
   Manifest base;
   ParameterSpace parameters;
-  double box_size;  ///< [Mpc/h]
+  Length box_size;  ///< the same for all universes in its unit
   int grid;         ///< count voxels a side
   std::vector<SimulationRecord> simulations;
 

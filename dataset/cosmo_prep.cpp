@@ -68,8 +68,8 @@ std::string describe(const DatasetManifest& manifest) {
                     record.samples, record.shards.size(), core::format_bytes(bytes));
   }
   const dataset::SampleSpec& spec = manifest.spec;
-  text += fmt::format("sample      {} voxels of {:.6g} Mpc/h, uint16 counts\n", fmt::join(spec.shape, " × "),
-                      spec.voxel_size());
+  text += fmt::format("sample      {} voxels of {:.6g} {}, uint16 counts\n", fmt::join(spec.shape, " × "),
+                      spec.voxel_size().value, name_of(spec.box_size.unit));
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
                         spec.parameters.high[p]);

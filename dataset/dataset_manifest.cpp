@@ -33,10 +33,10 @@ void check_spec(const SampleSpec& spec, const std::string& source) {
   ensure(spec.redshifts.size() == static_cast<std::size_t>(spec.channels()), Fault::format,
          "{} has {} redshifts for {} channels: restore the file.", source, spec.redshifts.size(),
          spec.channels());
-  ensure(std::isfinite(spec.box_size) && spec.box_size > 0 && std::isfinite(spec.mean_count) &&
+  ensure(std::isfinite(spec.box_size.value) && spec.box_size.value > 0 && std::isfinite(spec.mean_count) &&
              spec.mean_count > 0,
-         Fault::format, "{} has a box of {} Mpc/h and {} particles a voxel: restore the file.", source,
-         spec.box_size, spec.mean_count);
+         Fault::format, "{} has a box of {} {} and {} particles a voxel: restore the file.", source,
+         spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
   ensure(spec.parameters.size() > 0, Fault::format, "{} names no parameter: restore the file.", source);
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     const double low = spec.parameters.low[p];
@@ -79,18 +79,19 @@ Json DatasetManifest::details() const {
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     to_json(split_records[std::string(kSplitNames[s])], splits[s]);
   }
-  return {{"parameters", spec.parameters},
-          {"shape", spec.shape},
-          {"box_mpc_h", spec.box_size},
-          {"voxel_mpc_h", spec.voxel_size()},
-          {"redshifts", spec.redshifts},
-          {"subvolumes_per_simulation", subvolumes},
-          {"splits", split_records},
-          {"statistics",
-           {{"mean_count", spec.mean_count},
-            {"max_count", statistics.max_count},
-            {"particles_in", statistics.particles_in},
-            {"particles_binned", statistics.particles_binned}}}};
+  Json json = {{"parameters", spec.parameters},
+               {"shape", spec.shape},
+               {"redshifts", spec.redshifts},
+               {"subvolumes_per_simulation", subvolumes},
+               {"splits", split_records},
+               {"statistics",
+                {{"mean_count", spec.mean_count},
+                 {"max_count", statistics.max_count},
+                 {"particles_in", statistics.particles_in},
+                 {"particles_binned", statistics.particles_binned}}}};
+  core::write_length(json, "box", spec.box_size);
+  core::write_length(json, "voxel", spec.voxel_size());
+  return json;
 }
 
 DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
@@ -102,7 +103,7 @@ DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
     const Json& statistics = json.at("statistics");
     manifest.spec = {.parameters = json.at("parameters"),
                      .shape = json.at("shape"),
-                     .box_size = json.at("box_mpc_h"),
+                     .box_size = core::read_length(json, "box"),
                      .redshifts = json.at("redshifts"),
                      .mean_count = statistics.at("mean_count"),
                      .input_id = ""};

@@ -11,7 +11,8 @@
 //   /seed        uint64 (N)       of the simulation's initial conditions
 //   attributes of the file
 //     schema "cosmo.shard", schema_version 1, code_version, input_id (id of the suite's manifest)
-//     box, voxel          side of a sample and of a voxel [Mpc/h]
+//     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
+//                         suite's boxes are of one size in Mpc
 //     redshifts           (C)
 //     parameter_names, parameter_low, parameter_high   (P)
 //     mean_count          of the suite, a voxel
@@ -38,14 +39,14 @@ inline constexpr std::uint64_t kShardSchemaVersion = 1;
 struct SampleSpec {
   core::ParameterSpace parameters;
   std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
-  double box_size = 0;            ///< side of a sample [Mpc/h]
+  core::Length box_size;          ///< side of a sample
   std::vector<double> redshifts;  ///< (C)
   double mean_count = 0;          ///< of the suite, a voxel
   std::string input_id;           ///< of the suite's manifest
 
   int channels() const { return shape.size() == 4 ? shape.front() : 1; }
-  int side() const { return shape.back(); }                ///< voxels a side
-  double voxel_size() const { return box_size / side(); }  ///< [Mpc/h]
+  int side() const { return shape.back(); }  ///< voxels a side
+  core::Length voxel_size() const { return box_size / side(); }
   /// Voxels of a sample, over all channels.
   std::size_t voxels() const {
     return std::accumulate(shape.begin(), shape.end(), std::size_t{1},
@@ -58,6 +59,11 @@ struct SampleSpec {
     return stored;
   }
 };
+
+/// The name of the attribute that holds a length: `name` in Mpc/h, `name`_mpc in Mpc.
+inline std::string length_attribute(const std::string& name, core::LengthUnit unit) {
+  return unit == core::LengthUnit::mpc ? core::key_of(name, unit) : name;
+}
 
 /// Sum and maximum over a shard's counts.
 struct ShardStatistics {

@@ -41,7 +41,7 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
          Fault::format, "{} has schema {} {}: this version reads {} {}.", path_.string(),
          file_.text_attribute("schema"), file_.integer_attribute("schema_version"), kShardSchema,
          kShardSchemaVersion);
-  const auto agrees = [&](bool equal, const char* attribute) {
+  const auto agrees = [&](bool equal, std::string_view attribute) {
     ensure(equal, Fault::format,
            "{} has another {} than its manifest: it belongs to another dataset, restore it.", path_.string(),
            attribute);
@@ -51,8 +51,10 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
   agrees(file_.numbers_attribute("parameter_low") == spec.parameters.low, "parameter_low");
   agrees(file_.numbers_attribute("parameter_high") == spec.parameters.high, "parameter_high");
   agrees(file_.numbers_attribute("redshifts") == spec.redshifts, "redshifts");
-  agrees(file_.number_attribute("box") == spec.box_size, "box");
-  agrees(file_.number_attribute("voxel") == spec.voxel_size(), "voxel");
+  const std::string box = length_attribute("box", spec.box_size.unit);
+  const std::string voxel = length_attribute("voxel", spec.box_size.unit);
+  agrees(file_.number_attribute(box) == spec.box_size.value, box);
+  agrees(file_.number_attribute(voxel) == spec.voxel_size().value, voxel);
   agrees(file_.number_attribute("mean_count") == spec.mean_count, "mean_count");
 }
 

@@ -1,6 +1,7 @@
 #include "dataset/shard_suite.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
@@ -31,7 +32,7 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
            (suite.directory / record.counts).string(), what);
   };
   agrees(header.grid.cells_per_side == suite.manifest.grid, "grid");
-  agrees(header.grid.box_size == suite.manifest.box_size, "box");
+  agrees(header.grid.box_size == suite.manifest.box_size.mpc_h(record.cosmology.h), "box");
   agrees(header.seed == record.seed, "seed");
   agrees(header.redshift == 0, "redshift");
   agrees(header.particles == particles, "number of particles");
@@ -76,12 +77,11 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
 /// What the samples have in common; particle counts are the first simulation's and checked on all others.
 SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSettings& settings,
                        std::uint64_t particles) {
-  const core::GridSpec grid{suite.manifest.grid, suite.manifest.box_size};
   return {.parameters = suite.manifest.parameters,
           .shape = {plan.cells, plan.cells, plan.cells},
           .box_size = suite.manifest.box_size / settings.subvolumes,
           .redshifts = {0},
-          .mean_count = static_cast<double>(particles) / static_cast<double>(grid.cells()),
+          .mean_count = static_cast<double>(particles) / std::pow(suite.manifest.grid, 3),
           .input_id = suite.manifest.base.request.id()};
 }
 

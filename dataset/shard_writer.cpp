@@ -59,8 +59,8 @@ void ShardWriter::finish() && {
   file_.set_attribute("schema_version", kShardSchemaVersion);
   file_.set_attribute("code_version", core::version());
   file_.set_attribute("input_id", spec_.input_id);
-  file_.set_attribute("box", spec_.box_size);
-  file_.set_attribute("voxel", spec_.voxel_size());
+  file_.set_attribute(length_attribute("box", spec_.box_size.unit), spec_.box_size.value);
+  file_.set_attribute(length_attribute("voxel", spec_.box_size.unit), spec_.voxel_size().value);
   file_.set_attribute("redshifts", spec_.redshifts);
   file_.set_attribute("parameter_names", spec_.parameters.names);
   file_.set_attribute("parameter_low", spec_.parameters.low);

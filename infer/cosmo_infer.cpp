@@ -42,10 +42,12 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
   core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
                "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));
-  core::ensure(std::abs(spec.voxel_size() / model.normalisation.voxel_size - 1) < 1e-6, Fault::config,
-               "{} has voxels of {} Mpc/h and the model was trained on {} Mpc/h: give the kind of data it "
-               "was trained on.",
-               data, spec.voxel_size(), model.normalisation.voxel_size);
+  const core::Length voxel = spec.voxel_size(), trained = model.normalisation.voxel_size;
+  core::ensure(
+      voxel.unit == trained.unit && std::abs(voxel.value / trained.value - 1) < 1e-6, Fault::config,
+      "{} has voxels of {} {} and the model was trained on {} {}: give the kind of data it was trained "
+      "on.",
+      data, voxel.value, name_of(voxel.unit), trained.value, name_of(trained.unit));
 }
 
 /// The metrics of the network and of the baseline for one table of predictions.

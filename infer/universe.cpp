@@ -15,10 +15,12 @@ namespace {
 /// Sub-volumes a side that the file's grid is cut into for the model.
 int cuts_of(const nn::ModelManifest& model, const histogram::CountFileHeader& header,
             const std::filesystem::path& path) {
-  const double voxel = header.grid.cell_size();
-  core::ensure(std::abs(voxel / model.normalisation.voxel_size - 1) < 1e-6, core::Fault::config,
-               "{} has voxels of {} Mpc/h and the model was trained on {} Mpc/h: count on another --grid.",
-               path.string(), voxel, model.normalisation.voxel_size);
+  const core::Length trained = model.normalisation.voxel_size;
+  const double voxel = header.grid.cell_size();  // Mpc/h
+  const double expected = trained.mpc_h(header.cosmology.h);
+  core::ensure(std::abs(voxel / expected - 1) < 1e-6, core::Fault::config,
+               "{} has voxels of {} Mpc/h and the model was trained on {} {}: count on another --grid.",
+               path.string(), voxel, trained.value, name_of(trained.unit));
   const int cells = header.grid.cells_per_side;
   core::ensure(model.input.channels == 1 && cells % model.input.size == 0, core::Fault::config,
                "{} has {}³ voxels and the model reads {} x {}³: give counts whose side is a multiple of {}.",

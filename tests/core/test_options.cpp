@@ -33,6 +33,15 @@ TEST_CASE("the command line wins over the file, the file over defaults") {
   CHECK_FALSE(options.given("output"));
 }
 
+TEST_CASE("a default is given but not chosen; what a file says is chosen") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() / "a.ini") << "box = 512\n";
+  Options options = declared();
+  options.parse({"--config", (directory.path() / "a.ini").string()});
+  CHECK((options.given("omega-m") && !options.chosen("omega-m")));
+  CHECK((options.given("box") && options.chosen("box")));
+}
+
 TEST_CASE("what cannot be read names the option") {
   const auto parsed = [](const std::vector<std::string>& words) {
     Options options = declared();

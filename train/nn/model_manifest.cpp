@@ -18,15 +18,15 @@ core::Json ModelManifest::details() const {
                       {"validation_loss", record.validation_loss},
                       {"best", record.best}});
   }
+  Json normalisation_record = {{"voxels", normalisation.voxels},
+                               {"offset", normalisation.offset},
+                               {"scale", normalisation.scale},
+                               {"mean_count", normalisation.mean_count}};
+  core::write_length(normalisation_record, "voxel", normalisation.voxel_size);
   return {{"network", network},
           {"input", {{"channels", input.channels}, {"size", input.size}}},
           {"parameters", parameters},
-          {"normalisation",
-           {{"voxels", normalisation.voxels},
-            {"offset", normalisation.offset},
-            {"scale", normalisation.scale},
-            {"voxel_mpc_h", normalisation.voxel_size},
-            {"mean_count", normalisation.mean_count}}},
+          {"normalisation", normalisation_record},
           {"checkpoints", states},
           {"validation",
            {{"universes", validation.universes},
@@ -53,7 +53,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
     model.parameters = json.at("parameters");
     const Json& normalisation = json.at("normalisation");
     model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
-                           normalisation.at("voxel_mpc_h"), normalisation.at("mean_count")};
+                           core::read_length(normalisation, "voxel"), normalisation.at("mean_count")};
     for (const Json& state : json.at("checkpoints")) {
       model.checkpoints.push_back({state.at("epoch"), state.at("step"), state.at("path"), state.at("sha256"),
                                    state.at("validation_loss"), state.at("best")});

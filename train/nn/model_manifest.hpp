@@ -14,11 +14,11 @@ namespace cosmo::nn {
 
 /// How counts became the network's input, and what that input spans.
 struct InputNormalisation {
-  std::string voxels;  ///< name of the voxel transform
-  double offset;       ///< of the transform's affine map
-  double scale;        ///< of the transform's affine map
-  double voxel_size;   ///< [Mpc/h]
-  double mean_count;   ///< particles a voxel in the training data
+  std::string voxels;       ///< name of the voxel transform
+  double offset;            ///< of the transform's affine map
+  double scale;             ///< of the transform's affine map
+  core::Length voxel_size;  ///< in the unit that its suite had in common
+  double mean_count;        ///< particles a voxel in the training data
 };
 
 /// A saved state of a training.

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cosmo::core {
+
+/// A line of a text file, without its end.
+struct TextLine {
+  std::size_t number;  ///< from 1, for sentences about it
+  std::string_view text;
+};
+
+/// A text file that a user wrote, read whole. Sentences about it name the file and the line.
+class TextFile {
+ public:
+  /// Throws Error{io} if it cannot be read, Error{format} if it is larger than 64 MiB, has a line of more
+  /// than 64 KiB or is no text.
+  explicit TextFile(const std::filesystem::path& path);
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  const std::string& text() const { return text_; }
+  /// All lines that are not blank; valid as long as this object.
+  const std::vector<TextLine>& lines() const { return lines_; }
+  /// "FILE line N", to begin a sentence.
+  std::string place(const TextLine& line) const;
+  /// The number in a cell of `line`. Throws Error{format} unless all of the cell is one finite number.
+  double number(const TextLine& line, std::string_view cell) const;
+
+ private:
+  std::string path_;
+  std::string text_;
+  std::vector<TextLine> lines_;
+};
+
+/// `text` without white space around it.
+std::string_view trimmed(std::string_view text);
+/// The words of `text`, which white space separates.
+std::vector<std::string_view> words_of(std::string_view text);
+/// The parts of `text` between separators, trimmed; one more than there are separators.
+std::vector<std::string_view> cells_of(std::string_view text, char separator);
+
+}  // namespace cosmo::core
