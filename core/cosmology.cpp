@@ -20,6 +20,9 @@ void validate(const Cosmology& cosmology) {
   ensure(cosmology.omega_b < cosmology.omega_m, Fault::config,
          "omega_b is {} and omega_m {}: baryons are part of matter, choose omega_b below omega_m.",
          cosmology.omega_b, cosmology.omega_m);
+  ensure(cosmology.w0 + cosmology.wa < 0, Fault::config,
+         "w0 is {} and wa {}: early dark energy is not simulated, choose w0 + wa below 0.", cosmology.w0,
+         cosmology.wa);
 }
 
 }  // namespace cosmo::core

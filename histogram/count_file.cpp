@@ -42,6 +42,22 @@ void write_header(File& file, const CountFileHeader& header) {
   file.set_attribute("code_version", core::version());
 }
 
+core::Cosmology read_cosmology(const File& file, const std::string& path) {
+  const std::vector<std::string> names = file.texts_attribute("parameter_names");
+  const std::vector<double> values = file.numbers_attribute("parameter_values");
+  ensure(names.size() == values.size(), Fault::format,
+         "{} has {} parameters and {} values: restore the file.", path, names.size(), values.size());
+  core::Cosmology cosmology;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    const auto* row = core::find_cosmology_parameter(names[p]);
+    ensure(row != nullptr, Fault::format,
+           "{} has the parameter {} beside {}: read it with the version of the toolkit that wrote it.", path,
+           names[p], fmt::join(parameter_names(), ", "));
+    cosmology.*row->member = values[p];
+  }
+  return cosmology;
+}
+
 CountFileHeader read_header(const File& file, const Shape& shape, const std::string& path) {
   constexpr hsize_t kMostCells = 1 << 14;
   ensure(file.text_attribute("schema") == kSchema, Fault::format,
@@ -54,13 +70,7 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
                          .redshift = file.number_attribute("redshift"),
                          .seed = file.integer_attribute("seed"),
                          .particles = file.integer_attribute("particles")};
-  const std::vector<double> values = file.numbers_attribute("parameter_values");
-  ensure(file.texts_attribute("parameter_names") == parameter_names() &&
-             values.size() == kCosmologyParameters.size(),
-         Fault::format, "{} has other parameters than {}: write it with this version of the toolkit.", path,
-         fmt::join(parameter_names(), ", "));
-  for (std::size_t p = 0; p < values.size(); ++p)
-    header.cosmology.*kCosmologyParameters[p].member = values[p];
+  header.cosmology = read_cosmology(file, path);
   ensure(std::isfinite(header.grid.box_size) && header.grid.box_size > 0 &&
              file.number_attribute("voxel") == header.grid.cell_size(),
          Fault::format, "{} has a box of {} Mpc/h that does not agree with its voxel: restore the file.",

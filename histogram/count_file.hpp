@@ -7,7 +7,7 @@
 //     box, voxel        side of the box and of a voxel [Mpc/h]
 //     redshift
 //     seed              of the initial conditions
-//     parameter_names   every row of core::kCosmologyParameters
+//     parameter_names   every row of core::kCosmologyParameters; one that is missing has its default
 //     parameter_values  in the same order
 //     particles         in the whole box; the sum of /counts
 //     code_version      of the toolkit that wrote it

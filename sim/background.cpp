@@ -13,15 +13,20 @@ using State = std::array<double, 4>;  // D1, T[D1], D2, T[D2]
 
 // The table is uniform in ln a; its cubic Hermite interpolation errs by h⁴/384 of a fourth derivative, below
 // 1e-8.
-constexpr double kFirst = -9.21034037197618;  // ln 1e-4: Λ is 1e-12 of matter there
+constexpr double kFirst =
+    -9.21034037197618;  // ln 1e-4: Λ is 1e-12 of matter there; with w0 + wa near 0 the start fades as a^-5/2
 constexpr double kLast = 0.0953101798043249;  // ln 1.1
 constexpr std::size_t kIntervals = 1024;
 
 }  // namespace
 
-double Background::E(double a) const { return std::sqrt(omega_m_ / (a * a * a) + 1 - omega_m_); }
+double Background::E(double a) const {
+  const double dark = std::pow(a, -3 * (1 + w0_ + wa_)) * std::exp(-3 * wa_ * (1 - a));
+  return std::sqrt(omega_m_ / (a * a * a) + (1 - omega_m_) * dark);
+}
 
-Background::Background(const core::Cosmology& cosmology) : omega_m_(cosmology.omega_m) {
+Background::Background(const core::Cosmology& cosmology)
+    : omega_m_(cosmology.omega_m), w0_(cosmology.w0), wa_(cosmology.wa) {
   const auto derivative = [this](const State& y, State& dy, double ln_a) {
     const double a = std::exp(ln_a);
     const double rate = a * a * E(a);  // T[·] = rate d/dlna

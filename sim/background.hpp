@@ -7,13 +7,15 @@
 
 namespace cosmo::sim {
 
-/// Expansion and growth of a flat ΛCDM universe without radiation, as functions of the scale factor a (today
-/// 1).
+/// Expansion and growth of a flat universe of matter and dark energy of equation of state w(a) = w0 + wa (1 -
+/// a), as functions of the scale factor a (today 1).
 ///
 /// Time is in units of 1/H0. The operator T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, D2 < 0
 /// belongs to it. Growth is tabulated for 1e-4 <= a <= 1.1, relative error below 1e-7; outside
 /// std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2
-/// and appendix A.
+/// and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that T[T[D]] is
+/// a⁴ (D'' + 2 H D') and the sources are the matter's alone. Dark energy: Chevallier & Polarski 2001
+/// (gr-qc/0009008), Linder 2003 (astro-ph/0208512, equations 5-7).
 class Background {
  public:
   /// Solves T[T[D1]] = 3/2 Ωm a D1 and T[T[D2]] = 3/2 Ωm a (D2 - D1²) from the matter era on.
@@ -21,7 +23,7 @@ class Background {
 
   // The names are the paper's. NOLINTBEGIN(readability-identifier-naming)
   double omega_m() const { return omega_m_; }
-  /// Hubble rate / H0.
+  /// Hubble rate / H0: E² = Ωm a⁻³ + (1 - Ωm) a^(-3(1 + w0 + wa)) exp(-3 wa (1 - a)).
   double E(double a) const;
   /// a³E(a).
   double Q(double a) const { return a * a * a * E(a); }
@@ -38,7 +40,7 @@ class Background {
   // NOLINTEND(readability-identifier-naming)
 
  private:
-  double omega_m_;
+  double omega_m_, w0_, wa_;
   std::array<std::function<double(double)>, 4> growth_;  ///< D1, T[D1], D2, T[D2] of a
 };
 

@@ -18,4 +18,10 @@ TEST_CASE("the default universe is valid and every limit is enforced by name") {
   baryons.omega_m = 0.1;
   baryons.omega_b = 0.15;
   expect_error(Fault::config, "omega_b", [&] { validate(baryons); });
+  Cosmology early;
+  early.w0 = -0.5;
+  early.wa = 0.5;
+  expect_error(Fault::config, "w0 + wa", [&] { validate(early); });
+  early.wa = 0.49;
+  validate(early);
 }

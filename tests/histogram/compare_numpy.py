@@ -57,8 +57,8 @@ def compare(program, folder):
                 assert difference == 0, f"{difference} voxels differ: {cells} cells, box {box}, {ranks} ranks"
                 assert file.attrs["particles"] == len(positions) and file.attrs["seed"] == 42
                 assert file.attrs["box"] == box and file.attrs["voxel"] == box / cells
-                assert list(file.attrs["parameter_names"]) == ["omega_m", "sigma8", "n_s", "h", "omega_b"]
-                assert list(file.attrs["parameter_values"]) == [0.3089, 0.8159, 0.9667, 0.703, 0.045]
+                assert list(file.attrs["parameter_names"]) == ["omega_m", "sigma8", "n_s", "h", "omega_b", "w0", "wa"]
+                assert list(file.attrs["parameter_values"]) == [0.3089, 0.8159, 0.9667, 0.703, 0.045, -1, 0]
                 assert file.attrs["schema"] == "cosmo.counts/1" and file.attrs["redshift"] == 0
             files.append(open(output, "rb").read())
         assert files[0] == files[1], "the files of 1 and 3 ranks differ"
