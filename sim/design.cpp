@@ -1,6 +1,8 @@
 #include "sim/design.hpp"
 
 #include <algorithm>
+#include <array>
+#include <boost/random/sobol.hpp>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -31,27 +33,56 @@ std::uint32_t row_of(const std::string& name) {
   return static_cast<std::uint32_t>(row - core::kCosmologyParameters.data());
 }
 
-}  // namespace
-
-std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
-                                        std::span<const VaryingParameter> varying, int simulations,
-                                        std::uint64_t seed) {
+/// Places each varying parameter at the part unit(universe, row) of its range; units are in [0, 1).
+template <class Unit>
+std::vector<DesignPoint> place(const core::Cosmology& base, std::span<const VaryingParameter> varying,
+                               int simulations, std::uint64_t seed, Unit&& unit) {
   ensure(simulations >= 1, Fault::config, "A suite of {} simulations is empty: ask for 1 or more.",
          simulations);
   validate(varying);
-  const core::RandomStream values(seed, core::Purpose::design), seeds(seed, core::Purpose::simulation_seed);
   std::vector<DesignPoint> points;
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(simulations); ++i) {
-    DesignPoint point{base, static_cast<std::uint64_t>(seeds.uniform({i, 0, 0}) * 0x1.0p53)};
+    DesignPoint point{base, universe_seed(seed, i)};
     for (const VaryingParameter& parameter : varying) {
-      const double unit = values.uniform({i, row_of(parameter.name), 0});
       point.cosmology.*core::find_cosmology_parameter(parameter.name)->member =
-          parameter.low + (parameter.high - parameter.low) * unit;
+          parameter.low + (parameter.high - parameter.low) * unit(i, row_of(parameter.name));
     }
     core::validate(point.cosmology);
     points.push_back(point);
   }
   return points;
+}
+
+}  // namespace
+
+std::uint64_t universe_seed(std::uint64_t suite_seed, std::uint32_t index) {
+  const core::RandomStream seeds(suite_seed, core::Purpose::simulation_seed);
+  return static_cast<std::uint64_t>(seeds.uniform({index, 0, 0}) * 0x1.0p53);
+}
+
+std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
+                                        std::span<const VaryingParameter> varying, int simulations,
+                                        std::uint64_t seed) {
+  const core::RandomStream values(seed, core::Purpose::design);
+  return place(base, varying, simulations, seed, [&](std::uint32_t i, std::uint32_t row) {
+    return values.uniform({i, row, 0});
+  });
+}
+
+std::vector<DesignPoint> sobol_design(const core::Cosmology& base, std::span<const VaryingParameter> varying,
+                                      int simulations, std::uint64_t seed) {
+  constexpr std::size_t kRows = core::kCosmologyParameters.size();
+  const core::RandomStream shifts(seed, core::Purpose::design);
+  boost::random::sobol sequence(kRows);
+  std::array<double, kRows> point{};
+  std::uint32_t drawn = 0;
+  return place(base, varying, simulations, seed, [&](std::uint32_t i, std::uint32_t row) {
+    for (; drawn <= i; ++drawn) {
+      for (double& coordinate : point) coordinate = static_cast<double>(sequence() >> 11) * 0x1.0p-53;
+    }
+    const double shifted = point[row] + shifts.uniform({0, row, 1});
+    return shifted < 1 ? shifted : shifted - 1;
+  });
 }
 
 }  // namespace cosmo::sim

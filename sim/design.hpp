@@ -30,4 +30,13 @@ std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
                                         std::span<const VaryingParameter> varying, int simulations,
                                         std::uint64_t seed);
 
+/// As uniform_design(), but the varying parameters of all universes fill their ranges evenly: Sobol's
+/// sequence, shifted as a whole by random numbers of the seed (Cranley & Patterson 1976), a dimension for
+/// each row of core::kCosmologyParameters. Same promises, same errors.
+std::vector<DesignPoint> sobol_design(const core::Cosmology& base, std::span<const VaryingParameter> varying,
+                                      int simulations, std::uint64_t seed);
+
+/// The seed of universe `index` of a suite.
+std::uint64_t universe_seed(std::uint64_t suite_seed, std::uint32_t index);
+
 }  // namespace cosmo::sim

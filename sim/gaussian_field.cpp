@@ -60,12 +60,13 @@ class WhiteNoise {
 }  // namespace
 
 void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
-                    Amplitude amplitude) {
+                    Amplitude amplitude, Partner partner) {
   const std::vector<float> amplitudes = mode_amplitudes(delta, power);
+  const float sign = partner == Partner::flipped ? -1 : 1;
   const WhiteNoise noise(seed, amplitude, delta.side());
   delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
     const auto k2 = static_cast<std::size_t>(kx * kx + ky * ky + kz * kz);
-    mode = amplitudes[k2] * noise(kx, ky, kz);
+    mode = sign * amplitudes[k2] * noise(kx, ky, kz);
   });
 }
 

@@ -12,11 +12,12 @@ LinearPower::LinearPower(const core::Cosmology& cosmology, TransferFunction tran
 }
 
 double LinearPower::operator()(double k) const {
+  if (k == 0) return 0;
   const double t = transfer_(k);
-  return k == 0 ? 0 : amplitude_ * std::pow(k, n_s_) * t * t;
+  return amplitude_ * std::pow(k, n_s_) * t * t;
 }
 
-double LinearPower::sigma(double radius) const {
+double rms_in_spheres(const std::function<double(double)>& power, double radius) {
   // The integrand vanishes at both ends, so the trapezoidal rule converges fast once it resolves W's
   // oscillations.
   constexpr double kFirst = -13.8, kLast = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
@@ -28,7 +29,7 @@ double LinearPower::sigma(double radius) const {
     const double x = k * radius;
     // Below x = 0.01 the closed form loses its digits to cancellation.
     const double window = x < 0.01 ? 1 - x * x / 10 : 3 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
-    sum += k * k * k * (*this)(k)*window * window;
+    sum += k * k * k * power(k) * window * window;
   }
   return std::sqrt(sum * kStep / (2 * std::numbers::pi * std::numbers::pi));
 }

@@ -18,6 +18,11 @@ namespace cosmo::sim {
 
 namespace {
 
+TransferFunction transfer_of(const SimulationConfig& config) {
+  if (config.table) return transfer_function(*config.table, config.cosmology.n_s);
+  return find_transfer_function(config.transfer)(config.cosmology);
+}
+
 /// Modes of the field seen from half a lattice cell further on along each axis. A wave of the Nyquist
 /// wavenumber has no value there.
 void move_half_a_cell(fourier::FourierMesh& delta) {
@@ -39,9 +44,9 @@ void move_half_a_cell(fourier::FourierMesh& delta) {
 /// The particles at rest on their lattice. The field is freed before the force mesh exists.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
                               const Observers& observers) {
-  const LinearPower power(config.cosmology, find_transfer_function(config.transfer)(config.cosmology));
+  const LinearPower power(config.cosmology, transfer_of(config));
   fourier::FourierMesh delta(comm, config.particle_grid());
-  gaussian_field(delta, power, config.seed, config.amplitude);
+  gaussian_field(delta, power, config.seed, config.amplitude, config.partner);
   if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta));
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
@@ -135,7 +140,11 @@ void validate(const SimulationConfig& config, int ranks) {
     ensure(std::ranges::count(config.redshifts, redshift) == 1, Fault::config,
            "--redshifts has {} twice: name it once.", redshift);
   }
-  find_transfer_function(config.transfer);
+  if (config.table) {
+    ensure_covers(*config.table, config.cosmology.n_s, config.particle_grid());
+  } else {
+    find_transfer_function(config.transfer);
+  }
   find_force_kernel(config.force_kernel);
 }
 

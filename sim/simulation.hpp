@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "sim/gaussian_field.hpp"
 #include "sim/particle_set.hpp"
 #include "sim/schedule.hpp"
+#include "sim/spectrum_table.hpp"
 
 namespace cosmo::sim {
 
@@ -23,9 +25,11 @@ struct SimulationConfig {
   int mesh_per_side = 256;       ///< --mesh: cells of the force mesh; 2 to 3 times the particles resolve best
   int steps = 10;                ///< --steps, equal in a
   double z_initial = 9;          ///< --z-initial
-  std::string transfer = "eisenstein-hu";
+  std::string transfer = "eisenstein-hu";   ///< --transfer
+  std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
   std::string force_kernel = "four-point";
-  Amplitude amplitude = Amplitude::random;
+  Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
+  Partner partner = Partner::none;          ///< --paired
   std::uint64_t seed = 0;
   std::vector<double> redshifts = {0};  ///< --redshifts of the outputs, none before z_initial
   bool momenta = false;                 ///< outputs have momenta too, for one more force each

@@ -34,7 +34,7 @@ THIRD_PARTY = {
     r"openssl/": {"core"},
     r"zlib\.h": {"core"},
     r"fftw3\.h": {"core/fourier"},
-    r"boost/(math|numeric)/": {"sim"},
+    r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn"},
     r"Eigen/": {"infer"},
     r"version_facts\.hpp": {"core"},

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -34,6 +35,37 @@ TEST_CASE("a design is uniform, reproducible, extensible, and every universe has
   CHECK(mean == Approx(0.5).margin(4 / std::sqrt(12e3)));
   CHECK(square == Approx(1.0 / 3).margin(4 * std::sqrt(4.0 / 45 / 1e3)));
   CHECK(design[0].seed != sim::uniform_design({}, two, 1, 6)[0].seed);
+}
+
+TEST_CASE("a Sobol design fills its ranges evenly, is extensible and shifted by its seed") {
+  const std::vector<sim::VaryingParameter> two = {{"omega_m", 0.25, 0.35}, {"n_s", 0.9, 1.0}};
+  const std::vector<sim::VaryingParameter> all = {
+      {"wa", -0.5, 0.5}, {"omega_m", 0.25, 0.35}, {"h", 0.6, 0.8}, {"n_s", 0.9, 1.0}};
+  const auto design = sim::sobol_design({}, two, 256, 5);
+  const auto longer = sim::sobol_design({}, all, 300, 5);
+  std::array<std::array<int, 8>, 8> cells{};
+  std::array<int, 32> slices{};
+  double mean = 0;
+  for (std::size_t i = 0; i < design.size(); ++i) {
+    const core::Cosmology& cosmology = design[i].cosmology;
+    CHECK(cosmology.omega_m == longer[i].cosmology.omega_m);
+    CHECK(cosmology.n_s == longer[i].cosmology.n_s);
+    CHECK(design[i].seed == longer[i].seed);
+    CHECK(design[i].seed == sim::universe_seed(5, static_cast<std::uint32_t>(i)));
+    REQUIRE(
+        (cosmology.omega_m >= 0.25 && cosmology.omega_m < 0.35 && cosmology.n_s >= 0.9 && cosmology.n_s < 1));
+    const double u = (cosmology.omega_m - 0.25) * 10, v = (cosmology.n_s - 0.9) * 10;
+    ++cells[static_cast<std::size_t>(8 * u)][static_cast<std::size_t>(8 * v)];
+    ++slices[static_cast<std::size_t>(32 * u)];
+    mean += u / 256;
+  }
+  // Random points would leave cells of 4 empty and put 10 into others.
+  for (const auto& row : cells) {
+    for (const int count : row) CHECK((count >= 1 && count <= 8));
+  }
+  for (const int count : slices) CHECK((count >= 7 && count <= 9));
+  CHECK(mean == Approx(0.5).margin(0.005));
+  CHECK(design[0].cosmology.omega_m != sim::sobol_design({}, two, 1, 6)[0].cosmology.omega_m);
 }
 
 TEST_CASE("impossible designs and simulations are refused with a sentence about the option") {

@@ -101,6 +101,33 @@ TEST_CASE("a larger mesh keeps the modes of the smaller one") {
   CHECK(different == 0);
 }
 
+TEST_CASE("the partner of a field has every mode and every first-order displacement negated, and no other") {
+  const auto comm = core::Communicator::world();
+  const auto power = fiducial_power();
+  FourierMesh own(comm, {20, 100.0}), partner(comm, {20, 100.0});
+  for (const auto amplitude : {sim::Amplitude::random, sim::Amplitude::fixed}) {
+    sim::gaussian_field(own, power, 3, amplitude);
+    sim::gaussian_field(partner, power, 3, amplitude, sim::Partner::flipped);
+    std::int64_t different = 0;
+    own.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
+      if (mode == -partner.mode_row(kx, ky)[kz]) return;
+#pragma omp atomic
+      ++different;
+    });
+    CHECK(comm.sum(different) == 0);
+  }
+  const auto one = sim::lagrangian_particles(std::move(own));
+  const auto other = sim::lagrangian_particles(std::move(partner));
+  REQUIRE(one.size() == other.size());
+  std::int64_t first = 0, second = 0;
+  for (std::size_t i = 0; i < 3 * one.size(); ++i) {
+    first += one.psi1()[i] != -other.psi1()[i];
+    second += one.psi2()[i] != other.psi2()[i];
+  }
+  CHECK(comm.sum(first) == 0);
+  CHECK(comm.sum(second) == 0);
+}
+
 TEST_CASE("one plane wave moves particles as Zel'dovich says and has no second order") {
   const auto comm = core::Communicator::world();
   const int n = 32;
