@@ -15,7 +15,7 @@ namespace cosmo::sim {
 /// std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2
 /// and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that T[T[D]] is
 /// a⁴ (D'' + 2 H D') and the sources are the matter's alone. Dark energy: Chevallier & Polarski 2001
-/// (gr-qc/0009008), Linder 2003 (astro-ph/0208512, equations 5-7).
+/// (gr-qc/0009008), Linder 2003 (astro-ph/0208512).
 class Background {
  public:
   /// Solves T[T[D1]] = 3/2 Ωm a D1 and T[T[D2]] = 3/2 Ωm a (D2 - D1²) from the matter era on.

@@ -3,6 +3,7 @@
 import shutil
 import unittest
 
+import eisenstein_hu
 from toolkit import PipelineTest, error_line, run, succeed
 
 USAGE, CONFIG, IO, FORMAT = 2, 3, 4, 5
@@ -22,17 +23,17 @@ class Refusals(PipelineTest):
     def infer_words(cls):
         return ["--model", cls.model, "--data", cls.data]
 
-    def refused(self, code, parts, tool, *words):
-        """Checks exit code and sentence on one rank and on two."""
+    def refused(self, code, parts, tool, *words, counts_of_ranks=(1, 2)):
+        """Checks exit code and sentence, which is the same on one rank and on two."""
         sentences = []
-        for ranks in (1, 2):
+        for ranks in counts_of_ranks:
             done = run(tool, *words, ranks=ranks)
             self.assertEqual(done.returncode, code, f"{tool} {words} on {ranks} ranks\n{done.stderr}")
             self.assertEqual(done.stdout, "")
             sentences.append(error_line(done, tool))
             for part in parts:
                 self.assertIn(str(part), sentences[-1])
-        self.assertEqual(sentences[0], sentences[1])
+        self.assertEqual(len(set(sentences)), 1)
 
     def copy(self, source, name):
         return shutil.copytree(source, self.root / name)
@@ -90,10 +91,14 @@ class Refusals(PipelineTest):
         output = ["--output", self.root / "never"]
         self.refused(USAGE, ["--box"], "cosmo-sim", "generate", *output, "--box", "wide")
         self.refused(USAGE, ["--seed"], "cosmo-sim", "generate", *output, "--seed", "1.5")
-        self.refused(CONFIG, ["omega_m"], "cosmo-sim", "generate", *output, "--omega-m", "3")
         self.refused(CONFIG, ["sigma8"], "cosmo-sim", "generate", *output, "--sigma8", "0")
         self.refused(CONFIG, ["--box"], "cosmo-sim", "generate", *output, "--box", "-5")
-        self.refused(CONFIG, ["--mesh"], "cosmo-sim", "generate", *output, "--mesh", "2")
+        self.refused(CONFIG, ["--mesh is 3"], "cosmo-sim", "generate", *output, "--mesh", "3")
+        self.refused(CONFIG, ["omega_m is -0.1"], "cosmo-sim", "generate", *output, "--omega-m", "-0.1")
+        self.refused(CONFIG, ["w0 is -0.5", "wa 0.5"], "cosmo-sim", "generate", *output, "--w0", "-0.5", "--wa", "0.5",
+                     counts_of_ranks=(1,))
+        self.refused(USAGE, ["--box", "100kpc"], "cosmo-sim", "generate", *output, "--box", "100kpc",
+                     counts_of_ranks=(1,))
         self.refused(CONFIG, ["omega_m"], "cosmo-sim", "generate", *output, "--simulations", 4, "--omega-m", "0.01:0.3")
         self.refused(USAGE, ["--loss", "mae or mse"], "cosmo-train", *self.train_words(), *output, "--loss", "l3")
         self.refused(CONFIG, ["--micro-batch"], "cosmo-train", *self.train_words(), *output, "--micro-batch", 0)
@@ -104,6 +109,50 @@ class Refusals(PipelineTest):
                           error_line(done, "cosmo-train"))
         self.refused(USAGE, ["nosuchnet", "--network"], "cosmo-train", *self.train_words()[:2], *output, "--network", "nosuchnet")
         self.refused(USAGE, ["--split"], "cosmo-infer", *self.infer_words(), *output, "--split", "exam")
+        self.assertFalse((self.root / "never").exists())
+
+    def test_more_ranks_than_planes(self):
+        done = run("cosmo-sim", "generate", "--particles", 4, "--output", self.root / "never", ranks=5)
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("--particles is 4", error_line(done, "cosmo-sim"))
+
+    def test_tables_of_the_spectrum(self):
+        table = self.root / "pk.dat"
+        words = ["cosmo-sim", "generate", "--particles", 32, "--box", 128, "--output", self.root / "never", "--transfer",
+                 table]
+        one = {"counts_of_ranks": (1,)}
+        self.refused(IO, [table, "eisenstein-hu"], *words, **one)
+        eisenstein_hu.write_power(table, rows=100, high=1.2)
+        self.refused(CONFIG, [table, "ends at k = 1.2", "32 particles a side need it to 1.36"], *words)
+        eisenstein_hu.write_power(table, rows=100, low=0.05)
+        self.refused(CONFIG, [table, "begins at k = 0.05", "0.0490"], *words, **one)
+        eisenstein_hu.write_power(table, rows=100, amplitude=1e9)
+        self.refused(FORMAT, [table, "sigma_8 = 15.7"], *words, **one)
+        eisenstein_hu.write_power(table, rows=100)
+        for name, value in (("n-s", "0.9:1.0"), ("omega-m", "0.2:0.4"), ("h", "0.6:0.8"), ("omega-b", "0.04:0.05")):
+            self.refused(CONFIG, [f"--{name} varies and --transfer {table}"], *words, f"--{name}", value, **one)
+        text = table.read_text()
+        table.write_text(text.replace("1:k (h/Mpc)", "1:k (1/Mpc)"))
+        self.refused(FORMAT, [f"{table} line 1", "h/Mpc"], *words, **one)
+        table.write_text(text + "30 nan\n")
+        self.refused(FORMAT, [f"{table} line 102", "nan"], *words)
+        self.assertFalse((self.root / "never").exists())
+
+    def test_designs(self):
+        design = self.root / "design.csv"
+        words = ["cosmo-sim", "generate", "--output", self.root / "never", "--design", design]
+        one = {"counts_of_ranks": (1,)}
+        self.refused(IO, [design, "sobol"], *words, **one)
+        design.write_text("omega_m,seed\n0.3,1\n0.4,1\n")
+        self.refused(FORMAT, [f"{design} line 3", "seed 1"], *words)
+        design.write_text("omega_m\n0.3\n3\n")
+        self.refused(CONFIG, [f"{design} line 3", "omega_m is 3"], *words, **one)
+        design.write_text("omega_m\n0.3\n0.4\n")
+        for more, parts in ((["--simulations", 3], ["--simulations is 3", "2 universes"]),
+                            (["--omega-m", "0.2:0.4"], ["--omega-m is a range", design]),
+                            (["--h", "0.6:0.8"], ["--h is a range", design]),
+                            (["--omega-m", "0.3"], ["--omega-m is given", "column omega_m"])):
+            self.refused(CONFIG, parts, *words, *more, **one)
         self.assertFalse((self.root / "never").exists())
 
     def test_missing_inputs(self):
