@@ -20,7 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJournalName = "journal.jsonl";
 constexpr const char* kRunName = "run.json";
+/// Locked a byte a unit by who makes it, and beyond the units while somebody reads or changes the journal or
+/// the manifest.
 constexpr const char* kLockName = ".lock";
+constexpr std::int64_t kJournalByte = Slice::kEverything;
 
 void ensure_written(bool good, const fs::path& path) {
   ensure(good, Fault::io, "{} cannot be written ({}): check free space and permissions.", path.string(),
@@ -36,13 +39,24 @@ void sync(const fs::path& path) {
   ensure_written(synced, path);
 }
 
-void write_text(const fs::path& path, const std::string& text, std::ios::openmode mode) {
+void write_text(const fs::path& path, const std::string& text, std::ios::openmode mode = std::ios::trunc) {
   std::ofstream file(path, std::ios::binary | mode);
   file << text;
   file.flush();
   ensure_written(file.good(), path);
   file.close();
   sync(path);
+}
+
+/// Adds lines to a file; whatever somebody left of a line there does not become part of them.
+void append_lines(const fs::path& path, const std::string& lines) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  bool torn = false;
+  if (file.tellg() > 0) {
+    file.seekg(-1, std::ios::end);
+    torn = file.get() != '\n';
+  }
+  write_text(path, (torn ? "\n" : "") + lines, std::ios::app);
 }
 
 /// The first setting in which two configurations differ, as "key is A here and B in the request".
@@ -63,12 +77,17 @@ std::string first_difference(const Json& found, const Json& asked,
 }  // namespace
 
 OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::path path, Request request,
-                                 const Overwrite& overwrite)
+                                 const Overwrite& overwrite, const Slice& slice)
     : comm_(comm), path_(std::move(path)) {
   manifest_.request = std::move(request);
   comm_.agree([&] {
-    if (comm_.is_root()) open(log, overwrite);
+    if (comm_.is_root()) open(log, overwrite, slice);
   });
+  share_state();
+}
+
+/// Gives every rank what the root knows.
+void OutputDirectory::share_state() {
   Json state;
   if (comm_.is_root()) {
     state = {{"files", manifest_.files}, {"details", manifest_.details}, {"up_to_date", up_to_date_}};
@@ -79,7 +98,7 @@ OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::p
   up_to_date_ = state.at("up_to_date");
 }
 
-void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
+void OutputDirectory::open(const Log& log, const Overwrite& overwrite, const Slice& slice) {
   std::error_code error;
   fs::create_directories(path_, error);
   ensure(!error, Fault::io, "The directory {} cannot be created ({}): check --output.", path_.string(),
@@ -88,7 +107,9 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
   if (!has(kManifestName) && !has(kJournalName)) refuse_foreign_files();
   refuse_inputs();
   if (has(kManifestName) && ::access(path_.c_str(), W_OK) != 0) return open_read_only(overwrite);
-  lock_.emplace(path_ / kLockName);
+  const Slice mine = overwrite.force ? Slice{} : slice;
+  lock_.emplace(path_ / kLockName, ByteRange{mine.first, mine.last - mine.first});
+  const FileLock guard = journal_lock();
   if (has(kManifestName)) {  // asked again: until now another process may have been writing
     open_manifest(overwrite);
   } else if (has(kJournalName)) {
@@ -97,6 +118,8 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite) {
     begin_journal();
   }
 }
+
+FileLock OutputDirectory::journal_lock() const { return FileLock::wait(path_ / kLockName, kJournalByte); }
 
 void OutputDirectory::refuse_inputs() const {
   for (const InputRecord& input : manifest_.request.inputs) {
@@ -145,7 +168,8 @@ void OutputDirectory::open_manifest(const Overwrite& overwrite) {
   remove_all_but_kept(found.at("files").get<std::vector<FileRecord>>());
 }
 
-void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
+/// The journal in the form of a manifest.
+Json OutputDirectory::read_journal() const {
   const fs::path path = path_ / kJournalName;
   std::ifstream journal(path);
   std::string line;
@@ -158,7 +182,12 @@ void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
     const Json record = Json::parse(line, nullptr, false);
     if (record.is_object()) found["files"].push_back(record);  // a torn last line is no record
   }
-  reading_json(path.string(), [&] { (void)adopt(found, overwrite); });
+  return found;
+}
+
+void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
+  const Json found = read_journal();
+  reading_json((path_ / kJournalName).string(), [&] { (void)adopt(found, overwrite); });
   begin_journal();
   remove_all_but_kept(found.at("files").get<std::vector<FileRecord>>());
   log.info("continuing in {}: {} files are there", path_.string(), manifest_.files.size());
@@ -175,7 +204,8 @@ void OutputDirectory::refuse_foreign_files() const {
       std::all_of(fs::directory_iterator(path_), fs::directory_iterator(), [](const auto& entry) {
         return entry.path().filename() == kLockName || entry.path().extension() == ".part";
       });
-  ensure(empty, Fault::config,
+  const bool ours = fs::exists(path_ / kManifestName) || fs::exists(path_ / kJournalName);  // since a moment
+  ensure(empty || ours, Fault::config,
          "The directory {} holds files that are no output of this toolkit: choose an empty or new --output.",
          path_.string());
 }
@@ -200,13 +230,27 @@ bool OutputDirectory::adopt(const Json& found, const Overwrite& overwrite) {
          "{} holds another output ({}): choose another --output, or {}.", path_.string(), difference,
          overwrite.remedy);
   if (!difference.empty()) return false;
-  manifest_.files = found.at("files").get<std::vector<FileRecord>>();
-  std::erase_if(manifest_.files, [&](const FileRecord& record) {
+  manifest_.files = whole_files(found, overwrite.force);
+  return true;
+}
+
+/// The listed files that are there with their size, and with their content if that is to be checked.
+std::vector<FileRecord> OutputDirectory::whole_files(const Json& found, bool check_content) const {
+  auto files = found.at("files").get<std::vector<FileRecord>>();
+  std::erase_if(files, [&](const FileRecord& record) {
     std::error_code error;
     if (fs::file_size(path_ / record.path, error) != record.bytes || error) return true;
-    return overwrite.force && sha256_of_file(path_ / record.path) != record.sha256;
+    return check_content && sha256_of_file(path_ / record.path) != record.sha256;
   });
-  return true;
+  return files;
+}
+
+/// Takes over what other processes have noted since.
+void OutputDirectory::learn_from_others() {
+  const bool finished = !fs::exists(path_ / kJournalName);
+  const Json found = finished ? read_manifest() : read_journal();
+  reading_json((path_ / (finished ? kManifestName : kJournalName)).string(),
+               [&] { manifest_.files = whole_files(found, false); });
 }
 
 /// Replaces the journal by one that holds the request and the files known so far.
@@ -216,7 +260,7 @@ void OutputDirectory::begin_journal() const {
       {"stage", request.stage}, {"config", request.config}, {"inputs", request.inputs}, {"id", request.id()}};
   std::string text = head.dump() + "\n";
   for (const FileRecord& record : manifest_.files) text += Json(record).dump() + "\n";
-  write_text(part(kJournalName), text, std::ios::trunc);
+  write_text(part(kJournalName), text);
   seal(kJournalName);
 }
 
@@ -251,9 +295,12 @@ void OutputDirectory::record(std::span<const FileRecord> records) {
   }
   comm_.agree([&] {
     if (!comm_.is_root()) return;
+    const FileLock guard = journal_lock();
     const fs::path journal = path_ / kJournalName;
-    if (!fs::exists(journal)) return;  // a manifest stands already and will be replaced
-    for (const FileRecord& record : all) write_text(journal, Json(record).dump() + "\n", std::ios::app);
+    if (!fs::exists(journal) || all.empty()) return;  // a manifest stands already and will be replaced
+    std::string lines;
+    for (const FileRecord& record : all) lines += Json(record).dump() + "\n";
+    append_lines(journal, lines);
   });
 }
 
@@ -268,7 +315,7 @@ void OutputDirectory::add(const std::string& relative, const std::function<void(
 }
 
 void OutputDirectory::add_text(const std::string& relative, const std::string& text) {
-  add(relative, [&](const fs::path& path) { write_text(path, text, std::ios::trunc); });
+  add(relative, [&](const fs::path& path) { write_text(path, text); });
 }
 
 void OutputDirectory::retire(const std::string& relative) {
@@ -283,17 +330,42 @@ void OutputDirectory::finish(const std::string& tool, const Json& details, const
             [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
   comm_.agree([&] {
     if (!comm_.is_root()) return;
-    Json facts = run_facts;
-    facts["finished_unix_s"] = std::time(nullptr);
-    write_text(part(kRunName), facts.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
-               std::ios::trunc);
-    seal(kRunName);
-    write_text(part(std::string(kManifestName)), Json(manifest_).dump(1) + "\n", std::ios::trunc);
-    seal(std::string(kManifestName));
-    fs::remove(path_ / kJournalName);
-    for (const std::string& relative : retired_) fs::remove(path_ / relative);
+    const FileLock guard = journal_lock();
+    publish(run_facts);
   });
   retired_.clear();
+}
+
+bool OutputDirectory::finish_if_all(std::span<const std::string> needed, const std::string& tool,
+                                    const Json& details, const Json& run_facts) {
+  manifest_.tool = tool;
+  manifest_.details = details;
+  const auto all_there = [&] {
+    return std::all_of(needed.begin(), needed.end(), [&](const auto& file) { return find(file) != nullptr; });
+  };
+  comm_.agree([&] {
+    if (!comm_.is_root()) return;
+    const FileLock guard = journal_lock();
+    learn_from_others();
+    std::sort(manifest_.files.begin(), manifest_.files.end(),
+              [](const FileRecord& a, const FileRecord& b) { return a.path < b.path; });
+    const bool published = !fs::exists(path_ / kJournalName);  // by another process
+    if (all_there() && !published) publish(run_facts);
+  });
+  share_state();
+  return all_there();
+}
+
+/// Replaces the journal by run.json and the manifest.
+void OutputDirectory::publish(const Json& run_facts) {
+  Json facts = run_facts;
+  facts["finished_unix_s"] = std::time(nullptr);
+  write_text(part(kRunName), facts.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  seal(kRunName);
+  write_text(part(std::string(kManifestName)), Json(manifest_).dump(1) + "\n");
+  seal(std::string(kManifestName));
+  fs::remove(path_ / kJournalName);
+  for (const std::string& relative : retired_) fs::remove(path_ / relative);
 }
 
 }  // namespace cosmo::core

@@ -2,6 +2,7 @@
 // The directory that a stage writes: locked while it works, continued after an interruption, sealed by its
 // manifest.
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -27,19 +28,29 @@ struct Overwrite {
   std::string remedy = "--force to replace it";
 };
 
+/// The units of an output, say universes, that a process makes: first <= i < last. Several processes may make
+/// disjoint slices of one output at once, on any nodes.
+struct Slice {
+  static constexpr std::int64_t kEverything = std::int64_t{1} << 40;
+
+  std::int64_t first = 0;
+  std::int64_t last = kEverything;
+};
+
 /// An output directory in the making.
 ///
 /// Each file is written as NAME.part, synced, renamed, and noted in journal.jsonl; the manifest comes last
 /// and replaces the journal. There is always one of the two, so whatever stops the program, every file noted
-/// is whole and a rerun goes on from it.
+/// is whole and a rerun goes on from it. Processes that make slices share the journal, and the one that
+/// finds everything there writes the manifest.
 class OutputDirectory {
  public:
   /// Creates or opens `path` for `request`. Collective over comm, which must outlive this.
   /// Throws, on every rank, Error{config} if the directory holds another output, naming the setting that
   /// differs, or files of somebody else, or is an input; Error{io} if another process is writing there,
-  /// naming it.
+  /// naming it. Overwriting by force takes the whole directory, whatever the slice.
   OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
-                  const Overwrite& overwrite);
+                  const Overwrite& overwrite, const Slice& slice = {});
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
@@ -66,15 +77,25 @@ class OutputDirectory {
 
   /// Writes the manifest with the stage's own fields, and run.json from `run_facts` and the time. Collective.
   void finish(const std::string& tool, const Json& details, const Json& run_facts);
+  /// Writes the manifest as finish() does if every file of `needed` is there, from here or from other
+  /// processes' slices, and returns true; else find() tells what is there. Collective.
+  bool finish_if_all(std::span<const std::string> needed, const std::string& tool, const Json& details,
+                     const Json& run_facts);
 
  private:
-  void open(const Log& log, const Overwrite& overwrite);
+  void open(const Log& log, const Overwrite& overwrite, const Slice& slice);
+  void share_state();
+  FileLock journal_lock() const;
   void refuse_inputs() const;
   Json read_manifest() const;
   bool adopt_manifest(const Json& found, const Overwrite& overwrite);
   void open_read_only(const Overwrite& overwrite);
   void open_manifest(const Overwrite& overwrite);
+  Json read_journal() const;
   void open_journal(const Log& log, const Overwrite& overwrite);
+  std::vector<FileRecord> whole_files(const Json& found, bool check_content) const;
+  void learn_from_others();
+  void publish(const Json& run_facts);
   void remove_all_but_kept(const std::vector<FileRecord>& found) const;
   void refuse_foreign_files() const;
   bool adopt(const Json& found, const Overwrite& overwrite);
@@ -85,7 +106,7 @@ class OutputDirectory {
   Manifest manifest_;
   std::vector<std::string> retired_;
   bool up_to_date_ = false;
-  std::optional<FileLock> lock_;  ///< on the root rank
+  std::optional<FileLock> lock_;  ///< of the slice, on the root rank
 };
 
 }  // namespace cosmo::core

@@ -171,6 +171,63 @@ TEST_CASE("a directory with somebody else's files is not touched, one in use is 
   comm.barrier();
 }
 
+TEST_CASE("disjoint slices share a directory, and whoever finds all files there finishes it") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm), alone(comm);
+  const std::vector<std::string> all = {"0.txt", "1.txt"};
+  const auto finish = [&](OutputDirectory& output) {
+    return output.finish_if_all(all, "test", {{"simulations", 2}}, {{"host", "here"}});
+  };
+  {
+    OutputDirectory first(comm, kSilent, shared.path, request(), {}, {0, 1});
+    OutputDirectory second(comm, kSilent, shared.path, request(), {}, {1, 2});
+    second.add_text("1.txt", "one");
+    CHECK_FALSE(finish(second));
+    if (comm.is_root()) {  // a third one was killed in the middle of a line
+      std::ofstream(shared.path / "journal.jsonl", std::ios::app) << R"({"path":"2.txt","by)";
+    }
+    comm.barrier();
+    first.add_text("0.txt", "zero");
+    CHECK(first.find("1.txt") == nullptr);
+    CHECK(finish(first));
+    CHECK(first.find("1.txt") != nullptr);
+    CHECK(finish(second));  // finds the manifest
+    comm.barrier();
+  }
+  {
+    OutputDirectory output(comm, kSilent, alone.path, request(), {});
+    output.add_text("0.txt", "zero");
+    output.add_text("1.txt", "one");
+    CHECK(finish(output));
+  }
+  const auto text = [](const fs::path& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  CHECK(text(shared.path / "manifest.json") == text(alone.path / "manifest.json"));
+  CHECK_FALSE(fs::exists(shared.path / "journal.jsonl"));
+  comm.barrier();
+}
+
+TEST_CASE("overlapping slices are refused, and force takes all of a directory") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  const auto open = [&](const Slice& slice, bool force = false) {
+    const OutputDirectory output(comm, kSilent, shared.path, request(), {.force = force, .extendable = {}},
+                                 slice);
+  };
+  const OutputDirectory holder(comm, kSilent, shared.path, request(), {}, {2, 4});
+  expect_error(Fault::io, "process", [&] { open({3, 5}); });
+  comm.barrier();
+  expect_error(Fault::io, "process", [&] { open({}); });
+  comm.barrier();
+  expect_error(Fault::io, "process", [&] { open({0, 1}, true); });
+  comm.barrier();
+  open({0, 2});
+  open({4, 9});
+  comm.barrier();
+}
+
 TEST_CASE("the id is that of the request alone and does not change between versions") {
   // hashlib.sha256(json.dumps(canonical, sort_keys=True, separators=(",", ":")).encode()) in Python.
   CHECK(request().id() == "sha256:84e8b5bebf52979e8c1bacbcb6df528dda2da7c4f380b70003025f28c6c28ac3");
