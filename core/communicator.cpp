@@ -62,6 +62,12 @@ Communicator Communicator::node() const {
   return Communicator(shared, true);
 }
 
+Communicator Communicator::split(int part) const {
+  MPI_Comm own = MPI_COMM_NULL;
+  check(MPI_Comm_split(comm_, part, rank_, &own), "MPI_Comm_split");
+  return Communicator(own, true);
+}
+
 Communicator::Communicator(Communicator&& other) noexcept
     : comm_(other.comm_), owned_(other.owned_), rank_(other.rank_), size_(other.size_) {
   other.owned_ = false;

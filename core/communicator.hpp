@@ -29,6 +29,8 @@ class Communicator {
   static Communicator world();
   /// The ranks that share this one's memory.
   Communicator node() const;
+  /// The ranks that give the same `part`, in the order they have here.
+  Communicator split(int part) const;
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&&) = delete;
   ~Communicator();

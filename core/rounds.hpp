@@ -5,12 +5,20 @@
 
 #include "core/communicator.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::core {
 
 /// Runs work(i) for i = 0 … size-1, item i on rank i % ranks, in rounds of one item a rank, so that the error
 /// of the first failing item is everybody's, for any number of ranks. `work` must not communicate;
 /// `after_round` may and gets the number of items in the round. Collective over comm.
-void in_rounds(const core::Communicator& comm, std::size_t size, const std::function<void(std::size_t)>& work,
+void in_rounds(const Communicator& comm, std::size_t size, const std::function<void(std::size_t)>& work,
                const std::function<void(std::size_t)>& after_round);
 
-}  // namespace cosmo::dataset
+/// The same with item i on the ranks of group i % groups, which work on it together. `group` is this rank's:
+/// groups are equally many consecutive ranks of comm each. `work` may communicate within the group, where
+/// failures are agreed on; one that is not passes through at once, for nobody waits for the rest of its
+/// group.
+void in_rounds(const Communicator& comm, const Communicator& group, std::size_t size,
+               const std::function<void(std::size_t)>& work,
+               const std::function<void(std::size_t)>& after_round);
+
+}  // namespace cosmo::core

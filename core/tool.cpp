@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -191,6 +192,7 @@ int run_tool(int argc, char** argv, const Tool& tool) {
       log.result(command_help(tool, command, options));
       return 0;
     }
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
     MpiSession session(argc, argv);
     return run_command(tool, command, options, command_line);
   } catch (...) {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "dataset/rounds.hpp"
+#include "core/rounds.hpp"
 #include "dataset/shard_reader.hpp"
 #include "dataset/shard_writer.hpp"
 #include "histogram/count_file.hpp"
@@ -89,7 +89,7 @@ SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSet
 CountStatistics collect(const Communicator& comm, const core::OutputDirectory& output, const ShardPlan& plan,
                         const SampleSpec& spec, std::uint64_t particles_in) {
   CountStatistics total{0, particles_in, 0};
-  in_rounds(
+  core::in_rounds(
       comm, plan.shards.size(),
       [&](std::size_t s) {
         const ShardStatistics shard = ShardReader(output.path() / plan.shards[s].path, spec).statistics();
@@ -147,7 +147,7 @@ void check_inputs(const Communicator& comm, const core::Log& log, const std::vec
   }
   const std::vector<std::uint32_t> positions(needed.begin(), needed.end());
   core::Progress progress(log, "count files checked", static_cast<std::int64_t>(positions.size()));
-  in_rounds(
+  core::in_rounds(
       comm, positions.size(),
       [&](std::size_t i) { check_counts(suite.manifest.simulations[positions[i]], suite, particles); },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
@@ -165,7 +165,7 @@ DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core
   check_inputs(comm, log, missing, suite, particles);
   core::Progress progress(log, "shards", static_cast<std::int64_t>(missing.size()));
   std::vector<core::FileRecord> finished;
-  in_rounds(
+  core::in_rounds(
       comm, missing.size(),
       [&](std::size_t s) {
         write_shard(output.part(missing[s].path), missing[s], suite, spec, settings);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "dataset/rounds.hpp"
+#include "core/rounds.hpp"
 #include "dataset/shard_reader.hpp"
 
 namespace cosmo::dataset {
@@ -104,7 +104,7 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   core::Progress progress(log, "shards verified", static_cast<std::int64_t>(shards.size()));
   std::vector<Found> found;
   VerifiedDataset total;
-  in_rounds(
+  core::in_rounds(
       comm, shards.size(),
       [&](std::size_t s) {
         const ShardStatistics shard = verify_shard(directory, manifest, shards[s], found);

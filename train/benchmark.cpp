@@ -1,11 +1,10 @@
 #include "train/benchmark.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "core/memory.hpp"
 #include "core/random.hpp"
 #include "train/fma_peak.hpp"
 #include "train/gradient_reducer.hpp"
@@ -21,12 +20,6 @@ constexpr int kOutputs = 3;
 constexpr int kWarmUp = 2;
 constexpr int kFewest = 7;       ///< timed steps
 constexpr double kDuration = 3;  ///< [s] of timed steps, if that is more
-
-double peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
-}
 
 void fill_with_noise(std::span<float> voxels) {
   const core::RandomStream stream(1, core::Purpose::gaussian_field);
@@ -89,7 +82,7 @@ BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec&
           comm.size(),
           times[times.size() / 2],
           comm.sum(measure_fma_peak(threads)),
-          comm.max(peak_rss_bytes())};
+          static_cast<double>(comm.max(core::peak_resident_memory()))};
 }
 
 }  // namespace cosmo::train

@@ -1,0 +1,56 @@
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/rounds.hpp"
+#include "support/expect_error.hpp"
+
+using namespace cosmo::core;
+
+TEST_CASE("groups of ranks share the items, each worked on by one whole group") {
+  const Communicator comm = Communicator::world();
+  for (const int ranks : {1, comm.size()}) {
+    const Communicator group = comm.split(comm.rank() / ranks);
+    REQUIRE(group.size() == ranks);
+    CHECK(group.rank() == comm.rank() % ranks);
+    std::vector<std::int64_t> workers(7, 0);
+    std::size_t seen = 0;
+    in_rounds(
+        comm, group, workers.size(),
+        [&](std::size_t i) {
+          CHECK(static_cast<int>(i) % (comm.size() / ranks) == comm.rank() / ranks);
+          workers[i] = group.sum(std::int64_t{1});
+        },
+        [&](std::size_t items) {
+          comm.barrier();
+          seen += items;
+        });
+    CHECK(seen == workers.size());
+    comm.sum(std::span<std::int64_t>(workers));
+    CHECK(workers == std::vector<std::int64_t>(7, ranks * ranks));
+  }
+}
+
+TEST_CASE("a failure of one group ends the round for all, and the first item's counts") {
+  const Communicator comm = Communicator::world();
+  const Communicator group = comm.split(comm.rank());
+  int done = 0;
+  expect_error(Fault::numeric, "item 4", [&] {
+    in_rounds(
+        comm, group, 8,
+        [&](std::size_t i) { group.agree([&] { ensure(i < 4, Fault::numeric, "item {} is bad", i); }); },
+        [&](std::size_t items) { done += static_cast<int>(items); });
+  });
+  CHECK(done == 4 / comm.size() * comm.size());
+}
+
+TEST_CASE("a failure that a part of a group knows of does not wait for the others") {
+  const Communicator comm = Communicator::world();
+  if (comm.size() == 1) return;
+  const Communicator group = comm.split(0);
+  // On every rank here, so that nobody is left waiting; in a tool it ends in MPI_Abort.
+  expect_error(Fault::io, "alone", [&] {
+    in_rounds(
+        comm, group, 1, [](std::size_t) { fail(Fault::io, "alone"); }, [](std::size_t) { FAIL("after"); });
+  });
+}
