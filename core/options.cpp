@@ -44,12 +44,29 @@ void Options::add(std::string name, std::optional<std::string> default_value, st
   declarations_.push_back({std::move(name), std::move(default_value), std::move(help), false, false});
 }
 
+void Options::add_switch(std::string name, bool on, std::string help) {
+  declarations_.push_back({std::move(name), on ? "on" : "off", std::move(help), false, false, true});
+}
+
 void Options::add_flag(std::string name, std::string help) {
   declarations_.push_back({std::move(name), std::nullopt, std::move(help), true, false});
 }
 
 void Options::add_positional(std::string name, std::string help) {
   declarations_.push_back({std::move(name), std::nullopt, std::move(help), false, true});
+}
+
+/// The words with "on" after the name of each switch that stands alone.
+std::vector<std::string> Options::complete(const std::vector<std::string>& words) const {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    result.push_back(words[i]);
+    const bool is_switch = std::any_of(declarations_.begin(), declarations_.end(), [&](const auto& option) {
+      return option.is_switch && words[i] == "--" + option.name;
+    });
+    if (is_switch && (i + 1 == words.size() || words[i + 1].starts_with("--"))) result.push_back("on");
+  }
+  return result;
 }
 
 void Options::parse(const std::vector<std::string>& words) {
@@ -65,7 +82,7 @@ void Options::parse(const std::vector<std::string>& words) {
   }
   try {
     using namespace po::command_line_style;
-    store(po::command_line_parser(words)
+    store(po::command_line_parser(complete(words))
               .options(description)
               .positional(positional)
               .style(allow_long | long_allow_adjacent | long_allow_next)
@@ -128,6 +145,19 @@ const std::string& Options::text(const std::string& name) const {
   ensure(value.size() <= kLongest && is_utf8(value), Fault::usage,
          "Option --{} is longer than {} bytes or no UTF-8 text: give it another value.", name, kLongest);
   return value;
+}
+
+bool Options::is_on(const std::string& name) const { return choice(name, {"on", "off"}) == "on"; }
+
+std::vector<double> Options::numbers(const std::string& name) const {
+  std::vector<double> values;
+  std::string_view left = text(name);
+  for (std::size_t comma = 0; comma != std::string_view::npos;) {
+    comma = left.find(',');
+    values.push_back(parse_number(left.substr(0, comma), "--" + name));
+    if (comma != std::string_view::npos) left.remove_prefix(comma + 1);
+  }
+  return values;
 }
 
 double Options::number(const std::string& name) const { return parse_number(text(name), "--" + name); }

@@ -18,6 +18,8 @@ class Options {
  public:
   /// Declares an option that takes a value. Without a default it must be given, or be asked for with given().
   void add(std::string name, std::optional<std::string> default_value, std::string help);
+  /// Declares an option that is "on" or "off"; the bare name means on.
+  void add_switch(std::string name, bool on, std::string help);
   /// Declares an option that is present or not.
   void add_flag(std::string name, std::string help);
   /// Declares the one value that stands on the command line without a name.
@@ -31,7 +33,10 @@ class Options {
   bool chosen(const std::string& name) const { return chosen_.contains(name); }  ///< by the user
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
+  bool is_on(const std::string& name) const;     ///< of a switch
   double number(const std::string& name) const;  ///< a finite number
+  /// Finite numbers between commas.
+  std::vector<double> numbers(const std::string& name) const;
   std::int64_t integer(const std::string& name, std::int64_t low, std::int64_t high) const;
   /// One of `names`.
   const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
@@ -48,8 +53,10 @@ class Options {
     std::string help;
     bool is_flag;
     bool is_positional;
+    bool is_switch = false;
   };
   const Declaration& declaration(const std::string& name) const;
+  std::vector<std::string> complete(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
   std::vector<Declaration> declarations_;

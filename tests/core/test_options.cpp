@@ -17,6 +17,7 @@ Options declared() {
   options.add("output", std::nullopt, "directory");
   options.add("config", std::nullopt, "file");
   options.add_flag("force", "replace");
+  options.add_switch("table", true, "write a table");
   return options;
 }
 
@@ -40,6 +41,33 @@ TEST_CASE("a default is given but not chosen; what a file says is chosen") {
   options.parse({"--config", (directory.path() / "a.ini").string()});
   CHECK((options.given("omega-m") && !options.chosen("omega-m")));
   CHECK((options.given("box") && options.chosen("box")));
+}
+
+TEST_CASE("a switch is on or off, and on when it stands alone") {
+  const auto table = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.parse(words);
+    return options.is_on("table");
+  };
+  CHECK(table({}));
+  CHECK(table({"--table"}));
+  CHECK(table({"--table", "--force"}));
+  CHECK_FALSE(table({"--table", "off", "--force"}));
+  CHECK_FALSE(table({"--table=off"}));
+  expect_error(Fault::usage, "--table", [&] { (void)table({"--table", "true"}); });
+}
+
+TEST_CASE("numbers stand between commas") {
+  const auto numbers = [](const std::string& value) {
+    Options options = declared();
+    options.parse({"--box", value});
+    return options.numbers("box");
+  };
+  CHECK(numbers("3") == std::vector<double>{3});
+  CHECK(numbers("0,1.5,0.25") == std::vector<double>{0, 1.5, 0.25});
+  for (const char* value : {"1,", ",1", "1,,2", "1 2", "1,x"}) {
+    expect_error(Fault::usage, "--box", [&] { (void)numbers(value); });
+  }
 }
 
 TEST_CASE("what cannot be read names the option") {
