@@ -1,5 +1,7 @@
 #include "core/simulation_manifest.hpp"
 
+#include <algorithm>
+
 #include "core/error.hpp"
 
 namespace cosmo::core {
@@ -13,6 +15,14 @@ Json to_object(const Cosmology& cosmology) {
   return object;
 }
 
+/// The universe's file of this name, or "".
+std::string find_file(const std::vector<std::string>& files, const std::string& name) {
+  const auto found = std::find_if(files.begin(), files.end(), [&](const std::string& file) {
+    return std::filesystem::path(file).filename() == name;
+  });
+  return found == files.end() ? "" : *found;
+}
+
 Cosmology to_cosmology(const Json& object) {
   Cosmology cosmology;
   for (const CosmologyParameter& row : kCosmologyParameters) {
@@ -21,7 +31,51 @@ Cosmology to_cosmology(const Json& object) {
   return cosmology;
 }
 
+Json to_object(const SimulationRecord& record) {
+  std::vector<double> redshifts;
+  for (const SimulationOutput& output : record.outputs) redshifts.push_back(output.redshift);
+  return {{"index", record.index},
+          {"seed", record.seed},
+          {"parameters", to_object(record.cosmology)},
+          {"files", record.files()},
+          {"redshifts", redshifts}};
+}
+
+SimulationRecord to_record(const Json& object) {
+  SimulationRecord record{
+      object.at("index"), object.at("seed"), to_cosmology(object.at("parameters")), {}, {}};
+  const std::vector<std::string> files = object.at("files");
+  for (const double z : object.at("redshifts").get<std::vector<double>>()) {
+    record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
+  }
+  record.power_spectrum = find_file(files, kPowerSpectrumName);
+  return record;
+}
+
 }  // namespace
+
+std::vector<std::string> SimulationRecord::files() const {
+  std::vector<std::string> paths;
+  for (const SimulationOutput& output : outputs) paths.push_back(output.counts);
+  for (const SimulationOutput& output : outputs) paths.push_back(output.snapshot);
+  paths.push_back(power_spectrum);
+  std::erase(paths, "");
+  return paths;
+}
+
+const std::string& SimulationRecord::counts() const {
+  const auto today = std::find_if(outputs.begin(), outputs.end(), [](const SimulationOutput& output) {
+    return output.redshift == 0 && !output.counts.empty();
+  });
+  ensure(today != outputs.end(), Fault::config,
+         "Simulation {} of the suite has no counts at z = 0: run cosmo-sim with --save counts or both, and 0 "
+         "among --redshifts.",
+         index);
+  return today->counts;
+}
+
+std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
+std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
 
 void to_json(Json& json, const ParameterSpace& space) {
   json = {{"names", space.names}, {"low", space.low}, {"high", space.high}};
@@ -35,13 +89,7 @@ void from_json(const Json& json, ParameterSpace& space) {
 
 Json SimulationManifest::details() const {
   Json list = Json::array();
-  for (const SimulationRecord& record : simulations) {
-    list.push_back({{"index", record.index},
-                    {"seed", record.seed},
-                    {"parameters", to_object(record.cosmology)},
-                    {"files", {record.counts}},
-                    {"redshifts", {0}}});
-  }
+  for (const SimulationRecord& record : simulations) list.push_back(to_object(record));
   Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
   write_length(details, "box", box_size);
   return details;
@@ -56,15 +104,14 @@ SimulationManifest load_simulation_manifest(const std::filesystem::path& directo
     suite.parameters = json.at("parameters");
     suite.box_size = read_length(json, "box");
     suite.grid = json.at("grid");
-    for (const Json& item : json.at("simulations")) {
-      suite.simulations.push_back(
-          {item.at("index"), item.at("seed"), to_cosmology(item.at("parameters")), item.at("files").at(0)});
-    }
+    for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item));
   });
   for (const SimulationRecord& record : suite.simulations) {
-    ensure(suite.base.find(record.counts) != nullptr, Fault::format,
-           "{} lists no file {} of simulation {}: run cosmo-sim again with --force.", source, record.counts,
-           record.index);
+    for (const std::string& path : record.files()) {
+      ensure(suite.base.find(path) != nullptr, Fault::format,
+             "{} lists no file {} of simulation {}: run cosmo-sim again with --force.", source, path,
+             record.index);
+    }
   }
   return suite;
 }

@@ -21,13 +21,33 @@ struct ParameterSpace {
   std::size_t size() const { return names.size(); }
 };
 
+/// What is saved of a universe at one redshift: paths relative to the suite's directory, empty for what is
+/// not saved.
+struct SimulationOutput {
+  double redshift;
+  std::string counts;
+  std::string snapshot;
+};
+
 /// One universe of a suite.
 struct SimulationRecord {
   std::uint32_t index;
   std::uint64_t seed;  ///< of its initial conditions
   Cosmology cosmology;
-  std::string counts;  ///< path of its counts at z = 0, relative to the suite's directory
+  std::vector<SimulationOutput> outputs;  ///< the lowest redshift first
+  std::string power_spectrum;             ///< the table of all redshifts, or empty
+
+  /// Every file of the universe: counts, snapshots, then the table.
+  std::vector<std::string> files() const;
+  /// The counts at z = 0. Throws Error{config} that says how to make them if the suite has none.
+  const std::string& counts() const;
 };
+
+/// Names of a universe's files in its folder: "counts_z0.5.h5", "snapshot_z0.5.hdf5", with the shortest
+/// decimal that is the redshift.
+std::string counts_name(double redshift);
+std::string snapshot_name(double redshift);
+inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
 
 struct SimulationManifest {
   Manifest base;

@@ -113,6 +113,7 @@ void run_shard(const core::Invocation& run) {
     suite.directory = run.options.text("input");
     target = run.options.text("output");
     suite.manifest = core::load_simulation_manifest(suite.directory);
+    for (const core::SimulationRecord& record : suite.manifest.simulations) (void)record.counts();
     settings = read_settings(run.options, suite.manifest);
     plan = plan_shards(suite.manifest, settings);
     request.config = settings.config();

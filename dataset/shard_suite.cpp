@@ -29,7 +29,7 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   const auto agrees = [&](bool equal, std::string_view what) {
     ensure(equal, Fault::format,
            "{} has another {} than the suite's manifest: run cosmo-sim again with --force.",
-           (suite.directory / record.counts).string(), what);
+           (suite.directory / record.counts()).string(), what);
   };
   agrees(header.grid.cells_per_side == suite.manifest.grid, "grid");
   agrees(header.grid.box_size == suite.manifest.box_size.mpc_h(record.cosmology.h), "box");
@@ -42,8 +42,8 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
 }
 
 void check_counts(const SimulationRecord& record, const Suite& suite, std::uint64_t particles) {
-  core::check_content(suite.directory, *suite.manifest.base.find(record.counts));
-  const CountFile file(suite.directory / record.counts);
+  core::check_content(suite.directory, *suite.manifest.base.find(record.counts()));
+  const CountFile file(suite.directory / record.counts());
   check_header(file.header(), record, suite, particles);
   file.check_sum();
 }
@@ -67,7 +67,7 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
   std::vector<std::uint16_t> counts(spec.voxels());
   for (const PlannedSample& planned : shard.samples) {
     const SimulationRecord& record = suite.manifest.simulations[planned.simulation];
-    const CountFile file(suite.directory / record.counts);
+    const CountFile file(suite.directory / record.counts());
     file.read(subvolumes.origin(planned.subvolume), subvolumes.cells(), counts);
     writer.append(describe(record, planned.subvolume, spec.parameters), counts);
   }
@@ -130,7 +130,7 @@ std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite) {
   std::uint64_t particles = 0;
   comm.agree([&] {
     if (!comm.is_root()) return;
-    const std::string& path = suite.manifest.simulations.front().counts;
+    const std::string& path = suite.manifest.simulations.front().counts();
     core::check_content(suite.directory, *suite.manifest.base.find(path));
     particles = CountFile(suite.directory / path).header().particles;
   });

@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <optional>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/fourier/fourier_mesh.hpp"
+#include "core/memory.hpp"
 #include "core/output_directory.hpp"
+#include "core/rounds.hpp"
 #include "core/simulation_manifest.hpp"
 #include "core/tool.hpp"
-#include "histogram/count_file.hpp"
-#include "histogram/count_grid.hpp"
 #include "sim/design_table.hpp"
+#include "sim/rank_layout.hpp"
 #include "sim/simulation.hpp"
 #include "sim/transfer_function.hpp"
+#include "sim/universe.hpp"
 
 namespace {
 
@@ -31,7 +35,10 @@ struct Plan {
   std::string output;
   int simulations;
   std::uint64_t seed;
-  int grid;  ///< count voxels a side
+  core::Slice slice;  ///< of the universes that this run makes
+  int grid;           ///< count voxels a side
+  bool save_counts;
+  bool save_particles;
   core::Cosmology base;
   std::vector<sim::VaryingParameter> varying;
   sim::SimulationConfig
@@ -40,7 +47,10 @@ struct Plan {
   Json design;  ///< how the universes were chosen, for the id
   std::vector<sim::DesignPoint> universes;
 
-  core::GridSpec count_grid(double h) const { return {grid, box.mpc_h(h)}; }
+  int universes_to_make() const {
+    return static_cast<int>(std::min<std::int64_t>(slice.last, simulations) - slice.first);
+  }
+  core::GridSpec count_grid() const { return {grid, numerics.box_size}; }
 };
 
 /// "omega-m" for "omega_m".
@@ -94,7 +104,7 @@ void declare(core::Options& options) {
   options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
   options.add("steps", "10", "time steps, equal in the scale factor");
   options.add("z-initial", "9", "redshift at which the steps begin");
-  options.add("redshifts", "0", "redshifts of the output: 0");
+  options.add("redshifts", "0", "redshifts of the output, between commas, up to --z-initial");
   options.add(
       "transfer", "eisenstein-hu",
       "transfer function: eisenstein-hu, no-wiggle, or a FILE of CAMB or CLASS with k in h/Mpc: two columns "
@@ -102,8 +112,33 @@ void declare(core::Options& options) {
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
-  options.add("save", "counts", "what to write: counts");
+  options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("grid", std::nullopt, "voxels a side of the counts [= particles / 2]");
+  options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
+  options.add(
+      "select", std::nullopt,
+      "I:J makes the universes I to J - 1 only; processes with other slices may share --output [all]");
+  options.add("ranks-per-simulation", std::nullopt,
+              "ranks that make a universe together, a divisor of all [the fewest whose memory suffices]");
+}
+
+/// Ascending.
+std::vector<double> read_redshifts(const core::Options& options) {
+  std::vector<double> redshifts = options.numbers("redshifts");
+  std::sort(redshifts.begin(), redshifts.end());
+  for (double& redshift : redshifts) redshift += 0.0;  // -0 is 0
+  return redshifts;
+}
+
+/// The universes I <= i < J of --select I:J.
+core::Slice read_slice(const core::Options& options, int simulations) {
+  if (!options.given("select")) return {};
+  const auto [first, last] = options.range("select");
+  core::ensure(first >= 0 && first < last && last <= simulations && std::floor(first) == first &&
+                   std::floor(last) == last,
+               Fault::config, "--select is '{}': write I:J, two whole numbers with 0 <= I < J <= {}.",
+               options.text("select"), simulations);
+  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)};
 }
 
 /// Reads the values of the parameters and the universes that follow.
@@ -147,7 +182,7 @@ void read_transfer(const core::Options& options, Plan& plan) {
   ensure_fixed(plan, *plan.numerics.table);
 }
 
-Plan read_plan(const core::Options& options, int ranks) {
+Plan read_plan(const core::Options& options) {
   Plan plan;
   plan.output = options.text("output");
   plan.seed = static_cast<std::uint64_t>(options.integer("seed", 0, (std::int64_t{1} << 53) - 1));
@@ -161,14 +196,18 @@ Plan read_plan(const core::Options& options, int ranks) {
                                                  : numerics.particles_per_side;
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");
-  (void)options.choice("redshifts", {"0"});
-  (void)options.choice("save", {"counts"});
+  numerics.redshifts = read_redshifts(options);
+  const std::string& save = options.choice("save", {"counts", "particles", "both"});
+  plan.save_counts = save != "particles";
+  plan.save_particles = save != "counts";
+  numerics.momenta = numerics.ids = plan.save_particles;
+  numerics.power_spectra = options.is_on("power-spectrum");
   read_transfer(options, plan);
   numerics.amplitude = options.flag("fixed-amplitude") ? sim::Amplitude::fixed : sim::Amplitude::random;
   numerics.partner = options.flag("paired") ? sim::Partner::flipped : sim::Partner::none;
   plan.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
                                     : numerics.particles_per_side / 2;
-  sim::validate(numerics, ranks);
+  plan.slice = read_slice(options, plan.simulations);
   return plan;
 }
 
@@ -188,11 +227,14 @@ core::Request request_of(const Plan& plan) {
                  {"mesh_per_side", numerics.mesh_per_side},
                  {"steps", numerics.steps},
                  {"z_initial", numerics.z_initial},
-                 {"redshifts", {0}},
+                 {"redshifts", numerics.redshifts},
                  {"transfer", transfer_record(numerics)},
                  {"force_kernel", numerics.force_kernel},
                  {"fixed_amplitude", numerics.amplitude == sim::Amplitude::fixed},
                  {"paired", numerics.partner == sim::Partner::flipped},
+                 {"save_counts", plan.save_counts},
+                 {"save_particles", plan.save_particles},
+                 {"power_spectrum", numerics.power_spectra},
                  {"grid", plan.grid}};
   core::write_length(config, "box", plan.box);
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
@@ -203,7 +245,17 @@ core::Request request_of(const Plan& plan) {
   return {"generate", config, {}};
 }
 
-std::string counts_path(std::size_t index) { return fmt::format("sim-{:05}/counts_z0.h5", index); }
+core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
+  const sim::DesignPoint& universe = plan.universes[index];
+  const std::string folder = fmt::format("sim-{:05}/", index);
+  core::SimulationRecord record{static_cast<std::uint32_t>(index), universe.seed, universe.cosmology, {}, {}};
+  for (const double z : plan.numerics.redshifts) {
+    record.outputs.push_back({z, plan.save_counts ? folder + core::counts_name(z) : "",
+                              plan.save_particles ? folder + core::snapshot_name(z) : ""});
+  }
+  if (plan.numerics.power_spectra) record.power_spectrum = folder + core::kPowerSpectrumName;
+  return record;
+}
 
 core::SimulationManifest suite_of(const Plan& plan) {
   core::SimulationManifest suite{{}, {}, plan.box, plan.grid, {}};
@@ -212,33 +264,60 @@ core::SimulationManifest suite_of(const Plan& plan) {
     suite.parameters.low.push_back(parameter.low);
     suite.parameters.high.push_back(parameter.high);
   }
-  for (std::size_t i = 0; i < plan.universes.size(); ++i) {
-    const sim::DesignPoint& universe = plan.universes[i];
-    suite.simulations.push_back(
-        {static_cast<std::uint32_t>(i), universe.seed, universe.cosmology, counts_path(i)});
-  }
+  for (std::size_t i = 0; i < plan.universes.size(); ++i) suite.simulations.push_back(record_of(plan, i));
   return suite;
 }
 
-Json summary_of(const Plan& plan, const core::Request& request, int ranks) {
-  const std::size_t counts_per_rank =
-      plan.count_grid(plan.base.h).cells() / static_cast<std::size_t>(ranks) * sizeof(std::uint16_t);
+/// What a rank allocates if `ranks` make a universe together [bytes].
+std::uint64_t memory_of(const Plan& plan, int ranks) {
+  sim::validate(plan.numerics, ranks);
+  const std::uint64_t counts =
+      plan.count_grid().cells() / static_cast<std::uint64_t>(ranks) * sizeof(std::uint16_t);
+  return sim::predicted_memory_bytes(plan.numerics, ranks) + (plan.save_counts ? counts : 0);
+}
+
+/// Of all universes in the plan, whoever makes them [bytes].
+std::uint64_t disk_of(const Plan& plan) {
+  const sim::SimulationConfig& numerics = plan.numerics;
+  constexpr std::uint64_t kCount = sizeof(std::uint16_t);
+  constexpr std::uint64_t kParticle = 2 * 3 * sizeof(float) + sizeof(std::uint64_t);  // x, v, id
+  constexpr std::uint64_t kRow = 60;                                                  // characters
+  std::uint64_t each = 0;
+  if (plan.save_counts) each += plan.count_grid().cells() * kCount;
+  if (plan.save_particles) each += numerics.particle_grid().cells() * kParticle;
+  std::uint64_t universe = each * numerics.redshifts.size();
+  if (numerics.power_spectra) {
+    universe +=
+        kRow * static_cast<std::uint64_t>(numerics.particles_per_side / 2) * (numerics.redshifts.size() + 1);
+  }
+  return universe * static_cast<std::uint64_t>(plan.simulations);
+}
+
+Json summary_of(const Plan& plan, const core::Request& request, const sim::RankLayout& layout) {
   return {{"output", plan.output},
           {"id", request.id()},
           {"simulations", plan.simulations},
-          {"memory_bytes_per_rank", sim::predicted_memory_bytes(plan.numerics, ranks) + counts_per_rank},
-          {"disk_bytes",
-           static_cast<std::uint64_t>(plan.simulations) * plan.count_grid(plan.base.h).cells() * 2}};
+          {"ranks_per_simulation", layout.ranks_per_simulation},
+          {"memory_bytes_per_rank", layout.memory.per_rank},
+          {"memory_bytes_per_node", layout.memory.per_node},
+          {"memory_available_bytes", layout.memory.available},
+          {"disk_bytes", disk_of(plan)}};
+}
+
+/// "counts on 128³ voxels and particles at z = 0, 0.5".
+std::string contents(const Plan& plan) {
+  std::string text = plan.save_counts ? fmt::format("counts on {}³ voxels", plan.grid) : "";
+  if (plan.save_particles) text += text.empty() ? "particles" : " and particles";
+  return fmt::format("{} at z = {}", text, fmt::join(plan.numerics.redshifts, ", "));
 }
 
 std::string describe(const Plan& plan, const Json& summary) {
   const sim::SimulationConfig& numerics = plan.numerics;
   return fmt::format(
-      "{} universe{} of {}³ particles in {} {}, force mesh {}³, {} steps from z = {}, counts on {}³ "
-      "voxels; "
+      "{} universe{} of {}³ particles in {} {}, force mesh {}³, {} steps from z = {}, {}; "
       "about {} of memory a rank, {} on disk",
       plan.simulations, plan.simulations == 1 ? "" : "s", numerics.particles_per_side, plan.box.value,
-      name_of(plan.box.unit), numerics.mesh_per_side, numerics.steps, numerics.z_initial, plan.grid,
+      name_of(plan.box.unit), numerics.mesh_per_side, numerics.steps, numerics.z_initial, contents(plan),
       core::format_bytes(summary.at("memory_bytes_per_rank").get<double>()),
       core::format_bytes(summary.at("disk_bytes").get<double>()));
 }
@@ -266,70 +345,141 @@ void explain_table(const core::Log& log, const Plan& plan) {
   }
 }
 
-/// Makes one universe and publishes its counts. Collective.
-void generate_universe(const core::Communicator& comm, core::OutputDirectory& output, const Plan& plan,
-                       const core::SimulationRecord& record, const std::function<void()>& step) {
-  sim::SimulationConfig config = plan.numerics;
-  config.cosmology = record.cosmology;
-  config.seed = record.seed;
-  const core::GridSpec count_grid = plan.count_grid(record.cosmology.h);
-  config.box_size = count_grid.box_size;
-  std::optional<histogram::CountGrid> grid;
-  sim::simulate(comm, config,
-                {.step = [&](const sim::Step&) { step(); },
-                 .output =
-                     [&](const sim::Output& output_now) {
-                       grid = histogram::count_particles(comm, count_grid, output_now.particles.x());
-                     }});
-  const histogram::CountGrid& counts = *grid;
-  const histogram::CountFileHeader header{count_grid, 0.0, record.seed, record.cosmology,
-                                          config.particle_grid().cells()};
-  std::filesystem::path part;
-  comm.agree([&] { part = output.part(record.counts); });
-  histogram::write_counts(comm, part, header, counts);
-  std::vector<core::FileRecord> records;
+std::string memory_shortage(const Plan& plan, const sim::MemoryBill& memory) {
+  return fmt::format(
+      "--particles {} and --mesh {} need about {} of memory on a node that has {} available: choose fewer, "
+      "or use more nodes.",
+      plan.numerics.particles_per_side, plan.numerics.mesh_per_side,
+      core::format_bytes(static_cast<double>(memory.per_node)),
+      core::format_bytes(static_cast<double>(memory.available)));
+}
+
+/// Every rank has the same figures.
+void ensure_memory(const core::Communicator& comm, const Plan& plan, const sim::RankLayout& layout) {
   comm.agree([&] {
-    if (comm.is_root()) records.push_back(output.seal(record.counts));
+    core::ensure(layout.memory.is_covered(), Fault::config, "{}", memory_shortage(plan, layout.memory));
   });
-  output.record(records);
+}
+
+bool is_made(const core::OutputDirectory& output, const core::SimulationRecord& record) {
+  const std::vector<std::string> files = record.files();
+  return std::all_of(files.begin(), files.end(),
+                     [&](const auto& file) { return output.find(file) != nullptr; });
+}
+
+/// The universes of the plan's slice that are not there yet.
+std::vector<core::SimulationRecord> missing_universes(const core::OutputDirectory& output, const Plan& plan,
+                                                      const core::SimulationManifest& suite) {
+  std::vector<core::SimulationRecord> missing;
+  std::copy_if(suite.simulations.begin(), suite.simulations.end(), std::back_inserter(missing),
+               [&](const core::SimulationRecord& record) {
+                 return record.index >= plan.slice.first && record.index < plan.slice.last &&
+                        !is_made(output, record);
+               });
+  return missing;
+}
+
+/// Lets groups of ranks make universes, a round of one a group at a time. Collective.
+void make_universes(const core::Invocation& run, core::OutputDirectory& output, const Plan& plan,
+                    const std::vector<core::SimulationRecord>& universes, int ranks_per_simulation) {
+  const bool one = universes.size() == 1;
+  core::Progress progress(run.log, one ? "steps" : "universes",
+                          one ? plan.numerics.steps : static_cast<std::int64_t>(universes.size()));
+  const core::Communicator group = run.comm.split(run.comm.rank() / ranks_per_simulation);
+  std::vector<core::FileRecord> finished;
+  core::in_rounds(
+      run.comm, group, universes.size(),
+      [&](std::size_t i) {
+        sim::SimulationConfig config = plan.numerics;
+        config.box_size = plan.box.mpc_h(universes[i].cosmology.h);
+        finished = sim::make_universe(group, output, config, universes[i], plan.grid, [&](const sim::Step&) {
+          if (one) progress.advance();
+        });
+      },
+      [&](std::size_t items) {
+        output.record(finished);
+        finished.clear();
+        if (!one) progress.advance(static_cast<std::int64_t>(items));
+      });
+}
+
+void warn_of_lattice(const core::Log& log, const Plan& plan) {
+  const double spacing = plan.numerics.particle_grid().cell_size();
+  if (spacing <= kSparse) return;
+  log.warn("particles are {:.1f} Mpc/h apart: above {} Mpc/h counts on large scales still show the lattice.",
+           spacing, kSparse);
+}
+
+/// Writes the manifest if every universe is there; returns how many are not. Collective.
+std::int64_t finish(const core::Invocation& run, core::OutputDirectory& output,
+                    const core::SimulationManifest& suite) {
+  std::vector<std::string> needed;
+  for (const core::SimulationRecord& record : suite.simulations) {
+    for (std::string& file : record.files()) needed.push_back(std::move(file));
+  }
+  if (output.up_to_date() || output.finish_if_all(needed, run.tool, suite.details(), run.facts)) return 0;
+  return std::count_if(suite.simulations.begin(), suite.simulations.end(),
+                       [&](const auto& record) { return !is_made(output, record); });
+}
+
+/// The last word of a run that made `made` universes and leaves `left` to other slices.
+std::string conclusion(const Plan& plan, const Json& summary, std::size_t made, std::int64_t left) {
+  std::string text = fmt::format("{} is up to date", plan.output);
+  if (made > 0) {
+    text = fmt::format("{}: {} universe{} in {}; at most {} of memory a rank, {} predicted", plan.output,
+                       made, made == 1 ? "" : "s", core::format_duration(summary.at("seconds")),
+                       core::format_bytes(summary.at("peak_rss_bytes")),
+                       core::format_bytes(summary.at("memory_bytes_per_rank")));
+  }
+  if (left > 0) text += fmt::format("; {} of {} universes are left to other slices", left, plan.simulations);
+  return text + "\n";
+}
+
+/// The plan of the command line, and how the ranks share it. Collective.
+std::pair<Plan, sim::RankLayout> read_request(const core::Invocation& run) {
+  Plan plan;
+  int asked = 0;
+  run.comm.agree([&] {
+    plan = read_plan(run.options);
+    if (!run.options.given("ranks-per-simulation")) return;
+    asked = static_cast<int>(run.options.integer("ranks-per-simulation", 1, 1'000'000));
+  });
+  const sim::RankLayout layout = sim::choose_layout(run.comm, asked, plan.universes_to_make(),
+                                                    [&](int ranks) { return memory_of(plan, ranks); });
+  return {plan, layout};
 }
 
 void run_generate(const core::Invocation& run) {
   const auto start = std::chrono::steady_clock::now();
-  Plan plan;
-  run.comm.agree([&] { plan = read_plan(run.options, run.comm.size()); });
+  const auto [plan, layout] = read_request(run);
   explain_table(run.log, plan);
   const core::Request request = request_of(plan);
-  Json summary = summary_of(plan, request, run.comm.size());
-  if (run.options.flag("dry-run")) return run.report(summary, describe(plan, summary) + "\n");
-
-  core::OutputDirectory output(run.comm, run.log, plan.output, request, {run.options.flag("force"), {}});
-  summary["up_to_date"] = output.up_to_date();
-  if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
-  const double spacing = plan.numerics.particle_grid().cell_size();
-  if (spacing > kSparse) {
-    run.log.warn(
-        "particles are {:.1f} Mpc/h apart: above {} Mpc/h counts on large scales still show the lattice.",
-        spacing, kSparse);
+  Json summary = summary_of(plan, request, layout);
+  if (run.options.flag("dry-run")) {
+    if (!layout.memory.is_covered()) run.log.warn("{}", memory_shortage(plan, layout.memory));
+    return run.report(summary, describe(plan, summary) + "\n");
   }
-  run.log.info("{}; {} ranks x {} threads", describe(plan, summary), run.comm.size(), run.threads);
+  const bool finished = std::filesystem::exists(std::filesystem::path(plan.output) / core::kManifestName);
+  if (!finished) ensure_memory(run.comm, plan, layout);  // before the directory is touched
 
+  core::OutputDirectory output(run.comm, run.log, plan.output, request, {run.options.flag("force"), {}},
+                               plan.slice);
   const core::SimulationManifest suite = suite_of(plan);
-  const bool one = plan.simulations == 1;
-  core::Progress progress(run.log, one ? "steps" : "universes", one ? plan.numerics.steps : plan.simulations);
-  for (const core::SimulationRecord& record : suite.simulations) {
-    if (output.find(record.counts) == nullptr) {
-      generate_universe(run.comm, output, plan, record, [&] {
-        if (one) progress.advance();
-      });
-    }
-    if (!one) progress.advance();
+  const std::vector<core::SimulationRecord> missing = missing_universes(output, plan, suite);
+  if (!missing.empty()) {
+    ensure_memory(run.comm, plan, layout);
+    warn_of_lattice(run.log, plan);
+    run.log.info("{}; {} ranks x {} threads, {} a universe", describe(plan, summary), run.comm.size(),
+                 run.threads, layout.ranks_per_simulation);
+    make_universes(run, output, plan, missing, layout.ranks_per_simulation);
   }
-  output.finish(run.tool, suite.details(), run.facts);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  summary["seconds"] = seconds;
-  run.report(summary, fmt::format("{}: {} universe{} in {}\n", plan.output, plan.simulations, one ? "" : "s",
-                                  core::format_duration(seconds)));
+  const std::int64_t left = finish(run, output, suite);
+  summary["up_to_date"] = missing.empty();
+  summary["simulations_made"] = missing.size();
+  summary["simulations_left"] = left;
+  summary["peak_rss_bytes"] = run.comm.max(core::peak_resident_memory());
+  summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  run.report(summary, conclusion(plan, summary, missing.size(), left));
 }
 
 }  // namespace

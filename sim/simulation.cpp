@@ -18,11 +18,6 @@ namespace cosmo::sim {
 
 namespace {
 
-TransferFunction transfer_of(const SimulationConfig& config) {
-  if (config.table) return transfer_function(*config.table, config.cosmology.n_s);
-  return find_transfer_function(config.transfer)(config.cosmology);
-}
-
 /// Modes of the field seen from half a lattice cell further on along each axis. A wave of the Nyquist
 /// wavenumber has no value there.
 void move_half_a_cell(fourier::FourierMesh& delta) {
@@ -44,7 +39,7 @@ void move_half_a_cell(fourier::FourierMesh& delta) {
 /// The particles at rest on their lattice. The field is freed before the force mesh exists.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
                               const Observers& observers) {
-  const LinearPower power(config.cosmology, transfer_of(config));
+  const LinearPower power = linear_power(config);
   fourier::FourierMesh delta(comm, config.particle_grid());
   gaussian_field(delta, power, config.seed, config.amplitude, config.partner);
   if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta));
@@ -82,6 +77,11 @@ void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& 
 }
 
 }  // namespace
+
+LinearPower linear_power(const SimulationConfig& config) {
+  if (config.table) return {config.cosmology, transfer_function(*config.table, config.cosmology.n_s)};
+  return {config.cosmology, find_transfer_function(config.transfer)(config.cosmology)};
+}
 
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
   validate(config, comm.size());

@@ -11,6 +11,7 @@
 #include "core/fourier/power_spectrum.hpp"
 #include "core/grid.hpp"
 #include "sim/gaussian_field.hpp"
+#include "sim/linear_power.hpp"
 #include "sim/particle_set.hpp"
 #include "sim/schedule.hpp"
 #include "sim/spectrum_table.hpp"
@@ -40,6 +41,9 @@ struct SimulationConfig {
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
   double a_start() const { return 1 / (1 + z_initial); }
 };
+
+/// The power that its initial field is drawn from, grown linearly to today.
+LinearPower linear_power(const SimulationConfig& config);
 
 /// Throws Error{config} that names the option and the remedy if `ranks` processes cannot run the simulation.
 void validate(const SimulationConfig& config, int ranks);

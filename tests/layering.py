@@ -19,8 +19,8 @@ ROOMS = {
     "infer": {"train/nn", "dataset", "histogram", "core", "core/fourier"},
 }
 
-# A tool's own file composes rooms further.
-TOOLS = {"sim/cosmo_sim.cpp": {"histogram"}}
+# A tool's own files compose rooms further.
+TOOLS = {"sim/cosmo_sim.cpp": {"histogram"}, "sim/universe.cpp": {"histogram"}}
 
 # Third-party headers and the rooms that may see them; "*" is every room.
 THIRD_PARTY = {

@@ -35,7 +35,7 @@ core::SimulationManifest plan(int simulations, int grid, std::size_t varying, bo
   const core::RandomStream stream(1, core::Purpose::design);
   for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(simulations); ++s) {
     core::SimulationRecord record{
-        s + 10, shared_seed ? 5u : 1000u + s, {}, fmt::format("sim-{:05}/counts_z0.h5", s)};
+        s + 10, shared_seed ? 5u : 1000u + s, {}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
     for (std::uint32_t p = 0; p < varying; ++p) {
       double& value = record.cosmology.*core::kCosmologyParameters[p].member;
       value *= 0.9 + 0.2 * stream.uniform({s, p, 0});
@@ -61,7 +61,7 @@ void make(const core::Communicator& comm, const std::string& directory,
   const auto particles = static_cast<std::uint32_t>(8 * spec.cells());
   for (const core::SimulationRecord& record : suite.simulations) {
     const auto grid = histogram::count_particles(comm, spec, random_positions(record.seed, particles));
-    output.add(record.counts, [&](const std::filesystem::path& path) {
+    output.add(record.counts(), [&](const std::filesystem::path& path) {
       histogram::write_counts(comm, path, {spec, 0, record.seed, record.cosmology, particles}, grid);
     });
   }

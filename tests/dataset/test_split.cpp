@@ -13,7 +13,7 @@ namespace {
 
 std::vector<core::SimulationRecord> simulations(std::uint32_t count) {
   std::vector<core::SimulationRecord> list;
-  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, 100 + i, {}, ""});
+  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, 100 + i, {}, {}, ""});
   return list;
 }
 
