@@ -109,6 +109,7 @@ File File::create(const std::filesystem::path& path) {
 }
 
 File File::create(const std::filesystem::path& path, const Communicator& comm) {
+  if (comm.size() == 1) return create(path);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   const Handle creation = properties(H5P_FILE_CREATE);
   H5Pset_obj_track_times(creation.get(), false);

@@ -66,7 +66,8 @@ std::string format_bytes(double bytes) {
   if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
   if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
   if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return fmt::format("{:.2f} GB", bytes / 1e9);
+  if (bytes < 1e12) return fmt::format("{:.2f} GB", bytes / 1e9);
+  return fmt::format("{:.2f} TB", bytes / 1e12);
 }
 
 }  // namespace cosmo::core

@@ -59,6 +59,14 @@ void append_lines(const fs::path& path, const std::string& lines) {
   write_text(path, (torn ? "\n" : "") + lines, std::ios::app);
 }
 
+/// Removes what a killed run left of a file in the making; MPI-IO keeps others beside it.
+void remove_leftovers(const fs::path& part) {
+  const std::string name = part.filename().string();
+  for (const auto& entry : fs::directory_iterator(part.parent_path())) {
+    if (entry.path().filename().string().starts_with(name)) fs::remove(entry.path());
+  }
+}
+
 /// The first setting in which two configurations differ, as "key is A here and B in the request".
 std::string first_difference(const Json& found, const Json& asked,
                              const std::vector<std::string>& extendable) {
@@ -270,6 +278,7 @@ fs::path OutputDirectory::part(const std::string& relative) const {
   fs::create_directories(path.parent_path(), error);
   ensure(!error, Fault::io, "The directory {} cannot be created ({}).", path.parent_path().string(),
          error.message());
+  remove_leftovers(path);
   return path;
 }
 

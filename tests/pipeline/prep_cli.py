@@ -1,6 +1,6 @@
 """cosmo-prep from outside: outputs, exit codes, sentences, resuming, on 1 and 2 ranks.
 
-Usage: prep_cli.py COSMO_PREP MAKE_SUITE FULL_DISK  (the last a library to preload)
+Usage: prep_cli.py COSMO_PREP MAKE_SUITE FAULTS  (the last a library to preload)
 """
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-PREP, MAKE_SUITE, FULL_DISK = sys.argv[1:4]
+PREP, MAKE_SUITE, FAULTS = sys.argv[1:4]
 SHARD = ["--samples-per-shard", "8", "--validation", "2", "--test", "2"]
 
 
@@ -98,7 +98,7 @@ def full_disk():
     command = [PREP, "shard", "--input", "sim", "--output", "full", *SHARD]
     for room, launcher in (0, []), (3000, []), (30000, []), (21000, ["mpirun", "-n", "2", "--bind-to", "none"]):
         environment = dict(os.environ, COSMO_DISK_BYTES=str(room))
-        preload = ["env", f"LD_PRELOAD={FULL_DISK}"]
+        preload = ["env", f"LD_PRELOAD={FAULTS}"]
         result = subprocess.run(launcher + preload + command, env=environment, capture_output=True, text=True,
                                 timeout=60)
         assert result.returncode == 4 and "cannot be written" in result.stderr, result

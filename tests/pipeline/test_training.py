@@ -1,12 +1,9 @@
 """Training is reproducible to the bit: twice, after any stop, and after being killed."""
 
 import json
-import signal
-import subprocess
-import time
 import unittest
 
-from toolkit import ENVIRONMENT, PipelineTest, command, contents, run, succeed
+from toolkit import PipelineTest, contents, kill_after, run, succeed
 
 EPOCHS = 4
 
@@ -80,11 +77,7 @@ class Training(PipelineTest):
         words = [*self.train_words(), "--epochs", EPOCHS, "--decay-epochs", EPOCHS, "--threads", 1]
         for kill, delay in enumerate((0.1, 0.35, 0.6, 0.85, 1.1)):
             parts = self.root / f"killed{kill}"
-            process = subprocess.Popen(command(1, "cosmo-train", *words, "--output", parts), env=ENVIRONMENT,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(delay)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            kill_after(delay, "cosmo-train", *words, "--output", parts)
             self.train(parts)
             self.assertEqual(contents(parts), contents(whole))
 

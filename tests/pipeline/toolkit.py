@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 BIN = pathlib.Path(os.environ["COSMO_BIN"])
+FAULTS = BIN.parent / "tests" / "libfaults.so"
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMP_WAIT_POLICY="passive")
 
@@ -29,6 +30,26 @@ def succeed(tool, *words, ranks=1):
     done = run(tool, *words, "--json", ranks=ranks)
     assert done.returncode == 0, f"{tool} {words}: exit {done.returncode}\n{done.stderr}"
     return json.loads(done.stdout)
+
+
+def run_with_faults(faults, tool, *words, ranks=1):
+    """Runs a tool with tests/support/faults.cpp preloaded; `faults` are its settings, without COSMO_."""
+    settings = [f"COSMO_{name}={value}" for name, value in faults.items()]
+    words = command(ranks, tool, *words)
+    at = words.index(str(BIN / tool))
+    words[at:at] = ["env", f"LD_PRELOAD={FAULTS}", *settings]
+    return subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+
+
+def kill_after(seconds, tool, *words):
+    """Starts a tool and kills it after so many seconds, if it is not done by then."""
+    process = subprocess.Popen(command(1, tool, *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def error_line(done, tool):

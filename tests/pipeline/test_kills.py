@@ -1,0 +1,98 @@
+"""Whatever file operation, or moment, kills a run, the same command finishes it, and every file is an unbroken run's.
+
+COSMO_KILLS=all kills at each file operation and 200 random moments of cosmo-sim and cosmo-prep (40 minutes):
+    COSMO_BIN=build/release/bin COSMO_KILLS=all /usr/bin/python3 tests/pipeline/test_kills.py
+"""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+from toolkit import contents, kill_after, run, run_with_faults, succeed
+
+ALL = os.environ.get("COSMO_KILLS") == "all"
+SIM = ["generate", "--simulations", 4, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2,
+       "--redshifts", "0,1"]
+
+
+class Kills(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-kills-")
+        cls.root = pathlib.Path(cls.holder.name)
+        cls.sim = cls.root / "sim"
+        succeed("cosmo-sim", *SIM, "--output", cls.sim)
+        cls.shard = ["shard", "--input", cls.sim, "--samples-per-shard", 4]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    def survives(self, kill, whole, tool, *words, ranks=1):
+        """Kills a run into a new directory, finishes it, and compares."""
+        parts = self.root / "parts"
+        shutil.rmtree(parts, ignore_errors=True)
+        kill(parts)
+        succeed(tool, *words, "--output", parts, ranks=ranks)
+        self.assertEqual(contents(parts), whole)
+
+    def operations(self, tool, *words):
+        """How many changes to its directory a whole run makes, and what it leaves."""
+        parts, count = self.root / "counted", self.root / "count"
+        done = run_with_faults({"KILL_UNDER": parts, "KILL_COUNT": count}, tool, *words, "--output", parts)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = contents(parts)
+        shutil.rmtree(parts)
+        return int(count.read_text()), whole
+
+    def kill_at_operations(self, kills, tool, *words, ranks=1):
+        total, whole = self.operations(tool, *words)
+        together = [] if ranks == 1 else ["--ranks-per-simulation", ranks]  # one file, written by all
+        self.assertGreater(total, 40)
+        chosen = range(1, total + 1) if ALL else sorted({1 + total * i // kills for i in range(kills)})
+        for at in chosen:
+            with self.subTest(operation=at):
+                def kill(parts):
+                    done = run_with_faults({"KILL_UNDER": parts, "KILL_AT": at}, tool, *words, *together, "--output",
+                                           parts, ranks=ranks)
+                    if ranks == 1:
+                        self.assertEqual(done.returncode, -signal.SIGKILL)
+                self.survives(kill, whole, tool, *words, *together, ranks=ranks)
+
+    def kill_at_moments(self, kills, whole, tool, *words):
+        begin = time.monotonic()
+        run(tool, *words, "--output", self.root / "timed")
+        duration = time.monotonic() - begin
+        moment = random.Random(1)
+        for _ in range(200 if ALL else kills):
+            seconds = moment.uniform(0, duration)
+            with self.subTest(seconds=seconds):
+                self.survives(lambda parts: kill_after(seconds, tool, *words, "--output", parts), whole, tool, *words)
+        shutil.rmtree(self.root / "timed")
+
+    def test_universes_killed_at_file_operations(self):
+        self.kill_at_operations(12, "cosmo-sim", *SIM)
+
+    def test_universes_killed_on_two_ranks(self):
+        self.kill_at_operations(3, "cosmo-sim", *SIM, ranks=2)
+
+    def test_universes_killed_at_any_moment(self):
+        self.kill_at_moments(3, contents(self.sim), "cosmo-sim", *SIM)
+
+    def test_shards_killed_at_file_operations(self):
+        self.kill_at_operations(5, "cosmo-prep", *self.shard)
+
+    @unittest.skipUnless(ALL, "COSMO_KILLS=all runs it")
+    def test_shards_killed_at_any_moment(self):
+        data = self.root / "data"
+        succeed("cosmo-prep", *self.shard, "--output", data)
+        self.kill_at_moments(0, contents(data), "cosmo-prep", *self.shard)
+
+
+if __name__ == "__main__":
+    unittest.main()

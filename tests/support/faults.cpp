@@ -1,0 +1,176 @@
+// A library to preload: it fills the disk or kills the process at a chosen file operation.
+//
+//   COSMO_DISK_BYTES=N  writing fails with ENOSPC once N bytes are written to files whose path ends in
+//   COSMO_DISK_SUFFIX   (".h5.part" if unset)
+//   COSMO_KILL_AT=N     SIGKILL at the Nth operation that changes something below
+//   COSMO_KILL_UNDER    this directory; a write is done by half before; 0: never
+//   COSMO_KILL_COUNT    file that the number of these operations is written to at the end
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace {
+
+std::string setting(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value ? value : otherwise;
+}
+
+long number(const char* name) { return std::strtol(setting(name, "-1").c_str(), nullptr, 10); }
+
+std::string path_of(int file) {
+  char path[4096];
+  const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path);
+  return {path, static_cast<std::size_t>(length > 0 ? length : 0)};
+}
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+/// Counts one operation and tells whether the process is to die in it.
+bool is_last(std::string_view path);
+
+/// Counts down the operations below COSMO_KILL_UNDER.
+struct Counter {
+  const std::string under = setting("COSMO_KILL_UNDER", "//");
+  const long kill_at = number("COSMO_KILL_AT");
+  const std::string report = setting("COSMO_KILL_COUNT", "");
+  std::atomic<long> count = 0;
+
+  ~Counter() {
+    if (report.empty() || count == 0) return;  // children of MPI inherit the library
+    std::FILE* file = std::fopen(report.c_str(), "w");
+    std::fprintf(file, "%ld\n", count.load());
+    std::fclose(file);
+  }
+};
+
+Counter& counter() {
+  static Counter instance;
+  return instance;
+}
+
+bool is_last(std::string_view path) {
+  Counter& here = counter();
+  return path.starts_with(here.under) && ++here.count == here.kill_at;
+}
+
+void die() { kill(getpid(), SIGKILL); }
+
+/// Whether `size` more bytes fit on the disk; sets errno if not.
+bool fits(std::string_view path, std::size_t size) {
+  static long left = number("COSMO_DISK_BYTES");
+  static const std::string suffix = setting("COSMO_DISK_SUFFIX", ".h5.part");
+  if (left < 0 || !path.ends_with(suffix)) return true;
+  const bool room = static_cast<long>(size) <= left;
+  left = room ? left - static_cast<long>(size) : 0;
+  if (!room) errno = ENOSPC;
+  return room;
+}
+
+/// Passes a write on through `act(size)`, unless the disk is full or the time has come.
+template <class Act>
+ssize_t write_through(int file, std::size_t size, const Act& act) {
+  const std::string path = path_of(file);
+  if (!fits(path, size)) return -1;
+  if (is_last(path)) {
+    act(size / 2);
+    die();
+  }
+  return act(size);
+}
+
+ssize_t write_vector(int file, const iovec* parts, int count, off_t offset, bool at_offset) {
+  std::size_t size = 0;
+  for (int i = 0; i < count; ++i) size += parts[i].iov_len;
+  return write_through(file, size, [&](std::size_t allowed) {
+    const int whole = allowed < size ? count / 2 : count;
+    return at_offset ? next<decltype(pwritev)>("pwritev")(file, parts, whole, offset)
+                     : next<decltype(writev)>("writev")(file, parts, whole);
+  });
+}
+
+template <class Act>
+auto change(std::string_view path, const Act& act) {
+  if (is_last(path)) die();
+  return act();
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int file, const void* data, std::size_t size) {
+  return write_through(file, size,
+                       [&](std::size_t n) { return next<decltype(write)>("write")(file, data, n); });
+}
+ssize_t pwrite(int file, const void* data, std::size_t size, off_t offset) {
+  return write_through(
+      file, size, [&](std::size_t n) { return next<decltype(pwrite)>("pwrite")(file, data, n, offset); });
+}
+ssize_t pwrite64(int file, const void* data, std::size_t size, off_t offset) {
+  return pwrite(file, data, size, offset);
+}
+ssize_t writev(int file, const iovec* parts, int count) { return write_vector(file, parts, count, 0, false); }
+ssize_t pwritev(int file, const iovec* parts, int count, off_t offset) {
+  return write_vector(file, parts, count, offset, true);
+}
+ssize_t pwritev64(int file, const iovec* parts, int count, off_t offset) {
+  return write_vector(file, parts, count, offset, true);
+}
+
+int fsync(int file) {
+  return change(path_of(file), [&] { return next<decltype(fsync)>("fsync")(file); });
+}
+int ftruncate(int file, off_t size) noexcept {
+  return change(path_of(file), [&] { return next<decltype(ftruncate)>("ftruncate")(file, size); });
+}
+int ftruncate64(int file, off_t size) noexcept { return ftruncate(file, size); }
+int rename(const char* from, const char* to) noexcept {
+  return change(to, [&] { return next<decltype(rename)>("rename")(from, to); });
+}
+int remove(const char* path) noexcept {
+  return change(path, [&] { return next<decltype(remove)>("remove")(path); });
+}
+int unlink(const char* path) noexcept {
+  return change(path, [&] { return next<decltype(unlink)>("unlink")(path); });
+}
+int mkdir(const char* path, mode_t mode) noexcept {
+  return change(path, [&] { return next<int(const char*, mode_t)>("mkdir")(path, mode); });
+}
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const auto mode = static_cast<mode_t>((flags & O_CREAT) != 0 ? va_arg(rest, int) : 0);
+  va_end(rest);
+  const auto act = [&] { return next<int(const char*, int, ...)>("open")(path, flags, mode); };
+  return (flags & (O_CREAT | O_TRUNC)) != 0 ? change(path, act) : act();
+}
+int open64(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const auto mode = static_cast<mode_t>((flags & O_CREAT) != 0 ? va_arg(rest, int) : 0);
+  va_end(rest);
+  return open(path, flags, mode);
+}
+std::FILE* fopen(const char* path, const char* mode) {
+  const auto act = [&] { return next<decltype(fopen)>("fopen")(path, mode); };
+  return *mode == 'r' ? act() : change(path, act);
+}
+std::FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
+
+}  // extern "C"
