@@ -1,0 +1,215 @@
+"""Suites of universes: redshifts, slices, groups of ranks, memory and full disks."""
+
+import json
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from toolkit import ENVIRONMENT, command, contents, error_line, run, run_with_faults, sha256, succeed
+
+CONFIG, IO = 3, 4
+SIM = ["generate", "--simulations", 6, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2]
+
+
+class Suite(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-suite-")
+        cls.root = pathlib.Path(cls.holder.name)
+        cls.whole = cls.root / "whole"
+        cls.summary = succeed("cosmo-sim", *SIM, "--output", cls.whole)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    def refused(self, code, parts, *words, ranks=1):
+        done = run("cosmo-sim", *words, ranks=ranks)
+        self.assertEqual(done.returncode, code, done.stderr)
+        line = error_line(done, "cosmo-sim")
+        for part in parts:
+            self.assertIn(str(part), line)
+
+    def entries(self, directory):
+        return json.loads((directory / "manifest.json").read_text())["simulations"]
+
+
+class Outputs(Suite):
+    def test_more_redshifts_leave_the_counts_today_as_they_are(self):
+        output = self.root / "redshifts"
+        succeed("cosmo-sim", *SIM, "--redshifts", "3,0,0.5,1.5", "--output", output)
+        for entry in self.entries(output):
+            self.assertEqual(entry["redshifts"], [0, 0.5, 1.5, 3])
+            names = [pathlib.Path(path).name for path in entry["files"]]
+            self.assertEqual(names, ["counts_z0.h5", "counts_z0.5.h5", "counts_z1.5.h5", "counts_z3.h5",
+                                     "power_spectrum.csv"])
+            today = entry["files"][0]
+            self.assertEqual(sha256(output / today), sha256(self.whole / today))
+            self.assertEqual(len({sha256(output / path) for path in entry["files"]}), 5)
+        succeed("cosmo-prep", "shard", "--input", output, "--output", self.root / "data")
+
+    def test_what_is_saved_and_what_it_takes(self):
+        plain = ["--dry-run", "--output", self.root / "never"]
+        counts = 6 * 8**3 * 2
+        self.assertEqual(succeed("cosmo-sim", *SIM, *plain, "--power-spectrum", "off")["disk_bytes"], counts)
+        self.assertEqual(succeed("cosmo-sim", *SIM, *plain, "--power-spectrum=off", "--redshifts", "0,1")["disk_bytes"],
+                         2 * counts)
+        self.assertGreater(succeed("cosmo-sim", *SIM, *plain, "--power-spectrum")["disk_bytes"], counts)
+        both = succeed("cosmo-sim", *SIM, *plain, "--power-spectrum", "off", "--save", "both")["disk_bytes"]
+        particles = succeed("cosmo-sim", *SIM, *plain, "--power-spectrum", "off", "--save", "particles")["disk_bytes"]
+        self.assertEqual(both, particles + counts)
+        output = self.root / "without"
+        succeed("cosmo-sim", *SIM, "--power-spectrum", "off", "--output", output)
+        self.assertEqual({path.name for path in output.glob("sim-*/*")}, {"counts_z0.h5"})
+
+    def test_redshifts_that_cannot_be(self):
+        for value in ("0,0", "0.5,0.50", "-1", "9.5"):
+            self.refused(CONFIG, ["--redshifts", value], *SIM, f"--redshifts={value}", "--output", self.root / "never")
+        self.assertFalse((self.root / "never").exists())
+
+    def test_shards_need_counts_today(self):
+        output = self.root / "early"
+        succeed("cosmo-sim", *SIM, "--redshifts", "1", "--output", output)
+        done = run("cosmo-prep", "shard", "--input", output, "--output", self.root / "never")
+        self.assertEqual(done.returncode, CONFIG)
+        for part in ("z = 0", "--save counts", "--redshifts"):
+            self.assertIn(part, error_line(done, "cosmo-prep"))
+
+    def test_a_full_disk(self):
+        """One sentence, exit 4, nothing that has its final name is torn, and the rerun goes on."""
+        for suffix in ("counts_z0.h5.part", "power_spectrum.csv.part"):
+            for room in (0, 300):
+                output = self.root / f"full-{suffix}-{room}"
+                done = run_with_faults({"DISK_BYTES": room, "DISK_SUFFIX": suffix}, "cosmo-sim", *SIM, "--output",
+                                       output)
+                self.assertEqual(done.returncode, IO, done.stderr)
+                self.assertIn(suffix, error_line(done, "cosmo-sim"))
+                for path in output.glob("sim-*/*"):
+                    if path.suffix != ".part":
+                        self.assertEqual(sha256(path), sha256(self.whole / path.relative_to(output)))
+                succeed("cosmo-sim", *SIM, "--output", output)
+                self.assertEqual(contents(output), contents(self.whole))
+
+    def test_a_file_size_limit_is_like_a_full_disk(self):
+        output = self.root / "limited"  # MPI itself writes files of some megabytes
+        limited = subprocess.run(command(1, "cosmo-sim", *SIM, "--output", output, "--grid", 256), env=ENVIRONMENT,
+                                 capture_output=True, text=True, timeout=60,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 24, 1 << 24)))
+        self.assertEqual(limited.returncode, IO, limited.stderr)
+        self.assertIn("counts_z0.h5", error_line(limited, "cosmo-sim"))
+
+
+class Groups(Suite):
+    def test_any_number_of_ranks_a_simulation_gives_the_same_bytes(self):
+        for ranks, groups_of in ((2, 1), (4, 2), (4, 4)):
+            output = self.root / f"groups-{ranks}-{groups_of}"
+            succeed("cosmo-sim", *SIM, "--ranks-per-simulation", groups_of, "--output", output, ranks=ranks)
+            self.assertEqual(contents(output), contents(self.whole))
+
+    def test_groups_are_as_small_as_keeps_every_rank_busy(self):
+        for simulations, chosen in ((1, 4), (2, 2), (4, 1)):
+            plan = succeed("cosmo-sim", *SIM[:1], "--simulations", simulations, "--dry-run", "--output",
+                           self.root / "never", ranks=4)
+            self.assertEqual(plan["ranks_per_simulation"], chosen)
+
+    def test_groups_that_cannot_be(self):
+        self.refused(CONFIG, ["--ranks-per-simulation 2", "3 ranks"], *SIM, "--ranks-per-simulation", 2, "--output",
+                     self.root / "never", ranks=3)
+
+    def test_a_failure_of_one_group_is_everybodys(self):
+        for ranks, groups_of in ((2, 1), (4, 2)):
+            output = self.root / f"failing-{groups_of}"
+            done = run_with_faults({"DISK_BYTES": 0, "DISK_SUFFIX": "sim-00003/counts_z0.h5.part"}, "cosmo-sim", *SIM,
+                                   "--ranks-per-simulation", groups_of, "--output", output, ranks=ranks)
+            self.assertEqual(done.returncode, IO, done.stderr)
+            self.assertIn("sim-00003/counts_z0.h5", error_line(done, "cosmo-sim"))
+            succeed("cosmo-sim", *SIM, "--output", output)
+            self.assertEqual(contents(output), contents(self.whole))
+
+
+class Slices(Suite):
+    def test_one_slice_after_the_other(self):
+        output = self.root / "slices"
+        first = succeed("cosmo-sim", *SIM, "--select", "2:6", "--output", output)
+        self.assertEqual((first["simulations_made"], first["simulations_left"]), (4, 2))
+        self.assertEqual(first["id"], self.summary["id"])
+        self.assertFalse((output / "manifest.json").exists())
+        again = run("cosmo-sim", *SIM, "--select", "3:5", "--output", output)
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("up to date", again.stdout)
+        self.assertIn("2 of 6 universes are left", again.stdout)
+        last = succeed("cosmo-sim", *SIM, "--select", "0:2", "--output", output)
+        self.assertEqual((last["simulations_made"], last["simulations_left"]), (2, 0))
+        self.assertEqual(contents(output), contents(self.whole))
+        for words in ([], ["--select", "0:3"]):
+            self.assertIn("up to date", run("cosmo-sim", *SIM, *words, "--output", output).stdout)
+
+    def test_slices_at_once(self):
+        for attempt in range(3):
+            output = self.root / f"at-once-{attempt}"
+            slices = [subprocess.Popen(command(1, "cosmo-sim", *SIM, "--select", piece, "--output", output),
+                                       env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                      for piece in ("0:2", "2:4", "4:6")]
+            for process in slices:
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 0, errors)
+            self.assertEqual(contents(output), contents(self.whole))
+
+    def test_overlapping_runs_are_refused(self):
+        output = self.root / "held"
+        holder = subprocess.Popen(command(1, "cosmo-sim", *SIM, "--select", "1:3", "--output", output, "--quiet"),
+                                  env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+        try:
+            while not list(output.glob("sim-*")):  # later it has no business with the journal for a while
+                self.assertIsNone(holder.poll())
+                time.sleep(0.001)
+            holder.send_signal(signal.SIGSTOP)
+            host = subprocess.run(["uname", "-n"], capture_output=True, text=True, check=True).stdout.strip()
+            for words in (["--select", "2:4"], ["--select", "0:6"], [], ["--select", "4:5", "--force"]):
+                self.refused(IO, [output, f"{host} process {holder.pid}"], *SIM, *words, "--output", output)
+            self.refused(CONFIG, ["simulations is 6 there and 7 now"], *SIM[:1], "--simulations", 7, *SIM[3:],
+                         "--select", "6:7", "--output", output)
+        finally:
+            holder.send_signal(signal.SIGCONT)
+        self.assertEqual(holder.wait(60), 0)
+        succeed("cosmo-sim", *SIM, "--output", output)
+        self.assertEqual(contents(output), contents(self.whole))
+
+    def test_slices_that_cannot_be(self):
+        for value in ("0:7", "-1:2", "0.5:2", "3"):
+            self.refused(CONFIG, ["--select", value, "I:J"], *SIM, f"--select={value}", "--output", self.root / "never")
+        self.assertFalse((self.root / "never").exists())
+
+
+class Memory(Suite):
+    LARGE = ["generate", "--particles", 256, "--mesh", 8192]  # terabytes
+
+    def test_what_does_not_fit_is_refused_before_anything_is_touched(self):
+        for ranks in (1, 2):
+            self.refused(CONFIG, ["--particles 256", "--mesh 8192", "TB", "available", "more nodes"], *self.LARGE,
+                         "--output", self.root / "never", ranks=ranks)
+        self.assertFalse((self.root / "never").exists())
+
+    def test_a_dry_run_tells_and_warns(self):
+        done = run("cosmo-sim", *self.LARGE, "--dry-run", "--json", "--output", self.root / "never")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("warning: --particles 256 and --mesh 8192", done.stderr)
+        plan = json.loads(done.stdout)
+        self.assertGreater(plan["memory_bytes_per_node"], plan["memory_available_bytes"])
+        self.assertGreater(plan["memory_available_bytes"], 10**8)
+
+    def test_predicted_and_measured_memory_agree(self):
+        found = succeed("cosmo-sim", "generate", "--particles", 96, "--mesh", 192, "--steps", 1, "--output",
+                        self.root / "measured")
+        self.assertGreater(found["peak_rss_bytes"], 0.7 * found["memory_bytes_per_rank"])
+        self.assertLess(found["peak_rss_bytes"], 1.3 * found["memory_bytes_per_rank"])
+
+
+if __name__ == "__main__":
+    unittest.main()
