@@ -38,11 +38,18 @@ hid_t little_endian(hid_t type) {
       {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE}, {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
       {H5T_NATIVE_UINT8, H5T_STD_U8LE},   {H5T_NATIVE_UINT16, H5T_STD_U16LE},
       {H5T_NATIVE_UINT32, H5T_STD_U32LE}, {H5T_NATIVE_UINT64, H5T_STD_U64LE},
-      {H5T_NATIVE_INT64, H5T_STD_I64LE}};
+      {H5T_NATIVE_INT32, H5T_STD_I32LE},  {H5T_NATIVE_INT64, H5T_STD_I64LE}};
   for (const auto& [native, stored] : table) {
     if (H5Tequal(type, native) > 0) return stored;
   }
   return type;
+}
+
+/// "Header/Time" is the attribute Time of the object Header, "Time" one of the file.
+std::pair<std::string, std::string> object_and_name(const std::string& attribute) {
+  const std::size_t slash = attribute.rfind('/');
+  if (slash == std::string::npos) return {".", attribute};
+  return {attribute.substr(0, slash), attribute.substr(slash + 1)};
 }
 
 }  // namespace
@@ -158,11 +165,19 @@ Dataset File::dataset(const std::string& name) const {
   return Dataset(std::move(id), path_ + " /" + name, collective_);
 }
 
+void File::create_group(const std::string& name) {
+  const Handle creation = properties(H5P_GROUP_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  const Handle id(H5Gcreate2(id_.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Gclose);
+  ensure_written(id.get() >= 0, path_ + " /" + name);
+}
+
 void File::write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data) {
   const Handle space = space_of(shape);
-  const Handle id(
-      H5Acreate2(id_.get(), name.c_str(), little_endian(type), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      H5Aclose);
+  const auto [object, short_name] = object_and_name(name);
+  const Handle id(H5Acreate_by_name(id_.get(), object.c_str(), short_name.c_str(), little_endian(type),
+                                    space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                  H5Aclose);
   ensure_written(id.get() >= 0 && H5Awrite(id.get(), type, data) >= 0, path_);
 }
 
@@ -177,6 +192,12 @@ void File::set_attribute(const std::string& name, double value) {
 }
 void File::set_attribute(const std::string& name, std::uint64_t value) {
   write_attribute(name, H5T_NATIVE_UINT64, {}, &value);
+}
+void File::set_attribute(const std::string& name, std::int32_t value) {
+  write_attribute(name, H5T_NATIVE_INT32, {}, &value);
+}
+void File::set_attribute(const std::string& name, const std::vector<std::uint64_t>& values) {
+  write_attribute(name, H5T_NATIVE_UINT64, {values.size()}, values.data());
 }
 void File::set_attribute(const std::string& name, const std::vector<double>& values) {
   write_attribute(name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
@@ -193,7 +214,9 @@ void File::ensure_read(bool good, const std::string& what) const {
 }
 
 Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
-  Handle id(H5Aopen(id_.get(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  const auto [object, short_name] = object_and_name(name);
+  Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+            H5Aclose);
   ensure_read(id.get() >= 0, "attribute " + name);
   const Handle type(H5Aget_type(id.get()), H5Tclose);
   const Handle space(H5Aget_space(id.get()), H5Sclose);
@@ -228,13 +251,18 @@ std::vector<std::string> File::texts_attribute(const std::string& name) const {
 std::string File::text_attribute(const std::string& name) const { return texts_attribute(name).front(); }
 double File::number_attribute(const std::string& name) const { return numbers_attribute(name).front(); }
 
-std::uint64_t File::integer_attribute(const std::string& name) const {
+std::vector<std::uint64_t> File::integers_attribute(const std::string& name) const {
   std::size_t size = 0;
   const Handle id = open_attribute(name, H5T_INTEGER, size);
-  ensure_read(size == 1, "attribute " + name);
-  std::uint64_t value = 0;
-  ensure_read(H5Aread(id.get(), H5T_NATIVE_UINT64, &value) >= 0, "attribute " + name);
-  return value;
+  std::vector<std::uint64_t> values(size);
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_UINT64, values.data()) >= 0, "attribute " + name);
+  return values;
+}
+
+std::uint64_t File::integer_attribute(const std::string& name) const {
+  const std::vector<std::uint64_t> values = integers_attribute(name);
+  ensure_read(values.size() == 1, "attribute " + name);
+  return values.front();
 }
 
 }  // namespace cosmo::core::hdf5

@@ -55,6 +55,8 @@ hid_t memory_type() {
     return H5T_NATIVE_UINT32;
   else if constexpr (std::is_same_v<T, std::uint64_t>)
     return H5T_NATIVE_UINT64;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return H5T_NATIVE_INT32;
   else if constexpr (std::is_same_v<T, std::int64_t>)
     return H5T_NATIVE_INT64;
   else
@@ -135,16 +137,23 @@ class File {
   /// Hands all that was written to the operating system, so that a full disk is seen before the file closes.
   void flush();
 
+  /// A group without members, for attributes.
+  void create_group(const std::string& name);
+
+  /// Attributes belong to the file, or to a group or dataset: "Header/Time".
   void set_attribute(const std::string& name, const std::string& value);
   void set_attribute(const std::string& name, double value);
   void set_attribute(const std::string& name, std::uint64_t value);
+  void set_attribute(const std::string& name, std::int32_t value);
   void set_attribute(const std::string& name, const std::vector<double>& values);
+  void set_attribute(const std::string& name, const std::vector<std::uint64_t>& values);
   void set_attribute(const std::string& name, const std::vector<std::string>& values);
 
   std::string text_attribute(const std::string& name) const;
   double number_attribute(const std::string& name) const;
   std::uint64_t integer_attribute(const std::string& name) const;
   std::vector<double> numbers_attribute(const std::string& name) const;
+  std::vector<std::uint64_t> integers_attribute(const std::string& name) const;
   std::vector<std::string> texts_attribute(const std::string& name) const;
 
  private:

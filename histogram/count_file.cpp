@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cosmology_attributes.hpp"
 #include "core/error.hpp"
 #include "core/version.hpp"
 
@@ -13,55 +14,27 @@ namespace cosmo::histogram {
 
 using core::ensure;
 using core::Fault;
-using core::kCosmologyParameters;
 using core::hdf5::Dataset;
 using core::hdf5::File;
 using core::hdf5::Shape;
 
 namespace {
 
-constexpr const char* kSchema = "cosmo.counts/1";
-
-std::vector<std::string> parameter_names() {
-  std::vector<std::string> names;
-  for (const auto& row : kCosmologyParameters) names.emplace_back(row.name);
-  return names;
-}
-
 void write_header(File& file, const CountFileHeader& header) {
-  std::vector<double> values;
-  for (const auto& row : kCosmologyParameters) values.push_back(header.cosmology.*row.member);
-  file.set_attribute("schema", std::string(kSchema));
+  file.set_attribute("schema", std::string(kCountSchema));
   file.set_attribute("box", header.grid.box_size);
   file.set_attribute("voxel", header.grid.cell_size());
   file.set_attribute("redshift", header.redshift);
   file.set_attribute("seed", header.seed);
-  file.set_attribute("parameter_names", parameter_names());
-  file.set_attribute("parameter_values", values);
+  core::write_cosmology(file, header.cosmology);
   file.set_attribute("particles", header.particles);
   file.set_attribute("code_version", core::version());
 }
 
-core::Cosmology read_cosmology(const File& file, const std::string& path) {
-  const std::vector<std::string> names = file.texts_attribute("parameter_names");
-  const std::vector<double> values = file.numbers_attribute("parameter_values");
-  ensure(names.size() == values.size(), Fault::format,
-         "{} has {} parameters and {} values: restore the file.", path, names.size(), values.size());
-  core::Cosmology cosmology;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    const auto* row = core::find_cosmology_parameter(names[p]);
-    ensure(row != nullptr, Fault::format,
-           "{} has the parameter {} beside {}: read it with the version of the toolkit that wrote it.", path,
-           names[p], fmt::join(parameter_names(), ", "));
-    cosmology.*row->member = values[p];
-  }
-  return cosmology;
-}
-
 CountFileHeader read_header(const File& file, const Shape& shape, const std::string& path) {
   constexpr hsize_t kMostCells = 1 << 14;
-  ensure(file.text_attribute("schema") == kSchema, Fault::format,
-         "{} has schema '{}': this version reads {}.", path, file.text_attribute("schema"), kSchema);
+  ensure(file.text_attribute("schema") == kCountSchema, Fault::format,
+         "{} has schema '{}': this version reads {}.", path, file.text_attribute("schema"), kCountSchema);
   ensure(shape.size() == 3 && shape[0] > 0 && shape[0] <= kMostCells && shape[1] == shape[0] &&
              shape[2] == shape[0],
          Fault::format, "{} /counts has shape ({}), which is no cube: restore the file.", path,
@@ -69,8 +42,9 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
   CountFileHeader header{.grid = {static_cast<int>(shape[0]), file.number_attribute("box")},
                          .redshift = file.number_attribute("redshift"),
                          .seed = file.integer_attribute("seed"),
-                         .particles = file.integer_attribute("particles")};
-  header.cosmology = read_cosmology(file, path);
+                         .cosmology = core::read_cosmology(file, path),
+                         .particles = file.integer_attribute("particles"),
+                         .code_version = file.text_attribute("code_version")};
   ensure(std::isfinite(header.grid.box_size) && header.grid.box_size > 0 &&
              file.number_attribute("voxel") == header.grid.cell_size(),
          Fault::format, "{} has a box of {} Mpc/h that does not agree with its voxel: restore the file.",
@@ -110,6 +84,12 @@ CountFile::CountFile(const std::filesystem::path& path)
 void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const {
   const auto side = static_cast<hsize_t>(cells);
   counts_.read(Shape(origin.begin(), origin.end()), {side, side, side}, counts);
+}
+
+void CountFile::read_planes(core::Slab planes, std::span<std::uint16_t> counts) const {
+  const hsize_t n = counts_.shape()[0];
+  counts_.read({static_cast<hsize_t>(planes.first), 0, 0}, {static_cast<hsize_t>(planes.size()), n, n},
+               counts);
 }
 
 void CountFile::check_sum() const {

@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "core/cosmology.hpp"
 #include "core/hdf5.hpp"
@@ -25,13 +27,16 @@
 
 namespace cosmo::histogram {
 
+inline constexpr std::string_view kCountSchema = "cosmo.counts/1";
+
 /// What a count file says beside the counts.
 struct CountFileHeader {
   core::GridSpec grid;
   double redshift = 0;
   std::uint64_t seed = 0;  ///< of the initial conditions
   core::Cosmology cosmology = {};
-  std::uint64_t particles = 0;  ///< in the whole box
+  std::uint64_t particles = 0;    ///< in the whole box
+  std::string code_version = {};  ///< of the toolkit that wrote the file; set when reading
 };
 
 /// Writes all ranks' planes to one file. Collective over comm.
@@ -48,6 +53,8 @@ class CountFile {
   const CountFileHeader& header() const { return header_; }
   /// Reads the cube of `cells` a side whose first voxel is `origin`, z fastest.
   void read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const;
+  /// Reads these planes of x, (planes.size(), n, n).
+  void read_planes(core::Slab planes, std::span<std::uint16_t> counts) const;
   /// Reads all counts, a plane at a time. Throws Error{format} unless they sum to header().particles.
   void check_sum() const;
 

@@ -21,6 +21,9 @@ void write_example(const std::filesystem::path& path, bool gzip = false) {
   file.set_attribute("seed", std::uint64_t{18446744073709551615u});
   file.set_attribute("names", std::vector<std::string>{"omega_m", "sigma8"});
   file.set_attribute("values", std::vector<double>{0.25, 0.75});
+  file.create_group("Header");
+  file.set_attribute("Header/Count", std::vector<std::uint64_t>{0, 1u << 31});
+  file.set_attribute("Header/Files", std::int32_t{1});
   auto dataset = file.create_dataset<std::uint16_t>("group/x", {4, 3, 5},
                                                     {gzip ? hdf5::Shape{1, 3, 5} : hdf5::Shape{}, gzip});
   dataset.write({0, 0, 0}, {4, 3, 5}, std::span<const std::uint16_t>(values));
@@ -38,6 +41,10 @@ TEST_CASE("what is written to HDF5 is read back") {
   CHECK(file.integer_attribute("seed") == 18446744073709551615u);
   CHECK(file.texts_attribute("names") == std::vector<std::string>{"omega_m", "sigma8"});
   CHECK(file.numbers_attribute("values") == std::vector<double>{0.25, 0.75});
+  CHECK(file.integers_attribute("Header/Count") == std::vector<std::uint64_t>{0, 1u << 31});
+  CHECK(file.integer_attribute("Header/Files") == 1);
+  CHECK_THROWS_AS(file.integer_attribute("Header/Count"), Error);  // two of them
+  CHECK_THROWS_AS(file.integer_attribute("Footer/Files"), Error);
   CHECK(file.read<std::uint16_t>("group/x", {4, 3, 5}).back() == 59);
   std::vector<std::uint16_t> box(4);
   file.dataset("group/x").read({2, 1, 3}, {2, 1, 2}, std::span(box));
