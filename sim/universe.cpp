@@ -6,12 +6,50 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/snapshot.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/count_grid.hpp"
+#include "sim/linear_power.hpp"
+#include "sim/power_table.hpp"
 
 namespace cosmo::sim {
 
 namespace {
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  core::ensure(file.good(), core::Fault::io, "{} cannot be written ({}): check free space and permissions.",
+               path.string(), std::strerror(errno));
+}
+
+/// Gathers the spectra that a simulation measures. Outputs are added from the earliest on and stand from the
+/// latest on; bins that one of the spectra lacks are left out of all.
+class Spectra {
+ public:
+  void set_initial(const fourier::PowerSpectrum& initial, const LinearPower& linear) {
+    table_.k = initial.k;
+    table_.modes = initial.modes;
+    table_.initial = initial.power;
+    for (const double k : initial.k) table_.input.push_back(linear(k));
+  }
+  void add(double redshift, const fourier::PowerSpectrum& power) {
+    table_.outputs.insert(table_.outputs.begin(), {redshift, power.power});
+  }
+  const PowerTable& table() {
+    std::size_t bins = table_.k.size();
+    for (const PowerTable::Output& output : table_.outputs) bins = std::min(bins, output.power.size());
+    table_.k.resize(bins);
+    table_.modes.resize(bins);
+    table_.input.resize(bins);
+    table_.initial.resize(bins);
+    for (PowerTable::Output& output : table_.outputs) output.power.resize(bins);
+    return table_;
+  }
+
+ private:
+  PowerTable table_;
+};
 
 /// Writes the files of one universe; every member is collective over its group.
 class UniverseFiles {
@@ -28,22 +66,13 @@ class UniverseFiles {
     const auto files = std::find_if(record_.outputs.begin(), record_.outputs.end(),
                                     [&](const auto& file) { return file.redshift == output.redshift; });
     if (!files->counts.empty()) add_counts(files->counts, output);
-    add_power(output.redshift, output.power);
+    if (!files->snapshot.empty()) add_snapshot(files->snapshot, output);
   }
 
-  /// Rows for the table that finish() publishes.
-  void add_power(double redshift, const fourier::PowerSpectrum& power) {
-    for (std::size_t bin = 0; bin < power.k.size(); ++bin) {
-      table_ +=
-          fmt::format("{},{:.9g},{:.9g},{}\n", redshift, power.k[bin], power.power[bin], power.modes[bin]);
-    }
-  }
-
-  void finish() {
-    if (record_.power_spectrum.empty()) return;
+  void add(const PowerTable& table) {
     add_file(record_.power_spectrum, [&](const auto& part) {
       group_.agree([&] {
-        if (group_.is_root()) write_table(part);
+        if (group_.is_root()) write_text(part, to_csv(table));
       });
     });
   }
@@ -51,13 +80,6 @@ class UniverseFiles {
   std::vector<core::FileRecord> take_records() { return std::move(records_); }
 
  private:
-  void write_table(const std::filesystem::path& path) const {
-    std::ofstream file(path);
-    file << "redshift,k_h_mpc,power_mpc3_h3,modes\n" << table_ << std::flush;
-    core::ensure(file.good(), core::Fault::io, "{} cannot be written ({}): check free space and permissions.",
-                 path.string(), std::strerror(errno));
-  }
-
   /// Lets all ranks write the file that the root then publishes.
   void add_file(const std::string& path, const std::function<void(const std::filesystem::path&)>& write) {
     std::filesystem::path part;
@@ -75,12 +97,20 @@ class UniverseFiles {
     add_file(path, [&](const auto& part) { histogram::write_counts(group_, part, header, counts); });
   }
 
+  void add_snapshot(const std::string& path, const Output& output) {
+    const core::SnapshotHeader header{config_.box_size, config_.particle_grid().cells(), output.redshift,
+                                      record_.seed, record_.cosmology};
+    core::SnapshotParticles particles{output.particles.x(), output.particles.p()};
+    const auto ids = output.particles.ids();
+    if (!ids.empty()) particles.index = [ids](std::size_t i) { return ids[i]; };
+    add_file(path, [&](const auto& part) { core::write_snapshot(group_, part, header, particles); });
+  }
+
   const core::Communicator& group_;
   const core::OutputDirectory& output_;
   const SimulationConfig& config_;
   const core::SimulationRecord& record_;
   core::GridSpec count_grid_;
-  std::string table_;
   std::vector<core::FileRecord> records_;
 };
 
@@ -93,12 +123,17 @@ std::vector<core::FileRecord> make_universe(const core::Communicator& group,
   config.cosmology = record.cosmology;
   config.seed = record.seed;
   UniverseFiles files(group, output, config, record, count_cells);
+  Spectra spectra;
+  const LinearPower linear = linear_power(config);
   Observers observers;
+  observers.initial = [&](const auto& initial) { spectra.set_initial(initial, linear); };
   observers.step = step;
-  observers.initial = [&](const auto& power) { files.add_power(config.z_initial, power); };
-  observers.output = [&](const Output& now) { files.add(now); };
+  observers.output = [&](const Output& now) {
+    files.add(now);
+    spectra.add(now.redshift, now.power);
+  };
   simulate(group, config, observers);
-  files.finish();
+  if (!record.power_spectrum.empty()) files.add(spectra.table());
   return files.take_records();
 }
 
