@@ -268,12 +268,22 @@ core::SimulationManifest suite_of(const Plan& plan) {
   return suite;
 }
 
+/// What a rank takes to write a snapshot: blocks of 2^19 particles, and more of those that change ranks
+/// (core/snapshot.hpp) [bytes].
+std::uint64_t snapshot_memory(std::uint64_t particles, int ranks) {
+  const std::uint64_t block = std::min<std::uint64_t>(particles, 1 << 19);
+  return 28 * block + (ranks > 1 ? 4 * particles / static_cast<std::uint64_t>(ranks) + 2 * 64 * block : 0);
+}
+
 /// What a rank allocates if `ranks` make a universe together [bytes].
 std::uint64_t memory_of(const Plan& plan, int ranks) {
+  constexpr std::uint64_t kLibraries = 8 << 20;  // HDF5 and FFTW, once they are used
   sim::validate(plan.numerics, ranks);
   const std::uint64_t counts =
       plan.count_grid().cells() / static_cast<std::uint64_t>(ranks) * sizeof(std::uint16_t);
-  return sim::predicted_memory_bytes(plan.numerics, ranks) + (plan.save_counts ? counts : 0);
+  const std::uint64_t snapshot = snapshot_memory(plan.numerics.particle_grid().cells(), ranks);
+  return kLibraries + sim::predicted_memory_bytes(plan.numerics, ranks) + (plan.save_counts ? counts : 0) +
+         (plan.save_particles ? snapshot : 0);
 }
 
 /// Of all universes in the plan, whoever makes them [bytes].

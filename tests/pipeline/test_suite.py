@@ -4,12 +4,14 @@ import json
 import pathlib
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import tempfile
 import time
 import unittest
+
+import h5py
+import numpy as np
 
 from toolkit import ENVIRONMENT, command, contents, error_line, run, run_with_faults, sha256, succeed
 
@@ -68,33 +70,59 @@ class Outputs(Suite):
         succeed("cosmo-sim", *SIM, "--power-spectrum", "off", "--output", output)
         self.assertEqual({path.name for path in output.glob("sim-*/*")}, {"counts_z0.h5"})
 
+    def test_particles_and_their_spectrum_are_the_same_bytes_from_any_ranks(self):
+        one, two = self.root / "particles1", self.root / "particles2"
+        words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--save", "both", "--redshifts", "0,1"]
+        succeed("cosmo-sim", *words, "--output", one)
+        succeed("cosmo-sim", *words, "--output", two, "--ranks-per-simulation", 2, ranks=2)
+        self.assertEqual(contents(two), contents(one))
+        for entry in self.entries(one):
+            self.assertEqual([pathlib.Path(path).name for path in entry["files"]],
+                             ["counts_z0.h5", "counts_z1.h5", "snapshot_z0.hdf5", "snapshot_z1.hdf5",
+                              "power_spectrum.csv"])
+            with h5py.File(one / entry["files"][2]) as snapshot, h5py.File(one / entry["files"][0]) as counts:
+                x = snapshot["PartType1/Coordinates"][...]
+                self.assertEqual(snapshot["PartType1/ParticleIDs"].shape, (16**3,))
+                self.assertGreater(np.abs(snapshot["PartType1/Velocities"][...]).max(), 1)
+                found = np.histogramdd(x, bins=8, range=[(0, 64)] * 3)[0]
+                np.testing.assert_array_equal(found, counts["counts"][...])
+                self.assertEqual(int(snapshot.attrs["seed"]), entry["seed"])
+            table = (one / entry["files"][4]).read_text().splitlines()
+            self.assertEqual(table[0], "k_h_mpc,modes,p_input,p_initial,p_z0,p_z1")
+            self.assertEqual(len(table), 1 + 8)
+
     def test_redshifts_that_cannot_be(self):
-        for value in ("0,0", "0.5,0.50", "-1", "9.5"):
-            self.refused(CONFIG, ["--redshifts", value], *SIM, f"--redshifts={value}", "--output", self.root / "never")
+        for value, named in (("0,0", "0 twice"), ("0.5,1,0.50", "0.5 twice"), ("-1", "-1"), ("9.5", "--z-initial, 9")):
+            self.refused(CONFIG, ["--redshifts", named], *SIM, f"--redshifts={value}", "--output", self.root / "never")
         self.assertFalse((self.root / "never").exists())
 
     def test_shards_need_counts_today(self):
         output = self.root / "early"
         succeed("cosmo-sim", *SIM, "--redshifts", "1", "--output", output)
-        done = run("cosmo-prep", "shard", "--input", output, "--output", self.root / "never")
-        self.assertEqual(done.returncode, CONFIG)
-        for part in ("z = 0", "--save counts", "--redshifts"):
-            self.assertIn(part, error_line(done, "cosmo-prep"))
+        particles = self.root / "particles"
+        succeed("cosmo-sim", *SIM, "--save", "particles", "--output", particles)
+        for suite in (output, particles):
+            done = run("cosmo-prep", "shard", "--input", suite, "--output", self.root / "never")
+            self.assertEqual(done.returncode, CONFIG)
+            for part in ("z = 0", "--save counts", "--redshifts"):
+                self.assertIn(part, error_line(done, "cosmo-prep"))
 
     def test_a_full_disk(self):
         """One sentence, exit 4, nothing that has its final name is torn, and the rerun goes on."""
-        for suffix in ("counts_z0.h5.part", "power_spectrum.csv.part"):
+        whole, words = self.root / "both", [*SIM, "--save", "both"]
+        succeed("cosmo-sim", *words, "--output", whole)
+        for suffix in ("counts_z0.h5.part", "snapshot_z0.hdf5.part", "power_spectrum.csv.part"):
             for room in (0, 300):
                 output = self.root / f"full-{suffix}-{room}"
-                done = run_with_faults({"DISK_BYTES": room, "DISK_SUFFIX": suffix}, "cosmo-sim", *SIM, "--output",
+                done = run_with_faults({"DISK_BYTES": room, "DISK_SUFFIX": suffix}, "cosmo-sim", *words, "--output",
                                        output)
                 self.assertEqual(done.returncode, IO, done.stderr)
                 self.assertIn(suffix, error_line(done, "cosmo-sim"))
                 for path in output.glob("sim-*/*"):
                     if path.suffix != ".part":
-                        self.assertEqual(sha256(path), sha256(self.whole / path.relative_to(output)))
-                succeed("cosmo-sim", *SIM, "--output", output)
-                self.assertEqual(contents(output), contents(self.whole))
+                        self.assertEqual(sha256(path), sha256(whole / path.relative_to(output)))
+                succeed("cosmo-sim", *words, "--output", output)
+                self.assertEqual(contents(output), contents(whole))
 
     def test_a_file_size_limit_is_like_a_full_disk(self):
         output = self.root / "limited"  # MPI itself writes files of some megabytes
