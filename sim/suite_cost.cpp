@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "sim/suite_plan.hpp"
+
+namespace cosmo::sim {
+
+namespace {
+
+/// What a rank takes to write a snapshot: blocks of 2^19 particles, and more of those that change ranks
+/// (core/snapshot.hpp) [bytes].
+std::uint64_t snapshot_memory(std::uint64_t particles, int ranks) {
+  const std::uint64_t block = std::min<std::uint64_t>(particles, 1 << 19);
+  return 28 * block + (ranks > 1 ? 4 * particles / static_cast<std::uint64_t>(ranks) + 2 * 64 * block : 0);
+}
+
+}  // namespace
+
+std::uint64_t memory_of(const Plan& plan, int ranks) {
+  constexpr std::uint64_t kLibraries = 8 << 20;  // HDF5 and FFTW, once they are used
+  validate(plan.numerics, ranks);
+  const std::uint64_t counts =
+      plan.count_grid().cells() / static_cast<std::uint64_t>(ranks) * sizeof(std::uint16_t);
+  const std::uint64_t snapshot = snapshot_memory(plan.numerics.particle_grid().cells(), ranks);
+  return kLibraries + predicted_memory_bytes(plan.numerics, ranks) + (plan.save_counts ? counts : 0) +
+         (plan.save_particles ? snapshot : 0);
+}
+
+std::uint64_t disk_of(const Plan& plan) {
+  const SimulationConfig& numerics = plan.numerics;
+  constexpr std::uint64_t kCount = sizeof(std::uint16_t);
+  constexpr std::uint64_t kParticle = 2 * 3 * sizeof(float) + sizeof(std::uint64_t);  // x, v, id
+  constexpr std::uint64_t kNumber = 19;                                               // characters
+  std::uint64_t each = 0;
+  if (plan.save_counts) each += plan.count_grid().cells() * kCount;
+  if (plan.save_particles) each += numerics.particle_grid().cells() * kParticle;
+  std::uint64_t universe = each * numerics.redshifts.size();
+  if (numerics.power_spectra) {
+    const auto rows = static_cast<std::uint64_t>(numerics.particles_per_side / 2);
+    universe += rows * kNumber * (4 + numerics.redshifts.size());  // the columns of power_table.hpp
+  }
+  return universe * static_cast<std::uint64_t>(plan.simulations);
+}
+
+}  // namespace cosmo::sim
