@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <map>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
@@ -185,11 +186,15 @@ Json OutputDirectory::read_journal() const {
   Json found = Json::parse(line, nullptr, false);
   ensure(found.is_object(), Fault::format, "{} is damaged: remove the directory or choose another --output.",
          path.string());
+  std::map<std::string, Json> files;  // a file that was made again is noted again
+  reading_json(path.string(), [&] {
+    while (std::getline(journal, line)) {
+      const Json record = Json::parse(line, nullptr, false);
+      if (record.is_object()) files[record.at("path")] = record;  // a torn line is no record
+    }
+  });
   found["files"] = Json::array();
-  while (std::getline(journal, line)) {
-    const Json record = Json::parse(line, nullptr, false);
-    if (record.is_object()) found["files"].push_back(record);  // a torn last line is no record
-  }
+  for (const auto& [path_in_output, record] : files) found["files"].push_back(record);
   return found;
 }
 

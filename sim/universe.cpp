@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/snapshot.hpp"
@@ -124,9 +125,13 @@ std::vector<core::FileRecord> make_universe(const core::Communicator& group,
   config.seed = record.seed;
   UniverseFiles files(group, output, config, record, count_cells);
   Spectra spectra;
-  const LinearPower linear = linear_power(config);
+  std::optional<LinearPower> linear;
+  group.agree([&] {  // what is wrong is the same for all, and should be said once
+    validate(config, group.size());
+    linear.emplace(linear_power(config));
+  });
   Observers observers;
-  observers.initial = [&](const auto& initial) { spectra.set_initial(initial, linear); };
+  observers.initial = [&](const auto& initial) { spectra.set_initial(initial, *linear); };
   observers.step = step;
   observers.output = [&](const Output& now) {
     files.add(now);

@@ -187,7 +187,8 @@ TEST_CASE("disjoint slices share a directory, and whoever finds all files there 
       std::ofstream(shared.path / "journal.jsonl", std::ios::app) << R"({"path":"2.txt","by)";
     }
     comm.barrier();
-    first.add_text("0.txt", "zero");
+    first.add_text("0.txt", "Zero");
+    first.add_text("0.txt", "zero");  // made again
     CHECK(first.find("1.txt") == nullptr);
     CHECK(finish(first));
     CHECK(first.find("1.txt") != nullptr);
