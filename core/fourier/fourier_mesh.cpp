@@ -3,6 +3,7 @@
 #include <fftw3.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -109,7 +110,7 @@ void FourierMesh::load_block(int y, int first, Complex* block) const {
   for (int x = 0; x < side(); ++x, block += kBlock) {
     const Complex* modes = mode_start(x, y) + first;
     if (width >= kBlock) {
-      std::copy_n(modes, kBlock, block);  // of known length, and so without a call
+      std::memcpy(block, modes, kBlock * sizeof(Complex));  // of known length, and so without a call
     } else {
       std::fill(std::copy_n(modes, width, block), block + kBlock, Complex{});
     }
@@ -121,7 +122,7 @@ void FourierMesh::store_block(int y, int first, const Complex* block) {
   for (int x = 0; x < side(); ++x, block += kBlock) {
     Complex* modes = mode_start(x, y) + first;
     if (width >= kBlock) {
-      std::copy_n(block, kBlock, modes);
+      std::memcpy(modes, block, kBlock * sizeof(Complex));
     } else {
       std::copy_n(block, width, modes);
     }
