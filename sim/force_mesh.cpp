@@ -47,7 +47,7 @@ fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, i
 
 void ForceMesh::solve_contrast() { solve({}); }
 
-void ForceMesh::solve(const fourier::FourierMesh::Prepare& prepare) {
+void ForceMesh::solve(const fourier::FourierMesh::PlaneWork& prepare) {
   const auto scale = static_cast<float>(-1 / (mesh_.fundamental() * mesh_.fundamental()));
   mesh_.convolve(prepare, [scale](int kx, int ky, int kz) {
     const int square = kx * kx + ky * ky + kz * kz;

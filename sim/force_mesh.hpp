@@ -78,7 +78,7 @@ class ForceMesh {
     core::Buffer<float> row;
   };
 
-  void solve(const fourier::FourierMesh::Prepare& prepare);
+  void solve(const fourier::FourierMesh::PlaneWork& prepare);
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
   fourier::FourierMesh mesh_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
+#include <utility>
 
 namespace cosmo::sim {
 
@@ -18,102 +20,97 @@ float inverse_square(const Wavevector& k) {
 /// The component that an odd derivative multiplies by: none at Nyquist, whose sign is undefined.
 float odd(int k, int side) { return 2 * std::abs(k) == side ? 0.0f : static_cast<float>(k); }
 
-/// out = φ,ij = k_i k_j / k² delta.
-void tidal_field(fourier::FourierMesh& out, const fourier::FourierMesh& delta, std::size_t i, std::size_t j) {
-  const int n = delta.side();
-  out.for_each_mode_row([&](int kx, int ky, std::complex<float>* modes) {
-    const std::complex<float>* source = delta.mode_row(kx, ky);
-    for (int kz = 0; kz <= n / 2; ++kz) {
-      const Wavevector k = {kx, ky, kz};
-      const float product = i == j ? static_cast<float>(k[i] * k[i]) : odd(k[i], n) * odd(k[j], n);
-      modes[kz] = product * inverse_square(k) * source[kz];
-    }
-  });
-  out.backward();
-}
-
-/// out = factor · i k_axis / k² source: the inverse gradient of a scalar, up to its sign.
-void displacement(fourier::FourierMesh& out, const fourier::FourierMesh& source, std::size_t axis,
-                  float factor) {
-  const int n = source.side();
-  const float scale = factor / static_cast<float>(source.fundamental());
-  out.for_each_mode_row([&](int kx, int ky, std::complex<float>* modes) {
-    const std::complex<float>* from = source.mode_row(kx, ky);
-    for (int kz = 0; kz <= n / 2; ++kz) {
-      const Wavevector k = {kx, ky, kz};
-      const float component = scale * odd(k[axis], n) * inverse_square(k);
-      modes[kz] = {-component * from[kz].imag(), component * from[kz].real()};
-    }
-  });
-  out.backward();
-}
-
-/// S = Σ_{i<j} (φ,ii φ,jj - φ,ij²) = ½ delta² - ½ Σ_i φ,ii² - Σ_{i<j} φ,ij² as modes in `sum`.
+/// S = Σ_{i<j} (φ,ii φ,jj - φ,ij²) = ½ delta² - ½ Σ_i φ,ii² - Σ_{i<j} φ,ij² as modes in `sum`, where φ,ij =
+/// k_i k_j / k² delta.
 void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& delta,
                          fourier::FourierMesh& scratch) {
   const int n = delta.side();
-  sum.for_each_mode_row([&](int kx, int ky, std::complex<float>* modes) {
-    std::copy_n(delta.mode_row(kx, ky), n / 2 + 1, modes);
-  });
-  sum.backward();
-  sum.for_each_row([&](int, int, float* row) {
-    for (int z = 0; z < n; ++z) row[z] *= 0.5f * row[z];
-  });
+  const std::size_t plane_size = static_cast<std::size_t>(n) * delta.row_stride();
+  sum.backward_from(
+      delta, [](int, int, int, std::complex<float> mode) { return mode; },
+      [&](int x) {
+        float* plane = sum.row(x, 0);
+        for (std::size_t i = 0; i < plane_size; ++i) plane[i] *= 0.5f * plane[i];
+      });
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = i; j < 3; ++j) {
-      tidal_field(scratch, delta, i, j);
+      const auto tidal = [=](int kx, int ky, int kz, std::complex<float> mode) {
+        const Wavevector k = {kx, ky, kz};
+        const float product = i == j ? static_cast<float>(k[i] * k[i]) : odd(k[i], n) * odd(k[j], n);
+        return product * inverse_square(k) * mode;
+      };
       const float weight = i == j ? 0.5f : 1.0f;
-      sum.for_each_row([&](int x, int y, float* row) {
-        const float* tidal = scratch.row(x, y);
-        for (int z = 0; z < n; ++z) row[z] -= weight * tidal[z] * tidal[z];
+      scratch.backward_from(delta, tidal, [&](int x) {
+        float* plane = sum.row(x, 0);
+        const float* value = scratch.row(x, 0);
+        for (std::size_t at = 0; at < plane_size; ++at) plane[at] -= weight * value[at] * value[at];
       });
     }
   }
   sum.forward();
 }
 
-/// Particle (x, y, z) of the slab, in that order, takes its value of the mesh as component `axis` of the
-/// column.
-void take_component(std::span<float> column, fourier::FourierMesh& mesh, std::size_t axis) {
-  const auto n = static_cast<std::size_t>(mesh.side());
-  mesh.for_each_row([&](int x, int y, const float* row) {
-    const auto plane = static_cast<std::size_t>(x - mesh.slab().first), line = static_cast<std::size_t>(y);
-    float* out = column.data() + 3 * (plane * n + line) * n + axis;
-    for (std::size_t z = 0; z < n; ++z) out[3 * z] = row[z];
-  });
+/// Gives particle (x, y, z) of the slab, in that order, the vector factor · ik/k² source at its node: the
+/// inverse gradient of a scalar, up to its sign.
+void displacements(std::span<float> column, const fourier::FourierMesh& source, float factor,
+                   fourier::FourierMesh& scratch) {
+  const int side = source.side();
+  const auto n = static_cast<std::size_t>(side);
+  const float scale = factor / static_cast<float>(source.fundamental());
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto inverse_gradient = [=](int kx, int ky, int kz, std::complex<float> mode) {
+      const Wavevector k = {kx, ky, kz};
+      const float component = scale * odd(k[axis], side) * inverse_square(k);
+      return std::complex<float>(-component * mode.imag(), component * mode.real());
+    };
+    scratch.backward_from(source, inverse_gradient, [&, axis](int x) {
+      float* out = column.data() + 3 * static_cast<std::size_t>(x - scratch.slab().first) * n * n + axis;
+      for (int y = 0; y < side; ++y, out += 3 * n) {
+        const float* row = scratch.row(x, y);
+        for (std::size_t z = 0; z < n; ++z) out[3 * z] = row[z];
+      }
+    });
+  }
+}
+
+/// Puts the particles of the slab on the nodes of the grid.
+void place(std::span<float> positions, const core::GridSpec& grid, core::Slab slab) {
+  const int n = grid.cells_per_side;
+  const double spacing = grid.cell_size();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int x = slab.first; x < slab.last; ++x) {
+    for (int y = 0; y < n; ++y) {
+      float* out = positions.data() +
+                   3 * static_cast<std::size_t>((x - slab.first) * n + y) * static_cast<std::size_t>(n);
+      for (int z = 0; z < n; ++z, out += 3) {
+        out[0] = static_cast<float>(x * spacing);
+        out[1] = static_cast<float>(y * spacing);
+        out[2] = static_cast<float>(z * spacing);
+      }
+    }
+  }
 }
 
 }  // namespace
 
 ParticleSet lagrangian_particles(fourier::FourierMesh delta) {
+  const core::GridSpec grid = delta.grid();
+  const core::Slab slab = delta.slab();
   const auto n = static_cast<std::size_t>(delta.side());
-  fourier::FourierMesh scratch(delta.communicator(), delta.grid());
-  ParticleSet particles(static_cast<std::size_t>(delta.slab().size()) * n * n);
-
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    displacement(scratch, delta, axis, 1.0f);
-    take_component(particles.psi1(), scratch, axis);
-  }
+  ParticleSet particles(static_cast<std::size_t>(slab.size()) * n * n);
   {
-    fourier::FourierMesh source(delta.communicator(), delta.grid());
-    second_order_source(source, delta, scratch);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      displacement(scratch, source, axis, -1.0f);
-      take_component(particles.psi2(), scratch, axis);
-    }
+    const fourier::FourierMesh field = std::move(delta);
+    fourier::FourierMesh scratch(field.communicator(), grid);
+    displacements(particles.psi1(), field, 1.0f, scratch);
+    fourier::FourierMesh source(field.communicator(), grid);
+    second_order_source(source, field, scratch);
+    displacements(particles.psi2(), source, -1.0f, scratch);
   }
-
-  const double spacing = delta.grid().cell_size();
-  std::ranges::fill(particles.p(), 0.0f);
-  const std::span<float> positions = particles.x();
-  scratch.for_each_row([&](int x, int y, float*) {
-    std::size_t i = (static_cast<std::size_t>(x - delta.slab().first) * n + static_cast<std::size_t>(y)) * n;
-    for (std::size_t z = 0; z < n; ++z, ++i) {
-      positions[3 * i] = static_cast<float>(x * spacing);
-      positions[3 * i + 1] = static_cast<float>(y * spacing);
-      positions[3 * i + 2] = static_cast<float>(static_cast<double>(z) * spacing);
-    }
-  });
+  // Memory is first touched here, when the meshes are gone.
+  place(particles.x(), grid, slab);
+  const std::span<float> momenta = particles.p();
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < momenta.size(); ++i) momenta[i] = 0;
   return particles;
 }
 

@@ -157,8 +157,10 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const std::size_t columns = 4 + keeps + (keeps && config.momenta);
   const std::size_t ids = config.ids && ranks > 1 ? sizeof(std::uint64_t) : 0;
   const std::size_t field = fourier::FourierMesh::memory_bytes(config.particles_per_side, ranks);
-  return particles * (columns * 3 * sizeof(float) + ids) +
-         std::max(3 * field, ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks));
+  const std::size_t displacements = particles * 6 * sizeof(float);
+  return std::max(displacements + 3 * field,  // then the meshes go and the other columns come
+                  particles * (columns * 3 * sizeof(float) + ids) +
+                      ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks));
 }
 
 }  // namespace cosmo::sim

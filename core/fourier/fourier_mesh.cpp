@@ -74,23 +74,23 @@ std::size_t FourierMesh::memory_bytes(int side, int ranks) {
   return rows * (row_stride_for(side) + exchanged) * sizeof(Complex);
 }
 
-void FourierMesh::forward(const Prepare& prepare) {
+void FourierMesh::forward(const PlaneWork& prepare) {
   planes_forward(prepare);
   exchange_slabs();
   const auto norm = static_cast<float>(1.0 / static_cast<double>(grid_.cells()));
-  for_each_block([&](int, int, Complex* block) {
+  for_each_block(*this, [&](int, int, Complex* block) {
     block_forward(block);
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(side()) * kBlock; ++i) block[i] *= norm;
   });
 }
 
-void FourierMesh::backward() {
-  for_each_block([&](int, int, Complex* block) { block_backward(block); });
+void FourierMesh::backward(const PlaneWork& finish) {
+  for_each_block(*this, [&](int, int, Complex* block) { block_backward(block); });
   exchange_slabs();
-  planes_backward();
+  planes_backward(finish);
 }
 
-void FourierMesh::planes_forward(const Prepare& prepare) {
+void FourierMesh::planes_forward(const PlaneWork& prepare) {
 #pragma omp parallel for schedule(static)
   for (int x = slab_.first; x < slab_.last; ++x) {
     if (prepare) prepare(x);
@@ -98,10 +98,11 @@ void FourierMesh::planes_forward(const Prepare& prepare) {
   }
 }
 
-void FourierMesh::planes_backward() {
+void FourierMesh::planes_backward(const PlaneWork& finish) {
 #pragma omp parallel for schedule(static)
   for (int x = slab_.first; x < slab_.last; ++x) {
     fftwf_execute_dft_c2r(plane_backward_.get(), as_fftw(real_start(x, 0)), row(x, 0));
+    if (finish) finish(x);
   }
 }
 

@@ -44,17 +44,22 @@ class FourierMesh {
   /// Smallest wavenumber that fits the box, 2π/L [h/Mpc].
   double fundamental() const { return 2 * std::numbers::pi / grid_.box_size; }
 
-  /// Called with a plane x of slab() just before it is transformed, from many threads.
-  using Prepare = std::function<void(int x)>;
+  /// Called with a plane x of slab(), from many threads.
+  using PlaneWork = std::function<void(int x)>;
 
-  /// Real field to modes. Collective over the communicator.
-  void forward(const Prepare& prepare = {});
-  /// Modes to real field. Collective over the communicator.
-  void backward();
+  /// Real field to modes; `prepare` is called just before a plane is transformed. Collective over the
+  /// communicator.
+  void forward(const PlaneWork& prepare = {});
+  /// Modes to real field; `finish` is called just after a plane was transformed. Collective.
+  void backward(const PlaneWork& finish = {});
+  /// Takes map(kx, ky, kz, mode) of each mode of `source`, a mesh alike, and goes backward(), without a pass
+  /// of its own for the map. kx, ky, kz as in for_each_mode; `map` is also called for a few kz beyond n/2.
+  template <class Map>
+  void backward_from(const FourierMesh& source, Map&& map, const PlaneWork& finish = {});
   /// forward(), every mode times the real factor(kx, ky, kz), backward(), in three passes over memory instead
   /// of five. kx, ky, kz as in for_each_mode; `factor` is also asked for a few kz beyond n/2.
   template <class Factor>
-  void convolve(const Prepare& prepare, Factor&& factor);
+  void convolve(const PlaneWork& prepare, Factor&& factor);
 
   /// The n values along z at plane x of slab() and 0 <= y < n.
   float* row(int x, int y) { return reinterpret_cast<float*>(real_start(x, y)); }
@@ -112,12 +117,12 @@ class FourierMesh {
 
   template <class Mesh, class F>
   static void visit_mode_rows(Mesh& mesh, F& f);
-  void planes_forward(const Prepare& prepare);
-  void planes_backward();
+  void planes_forward(const PlaneWork& prepare);
+  void planes_backward(const PlaneWork& finish = {});
   /// Calls work(ky, first kz, Complex* block) for all modes, in blocks (n, kBlock) of kx and kz copied out of
-  /// the mesh and back, from many threads.
+  /// `source` and then into this mesh, from many threads.
   template <class Work>
-  void for_each_block(Work&& work);
+  void for_each_block(const FourierMesh& source, Work&& work);
   void load_block(int y, int first, Complex* block) const;
   void store_block(int y, int first, const Complex* block);
   void block_forward(Complex* block) const;
@@ -153,7 +158,7 @@ void FourierMesh::visit_mode_rows(Mesh& mesh, F& f) {
 }
 
 template <class Work>
-void FourierMesh::for_each_block(Work&& work) {
+void FourierMesh::for_each_block(const FourierMesh& source, Work&& work) {
   const int columns = side() / 2 + 1;
 #pragma omp parallel
   {
@@ -161,7 +166,7 @@ void FourierMesh::for_each_block(Work&& work) {
 #pragma omp for collapse(2) schedule(static)
     for (int y = slab_.first; y < slab_.last; ++y) {
       for (int first = 0; first < columns; first += kBlock) {
-        load_block(y, first, block.data());
+        source.load_block(y, first, block.data());
         work(wavenumber(y), first, block.data());
         store_block(y, first, block.data());
       }
@@ -170,11 +175,11 @@ void FourierMesh::for_each_block(Work&& work) {
 }
 
 template <class Factor>
-void FourierMesh::convolve(const Prepare& prepare, Factor&& factor) {
+void FourierMesh::convolve(const PlaneWork& prepare, Factor&& factor) {
   planes_forward(prepare);
   exchange_slabs();
   const auto norm = static_cast<float>(1.0 / static_cast<double>(grid_.cells()));
-  for_each_block([&](int ky, int first, Complex* block) {
+  for_each_block(*this, [&](int ky, int first, Complex* block) {
     block_forward(block);
     for (int x = 0; x < side(); ++x) {
       const int kx = wavenumber(x);
@@ -185,6 +190,21 @@ void FourierMesh::convolve(const Prepare& prepare, Factor&& factor) {
   });
   exchange_slabs();
   planes_backward();
+}
+
+template <class Map>
+void FourierMesh::backward_from(const FourierMesh& source, Map&& map, const PlaneWork& finish) {
+  for_each_block(source, [&](int ky, int first, Complex* block) {
+    Complex* modes = block;
+    for (int x = 0; x < side(); ++x, modes += kBlock) {
+      const int kx = wavenumber(x);
+      for (int column = 0; column < kBlock; ++column)
+        modes[column] = map(kx, ky, first + column, modes[column]);
+    }
+    block_backward(block);
+  });
+  exchange_slabs();
+  planes_backward(finish);
 }
 
 template <class F>
