@@ -8,7 +8,7 @@
 namespace cosmo::sim {
 
 /// Leapfrog in the frame of the Lagrangian trajectories: p holds only what perturbation theory does not know,
-/// with the kick and drift factors of momentum ∝ u(a) = a^-2.5.
+/// with the kick and drift factors of momentum ∝ u(a) = a^-1.5.
 ///
 /// Background and ForceMesh must outlive it. A copy knows the times of the same particles. Every member is
 /// collective.
