@@ -3,7 +3,6 @@
 #include <fftw3.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -47,24 +46,24 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
   data_ = core::Buffer<Complex>(row_index(slab_.size(), 0) * stride_);
 
   // Planned on scratch of the size of one plane or block; executed on data equally aligned.
-  const int sides[] = {n, n};
-  const int complex_rows[] = {n, static_cast<int>(stride_)};
-  const int real_rows[] = {n, static_cast<int>(row_stride())};
+  const int sides[] = {n};
   auto* plane = as_fftw(data_.data());
   auto* reals = reinterpret_cast<float*>(data_.data());
-  plane_forward_.reset(
-      fftwf_plan_many_dft_r2c(2, sides, 1, reals, real_rows, 1, 0, plane, complex_rows, 1, 0, FFTW_ESTIMATE));
-  plane_backward_.reset(
-      fftwf_plan_many_dft_c2r(2, sides, 1, plane, complex_rows, 1, 0, reals, real_rows, 1, 0, FFTW_ESTIMATE));
-  core::Buffer<Complex> scratch(static_cast<std::size_t>(n) * kBlock);
-  auto* block = as_fftw(scratch.data());
-  const auto plan_x = [&](int sign) {
-    return fftwf_plan_many_dft(1, sides, kBlock, block, nullptr, kBlock, 1, block, nullptr, kBlock, 1, sign,
+  const auto modes_apart = static_cast<int>(stride_), values_apart = static_cast<int>(row_stride());
+  rows_forward_.reset(fftwf_plan_many_dft_r2c(1, sides, n, reals, nullptr, 1, values_apart, plane, nullptr, 1,
+                                              modes_apart, FFTW_ESTIMATE));
+  rows_backward_.reset(fftwf_plan_many_dft_c2r(1, sides, n, plane, nullptr, 1, modes_apart, reals, nullptr, 1,
+                                               values_apart, FFTW_ESTIMATE));
+  core::Buffer<Complex> scratch = block();
+  auto* lines = as_fftw(scratch.data());
+  const auto plan_lines = [&](int sign) {
+    const auto apart = static_cast<int>(line_distance(n));
+    return fftwf_plan_many_dft(1, sides, kLines, lines, nullptr, 1, apart, lines, nullptr, 1, apart, sign,
                                FFTW_ESTIMATE);
   };
-  x_forward_.reset(plan_x(FFTW_FORWARD));
-  x_backward_.reset(plan_x(FFTW_BACKWARD));
-  core::ensure(plane_forward_ && plane_backward_ && x_forward_ && x_backward_, core::Fault::internal,
+  lines_forward_.reset(plan_lines(FFTW_FORWARD));
+  lines_backward_.reset(plan_lines(FFTW_BACKWARD));
+  core::ensure(rows_forward_ && rows_backward_ && lines_forward_ && lines_backward_, core::Fault::internal,
                "FFTW has no plan for a side of {}.", n);
 }
 
@@ -78,64 +77,57 @@ void FourierMesh::forward(const PlaneWork& prepare) {
   planes_forward(prepare);
   exchange_slabs();
   const auto norm = static_cast<float>(1.0 / static_cast<double>(grid_.cells()));
-  for_each_block(*this, [&](int, int, Complex* block) {
-    block_forward(block);
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(side()) * kBlock; ++i) block[i] *= norm;
+  for_each_block(*this, [&](int, int, Complex* lines) {
+    transform(lines_forward_.get(), lines);
+    for (std::size_t i = 0; i < kLines * line_distance(side()); ++i) lines[i] *= norm;
   });
 }
 
 void FourierMesh::backward(const PlaneWork& finish) {
-  for_each_block(*this, [&](int, int, Complex* block) { block_backward(block); });
+  for_each_block(*this, [&](int, int, Complex* lines) { transform(lines_backward_.get(), lines); });
   exchange_slabs();
   planes_backward(finish);
 }
 
 void FourierMesh::planes_forward(const PlaneWork& prepare) {
-#pragma omp parallel for schedule(static)
-  for (int x = slab_.first; x < slab_.last; ++x) {
-    if (prepare) prepare(x);
-    fftwf_execute_dft_r2c(plane_forward_.get(), row(x, 0), as_fftw(real_start(x, 0)));
+#pragma omp parallel
+  {
+    core::Buffer<Complex> lines = block();
+#pragma omp for schedule(static)
+    for (int x = slab_.first; x < slab_.last; ++x) {
+      if (prepare) prepare(x);
+      fftwf_execute_dft_r2c(rows_forward_.get(), row(x, 0), as_fftw(real_start(x, 0)));
+      transform_columns(x, lines_forward_.get(), lines.data());
+    }
   }
 }
 
 void FourierMesh::planes_backward(const PlaneWork& finish) {
-#pragma omp parallel for schedule(static)
-  for (int x = slab_.first; x < slab_.last; ++x) {
-    fftwf_execute_dft_c2r(plane_backward_.get(), as_fftw(real_start(x, 0)), row(x, 0));
-    if (finish) finish(x);
-  }
-}
-
-void FourierMesh::load_block(int y, int first, Complex* block) const {
-  const int width = side() / 2 + 1 - first;
-  for (int x = 0; x < side(); ++x, block += kBlock) {
-    const Complex* modes = mode_start(x, y) + first;
-    if (width >= kBlock) {
-      std::memcpy(block, modes, kBlock * sizeof(Complex));  // of known length, and so without a call
-    } else {
-      std::fill(std::copy_n(modes, width, block), block + kBlock, Complex{});
+#pragma omp parallel
+  {
+    core::Buffer<Complex> lines = block();
+#pragma omp for schedule(static)
+    for (int x = slab_.first; x < slab_.last; ++x) {
+      transform_columns(x, lines_backward_.get(), lines.data());
+      fftwf_execute_dft_c2r(rows_backward_.get(), as_fftw(real_start(x, 0)), row(x, 0));
+      if (finish) finish(x);
     }
   }
 }
 
-void FourierMesh::store_block(int y, int first, const Complex* block) {
-  const int width = side() / 2 + 1 - first;
-  for (int x = 0; x < side(); ++x, block += kBlock) {
-    Complex* modes = mode_start(x, y) + first;
-    if (width >= kBlock) {
-      std::memcpy(modes, block, kBlock * sizeof(Complex));
-    } else {
-      std::copy_n(block, width, modes);
-    }
+/// Transforms plane x along y.
+void FourierMesh::transform_columns(int x, fftwf_plan_s* plan, Complex* lines) {
+  const int columns = side() / 2 + 1;
+  for (int first = 0; first < columns; first += kLines) {
+    const int width = std::min(kLines, columns - first);
+    load_lines(real_start(x, 0) + first, stride_, side(), width, lines);
+    transform(plan, lines);
+    store_lines(lines, real_start(x, 0) + first, stride_, side(), width);
   }
 }
 
-void FourierMesh::block_forward(Complex* block) const {
-  fftwf_execute_dft(x_forward_.get(), as_fftw(block), as_fftw(block));
-}
-
-void FourierMesh::block_backward(Complex* block) const {
-  fftwf_execute_dft(x_backward_.get(), as_fftw(block), as_fftw(block));
+void FourierMesh::transform(fftwf_plan_s* plan, Complex* lines) const {
+  fftwf_execute_dft(plan, as_fftw(lines), as_fftw(lines));
 }
 
 /// Swaps the roles of x and y between ranks: row (x of slab, y) becomes row (y of slab, x). Both axes are
