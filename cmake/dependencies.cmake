@@ -6,6 +6,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
 find_package(OneDNN REQUIRED)
 
 find_package(PkgConfig REQUIRED)

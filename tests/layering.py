@@ -33,6 +33,7 @@ THIRD_PARTY = {
     r"Random123/": {"core"},
     r"openssl/": {"core"},
     r"zlib\.h": {"core"},
+    r"png\.h": {"core"},
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn"},

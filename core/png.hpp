@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace cosmo::core {
+
+/// Colours (red, green, blue) in sRGB, for the smallest value to the largest.
+using Palette = std::array<std::array<std::uint8_t, 3>, 256>;
+
+/// Black to white.
+Palette grey_palette();
+/// Black through blue, red and orange to pale yellow, in steps that look equal: the same distance in CIELAB
+/// from each colour to the next, and lighter from each to the next.
+Palette density_palette();
+
+/// Writes values (height, width), the top row first, as an image of 256 colours: `low` and what lies below,
+/// or is not a number, gets the first, `high` and what lies above the last. Equal values give equal bytes.
+/// Throws Error{io} naming the file if it cannot be written.
+void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
+               std::span<const float> values, float low, float high, const Palette& palette);
+
+}  // namespace cosmo::core
