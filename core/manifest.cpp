@@ -116,4 +116,21 @@ void check_content(const fs::path& directory, const FileRecord& record) {
          path.string());
 }
 
+bool check_in_suite(const fs::path& path) {
+  const fs::path suite = fs::absolute(path).lexically_normal().parent_path().parent_path();
+  const fs::path manifest = suite / kManifestName;
+  if (!fs::exists(manifest)) return false;
+  const Json json = read_json(manifest);
+  bool checked = false;
+  reading_json(manifest.string(), [&] {
+    for (const FileRecord& record : json.at("files").get<std::vector<FileRecord>>()) {
+      std::error_code error;
+      if (!fs::equivalent(suite / record.path, path, error)) continue;
+      check_content(suite, record);
+      checked = true;
+    }
+  });
+  return checked;
+}
+
 }  // namespace cosmo::core

@@ -28,29 +28,13 @@ int cuts_of(const nn::ModelManifest& model, const histogram::CountFileHeader& he
   return cells / model.input.size;
 }
 
-/// Where the file's suite is still around it, compares its content with the suite's manifest: HDF5 itself may
-/// crash on a damaged file.
-void check_against_suite(const std::filesystem::path& path) {
-  const std::filesystem::path suite =
-      std::filesystem::absolute(path).lexically_normal().parent_path().parent_path();
-  const std::filesystem::path manifest = suite / core::kManifestName;
-  if (!std::filesystem::exists(manifest)) return;
-  const core::Json json = core::read_json(manifest);
-  core::reading_json(manifest.string(), [&] {
-    for (const core::FileRecord& record : json.at("files").get<std::vector<core::FileRecord>>()) {
-      std::error_code error;
-      if (std::filesystem::equivalent(suite / record.path, path, error)) core::check_content(suite, record);
-    }
-  });
-}
-
 }  // namespace
 
 UniversePrediction predict_universe(Predictor& predictor, const std::filesystem::path& path) {
   const nn::ModelManifest& model = predictor.model();
   core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
                "{} of --input is no file: give the counts of one universe.", path.string());
-  check_against_suite(path);
+  core::check_in_suite(path);
   const histogram::CountFile file(path);
   const int cuts = cuts_of(model, file.header(), path);
   file.check_sum();

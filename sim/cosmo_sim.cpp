@@ -13,6 +13,7 @@
 #include "core/rounds.hpp"
 #include "core/simulation_manifest.hpp"
 #include "core/tool.hpp"
+#include "sim/cosmo_sim_inspect.hpp"
 #include "sim/rank_layout.hpp"
 #include "sim/simulation.hpp"
 #include "sim/suite_plan.hpp"
@@ -221,13 +222,17 @@ void run_generate(const core::Invocation& run) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return core::run_tool(argc, argv,
-                        {"cosmo-sim",
-                         "universes from cosmological parameters",
-                         {fourier::library_version()},
-                         {{"generate", "simulates one universe or a suite and counts its particles in voxels",
-                           "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
-                           "0.78:0.95 --n-s 0.9:1.0 "
-                           "--particles 128 --output sim",
-                           true, &sim::declare_suite, &run_generate}}});
+  return core::run_tool(
+      argc, argv,
+      {"cosmo-sim",
+       "universes from cosmological parameters",
+       {fourier::library_version()},
+       {{"generate", "simulates one universe or a suite and counts its particles in voxels",
+         "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
+         "0.78:0.95 --n-s 0.9:1.0 "
+         "--particles 128 --output sim",
+         true, &sim::declare_suite, &run_generate},
+        {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
+         "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, &sim::declare_inspect,
+         &sim::run_inspect}}});
 }

@@ -20,7 +20,11 @@ ROOMS = {
 }
 
 # A tool's own files compose rooms further.
-TOOLS = {"sim/cosmo_sim.cpp": {"histogram"}, "sim/universe.cpp": {"histogram"}}
+TOOLS = {
+    "sim/cosmo_sim.cpp": {"histogram"},
+    "sim/cosmo_sim_inspect.cpp": {"histogram"},
+    "sim/universe.cpp": {"histogram"},
+}
 
 # Third-party headers and the rooms that may see them; "*" is every room.
 THIRD_PARTY = {

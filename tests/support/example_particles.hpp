@@ -18,8 +18,7 @@ class ExampleParticles {
     for (std::size_t c = 0; c < 3; ++c) {
       const double spacing = box / static_cast<double>(n);
       const double phase =
-          2 * std::numbers::pi / static_cast<double>(n) * static_cast<double>(q[(c + 1) % 3]) +
-          static_cast<double>(c);
+          2 * std::numbers::pi / static_cast<double>(n) * static_cast<double>(q[c]) + static_cast<double>(c);
       const double at = static_cast<double>(q[c]) * spacing + 2.2 * spacing * std::sin(phase);
       x[c] = static_cast<float>(at - box * std::floor(at / box));
       p[c] = static_cast<float>(1.5 * std::cos(phase));

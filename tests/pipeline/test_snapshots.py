@@ -1,0 +1,263 @@
+"""Snapshots as yt and h5py read them, and cosmo-sim inspect on snapshots and counts."""
+
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+import warnings
+
+import h5py
+import numpy as np
+
+from toolkit import BIN, ENVIRONMENT, error_line, run, sha256, succeed
+
+N, BOX, REDSHIFT = 84, 80.0, 0.5  # 84³ particles take one rank two rounds to write
+IO, FORMAT = 4, 5
+
+
+def make_snapshot(path, side=N, box=BOX, spread="ordered", ranks=1, limit=None):
+    """Runs the test program that writes a snapshot; `limit`: the largest file it may write, bytes."""
+    def set_limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    start = [] if ranks == 1 else ["mpirun", "-n", str(ranks), "--bind-to", "none"]
+    words = [BIN.parent / "tests/make_snapshot", path, side, box, REDSHIFT, spread]
+    return subprocess.run(start + [str(word) for word in words], env=ENVIRONMENT, capture_output=True, text=True,
+                          timeout=120, preexec_fn=set_limit if limit else None)
+
+
+def expected_particles():
+    """Positions [Mpc/h] and peculiar velocities [km/s] of the particles of tests/support/example_particles.hpp."""
+    q = np.stack(np.meshgrid(*[np.arange(N)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    phase = 2 * np.pi / N * q + np.arange(3)
+    return (q * BOX / N + 2.2 * BOX / N * np.sin(phase)) % BOX, 100 * 1.5 * np.cos(phase) * (1 + REDSHIFT)
+
+
+def power_spectrum(counts, box):
+    """P(k) of counts with the window of nearest-grid-point assignment divided out, in bins of 2π/L."""
+    n = len(counts)
+    modes = np.fft.fftn(counts / counts.mean() - 1) / counts.size
+    k = np.fft.fftfreq(n, 1 / n)
+    window = np.sinc(k / n)  # numpy's sinc has the π
+    power = np.abs(modes) ** 2 / (window[:, None, None] * window[:, None] * window) ** 2 * box**3
+    index = np.rint(np.sqrt(k[:, None, None] ** 2 + k[:, None] ** 2 + k**2)).astype(int).ravel()
+    sums, number = np.bincount(index, power.ravel()), np.bincount(index)
+    return (sums / number)[1:n // 4 + 1], number[1:n // 4 + 1]
+
+
+class SnapshotTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-snapshots-")
+        cls.root = pathlib.Path(cls.holder.name)
+        cls.snapshot = cls.root / "snapshot_z0.5.hdf5"
+        done = make_snapshot(cls.snapshot)
+        assert done.returncode == 0, done.stderr
+        cls.small = cls.root / "small.hdf5"
+        assert make_snapshot(cls.small, side=12).returncode == 0
+        cls.sim = cls.root / "sim"
+        succeed("cosmo-sim", "generate", "--box", 64, "--particles", 32, "--grid", 32, "--steps", 3, "--output",
+                cls.sim)
+        cls.counts = cls.sim / "sim-00000/counts_z0.h5"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    def refused(self, code, parts, *words, ranks=1):
+        done = run("cosmo-sim", "inspect", *words, ranks=ranks)
+        self.assertEqual(done.returncode, code, done.stderr)
+        for part in parts:
+            self.assertIn(str(part), error_line(done, "cosmo-sim"))
+
+    def test_the_same_bytes_from_any_ranks(self):
+        for ranks, spread in ((1, "scattered"), (2, "scattered"), (3, "ordered")):
+            path = self.root / "again.hdf5"
+            done = make_snapshot(path, spread=spread, ranks=ranks)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sha256(path), sha256(self.snapshot), f"{ranks} ranks, {spread}")
+            path.unlink()
+
+    def test_h5py_reads_gadgets_layout(self):
+        positions, velocities = expected_particles()
+        with h5py.File(self.snapshot) as file:
+            particles = file["PartType1"]
+            self.assertEqual([particles[name].dtype for name in ("Coordinates", "Velocities", "ParticleIDs")],
+                             [np.dtype("<f4"), np.dtype("<f4"), np.dtype("<u8")])
+            difference = np.abs(particles["Coordinates"][:] - positions)
+            self.assertLess(np.minimum(difference, BOX - difference).max(), 1e-5)
+            np.testing.assert_allclose(particles["Velocities"][:], velocities * np.sqrt(1 + REDSHIFT), rtol=1e-5,
+                                       atol=1e-3)
+            np.testing.assert_array_equal(particles["ParticleIDs"][:], np.arange(1, N**3 + 1))
+            header = file["Header"].attrs
+            self.assertEqual(list(header["NumPart_ThisFile"]), [0, N**3, 0, 0, 0, 0])
+            self.assertEqual(list(header["NumPart_Total"]), [0, N**3, 0, 0, 0, 0])
+            self.assertEqual(header["NumFilesPerSnapshot"], 1)
+            self.assertAlmostEqual(header["MassTable"][1] / (0.31 * 27.7536627 * (BOX / N) ** 3), 1, delta=1e-6)
+            for group in ("Header", "Parameters"):
+                for name, value in (("BoxSize", BOX), ("Omega0", 0.31), ("OmegaLambda", 0.69), ("HubbleParam", 0.68)):
+                    self.assertEqual(file[group].attrs[name], value)
+            self.assertEqual((header["Time"], header["Redshift"]), (1 / 1.5, 0.5))
+            for group in ("Parameters", "Units"):
+                self.assertEqual(file[group].attrs["UnitLength_in_cm"], 3.085678e24)
+            self.assertEqual(file.attrs["schema"], "cosmo.snapshot/1")
+            self.assertEqual(file.attrs["seed"], 42)
+            self.assertEqual(list(file.attrs["parameter_names"]), ["omega_m", "sigma8", "n_s", "h", "omega_b"])
+            self.assertEqual(list(file.attrs["parameter_values"]), [0.31, 0.8159, 0.9667, 0.68, 0.045])
+
+    def test_yt_reads_positions_velocities_masses_and_cosmology(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import yt
+            yt.set_log_level("error")
+            with h5py.File(self.small) as file:
+                units = dict(file["Units"].attrs)
+                ids, positions = file["PartType1/ParticleIDs"][:], file["PartType1/Coordinates"][:]
+                velocities = file["PartType1/Velocities"][:]
+            data = yt.load(self.small, unit_base=units)
+            everything = data.all_data()
+            order = np.argsort(everything["PartType1", "ParticleIDs"])
+            np.testing.assert_array_equal(everything["PartType1", "ParticleIDs"][order], ids)
+            np.testing.assert_allclose(everything["PartType1", "Coordinates"].to_value("Mpccm/h")[order], positions,
+                                       rtol=1e-6)
+            np.testing.assert_allclose(everything["PartType1", "Velocities"].to_value("km/s")[order],
+                                       velocities / np.sqrt(1.5), rtol=1e-5, atol=1e-3)
+            mass = everything["PartType1", "Masses"].to_value("Msun/h")
+            np.testing.assert_allclose(mass, 0.31 * 27.7536627e10 * BOX**3 / 12**3, rtol=1e-5)
+            np.testing.assert_allclose(data.domain_width.to_value("Mpccm/h"), BOX, rtol=1e-6)
+            self.assertEqual((data.current_redshift, data.omega_matter, data.omega_lambda, data.hubble_constant),
+                             (0.5, 0.31, 0.69, 0.68))
+
+    def test_a_full_disk_is_one_sentence(self):
+        path = self.root / "full.hdf5"
+        done = make_snapshot(path, limit=8 << 20)
+        self.assertEqual(done.returncode, IO)
+        sentences = [line for line in done.stderr.splitlines() if "cannot be written" in line]
+        self.assertEqual(len(sentences), 1, done.stderr)
+        self.assertIn(str(path), sentences[0])
+
+    def test_inspect_a_snapshot(self):
+        found = succeed("cosmo-sim", "inspect", self.snapshot)
+        self.assertEqual(found, succeed("cosmo-sim", "inspect", self.snapshot, ranks=2))
+        self.assertEqual((found["kind"], found["particles"], found["box_mpc_h"], found["redshift"], found["seed"]),
+                         ("snapshot", N**3, BOX, REDSHIFT, 42))
+        self.assertEqual(found["parameters"],
+                         {"omega_m": 0.31, "sigma8": 0.8159, "n_s": 0.9667, "h": 0.68, "omega_b": 0.045})
+        velocities = expected_particles()[1]
+        self.assertAlmostEqual(found["rms_velocity_km_s"] / np.sqrt((velocities**2).sum(axis=1).mean()), 1, delta=1e-4)
+        self.assertLess(np.abs(found["mean_velocity_km_s"]).max(), 1e-2)
+        with h5py.File(self.snapshot) as file:
+            positions = file["PartType1/Coordinates"][:].astype("f8")
+        counts, _ = np.histogramdd(positions, bins=N, range=[(0, BOX)] * 3)
+        self.compare_power(found, counts)
+
+    def test_inspect_counts(self):
+        found = succeed("cosmo-sim", "inspect", self.counts)
+        self.assertEqual(found, succeed("cosmo-sim", "inspect", self.counts, ranks=2))
+        self.assertEqual((found["kind"], found["cells_per_side"], found["particles"]), ("counts", 32, 32**3))
+        self.assertEqual(len(found["checks"]), 2)  # the sum, and the suite's manifest
+        with h5py.File(self.counts) as file:
+            counts = file["counts"][:]
+        self.assertEqual(found["counts"], {"mean": 1, "max": counts.max(), "empty_fraction": np.mean(counts == 0)})
+        self.compare_power(found, counts)
+        text = run("cosmo-sim", "inspect", self.counts).stdout
+        for part in ("32³ voxels", "64 Mpc/h", "omega_m 0.3089", "shot noise 8 ", "counts sum"):
+            self.assertIn(part, text)
+
+    def compare_power(self, found, counts):
+        spectrum = found["power_spectrum"]
+        power, modes = power_spectrum(counts, found["box_mpc_h"])
+        self.assertEqual(spectrum["modes"], list(modes))
+        np.testing.assert_allclose(spectrum["p"], power, rtol=1e-4, atol=1e-6 * power.max())
+        self.assertAlmostEqual(spectrum["shot_noise"], found["box_mpc_h"] ** 3 / found["particles"], places=9)
+
+    def test_a_slice_is_drawn(self):
+        image = self.root / "slice.png"
+        found = succeed("cosmo-sim", "inspect", self.counts, "--png", image, "--thickness", 7)
+        content = image.read_bytes()
+        self.assertEqual(content[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual([int.from_bytes(content[i:i + 4], "big") for i in (16, 20)], [512, 512])
+        with h5py.File(self.counts) as file:
+            columns = file["counts"][:4].sum(axis=0)  # 3.5 voxels of 2 Mpc/h, rounded
+        self.assertEqual(found["png"], {"path": str(image), "thickness_mpc_h": 8, "max_particles": columns.max()})
+        succeed("cosmo-sim", "inspect", self.counts, "--png", image, "--thickness", 7, ranks=2)
+        self.assertEqual(image.read_bytes(), content)
+        self.assertFalse(image.with_suffix(".png.part").exists())
+        self.refused(IO, ["/nowhere/"], self.counts, "--png", "/nowhere/slice.png")
+        self.refused(3, ["--thickness"], self.counts, "--png", image, "--thickness", -1)
+
+    def test_what_is_missing_or_foreign(self):
+        text, foreign = self.root / "text.h5", self.root / "foreign.h5"
+        text.write_text("no HDF5")
+        with h5py.File(foreign, "w") as file:
+            file["x"] = np.arange(3)
+        self.refused(IO, [self.root / "absent"], self.root / "absent", ranks=2)
+        self.refused(IO, [self.root], self.root)
+        self.refused(FORMAT, [text], text, ranks=2)
+        self.refused(FORMAT, [foreign, "schema"], foreign)
+        with h5py.File(foreign, "a") as file:
+            file.attrs["schema"] = "someone.else/1"
+        self.refused(FORMAT, [foreign, "someone.else/1"], foreign)
+
+    def test_damaged_snapshots(self):
+        def attribute(name, value):
+            group, _, name = name.rpartition("/")
+            return lambda file: file[group or "/"].attrs.__setitem__(name, value)
+
+        def replace(name, values):
+            def change(file):
+                del file[name]
+                file[name] = values
+            return change
+
+        def edit(name, row, value):
+            return lambda file: file[name].__setitem__(row, value)
+
+        total = 12**3
+        for change, part in (
+                (attribute("Header/NumPart_ThisFile", np.array([0, 10**12, 0, 0, 0, 0], "u8")), "too small"),
+                (attribute("Header/NumFilesPerSnapshot", 2), "disagree"),
+                (attribute("Header/MassTable", np.ones(6)), "disagree"),
+                (attribute("Header/MassTable", np.full(6, np.nan)), "disagree"),
+                (attribute("Header/BoxSize", np.nan), "box"),
+                (attribute("parameter_values", np.full(5, np.nan)), "omega_m"),
+                (lambda file: file["Header"].attrs.__delitem__("Redshift"), "Redshift"),
+                (lambda file: file.__delitem__("PartType1/Velocities"), "Velocities"),
+                (replace("PartType1/Coordinates", np.zeros((total, 2), "f4")), "shape"),
+                (replace("PartType1/Coordinates", np.zeros((total, 3), "f8")), "type"),
+                (replace("PartType1/ParticleIDs", np.zeros(total - 1, "u8")), "shape"),
+                (edit("PartType1/ParticleIDs", 7, 7), "row 7"),
+                (edit("PartType1/Coordinates", 3, np.nan), "particle 4"),
+                (edit("PartType1/Coordinates", 3, BOX), "particle 4"),
+                (edit("PartType1/Velocities", total - 1, -np.inf), f"particle {total}")):
+            damaged = self.root / "damaged.hdf5"
+            shutil.copy(self.small, damaged)
+            with h5py.File(damaged, "a") as file:
+                change(file)
+            self.refused(FORMAT, [damaged, part], damaged)
+        self.refused(FORMAT, [damaged, f"particle {total}"], damaged, ranks=2)  # which the second rank alone reads
+        with damaged.open("r+b") as file:
+            file.truncate(30000)
+        self.refused(FORMAT, [damaged], damaged, ranks=2)
+
+    def test_damaged_counts(self):
+        damaged = self.root / "damaged.h5"
+        shutil.copy(self.counts, damaged)
+        with h5py.File(damaged, "a") as file:
+            file["counts"][3, 4, 5] += 1
+        self.refused(FORMAT, [damaged, "32769"], damaged)
+        suite = self.root / "suite"
+        shutil.copytree(self.sim, suite)
+        counts = suite / "sim-00000/counts_z0.h5"
+        content = bytearray(counts.read_bytes())
+        content[1310] ^= 64
+        counts.write_bytes(content)
+        self.refused(FORMAT, [counts, "sha256"], counts, ranks=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
