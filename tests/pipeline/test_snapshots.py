@@ -106,8 +106,8 @@ class SnapshotTest(unittest.TestCase):
                 self.assertEqual(file[group].attrs["UnitLength_in_cm"], 3.085678e24)
             self.assertEqual(file.attrs["schema"], "cosmo.snapshot/1")
             self.assertEqual(file.attrs["seed"], 42)
-            self.assertEqual(list(file.attrs["parameter_names"]), ["omega_m", "sigma8", "n_s", "h", "omega_b"])
-            self.assertEqual(list(file.attrs["parameter_values"]), [0.31, 0.8159, 0.9667, 0.68, 0.045])
+            self.assertEqual(list(file.attrs["parameter_names"]), ["omega_m", "sigma8", "n_s", "h", "omega_b", "w0", "wa"])
+            self.assertEqual(list(file.attrs["parameter_values"]), [0.31, 0.8159, 0.9667, 0.68, 0.045, -1, 0])
 
     def test_yt_reads_positions_velocities_masses_and_cosmology(self):
         with warnings.catch_warnings():
@@ -146,7 +146,8 @@ class SnapshotTest(unittest.TestCase):
         self.assertEqual((found["kind"], found["particles"], found["box_mpc_h"], found["redshift"], found["seed"]),
                          ("snapshot", N**3, BOX, REDSHIFT, 42))
         self.assertEqual(found["parameters"],
-                         {"omega_m": 0.31, "sigma8": 0.8159, "n_s": 0.9667, "h": 0.68, "omega_b": 0.045})
+                         {"omega_m": 0.31, "sigma8": 0.8159, "n_s": 0.9667, "h": 0.68, "omega_b": 0.045,
+                          "w0": -1, "wa": 0})
         velocities = expected_particles()[1]
         self.assertAlmostEqual(found["rms_velocity_km_s"] / np.sqrt((velocities**2).sum(axis=1).mean()), 1, delta=1e-4)
         self.assertLess(np.abs(found["mean_velocity_km_s"]).max(), 1e-2)
