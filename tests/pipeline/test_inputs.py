@@ -153,7 +153,7 @@ class Inputs(unittest.TestCase):
         self.assertIn("4.6875 Mpc/h and the model was trained on 4.6875 Mpc:", refused.stderr)
 
     def test_a_partner_is_another_request_and_another_universe(self):
-        fine = ["--particles", 32, *TINY[2:]]
+        fine = ["--particles", 32, "--box", 256, *TINY[4:]]  # smooth enough to be nearly linear
         own, partner = (self.generate(name, *fine, *words) for name, words in (("own", []), ("partner", ["--paired"])))
         self.assertEqual((own["config"]["paired"], partner["config"]["paired"]), (False, True))
         self.assertNotEqual(own["id"], partner["id"])
@@ -161,8 +161,8 @@ class Inputs(unittest.TestCase):
         with h5py.File(self.counts("own")) as one, h5py.File(self.counts("partner")) as other:
             first, second = (file["counts"][...].astype(float) / 64 - 1 for file in (one, other))
         # The pair's first order cancels: what is left of the mean is small against the fields.
-        self.assertLess((first + second).std() / 2, 0.7 * first.std())
-        self.assertLess((first * second).mean(), -0.25 * first.std() * second.std())
+        self.assertLess((first + second).std() / 2, 0.5 * first.std())
+        self.assertLess((first * second).mean(), -0.5 * first.std() * second.std())
 
     def test_files_older_than_dark_energy_are_read(self):
         self.generate("new", *TINY, "--simulations", 4, "--omega-m", "0.25:0.35")

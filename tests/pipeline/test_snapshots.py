@@ -225,7 +225,7 @@ class SnapshotTest(unittest.TestCase):
                 (attribute("Header/MassTable", np.ones(6)), "disagree"),
                 (attribute("Header/MassTable", np.full(6, np.nan)), "disagree"),
                 (attribute("Header/BoxSize", np.nan), "box"),
-                (attribute("parameter_values", np.full(5, np.nan)), "omega_m"),
+                (attribute("parameter_values", np.full(7, np.nan)), "omega_m"),
                 (lambda file: file["Header"].attrs.__delitem__("Redshift"), "Redshift"),
                 (lambda file: file.__delitem__("PartType1/Velocities"), "Velocities"),
                 (replace("PartType1/Coordinates", np.zeros((total, 2), "f4")), "shape"),
