@@ -21,9 +21,11 @@ class Wrap {
  public:
   explicit Wrap(double box) : box_(static_cast<float>(box)), inverse_(1 / box_) {}
 
-  /// x in [0, L); all zero, and `stray` set, if a component is not a number.
+  /// x in [0, L). Sets `stray` if a component is not a finite number; what is returned then means nothing.
   Vector4 operator()(const Vector4& x, std::atomic<bool>& stray) const {
-    const Vector4 wrapped = x - box_ * floor(x * inverse_);
+    // x / L just below a whole number may round to it: the result is then a little less than 0.
+    const Vector4 rest = x - box_ * floor(x * inverse_);
+    const Vector4 wrapped = rest < 0.0f ? rest + box_ : rest;
     const auto good = wrapped >= 0.0f && wrapped <= box_;
     if (!(good[0] && good[1] && good[2])) stray.store(true, std::memory_order_relaxed);
     return wrapped < box_ ? wrapped : Vector4{};  // rounding may give the box size itself

@@ -1,8 +1,54 @@
 #include "sim/force_mesh.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace cosmo::sim {
+
+namespace {
+
+using Vector8 [[gnu::vector_size(32)]] = float;
+
+/// Rows of values two and one before, one and two after those at which the derivative is wanted.
+struct Stencil {
+  const float *before2, *before, *after, *after2;
+};
+
+struct Difference {
+  float near, far;
+
+  float one(const Stencil& at, std::size_t z) const {
+    return near * (at.after[z] - at.before[z]) + far * (at.after2[z] - at.before2[z]);
+  }
+  Vector8 eight(const Stencil& at, std::size_t z) const {
+    const auto load = [z](const float* row) {
+      Vector8 values;
+      std::memcpy(&values, row + z, sizeof values);
+      return values;
+    };
+    return near * (load(at.after) - load(at.before)) + far * (load(at.after2) - load(at.before2));
+  }
+};
+
+/// Turns the components of eight nodes into eight vectors.
+void store_as_nodes(const Vector8& x, const Vector8& y, const Vector8& z, Vector4* nodes) {
+  const Vector8 zero = {};
+  const Vector8 xy_even = __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13);
+  const Vector8 xy_odd = __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vector8 z_even = __builtin_shufflevector(z, zero, 0, 8, 1, 9, 4, 12, 5, 13);
+  const Vector8 z_odd = __builtin_shufflevector(z, zero, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vector8 nodes04 = __builtin_shufflevector(xy_even, z_even, 0, 1, 8, 9, 4, 5, 12, 13);
+  const Vector8 nodes15 = __builtin_shufflevector(xy_even, z_even, 2, 3, 10, 11, 6, 7, 14, 15);
+  const Vector8 nodes26 = __builtin_shufflevector(xy_odd, z_odd, 0, 1, 8, 9, 4, 5, 12, 13);
+  const Vector8 nodes37 = __builtin_shufflevector(xy_odd, z_odd, 2, 3, 10, 11, 6, 7, 14, 15);
+  const Vector8 stored[] = {__builtin_shufflevector(nodes04, nodes15, 0, 1, 2, 3, 8, 9, 10, 11),
+                            __builtin_shufflevector(nodes26, nodes37, 0, 1, 2, 3, 8, 9, 10, 11),
+                            __builtin_shufflevector(nodes04, nodes15, 4, 5, 6, 7, 12, 13, 14, 15),
+                            __builtin_shufflevector(nodes26, nodes37, 4, 5, 6, 7, 12, 13, 14, 15)};
+  std::memcpy(nodes, stored, sizeof stored);
+}
+
+}  // namespace
 
 ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid, const ForceKernel& kernel)
     : mesh_(comm, grid),
@@ -21,7 +67,7 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
 
 std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks) {
   using fourier::FourierMesh;
-  const std::size_t plane = FourierMesh::memory_bytes(side, side);
+  const std::size_t plane = FourierMesh::plane_bytes(side);
   const std::size_t ghosts = 2 * plane;
   const std::size_t halo = ranks > 1 ? 2 * (kBelow + kAbove) * plane : 0;
   return FourierMesh::memory_bytes(side, ranks) + ghosts + halo + ParticleOrder::memory_bytes(particles);
@@ -65,20 +111,23 @@ void ForceMesh::differentiate(int x, core::Slab rows, Vector4* gradient, float* 
     const auto plane = static_cast<std::size_t>(x + dx - mesh_.slab().first + kBelow);
     return planes_[plane] + static_cast<std::size_t>((y + n) % n) * mesh_.row_stride();
   };
-  const float near = near_, far = far_;
+  const Difference difference{near_, far_};
   for (int y = rows.first; y <= rows.last; ++y, gradient += side + 1) {
-    const float *x1 = row(-1, y), *x2 = row(1, y), *x0 = row(-2, y), *x3 = row(2, y);
-    const float *y1 = row(0, y - 1), *y2 = row(0, y + 1), *y0 = row(0, y - 2), *y3 = row(0, y + 2);
     const float* centre = row(0, y);
     std::copy_n(centre + side - 2, 2, scratch);
     std::copy_n(centre, side, scratch + 2);
     std::copy_n(centre, 2, scratch + side + 2);
-    auto* __restrict out = reinterpret_cast<float*>(gradient);
-    for (std::size_t z = 0; z < side; ++z) {
-      out[4 * z] = near * (x2[z] - x1[z]) + far * (x3[z] - x0[z]);
-      out[4 * z + 1] = near * (y2[z] - y1[z]) + far * (y3[z] - y0[z]);
-      out[4 * z + 2] = near * (scratch[z + 3] - scratch[z + 1]) + far * (scratch[z + 4] - scratch[z]);
-      out[4 * z + 3] = 0;
+    const Stencil along_x = {row(-2, y), row(-1, y), row(1, y), row(2, y)};
+    const Stencil along_y = {row(0, y - 2), row(0, y - 1), row(0, y + 1), row(0, y + 2)};
+    const Stencil along_z = {scratch, scratch + 1, scratch + 3, scratch + 4};
+    std::size_t z = 0;
+    for (; z + 8 <= side; z += 8) {
+      store_as_nodes(difference.eight(along_x, z), difference.eight(along_y, z), difference.eight(along_z, z),
+                     gradient + z);
+    }
+    for (; z < side; ++z) {
+      gradient[z] =
+          Vector4{difference.one(along_x, z), difference.one(along_y, z), difference.one(along_z, z), 0};
     }
     gradient[side] = gradient[0];
   }

@@ -100,8 +100,11 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
   const std::size_t stride = 4 * (static_cast<std::size_t>(n) + 1);  // of the strip's rows [floats]
   const float inverse_cell = inverse_cell_;
   const Whole last = Whole{} + (n - 1);
+  auto own_use = use;
 
-#pragma omp parallel for schedule(dynamic)
+  // Each thread has its own copy of `use`: what it holds stays in registers.
+#pragma omp parallel firstprivate(own_use)
+#pragma omp for schedule(dynamic)
   for (int strip = 0; strip < order_.strips(); ++strip) {
     Strip& own = strips_[static_cast<std::size_t>(omp_get_thread_num())];
     const core::Slab rows = order_.rows(strip);
@@ -132,7 +135,7 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
         const Pair nodes = below + f[0] * (above - below);
         const Vector4 at_z = __builtin_shufflevector(nodes, nodes, 0, 1, 2, 3);
         const Vector4 at_next = __builtin_shufflevector(nodes, nodes, 4, 5, 6, 7);
-        use(std::size_t{i}, position, at_z + f[2] * (at_next - at_z));
+        own_use(std::size_t{i}, position, at_z + f[2] * (at_next - at_z));
       }
     }
   }

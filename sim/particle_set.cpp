@@ -25,6 +25,7 @@ void grow(core::Buffer<T>& buffer, std::size_t used, std::size_t size) {
 }  // namespace
 
 void ParticleSet::number(std::uint64_t first) {
+  has_ids_ = true;
   ids_ = core::Buffer<std::uint64_t>(capacity());
   std::iota(ids_.data(), ids_.data() + size_, first);
 }
@@ -32,6 +33,7 @@ void ParticleSet::number(std::uint64_t first) {
 void ParticleSet::keep(bool momenta) {
   for (const auto& [kept, from] : {std::pair(kKeptX, kX), std::pair(kKeptP, kP)}) {
     if (from == kP && !momenta) continue;
+    in_use_[kept] = true;
     columns_[kept] = core::Buffer<float>(3 * capacity());
     std::ranges::copy(column(from), columns_[kept].data());
   }
@@ -39,7 +41,7 @@ void ParticleSet::keep(bool momenta) {
 
 void ParticleSet::restore() {
   for (const auto& [kept, to] : {std::pair(kKeptX, kX), std::pair(kKeptP, kP)}) {
-    if (columns_[kept].size() > 0) columns_[to] = std::exchange(columns_[kept], {});
+    if (std::exchange(in_use_[kept], false)) columns_[to] = std::exchange(columns_[kept], {});
   }
 }
 
@@ -49,40 +51,40 @@ void ParticleSet::resize(std::size_t size) {
     // nothing.
     const std::size_t room = size_ == 0 ? size : size + size / 32;
     for (std::size_t c = 0; c < kColumns; ++c) {
-      if (c <= kPsi2 || columns_[c].size() > 0) grow(columns_[c], 3 * size_, 3 * room);
+      if (in_use_[c]) grow(columns_[c], 3 * size_, 3 * room);
     }
-    if (ids_.size() > 0) grow(ids_, size_, room);
+    if (has_ids_) grow(ids_, size_, room);
   }
   size_ = size;
 }
 
 void ParticleSet::copy(std::size_t from, std::size_t to) {
-  for (auto& values : columns_) {
-    if (values.size() > 0) std::copy_n(values.data() + 3 * from, 3, values.data() + 3 * to);
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    if (in_use_[c]) std::copy_n(columns_[c].data() + 3 * from, 3, columns_[c].data() + 3 * to);
   }
-  if (ids_.size() > 0) ids_[to] = ids_[from];
+  if (has_ids_) ids_[to] = ids_[from];
 }
 
 std::size_t ParticleSet::record_floats() const {
-  std::size_t floats = ids_.size() > 0 ? 2 : 0;
-  for (const auto& values : columns_) floats += values.size() > 0 ? 3 : 0;
+  std::size_t floats = has_ids_ ? 2 : 0;
+  for (const bool used : in_use_) floats += used ? 3 : 0;
   return floats;
 }
 
 void ParticleSet::pack(std::size_t i, float* record) const {
-  for (const auto& values : columns_) {
-    if (values.size() > 0) record = std::copy_n(values.data() + 3 * i, 3, record);
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    if (in_use_[c]) record = std::copy_n(columns_[c].data() + 3 * i, 3, record);
   }
-  if (ids_.size() > 0) std::memcpy(record, &ids_[i], sizeof ids_[i]);
+  if (has_ids_) std::memcpy(record, &ids_[i], sizeof ids_[i]);
 }
 
 void ParticleSet::unpack(std::size_t i, const float* record) {
-  for (auto& values : columns_) {
-    if (values.size() == 0) continue;
-    std::copy_n(record, 3, values.data() + 3 * i);
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    if (!in_use_[c]) continue;
+    std::copy_n(record, 3, columns_[c].data() + 3 * i);
     record += 3;
   }
-  if (ids_.size() > 0) std::memcpy(&ids_[i], record, sizeof ids_[i]);
+  if (has_ids_) std::memcpy(&ids_[i], record, sizeof ids_[i]);
 }
 
 void ParticleSet::move_to_owners(const core::Communicator& comm, const core::GridSpec& grid) {

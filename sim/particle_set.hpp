@@ -47,7 +47,7 @@ class ParticleSet {
   }
 
   /// Names of the particles, if number() gave them any: they keep them wherever they go.
-  std::span<const std::uint64_t> ids() const { return {ids_.data(), ids_.size() ? size_ : 0}; }
+  std::span<const std::uint64_t> ids() const { return {ids_.data(), has_ids_ ? size_ : 0}; }
   /// Numbers the particles from `first` on.
   void number(std::uint64_t first);
 
@@ -70,9 +70,10 @@ class ParticleSet {
   void pack(std::size_t i, float* record) const;
   void unpack(std::size_t i, const float* record);
 
-  /// Of (capacity(), 3) floats; those kept may have none.
-  std::array<core::Buffer<float>, kColumns> columns_;
+  std::array<core::Buffer<float>, kColumns> columns_;  ///< (capacity(), 3) floats each, if in use
+  std::array<bool, kColumns> in_use_ = {true, true, true, true, false, false};  ///< the same on all ranks
   core::Buffer<std::uint64_t> ids_;
+  bool has_ids_ = false;
   std::size_t size_ = 0;
 };
 

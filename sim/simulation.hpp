@@ -18,6 +18,9 @@
 
 namespace cosmo::sim {
 
+/// Raised whenever the same configuration has another outcome, so that no suite mixes them.
+inline constexpr int kMethod = 2;
+
 /// Everything that decides the outcome of one simulation; together with the program, bit by bit.
 struct SimulationConfig {
   core::Cosmology cosmology;

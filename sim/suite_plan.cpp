@@ -194,7 +194,8 @@ Plan read_plan(const core::Options& options) {
 
 core::Request request_of(const Plan& plan) {
   const SimulationConfig& numerics = plan.numerics;
-  Json config = {{"simulations", plan.simulations},
+  Json config = {{"method", kMethod},
+                 {"simulations", plan.simulations},
                  {"design", plan.design},
                  {"seed", plan.seed},
                  {"particles_per_side", numerics.particles_per_side},

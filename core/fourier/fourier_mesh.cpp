@@ -67,6 +67,10 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
                "FFTW has no plan for a side of {}.", n);
 }
 
+std::size_t FourierMesh::plane_bytes(int side) {
+  return static_cast<std::size_t>(side) * row_stride_for(side) * sizeof(Complex);
+}
+
 std::size_t FourierMesh::memory_bytes(int side, int ranks) {
   const auto rows = static_cast<std::size_t>((side + ranks - 1) / ranks) * static_cast<std::size_t>(side);
   const std::size_t exchanged = ranks > 1 ? 2 * exchange_width(side, ranks) : 0;

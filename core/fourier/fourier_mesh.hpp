@@ -36,6 +36,8 @@ class FourierMesh {
   /// ranks.
   FourierMesh(const core::Communicator& comm, core::GridSpec grid);
 
+  /// Memory of one plane of a slab [bytes].
+  static std::size_t plane_bytes(int side);
   /// Memory of the largest slab when `ranks` share a mesh, and of what they exchange it through [bytes].
   static std::size_t memory_bytes(int side, int ranks);
 

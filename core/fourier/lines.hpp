@@ -70,6 +70,11 @@ inline void load_lines(const std::complex<float>* mesh, std::size_t stride, int 
   std::size_t i = 0;
   if (width == kLines) {
     for (; i + 8 <= length; i += 8) {
+      // The next lines, to be asked for soon, are beside these: strides are too long for hardware to see it.
+      for (std::size_t r = i; r < i + 8; ++r) {
+        __builtin_prefetch(mesh + r * stride + kLines);
+        __builtin_prefetch(mesh + r * stride + kLines + 8);
+      }
       lines_detail::transpose(mesh + i * stride, stride, block + i, distance);
       lines_detail::transpose(mesh + i * stride + 8, stride, block + i + 8 * distance, distance);
     }

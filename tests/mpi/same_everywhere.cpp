@@ -93,6 +93,11 @@ int main(int argc, char** argv) {
     config.mesh_per_side = mesh;
     print(universe_of(comm, config));
   }
+  // Slabs of 2.5 Mpc/h on four ranks: particles travel across several.
+  config.box_size = 10;
+  config.particles_per_side = config.mesh_per_side = 12;
+  print(universe_of(comm, config));
+  config.box_size = 200;
   config.particles_per_side = 64;
   config.mesh_per_side = 128;
   config.redshifts = {0, 1, 0.3};

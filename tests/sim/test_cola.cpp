@@ -67,25 +67,29 @@ TEST_CASE("few steps converge to forty, with the square of their length") {
 
 TEST_CASE("doubling the particle grid keeps the large-scale modes of the outcome") {
   const auto comm = core::Communicator::world();
-  const int n = 32;
+  constexpr int n = 32;
   const auto coarse = density_of(comm, config_of(256, n, 2 * n, 10), 2 * n);
   const auto fine = density_of(comm, config_of(256, 2 * n, 4 * n, 10), 2 * n);
-  double cross = 0, first = 0, second = 0;
+  // Shell by shell, up to half the Nyquist wavenumber of the coarse particles.
+  std::array<double, n / 4> cross = {}, first = {}, second = {};
   coarse.for_each_mode_row([&](int kx, int ky, const std::complex<float>* modes) {
     for (int kz = 0; kz <= n / 4; ++kz) {
-      if (kx * kx + ky * ky + kz * kz >= n * n / 16)
-        continue;  // half the Nyquist wavenumber of the coarse particles
+      const auto shell = static_cast<std::size_t>(std::hypot(kx, ky, kz));
+      if (shell == 0 || shell >= cross.size()) continue;
       const std::complex<double> a(modes[kz]), b(fine.mode_row(kx, ky)[kz]);
 #pragma omp critical
       {
-        cross += std::real(a * std::conj(b));
-        first += std::norm(a);
-        second += std::norm(b);
+        cross[shell] += std::real(a * std::conj(b));
+        first[shell] += std::norm(a);
+        second[shell] += std::norm(b);
       }
     }
   });
-  INFO("correlation " << cross / std::sqrt(first * second));
-  CHECK(cross / std::sqrt(first * second) > 0.999);
+  for (std::size_t shell = 1; shell < cross.size(); ++shell) {
+    const double correlation = cross[shell] / std::sqrt(first[shell] * second[shell]);
+    INFO("correlation " << correlation << " at " << shell << " to " << shell + 1 << " fundamentals");
+    CHECK(correlation > 0.999);
+  }
 }
 
 TEST_CASE("the 48 symmetries of the cube turn the outcome as they turn the initial field") {

@@ -132,6 +132,71 @@ TEST_CASE("outputs on the way are where linear theory has them, and spectra foll
            }});
 }
 
+TEST_CASE("momenta are what moves the particles") {
+  const auto comm = core::Communicator::world();
+  if (comm.size() > 1) return;  // pairs outputs by order
+  auto config = small_config();
+  config.steps = 40;
+  config.momenta = true;
+  const double a = 0.5, da = 0.005;
+  config.redshifts = {1 / (a - da) - 1, 1 / a - 1, 1 / (a + da) - 1};
+  std::vector<std::vector<float>> x, p;
+  sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+                  x.emplace_back(output.particles.x().begin(), output.particles.x().end());
+                  p.emplace_back(output.particles.p().begin(), output.particles.p().end());
+                }});
+  REQUIRE(x.size() == 3);
+  const sim::Background background(config.cosmology);
+  double error = 0, square = 0;
+  for (std::size_t i = 0; i < x[0].size(); ++i) {
+    double moved = static_cast<double>(x[2][i]) - static_cast<double>(x[0][i]);
+    moved -= config.box_size * std::round(moved / config.box_size);
+    const double momentum = background.Q(a) * moved / (2 * da);  // a² dx/dt / H0
+    error += std::pow(momentum - static_cast<double>(p[1][i]), 2);
+    square += momentum * momentum;
+  }
+  INFO("rms difference / rms: " << std::sqrt(error / square));
+  CHECK(std::sqrt(error / square) < 0.02);
+}
+
+TEST_CASE("momenta at the start are those of second order") {
+  const auto comm = core::Communicator::world();
+  const auto config = small_config();
+  fourier::FourierMesh delta(comm, config.particle_grid());
+  sim::gaussian_field(delta, {config.cosmology, sim::eisenstein_hu(config.cosmology)}, 3);
+  auto particles = sim::lagrangian_particles(std::move(delta));
+  const sim::Background background(config.cosmology);
+  sim::ForceMesh forces(comm, config.force_grid(), sim::find_force_kernel("four-point"));
+  sim::ColaStepper cola(background, forces);
+  cola.start(particles, 0.3);
+  cola.finish(particles);
+  double worst = 0;
+  for (std::size_t i = 0; i < 3 * particles.size(); ++i) {
+    const double known = background.T_D1(0.3) * static_cast<double>(particles.psi1()[i]) +
+                         background.T_D2(0.3) * static_cast<double>(particles.psi2()[i]);
+    worst = std::max(worst, std::abs(known - static_cast<double>(particles.p()[i])));
+  }
+  CHECK(comm.max(worst) < 1e-5);  // [Mpc/h] of several
+}
+
+TEST_CASE("particles just inside the far edge stay in boxes of any size") {
+  const auto comm = core::Communicator::world();
+  // In some of these x/L of the last float below L rounds to 1.
+  for (const double box : {60.0, 120.0, 125.0, 250.0, 500.0, 511.7, 1000.0, 2000.0}) {
+    const auto length = static_cast<float>(box);
+    const float edges[] = {std::nextafter(length, 0.0f), 0.0f, std::nextafter(0.0f, 1.0f), length / 2};
+    sim::ParticleSet particles(comm.is_root() ? std::size(edges) : 0);
+    for (auto column : {particles.p(), particles.psi1(), particles.psi2()}) std::ranges::fill(column, 0.0f);
+    for (std::size_t i = 0; i < particles.x().size(); ++i) particles.x()[i] = edges[i / 3];
+    const sim::Background background((core::Cosmology()));
+    sim::ForceMesh forces(comm, {8, box}, sim::find_force_kernel("four-point"));
+    INFO("box " << box);
+    CHECK_NOTHROW(sim::ColaStepper(background, forces).start(particles, 0.1));
+    CHECK(comm.sum(static_cast<std::int64_t>(particles.size())) == std::ssize(edges));
+    for (const float x : particles.x()) CHECK((x >= 0 && x < length));
+  }
+}
+
 TEST_CASE("small fluctuations grow as linear theory says") {
   const auto comm = core::Communicator::world();
   if (comm.size() > 1) return;  // pairs particles with their Lagrangian nodes by order
@@ -148,6 +213,7 @@ TEST_CASE("small fluctuations grow as linear theory says") {
   sim::ColaStepper cola(background, forces);
   cola.start(particles, 0.1);
   for (const auto& step : sim::schedule(0.1, 1, 10)) cola.advance(particles, step);
+  cola.finish(particles);
 
   // Displacements x - q and psi1 in Fourier space; their cross power over psi1's own is the growth since a =
   // 0.
