@@ -1,6 +1,7 @@
 #include "core/rounds.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "core/error.hpp"
@@ -29,10 +30,13 @@ void in_rounds_of(const Communicator& comm, int ranks_per_group, std::size_t siz
   for (std::size_t first = 0; first < size; first += groups) {
     std::optional<Error> failure;
     if (first + mine < size) failure = outcome_of([&] { work(first + mine); }, ranks_per_group);
+    const std::int64_t ranks_failed = comm.sum(std::int64_t{failure.has_value()});
+    const std::size_t finished =
+        std::min(groups, size - first) - static_cast<std::size_t>(ranks_failed / ranks_per_group);
+    if (finished > 0) after_round(finished);  // also before a failure ends it all
     comm.agree([&] {
       if (failure) throw *failure;
     });
-    after_round(std::min(groups, size - first));
   }
 }
 

@@ -9,7 +9,8 @@ namespace cosmo::core {
 
 /// Runs work(i) for i = 0 … size-1, item i on rank i % ranks, in rounds of one item a rank, so that the error
 /// of the first failing item is everybody's, for any number of ranks. `work` must not communicate;
-/// `after_round` may and gets the number of items in the round. Collective over comm.
+/// `after_round` may, and gets the number of items that the round finished: also if others of it failed, not
+/// if all did. Collective over comm.
 void in_rounds(const Communicator& comm, std::size_t size, const std::function<void(std::size_t)>& work,
                const std::function<void(std::size_t)>& after_round);
 

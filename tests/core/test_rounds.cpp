@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -31,17 +32,28 @@ TEST_CASE("groups of ranks share the items, each worked on by one whole group") 
   }
 }
 
-TEST_CASE("a failure of one group ends the round for all, and the first item's counts") {
+TEST_CASE("a failure ends the rounds for all, the first item's counts, and what others finished is told") {
   const Communicator comm = Communicator::world();
   const Communicator group = comm.split(comm.rank());
-  int done = 0;
+  int done = 0, mine = -1;
+  std::vector<std::int64_t> noted(8, 0);
   expect_error(Fault::numeric, "item 4", [&] {
     in_rounds(
         comm, group, 8,
-        [&](std::size_t i) { group.agree([&] { ensure(i < 4, Fault::numeric, "item {} is bad", i); }); },
-        [&](std::size_t items) { done += static_cast<int>(items); });
+        [&](std::size_t i) {
+          group.agree([&] { ensure(i != 4 && i != 5, Fault::numeric, "item {} is bad", i); });
+          mine = static_cast<int>(i);
+        },
+        [&](std::size_t items) {
+          if (mine >= 0) noted[static_cast<std::size_t>(mine)] = 1;
+          mine = -1;
+          done += static_cast<int>(items);
+        });
   });
-  CHECK(done == 4 / comm.size() * comm.size());
+  comm.sum(std::span<std::int64_t>(noted));
+  CHECK(std::count(noted.begin(), noted.end(), 1) == done);
+  // The round of item 4 is, for 1 to 3 ranks, 4, 4 to 5 and 3 to 5.
+  CHECK(noted == std::vector<std::int64_t>{1, 1, 1, 1, 0, 0, 0, 0});
 }
 
 TEST_CASE("a failure that a part of a group knows of does not wait for the others") {

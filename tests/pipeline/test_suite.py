@@ -157,7 +157,8 @@ class Groups(Suite):
                                    "--ranks-per-simulation", groups_of, "--output", output, ranks=ranks)
             self.assertEqual(done.returncode, IO, done.stderr)
             self.assertIn("sim-00003/counts_z0.h5", error_line(done, "cosmo-sim"))
-            succeed("cosmo-sim", *SIM, "--output", output)
+            again = succeed("cosmo-sim", *SIM, "--output", output)
+            self.assertEqual(again["simulations_made"], 3)  # universe 2 of the same round was noted
             self.assertEqual(contents(output), contents(self.whole))
 
 
