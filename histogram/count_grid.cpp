@@ -114,18 +114,15 @@ int CellFinder::operator()(float x) const {
   return cell;
 }
 
-CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
-                          std::span<const float> positions) {
-  const core::Slab slab = core::slab_of(spec.cells_per_side, comm.rank(), comm.size());
-  CountGrid grid(spec, slab);
+void add_particles(const core::Communicator& comm, CountGrid& grid, std::span<const float> positions) {
   Leaving leaving;
   std::vector<int> send_counts;
   std::vector<std::uint32_t> send;
   comm.agree([&] {
     ensure(positions.size() % 3 == 0, Fault::internal, "{} coordinates are no positions.", positions.size());
     ensure(grid.counts().size() <= std::numeric_limits<std::uint32_t>::max(), Fault::config,
-           "{} planes of a {}³ grid are too many for one rank: use more ranks.", slab.size(),
-           spec.cells_per_side);
+           "{} planes of a {}³ grid are too many for one rank: use more ranks.", grid.slab().size(),
+           grid.spec().cells_per_side);
     leaving = count_own(comm, positions, grid);
     for (const auto& cells : leaving) {
       send_counts.push_back(static_cast<int>(cells.size()));
@@ -141,8 +138,14 @@ CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& 
   comm.agree([&] {
     bool in_range = true;
     for (const std::uint32_t cell : arriving) in_range = increment(grid.counts()[cell]) && in_range;
-    ensure_in_range(in_range, spec.cells_per_side);
+    ensure_in_range(in_range, grid.spec().cells_per_side);
   });
+}
+
+CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
+                          std::span<const float> positions) {
+  CountGrid grid(spec, core::slab_of(spec.cells_per_side, comm.rank(), comm.size()));
+  add_particles(comm, grid, positions);
   return grid;
 }
 

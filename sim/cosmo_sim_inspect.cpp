@@ -178,7 +178,7 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   const core::SnapshotHeader& header = snapshot->header();
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(header.particles))));
   comm.agree([&] { mesh.emplace(comm, core::GridSpec{side, header.box_size}); });
-  mesh->for_each_row([&](int, int, float* row) { std::fill_n(row, side, 0.0f); });
+  histogram::CountGrid counts(mesh->grid(), mesh->slab());
 
   const auto ranks = static_cast<std::uint64_t>(comm.size()), rank = static_cast<std::uint64_t>(comm.rank());
   const std::uint64_t first = header.particles * rank / ranks, last = header.particles * (rank + 1) / ranks;
@@ -188,14 +188,13 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t start = std::min(last, first + round * kRound);
     comm.agree([&] { rows.read(start, std::min(kRound, last - start), motion); });
-    const histogram::CountGrid counts = histogram::count_particles(comm, mesh->grid(), rows.positions());
-    const auto n = static_cast<std::size_t>(side);
-    mesh->for_each_row([&](int x, int y, float* row) {
-      const std::size_t line =
-          (static_cast<std::size_t>(x - mesh->slab().first) * n + static_cast<std::size_t>(y)) * n;
-      for (std::size_t z = 0; z < n; ++z) row[z] += counts.counts()[line + z];
-    });
+    histogram::add_particles(comm, counts, rows.positions());
   }
+  const auto n = static_cast<std::size_t>(side);
+  mesh->for_each_row([&](int x, int y, float* row) {
+    const auto line = static_cast<std::size_t>(x - mesh->slab().first) * n + static_cast<std::size_t>(y);
+    std::ranges::copy(counts.counts().subspan(line * n, n), row);
+  });
   Finding finding = finding_of("snapshot", mesh->grid(), header.particles, header.redshift, header.seed,
                                header.cosmology, header.code_version);
   finding.summary["particle_mass_1e10_msun_h"] = header.particle_mass();
@@ -220,12 +219,25 @@ std::vector<double> projection(const FourierMesh& mesh, int planes) {
   return columns;
 }
 
+/// Where the image is made before it is renamed.
+std::filesystem::path part_of(std::filesystem::path image) { return image += ".part"; }
+
+/// Throws unless the image leaves the file that is read as it is.
+void refuse_input(const std::filesystem::path& input, const std::filesystem::path& image) {
+  for (const std::filesystem::path& written : {image, part_of(image)}) {
+    std::error_code error;  // mostly that there is none yet
+    ensure(!std::filesystem::equivalent(input, written, error), Fault::config,
+           "--png {} would replace the file that is inspected: choose another name.", image.string());
+  }
+}
+
 /// Draws the slice 0 <= x < thickness [Mpc/h], y to the right and z upwards. Collective.
 void draw_slice(const core::Communicator& comm, const std::filesystem::path& path, double thickness,
                 const FourierMesh& mesh, Finding& finding) {
   const int n = mesh.side();
   const double cell = mesh.grid().cell_size();
-  const int planes = static_cast<int>(std::clamp<long>(std::lround(thickness / cell), 1, n));
+  const auto planes =
+      static_cast<int>(std::lround(std::clamp(thickness / cell, 1.0, static_cast<double>(n))));
   const std::vector<double> columns = projection(mesh, planes);
   const double highest = *std::max_element(columns.begin(), columns.end());
   comm.agree([&] {
@@ -238,8 +250,7 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       const std::size_t z = (pixels - 1 - i / pixels) / static_cast<std::size_t>(zoom);
       image[i] = static_cast<float>(std::log10(1 + columns[y * static_cast<std::size_t>(n) + z]));
     }
-    std::filesystem::path part = path;
-    part += ".part";
+    const std::filesystem::path part = part_of(path);
     core::write_png(part, pixels, pixels, image, 0, static_cast<float>(std::log10(1 + highest)),
                     core::density_palette());
     std::filesystem::rename(part, path);
@@ -302,6 +313,7 @@ void run_inspect(const core::Invocation& run) {
            thickness.value_or(1));
     ensure(std::filesystem::is_regular_file(path), Fault::io,
            "{} is no file: give a snapshot or counts file.", path);
+    if (run.options.given("png")) refuse_input(path, run.options.text("png"));
     if (run.comm.is_root()) recorded = core::check_in_suite(path);
   });
   run.comm.agree([&] {

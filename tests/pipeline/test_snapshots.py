@@ -190,6 +190,16 @@ class SnapshotTest(unittest.TestCase):
         self.assertFalse(image.with_suffix(".png.part").exists())
         self.refused(IO, ["/nowhere/"], self.counts, "--png", "/nowhere/slice.png")
         self.refused(3, ["--thickness"], self.counts, "--png", image, "--thickness", -1)
+        thick = succeed("cosmo-sim", "inspect", self.counts, "--png", image, "--thickness", 1e300)
+        self.assertEqual(thick["png"]["thickness_mpc_h"], 64)
+
+    def test_an_image_does_not_replace_what_is_inspected(self):
+        copy, link = self.root / "copy.png.part", self.root / "link.png"
+        shutil.copy(self.counts, copy)
+        link.symlink_to(copy)
+        for image in (copy, link, self.root / "copy.png"):
+            self.refused(3, ["--png", image], copy, "--png", image, ranks=2)
+        self.assertEqual(sha256(copy), sha256(self.counts))
 
     def test_what_is_missing_or_foreign(self):
         text, foreign = self.root / "text.h5", self.root / "foreign.h5"
