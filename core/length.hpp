@@ -19,7 +19,7 @@ struct Length {
   LengthUnit unit = LengthUnit::mpc_h;
 
   Length() = default;
-  Length(double in_mpc_h) : value(in_mpc_h) {}  // Mpc/h is what numbers without a unit are in
+  explicit Length(double in_mpc_h) : value(in_mpc_h) {}
   Length(double number, LengthUnit of) : value(number), unit(of) {}
 
   /// [Mpc/h], in a universe of this h.

@@ -12,6 +12,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/text_file.hpp"
 
 namespace cosmo::core {
 
@@ -40,16 +41,7 @@ void sync(const fs::path& path) {
   ensure_written(synced, path);
 }
 
-void write_text(const fs::path& path, const std::string& text, std::ios::openmode mode = std::ios::trunc) {
-  std::ofstream file(path, std::ios::binary | mode);
-  file << text;
-  file.flush();
-  ensure_written(file.good(), path);
-  file.close();
-  sync(path);
-}
-
-/// Adds lines to a file; whatever somebody left of a line there does not become part of them.
+/// Adds lines to a file and syncs it; whatever somebody left of a line there does not become part of them.
 void append_lines(const fs::path& path, const std::string& lines) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   bool torn = false;
@@ -58,6 +50,7 @@ void append_lines(const fs::path& path, const std::string& lines) {
     torn = file.get() != '\n';
   }
   write_text(path, (torn ? "\n" : "") + lines, std::ios::app);
+  sync(path);
 }
 
 /// Removes what a killed run left of a file in the making; MPI-IO keeps others beside it.

@@ -41,12 +41,6 @@ double distance(const Triple& a, const Triple& b) {
 
 }  // namespace
 
-Palette grey_palette() {
-  Palette palette;
-  for (std::size_t i = 0; i < palette.size(); ++i) palette[i].fill(static_cast<std::uint8_t>(i));
-  return palette;
-}
-
 Palette density_palette() {
   // (L*, a*, b*), all within sRGB.
   constexpr std::array<Triple, 6> kAnchors = {

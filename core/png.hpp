@@ -10,8 +10,6 @@ namespace cosmo::core {
 /// Colours (red, green, blue) in sRGB, for the smallest value to the largest.
 using Palette = std::array<std::array<std::uint8_t, 3>, 256>;
 
-/// Black to white.
-Palette grey_palette();
 /// Black through blue, red and orange to pale yellow, in steps that look equal: the same distance in CIELAB
 /// from each colour to the next, and lighter from each to the next.
 Palette density_palette();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 
 #include "core/error.hpp"
@@ -62,6 +64,13 @@ double TextFile::number(const TextLine& line, std::string_view cell) const {
          cell.substr(0, kShown));
   }
   return result;
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text, std::ios::openmode mode) {
+  std::ofstream file(path, std::ios::binary | mode);
+  file << text << std::flush;
+  ensure(file.good(), Fault::io, "{} cannot be written ({}): check free space and permissions.",
+         path.string(), std::strerror(errno));
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <ios>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,10 @@ class TextFile {
   std::string text_;
   std::vector<TextLine> lines_;
 };
+
+/// Writes a file of this text, or adds the text to it. Throws Error{io} naming the file.
+void write_text(const std::filesystem::path& path, const std::string& text,
+                std::ios::openmode mode = std::ios::trunc);
 
 /// `text` without white space around it.
 std::string_view trimmed(std::string_view text);

@@ -6,9 +6,11 @@
 //   p_input    linear power today, at that wavenumber [(Mpc/h)³]
 //   p_initial  measured on the initial field, scaled to today by linear growth [(Mpc/h)³]
 //   p_z0, p_z0.5, …  measured at each redshift of the output [(Mpc/h)³]
+//
+// k and modes are the initial field's. In the last line, at the Nyquist wavenumber, a force mesh of another
+// size has other modes, which the later spectra average over.
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -30,9 +32,5 @@ struct PowerTable {
 
 /// The table as text. Numbers are the shortest that read back as they were: equal tables are equal bytes.
 std::string to_csv(const PowerTable& table);
-
-/// Reads what to_csv() wrote. Throws Error{io} if the file cannot be read, Error{format} naming the file and
-/// line if it is no such table or holds numbers that are no power spectrum.
-PowerTable read_power_table(const std::filesystem::path& path);
 
 }  // namespace cosmo::sim

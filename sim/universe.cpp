@@ -1,13 +1,10 @@
 #include "sim/universe.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
 
-#include "core/error.hpp"
 #include "core/snapshot.hpp"
+#include "core/text_file.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/count_grid.hpp"
 #include "sim/linear_power.hpp"
@@ -16,13 +13,6 @@
 namespace cosmo::sim {
 
 namespace {
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << std::flush;
-  core::ensure(file.good(), core::Fault::io, "{} cannot be written ({}): check free space and permissions.",
-               path.string(), std::strerror(errno));
-}
 
 /// Gathers the spectra that a simulation measures. Outputs are added from the earliest on and stand from the
 /// latest on; bins that one of the spectra lacks are left out of all.
@@ -73,7 +63,7 @@ class UniverseFiles {
   void add(const PowerTable& table) {
     add_file(record_.power_spectrum, [&](const auto& part) {
       group_.agree([&] {
-        if (group_.is_root()) write_text(part, to_csv(table));
+        if (group_.is_root()) core::write_text(part, to_csv(table));
       });
     });
   }

@@ -74,5 +74,5 @@ TEST_CASE("an image holds the colours of its values") {
 TEST_CASE("an image that cannot be written is an error with its name") {
   const std::vector<float> values(4, 1);
   expect_error(Fault::io, "/nowhere/a.png",
-               [&] { write_png("/nowhere/a.png", 2, 2, values, 0, 1, grey_palette()); });
+               [&] { write_png("/nowhere/a.png", 2, 2, values, 0, 1, density_palette()); });
 }

@@ -30,7 +30,7 @@ std::vector<float> random_positions(std::uint64_t seed, std::uint32_t particles)
 
 core::SimulationManifest plan(int simulations, int grid, std::size_t varying, bool shared_seed) {
   core::SimulationManifest suite;
-  suite.box_size = kBox;
+  suite.box_size = core::Length(kBox);
   suite.grid = grid;
   const core::RandomStream stream(1, core::Purpose::design);
   for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(simulations); ++s) {

@@ -21,7 +21,7 @@ DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples) 
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
                    .shape = {kSide, kSide, kSide},
-                   .box_size = 64,
+                   .box_size = core::Length(64),
                    .redshifts = {0},
                    .mean_count = 8,
                    .input_id = "sha256:0"};

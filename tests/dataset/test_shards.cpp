@@ -56,7 +56,7 @@ TEST_CASE("several channels are stored and read as one sample") {
   const TemporaryDirectory directory;
   const SampleSpec spec{.parameters = {{"h"}, {0.5}, {0.9}},
                         .shape = {2, 3, 3, 3},
-                        .box_size = 6,
+                        .box_size = core::Length(6),
                         .redshifts = {0, 1},
                         .mean_count = 1,
                         .input_id = "sha256:1"};

@@ -21,7 +21,7 @@ core::SimulationManifest suite(std::uint32_t count) {
   core::SimulationManifest manifest;
   manifest.parameters = {{"omega_m"}, {0.2}, {0.4}};
   manifest.grid = 16;
-  manifest.box_size = 64;
+  manifest.box_size = core::Length(64);
   manifest.simulations = simulations(count);
   return manifest;
 }
