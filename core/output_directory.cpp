@@ -78,6 +78,16 @@ std::string first_difference(const Json& found, const Json& asked,
 
 }  // namespace
 
+bool is_begun(const fs::path& path, const Request& request) {
+  std::ifstream journal(path / kJournalName), manifest(path / kManifestName);  // which outlives the journal
+  std::string head;
+  std::getline(journal, head);
+  const Json found[] = {Json::parse(head, nullptr, false), Json::parse(manifest, nullptr, false)};
+  return std::any_of(std::begin(found), std::end(found), [&](const Json& json) {
+    return json.is_object() && json.contains("id") && json.at("id") == request.id();
+  });
+}
+
 OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::path path, Request request,
                                  const Overwrite& overwrite, const Slice& slice)
     : comm_(comm), path_(std::move(path)) {
@@ -270,8 +280,12 @@ void OutputDirectory::begin_journal() const {
   seal(kJournalName);
 }
 
+fs::path OutputDirectory::part_path(const std::string& relative) const {
+  return path_ / (relative + ".part");
+}
+
 fs::path OutputDirectory::part(const std::string& relative) const {
-  const fs::path path = path_ / (relative + ".part");
+  const fs::path path = part_path(relative);
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   ensure(!error, Fault::io, "The directory {} cannot be created ({}).", path.parent_path().string(),
@@ -281,7 +295,7 @@ fs::path OutputDirectory::part(const std::string& relative) const {
 }
 
 FileRecord OutputDirectory::seal(const std::string& relative) const {
-  const fs::path from = path_ / (relative + ".part");
+  const fs::path from = part_path(relative);
   const fs::path to = path_ / relative;
   sync(from);
   FileRecord record{relative, fs::file_size(from), sha256_of_file(from)};

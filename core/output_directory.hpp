@@ -37,6 +37,9 @@ struct Slice {
   std::int64_t last = kEverything;
 };
 
+/// Whether `request` was begun at `path`, finished or not, as this process sees it now; touches nothing.
+bool is_begun(const std::filesystem::path& path, const Request& request);
+
 /// An output directory in the making.
 ///
 /// Each file is written as NAME.part, synced, renamed, and noted in journal.jsonl; the manifest comes last
@@ -62,7 +65,9 @@ class OutputDirectory {
   /// The record of a finished file, or nullptr.
   const FileRecord* find(std::string_view relative) const { return manifest_.find(relative); }
 
-  /// Where to write the file that seal(relative) will publish. Its folder is created.
+  /// Where to write the file that seal(relative) will publish.
+  std::filesystem::path part_path(const std::string& relative) const;
+  /// The same, with its folder created and what a killed run left there removed. Called by one rank.
   std::filesystem::path part(const std::string& relative) const;
   /// Publishes a file written at part(relative): sync, rename, hash. Called by one rank.
   FileRecord seal(const std::string& relative) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -172,23 +171,39 @@ std::string conclusion(const sim::Plan& plan, const Json& summary, std::size_t m
   return text + "\n";
 }
 
-/// The plan of the command line, and how the ranks share it. Collective.
-std::pair<sim::Plan, sim::RankLayout> read_request(const core::Invocation& run) {
-  sim::Plan plan;
-  int asked = 0;
-  run.comm.agree([&] {
-    plan = sim::read_plan(run.options);
-    if (!run.options.given("ranks-per-simulation")) return;
-    asked = static_cast<int>(run.options.integer("ranks-per-simulation", 1, 1'000'000));
+/// How the ranks share so many universes. Collective.
+sim::RankLayout layout_for(const core::Communicator& comm, const sim::Plan& plan, int universes) {
+  return sim::choose_layout(comm, plan.ranks_per_simulation, universes,
+                            [&](int ranks) { return sim::memory_of(plan, ranks); });
+}
+
+/// How the ranks share the few universes that an earlier run left: `planned`, as for all of them, if larger
+/// groups that leave nobody idle cannot be. Collective.
+sim::RankLayout layout_for_rest(const core::Communicator& comm, const sim::Plan& plan, std::size_t universes,
+                                const sim::RankLayout& planned) {
+  try {
+    return layout_for(comm, plan, static_cast<int>(universes));
+  } catch (const core::Error& error) {
+    if (!error.agreed()) throw;
+    return planned;
+  }
+}
+
+/// Whether the request is finished or under way in its directory, as the root sees it: other processes may
+/// be at work there, and file systems show that to one node after the other. Collective.
+bool is_begun(const core::Communicator& comm, const sim::Plan& plan, const core::Request& request) {
+  std::int64_t begun = 0;
+  comm.agree([&] {
+    if (comm.is_root()) begun = core::is_begun(plan.output, request);
   });
-  const sim::RankLayout layout = sim::choose_layout(run.comm, asked, plan.universes_to_make(),
-                                                    [&](int ranks) { return sim::memory_of(plan, ranks); });
-  return {plan, layout};
+  return comm.max(begun) != 0;
 }
 
 void run_generate(const core::Invocation& run) {
   const auto start = std::chrono::steady_clock::now();
-  const auto [plan, layout] = read_request(run);
+  sim::Plan plan;
+  run.comm.agree([&] { plan = sim::read_plan(run.options); });
+  sim::RankLayout layout = layout_for(run.comm, plan, plan.universes_to_make());
   explain_table(run.log, plan);
   const core::Request request = sim::request_of(plan);
   Json summary = summary_of(plan, request, layout);
@@ -196,14 +211,16 @@ void run_generate(const core::Invocation& run) {
     if (!layout.memory.is_covered()) run.log.warn("{}", memory_shortage(plan, layout.memory));
     return run.report(summary, describe(plan, summary) + "\n");
   }
-  const bool finished = std::filesystem::exists(std::filesystem::path(plan.output) / core::kManifestName);
-  if (!finished) ensure_memory(run.comm, plan, layout);  // before the directory is touched
+  // Before a directory is touched; one that this request has begun may need nothing more.
+  if (!is_begun(run.comm, plan, request)) ensure_memory(run.comm, plan, layout);
 
   core::OutputDirectory output(run.comm, run.log, plan.output, request, {run.options.flag("force"), {}},
                                plan.slice);
   const core::SimulationManifest suite = sim::suite_of(plan);
   const std::vector<core::SimulationRecord> missing = missing_universes(output, plan, suite);
   if (!missing.empty()) {
+    layout = layout_for_rest(run.comm, plan, missing.size(), layout);
+    summary.update(summary_of(plan, request, layout));
     ensure_memory(run.comm, plan, layout);
     warn_of_lattice(run.log, plan);
     run.log.info("{}; {} ranks x {} threads, {} a universe", describe(plan, summary), run.comm.size(),

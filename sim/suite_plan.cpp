@@ -173,7 +173,7 @@ Plan read_plan(const core::Options& options) {
   plan.box = core::parse_length(options.text("box"), "--box");
   numerics.box_size = plan.box.mpc_h(plan.base.h);
   numerics.particles_per_side = static_cast<int>(options.integer("particles", 4, 8192));
-  numerics.mesh_per_side = options.given("mesh") ? static_cast<int>(options.integer("mesh", 4, 16384))
+  numerics.mesh_per_side = options.given("mesh") ? static_cast<int>(options.integer("mesh", 4, 8192))
                                                  : numerics.particles_per_side;
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");
@@ -189,6 +189,9 @@ Plan read_plan(const core::Options& options) {
   plan.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
                                     : numerics.particles_per_side / 2;
   plan.slice = read_slice(options, plan.simulations);
+  const bool grouped = options.given("ranks-per-simulation");
+  plan.ranks_per_simulation =
+      grouped ? static_cast<int>(options.integer("ranks-per-simulation", 1, 1'000'000)) : 0;
   return plan;
 }
 

@@ -20,8 +20,9 @@ struct Plan {
   std::string output;
   int simulations;
   std::uint64_t seed;
-  core::Slice slice;  ///< of the universes that this run makes
-  int grid;           ///< count voxels a side
+  core::Slice slice;         ///< of the universes that this run makes
+  int ranks_per_simulation;  ///< as asked for; 0 leaves the choice to choose_layout()
+  int grid;                  ///< count voxels a side
   bool save_counts;
   bool save_particles;
   core::Cosmology base;

@@ -74,7 +74,7 @@ class UniverseFiles {
   /// Lets all ranks write the file that the root then publishes.
   void add_file(const std::string& path, const std::function<void(const std::filesystem::path&)>& write) {
     std::filesystem::path part;
-    group_.agree([&] { part = output_.part(path); });
+    group_.agree([&] { part = group_.is_root() ? output_.part(path) : output_.part_path(path); });
     write(part);
     group_.agree([&] {
       if (group_.is_root()) records_.push_back(output_.seal(path));

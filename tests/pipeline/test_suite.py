@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -161,6 +162,19 @@ class Groups(Suite):
             self.assertEqual(again["simulations_made"], 3)  # universe 2 of the same round was noted
             self.assertEqual(contents(output), contents(self.whole))
 
+    def test_all_ranks_make_the_few_universes_that_are_left(self):
+        output = self.root / "resumed"
+        shutil.copytree(self.whole, output)
+        (output / "sim-00003/counts_z0.h5").unlink()
+        found = succeed("cosmo-sim", *SIM, "--output", output, ranks=4)
+        self.assertEqual((found["simulations_made"], found["ranks_per_simulation"]), (1, 4))
+        self.assertEqual(contents(output), contents(self.whole))
+        tiny = ["generate", "--simulations", 5, "--particles", 4, "--steps", 1, "--output", self.root / "tiny"]
+        succeed("cosmo-sim", *tiny)
+        (self.root / "tiny/sim-00003/counts_z0.h5").unlink()
+        found = succeed("cosmo-sim", *tiny, ranks=5)  # which cannot share 4 planes
+        self.assertEqual((found["simulations_made"], found["ranks_per_simulation"]), (1, 1))
+
 
 class Slices(Suite):
     def test_one_slice_after_the_other(self):
@@ -232,6 +246,35 @@ class Memory(Suite):
         plan = json.loads(done.stdout)
         self.assertGreater(plan["memory_bytes_per_node"], plan["memory_available_bytes"])
         self.assertGreater(plan["memory_available_bytes"], 10**8)
+
+    def as_if_made(self, output, words):
+        """A finished suite that says it is of `words`, which nobody has the memory for."""
+        shutil.copytree(self.whole, output)
+        manifest = json.loads((output / "manifest.json").read_text())
+        plan = succeed("cosmo-sim", *words, "--dry-run", "--output", output)
+        self.assertGreater(plan["memory_bytes_per_node"], plan["memory_available_bytes"])
+        manifest["config"]["mesh_per_side"] = 8192
+        manifest["id"] = plan["id"]
+        return manifest
+
+    def test_what_is_finished_needs_no_memory(self):
+        output, words = self.root / "made", [*SIM, "--mesh", 8192]
+        manifest = self.as_if_made(output, words)
+        (output / "manifest.json").write_text(json.dumps(manifest))
+        journal = [{key: manifest[key] for key in ("stage", "config", "inputs", "id")}, *manifest["files"]]
+        for ranks in (1, 2):
+            done = run("cosmo-sim", *words, "--output", output, ranks=ranks)
+            self.assertEqual((done.returncode, "up to date" in done.stdout), (0, True), done.stderr)
+        for ranks in (1, 2):  # stopped between its last universe and its manifest
+            (output / "manifest.json").unlink()
+            (output / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in journal))
+            done = run("cosmo-sim", *words, "--output", output, ranks=ranks)
+            self.assertEqual((done.returncode, "up to date" in done.stdout), (0, True), done.stderr)
+            self.assertEqual(json.loads((output / "manifest.json").read_text())["id"], manifest["id"])
+        (output / "sim-00003/counts_z0.h5").unlink()
+        self.refused(CONFIG, ["--mesh 8192", "available"], *words, "--output", output, ranks=2)
+        self.refused(CONFIG, ["--mesh 8192", "available"], *words, "--seed", 2, "--force", "--output", output)
+        self.assertTrue((output / "sim-00002/counts_z0.h5").exists())
 
     def test_predicted_and_measured_memory_agree(self):
         found = succeed("cosmo-sim", "generate", "--particles", 96, "--mesh", 192, "--steps", 1, "--output",
