@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/hdf5.hpp"
 #include "core/manifest.hpp"
+#include "core/snapshot.hpp"
 #include "dataset/target_scaler.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/subvolumes.hpp"
@@ -35,6 +37,11 @@ UniversePrediction predict_universe(Predictor& predictor, const std::filesystem:
   core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
                "{} of --input is no file: give the counts of one universe.", path.string());
   core::check_in_suite(path);
+  core::ensure(core::hdf5::File::open(path).text_attribute("schema") != core::kSnapshotSchema,
+               core::Fault::config,
+               "{} is a snapshot and --input takes counts: give the counts_z0.h5 that cosmo-sim generate "
+               "writes with --save counts or both.",
+               path.string());
   const histogram::CountFile file(path);
   const int cuts = cuts_of(model, file.header(), path);
   file.check_sum();

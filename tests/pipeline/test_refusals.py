@@ -83,7 +83,10 @@ class Refusals(PipelineTest):
         self.refused(IO, [suite], "cosmo-infer", "--model", self.model, "--input", suite)
 
     def test_what_a_single_universe_needs(self):
-        counts = self.sim / "sim-00000/counts_z0.h5"
+        counts, particles = self.sim / "sim-00000/counts_z0.h5", self.root / "particles"
+        succeed("cosmo-sim", "generate", "--particles", 16, "--steps", 1, "--save", "particles", "--output", particles)
+        self.refused(CONFIG, ["snapshot_z0.hdf5", "--save counts"], "cosmo-infer", "--model", self.model, "--input",
+                     particles / "sim-00000/snapshot_z0.hdf5")
         self.refused(USAGE, ["--model"], "cosmo-infer", "--input", counts)
         self.refused(USAGE, ["--output"], "cosmo-infer", "--input", counts, "--model", self.model, "--output", "x")
 
