@@ -9,11 +9,12 @@ import pathlib
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
 
-from toolkit import contents, kill_after, run, run_with_faults, succeed
+from toolkit import ENVIRONMENT, command, contents, kill_after, run, run_with_faults, succeed
 
 ALL = os.environ.get("COSMO_KILLS") == "all"
 SIM = ["generate", "--simulations", 4, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2,
@@ -62,6 +63,8 @@ class Kills(unittest.TestCase):
                                            parts, ranks=ranks)
                     if ranks == 1:
                         self.assertEqual(done.returncode, -signal.SIGKILL)
+                    else:  # mpirun's exit code, which tells that somebody was killed
+                        self.assertNotEqual(done.returncode, 0)
                 self.survives(kill, whole, tool, *words, *together, ranks=ranks)
 
     def kill_at_moments(self, kills, whole, tool, *words):
@@ -80,6 +83,25 @@ class Kills(unittest.TestCase):
 
     def test_universes_killed_on_two_ranks(self):
         self.kill_at_operations(3, "cosmo-sim", *SIM, ranks=2)
+
+    def test_counts_and_particles_killed_at_file_operations(self):
+        self.kill_at_operations(6, "cosmo-sim", *SIM, "--save", "both")
+
+    def test_one_of_two_slices_killed(self):
+        """The other, at work in the same directory, comes to its end, and nobody publishes half a suite."""
+        whole, killed = contents(self.sim), ["cosmo-sim", *SIM, "--select", "0:2"]
+        total, _ = self.operations(*killed)
+        for at in range(1, total + 1) if ALL else (total // 4, total // 2, total - total // 4):
+            with self.subTest(operation=at):
+                def kill(parts):
+                    other = subprocess.Popen(command(1, "cosmo-sim", *SIM, "--select", "2:4", "--output", parts,
+                                                     "--quiet"),
+                                             env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+                    done = run_with_faults({"KILL_UNDER": parts, "KILL_AT": at}, *killed, "--output", parts)
+                    self.assertEqual(other.wait(60), 0)
+                    self.assertEqual(done.returncode, -signal.SIGKILL)
+                    self.assertFalse((parts / "manifest.json").exists())
+                self.survives(kill, whole, *killed)
 
     def test_universes_killed_at_any_moment(self):
         self.kill_at_moments(3, contents(self.sim), "cosmo-sim", *SIM)

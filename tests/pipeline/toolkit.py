@@ -32,13 +32,19 @@ def succeed(tool, *words, ranks=1):
     return json.loads(done.stdout)
 
 
-def run_with_faults(faults, tool, *words, ranks=1):
-    """Runs a tool with tests/support/faults.cpp preloaded; `faults` are its settings, without COSMO_."""
+def command_with_faults(faults, ranks, tool, *words):
+    """The same with tests/support/faults.cpp preloaded; `faults` are its settings, without COSMO_."""
     settings = [f"COSMO_{name}={value}" for name, value in faults.items()]
     words = command(ranks, tool, *words)
     at = words.index(str(BIN / tool))
     words[at:at] = ["env", f"LD_PRELOAD={FAULTS}", *settings]
-    return subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    return words
+
+
+def run_with_faults(faults, tool, *words, ranks=1):
+    """Runs a tool as run() does, with faults as in command_with_faults()."""
+    return subprocess.run(command_with_faults(faults, ranks, tool, *words), env=ENVIRONMENT, capture_output=True,
+                          text=True, timeout=300)
 
 
 def kill_after(seconds, tool, *words):

@@ -4,6 +4,7 @@
 //   COSMO_DISK_SUFFIX   (".h5.part" if unset)
 //   COSMO_KILL_AT=N     SIGKILL at the Nth operation that changes something below
 //   COSMO_KILL_UNDER    this directory; a write is done by half before; 0: never
+//   COSMO_KILL_SIGNAL   another signal, as a number: 19 stops the process until it is continued
 //   COSMO_KILL_COUNT    file that the number of these operations is written to at the end
 
 #include <dlfcn.h>
@@ -68,7 +69,10 @@ bool is_last(std::string_view path) {
   return path.starts_with(here.under) && ++here.count == here.kill_at;
 }
 
-void die() { kill(getpid(), SIGKILL); }
+void die() {
+  const long signal = number("COSMO_KILL_SIGNAL");
+  kill(getpid(), signal < 0 ? SIGKILL : static_cast<int>(signal));
+}
 
 /// Whether `size` more bytes fit on the disk; sets errno if not.
 bool fits(std::string_view path, std::size_t size) {
