@@ -1,8 +1,10 @@
 #include "core/fourier/power_spectrum.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <cstdlib>
 #include <numbers>
 #include <span>
 
@@ -35,15 +37,17 @@ std::vector<BinSum> sum_plane(const FourierMesh& delta, int ky, std::size_t bins
                               std::span<const double> inverse) {
   const int n = delta.side();
   const auto at = [&](int wavenumber) { return inverse[static_cast<std::size_t>(std::abs(wavenumber))]; };
+  const int last = std::min(n / 2, static_cast<int>(bins));  // no component beyond belongs to a bin
   std::vector<BinSum> sums(bins);
   for (int x = 0; x < n; ++x) {
     const int kx = 2 * x <= n ? x : x - n;
+    if (std::abs(kx) > last || std::abs(ky) > last) continue;
     const std::complex<float>* modes = delta.mode_row(kx, ky);
     const double factor = at(kx) * at(ky);
-    for (int kz = 0; kz <= n / 2; ++kz) {
+    for (int kz = 0; kz <= last; ++kz) {
       const double k = std::sqrt(static_cast<double>(kx * kx + ky * ky + kz * kz));
-      const auto bin =
-          static_cast<std::size_t>(std::lround(k)) - 1;  // k = 0 wraps to a bin that is not there
+      // The nearest whole number, less one; k = 0 wraps to a bin that is not there.
+      const auto bin = static_cast<std::size_t>(static_cast<int>(k + 0.5)) - 1;
       if (bin >= bins) continue;
       // A mode and its conjugate at -kz, which is not stored, except on the planes that hold both.
       const int copies = kz == 0 || 2 * kz == n ? 1 : 2;
