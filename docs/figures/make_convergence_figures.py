@@ -21,7 +21,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SPACING = 2  # of the particles, Mpc/h
 MESHES = (1, 1.5, 2, 3)  # cells a side / particles a side
 STEPS = (3, 5, 7, 10, 15, 20, 40)
