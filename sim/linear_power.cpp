@@ -6,6 +6,22 @@
 
 namespace cosmo::sim {
 
+namespace {
+
+/// ∫ dlnk integrand(k). The integrand vanishes at both ends, so the trapezoidal rule converges fast once it
+/// resolves a window's oscillations.
+template <class Integrand>
+double integral_over_ln_k(const Integrand& integrand) {
+  constexpr double kFirst = -13.8, kLast = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
+  constexpr int kIntervals = 8192;
+  constexpr double kStep = (kLast - kFirst) / kIntervals;
+  double sum = 0;
+  for (int i = 0; i <= kIntervals; ++i) sum += integrand(std::exp(kFirst + i * kStep));
+  return sum * kStep;
+}
+
+}  // namespace
+
 LinearPower::LinearPower(const core::Cosmology& cosmology, TransferFunction transfer)
     : n_s_(cosmology.n_s), transfer_(std::move(transfer)) {
   amplitude_ = std::pow(cosmology.sigma8 / sigma(8.0), 2);
@@ -17,21 +33,20 @@ double LinearPower::operator()(double k) const {
   return amplitude_ * std::pow(k, n_s_) * t * t;
 }
 
+double LinearPower::rms_displacement() const {
+  using std::numbers::pi;
+  return std::sqrt(integral_over_ln_k([this](double k) { return k * (*this)(k); }) / (6 * pi * pi));
+}
+
 double rms_in_spheres(const std::function<double(double)>& power, double radius) {
-  // The integrand vanishes at both ends, so the trapezoidal rule converges fast once it resolves W's
-  // oscillations.
-  constexpr double kFirst = -13.8, kLast = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
-  constexpr int kIntervals = 8192;
-  constexpr double kStep = (kLast - kFirst) / kIntervals;
-  double sum = 0;
-  for (int i = 0; i <= kIntervals; ++i) {
-    const double k = std::exp(kFirst + i * kStep);
+  using std::numbers::pi;
+  const auto integrand = [&](double k) {
     const double x = k * radius;
     // Below x = 0.01 the closed form loses its digits to cancellation.
     const double window = x < 0.01 ? 1 - x * x / 10 : 3 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
-    sum += k * k * k * power(k) * window * window;
-  }
-  return std::sqrt(sum * kStep / (2 * std::numbers::pi * std::numbers::pi));
+    return k * k * k * power(k) * window * window;
+  };
+  return std::sqrt(integral_over_ln_k(integrand) / (2 * pi * pi));
 }
 
 }  // namespace cosmo::sim

@@ -21,6 +21,8 @@ class LinearPower {
   double operator()(double k) const;
   /// Rms linear density contrast in spheres of `radius` [Mpc/h], as rms_in_spheres().
   double sigma(double radius) const { return rms_in_spheres(std::cref(*this), radius); }
+  /// Rms displacement along one axis, today and to first order [Mpc/h]: σ² = ∫ dlnk kP/(6π²).
+  double rms_displacement() const;
 
  private:
   double n_s_;

@@ -113,3 +113,15 @@ TEST_CASE("the linear power has its sigma8 and agrees with the golden tables to 
     CHECK(smooth(k) == close(std::stod(row["Plin_nowiggle"]), 1e-5));
   }
 }
+
+TEST_CASE("the rms displacement is the integral of P") {
+  const core::Cosmology cosmology;
+  const sim::LinearPower power(cosmology, sim::eisenstein_hu(cosmology));
+  // Simpson's rule in k itself, to where nothing is left.
+  const double end = 200, step = 1e-3;
+  double sum = 0;
+  for (int i = 0; i <= static_cast<int>(end / step); ++i) sum += power(i * step) * (i % 2 == 0 ? 2 : 4);
+  const double expected = std::sqrt(sum * step / 3 / (6 * 3.14159265358979323846 * 3.14159265358979323846));
+  CHECK(power.rms_displacement() == Approx(expected).epsilon(2e-3));
+  CHECK(power.rms_displacement() == Approx(5.5).margin(0.6));  // [Mpc/h]
+}
