@@ -11,6 +11,7 @@
 #include "bench/stream_copy.hpp"
 #include "core/tool.hpp"
 #include "sim/cola_stepper.hpp"
+#include "sim/force_kernel.hpp"
 #include "sim/lpt.hpp"
 #include "sim/simulation.hpp"
 
@@ -51,6 +52,7 @@ void run_benchmark(const core::Invocation& run) {
   config.particles_per_side = static_cast<int>(run.options.integer("particles", 4, 4096));
   config.mesh_per_side = run.options.given("mesh") ? static_cast<int>(run.options.integer("mesh", 4, 8192))
                                                    : config.particles_per_side;
+  config.force_kernel = sim::best_force_kernel(config.mesh_per_side, config.particles_per_side);
   config.box_size = run.options.number("spacing") * config.particles_per_side;
   const int repeats = static_cast<int>(run.options.integer("repeat", 1, 1000));
   const double rate = bench::stream_copy_rate();

@@ -1,7 +1,10 @@
 #include "sim/force_mesh.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <numbers>
 
 namespace cosmo::sim {
 
@@ -63,6 +66,13 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
     strips_.push_back(
         {{core::Buffer<Vector4>(nodes), core::Buffer<Vector4>(nodes)}, core::Buffer<float>(columns + 3)});
   }
+  for (int k = 0; k <= grid.cells_per_side / 2; ++k) {
+    const double kh = 2 * std::numbers::pi * k / grid.cells_per_side;
+    const double fade = kernel.fade > 0 ? std::exp(-std::pow(kh / kernel.fade, 2)) : 0;
+    const double window = k > 0 ? std::pow(std::sin(kh / 2) / (kh / 2), 4) : 1;
+    undo_.push_back(static_cast<float>(fade / window));
+    keep_.push_back(static_cast<float>(fade));
+  }
 }
 
 std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks) {
@@ -95,9 +105,14 @@ void ForceMesh::solve_contrast() { solve({}); }
 
 void ForceMesh::solve(const fourier::FourierMesh::PlaneWork& prepare) {
   const auto scale = static_cast<float>(-1 / (mesh_.fundamental() * mesh_.fundamental()));
-  mesh_.convolve(prepare, [scale](int kx, int ky, int kz) {
+  const auto product = [](const std::vector<float>& axis, int kx, int ky, int kz) {
+    const float* at = axis.data();
+    return at[std::abs(kx)] * at[std::abs(ky)] * at[kz];
+  };
+  mesh_.convolve(prepare, [&](int kx, int ky, int kz) {
     const int square = kx * kx + ky * ky + kz * kz;
-    return square > 0 ? scale / static_cast<float>(square) : 0.0f;  // the mean has no potential
+    const float undone = 1 + (product(undo_, kx, ky, kz) - product(keep_, kx, ky, kz));
+    return square > 0 ? scale * undone / static_cast<float>(square) : 0.0f;  // the mean has no potential
   });
   fetch_halo();
 }

@@ -81,10 +81,12 @@ class ForceMesh {
   void solve(const fourier::FourierMesh::PlaneWork& prepare);
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
+
   fourier::FourierMesh mesh_;
   MassAssignment mass_;
   ParticleOrder order_;
   float inverse_cell_, near_, far_;       // differences divided by the cell size
+  std::vector<float> undo_, keep_;        // by wavenumber along an axis: fade / window, fade
   core::Buffer<float> halo_, halo_send_;  // planes of other ranks, and for them
   std::vector<const float*> planes_;      // of x from slab.first - kBelow to slab.last - 1 + kAbove
   std::vector<Strip> strips_;             // by thread

@@ -42,7 +42,7 @@ ParticleSet initial_particles(const core::Communicator& comm, const SimulationCo
   const LinearPower power = linear_power(config);
   fourier::FourierMesh delta(comm, config.particle_grid());
   gaussian_field(delta, power, config.seed, config.amplitude, config.partner);
-  if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta));
+  if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta), power);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
   move_half_a_cell(delta);
@@ -84,7 +84,7 @@ LinearPower linear_power(const SimulationConfig& config) {
 }
 
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
-  validate(config, comm.size());
+  comm.agree([&] { validate(config, comm.size()); });
   const Background background(config.cosmology);
   ParticleSet particles = initial_particles(comm, config, observers);
 

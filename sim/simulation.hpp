@@ -31,7 +31,7 @@ struct SimulationConfig {
   double z_initial = 9;          ///< --z-initial
   std::string transfer = "eisenstein-hu";   ///< --transfer
   std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
-  std::string force_kernel = "four-point";
+  std::string force_kernel = "four-point";  ///< --force-kernel
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::uint64_t seed = 0;
@@ -65,15 +65,15 @@ struct Output {
 
 /// Who is told what during a simulation; any may be empty.
 struct Observers {
-  std::function<void(const fourier::PowerSpectrum&)> initial =
-      {};                                          ///< of the initial field at D1 = 1, if measured
+  /// Of the initial field at D1 = 1, if config.power_spectra, and what it was drawn from.
+  std::function<void(const fourier::PowerSpectrum&, const LinearPower&)> initial = {};
   std::function<void(const Step&)> step = {};      ///< after each step
   std::function<void(const Output&)> output = {};  ///< the earliest first
 };
 
 /// One universe from its initial field to the last output. The same bits for any number of ranks and threads,
 /// up to the order of particles, and at each redshift whatever the other redshifts. Collective.
-/// Throws Error{config} as validate(), Error{numeric} as ColaStepper::advance().
+/// Throws, on every rank, Error{config} as validate(), Error{numeric} as ColaStepper::advance().
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers);
 
 /// Memory that each of `ranks` processes needs [bytes], if particles stay evenly spread; to be told before a

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "sim/design_table.hpp"
+#include "sim/force_kernel.hpp"
 
 namespace cosmo::sim {
 
@@ -143,6 +144,9 @@ void declare_suite(core::Options& options) {
   options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, the same whatever h");
   options.add("particles", "256", "particles a side");
   options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
+  options.add("force-kernel", std::nullopt,
+              "deconvolved, four-point or two-point, of which the first is the strongest at small distances "
+              "[deconvolved, but four-point if the mesh is finer than the particles]");
   options.add("steps", "10", "time steps, equal in the scale factor");
   options.add("z-initial", "9", "redshift at which the steps begin");
   options.add("redshifts", "0", "redshifts of the output, between commas, up to --z-initial");
@@ -175,6 +179,9 @@ Plan read_plan(const core::Options& options) {
   numerics.particles_per_side = static_cast<int>(options.integer("particles", 4, 8192));
   numerics.mesh_per_side = options.given("mesh") ? static_cast<int>(options.integer("mesh", 4, 8192))
                                                  : numerics.particles_per_side;
+  numerics.force_kernel = options.given("force-kernel")
+                              ? options.choice("force-kernel", {"deconvolved", "four-point", "two-point"})
+                              : best_force_kernel(numerics.mesh_per_side, numerics.particles_per_side);
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");
   numerics.redshifts = read_redshifts(options);

@@ -1,13 +1,11 @@
 #include "sim/universe.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/snapshot.hpp"
 #include "core/text_file.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/count_grid.hpp"
-#include "sim/linear_power.hpp"
 #include "sim/power_table.hpp"
 
 namespace cosmo::sim {
@@ -115,13 +113,8 @@ std::vector<core::FileRecord> make_universe(const core::Communicator& group,
   config.seed = record.seed;
   UniverseFiles files(group, output, config, record, count_cells);
   Spectra spectra;
-  std::optional<LinearPower> linear;
-  group.agree([&] {  // what is wrong is the same for all, and should be said once
-    validate(config, group.size());
-    linear.emplace(linear_power(config));
-  });
   Observers observers;
-  observers.initial = [&](const auto& initial) { spectra.set_initial(initial, *linear); };
+  observers.initial = [&](const auto& initial, const auto& linear) { spectra.set_initial(initial, linear); };
   observers.step = step;
   observers.output = [&](const Output& now) {
     files.add(now);

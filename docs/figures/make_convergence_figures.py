@@ -29,7 +29,10 @@ REDSHIFTS = (4, 9, 19, 49)
 LONGEST = 80  # steps, of the reference of the starting redshifts
 EDGES = (0.3, 0.5, 0.7, 1)  # h/Mpc
 
-Setting = collections.namedtuple("Setting", "steps mesh z", defaults=(9,))
+KERNELS = ("deconvolved", "four-point", "two-point")
+
+# No kernel: the default of that mesh.
+Setting = collections.namedtuple("Setting", "steps mesh z kernel", defaults=(9, None))
 DEFAULT = Setting(10, 1)
 REFERENCE = Setting(40, 3)
 
@@ -59,6 +62,7 @@ class Simulator:
         return output / "sim-00000", self.command(
             "generate", "--particles", str(particles), "--box", str(SPACING * particles),
             "--mesh", f"{setting.mesh * particles:.0f}", "--steps", str(setting.steps), "--z-initial", str(setting.z),
+            *(("--force-kernel", setting.kernel) if setting.kernel else ()),
             "--seed", str(seed), "--fixed-amplitude", "--output", str(output), *words)
 
     def cached(self, name, make):
@@ -78,7 +82,8 @@ class Simulator:
             found = self.command("inspect", str(universe / "counts_z0.h5"))["power_spectrum"]
             table = np.genfromtxt(universe / "power_spectrum.csv", delimiter=",", names=True)
             return {"k": found["k_h_mpc"], "p": found["p"], "p_on_force_mesh": table["p_z0"].tolist()}
-        return self.cached(f"{particles}-steps{setting.steps}-mesh{setting.mesh}-z{setting.z}-seed{seed}", make)
+        kernel = f"-{setting.kernel}" if setting.kernel else ""
+        return self.cached(f"{particles}-steps{setting.steps}-mesh{setting.mesh}-z{setting.z}{kernel}-seed{seed}", make)
 
     def mean_power(self, setting, seeds, column="p"):
         return np.mean([self.spectrum(setting, seed)[column] for seed in seeds], axis=0)
@@ -139,10 +144,10 @@ def compare(errors, panel, title, settings, label):
         deviation = errors.deviation(setting, reference)
         rows.append([label(setting), *(percent(errors.at(deviation, edge), "+") for edge in EDGES),
                      *(percent(errors.largest(setting, reference, edge)) for edge in (0.5, 1))])
-        kind = setting.steps if by_steps else (setting.mesh, setting.z)
+        kind = setting.steps if by_steps else (setting.mesh, setting.z, setting.kernel)
         colour = colours.setdefault(kind, f"C{len(colours)}")
         panel.plot(errors.k, 1 + deviation, label=label(setting), lw=1.2, color=colour,
-                   ls="-" if by_steps or setting.steps != 10 else "--")
+                   ls="-" if by_steps or setting.steps != 10 or setting.kernel else "--")
     print_table(f"{title}: P/P_ref - 1 [%]",
                 ["", *(f"k = {edge}" for edge in EDGES), "largest, k < 0.5", "k < 1"], rows)
     panel.axhline(1, color="0.7", lw=0.8, zorder=0)
@@ -173,7 +178,7 @@ def compare_halofit(errors, panel, seeds):
 
 
 def draw_convergence(errors, seeds_of_halofit, figure):
-    panels = plt.subplots(2, 2, figsize=(11, 7), constrained_layout=True)[1].ravel()
+    panels = plt.subplots(2, 3, figsize=(15, 7), constrained_layout=True)[1].ravel()
     compare(errors, panels[0], "Steps, against 40 (mesh 2N)",
             [(Setting(steps, 2), Setting(40, 2)) for steps in STEPS[:-1]], lambda s: f"{s.steps} steps")
     compare(errors, panels[1], "Force mesh, against 3N (same steps)",
@@ -183,7 +188,11 @@ def draw_convergence(errors, seeds_of_halofit, figure):
             [(Setting(steps, 2, z), Setting(LONGEST, 2, 49)) for steps in (10, LONGEST) for z in REDSHIFTS
              if (steps, z) != (LONGEST, 49)], lambda s: f"z = {s.z}, {s.steps} steps")
     compare_halofit(errors, panels[3], seeds_of_halofit)
-    for panel, lowest in zip(panels, (0.8, 0.7, 0.8, 0.7)):
+    compare(errors, panels[4], "Force kernel, 10 steps, against 40 on mesh 3N",
+            [(Setting(10, mesh, kernel=kernel), REFERENCE) for mesh in (1, 2) for kernel in KERNELS],
+            lambda s: f"mesh {mesh_name(s.mesh)}, {s.kernel}")
+    panels[5].axis("off")
+    for panel, lowest in zip(panels[:5], (0.8, 0.7, 0.8, 0.7, 0.7)):
         panel.set(ylim=(lowest, 1.12), ylabel="P / P of the reference")
     plt.savefig(figure, dpi=90)
 
