@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
@@ -71,7 +72,10 @@ TEST_CASE("a file that is not what it should be is refused by name") {
     expect_error(Fault::format, "box", [&] { (void)file.text_attribute("box"); });
   }
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  expect_error(Fault::format, "a.h5", [&] { (void)hdf5::File::open(path); });
+  expect_error(Fault::format, "a.h5 is no readable HDF5 file: it is truncated",
+               [&] { (void)hdf5::File::open(path); });
+  std::ofstream(path) << "text";
+  expect_error(Fault::format, "a.h5 is no HDF5 file", [&] { (void)hdf5::File::open(path); });
   expect_error(Fault::io, "absent.h5", [&] { (void)hdf5::File::open(directory.path() / "absent.h5"); });
   expect_error(Fault::io, "absent", [&] { (void)hdf5::File::create(directory.path() / "absent" / "a.h5"); });
 }

@@ -208,7 +208,7 @@ class SnapshotTest(unittest.TestCase):
             file["x"] = np.arange(3)
         self.refused(IO, [self.root / "absent"], self.root / "absent", ranks=2)
         self.refused(IO, [self.root], self.root)
-        self.refused(FORMAT, [text], text, ranks=2)
+        self.refused(FORMAT, [text, "no HDF5 file"], text, ranks=2)
         self.refused(FORMAT, [foreign, "schema"], foreign)
         with h5py.File(foreign, "a") as file:
             file.attrs["schema"] = "someone.else/1"
