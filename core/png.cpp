@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -64,6 +65,16 @@ Palette density_palette() {
     palette[i] = srgb_of(lab);
   }
   return palette;
+}
+
+bool is_png(const std::filesystem::path& path) {
+  constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
+  if (!std::filesystem::is_regular_file(path)) return false;
+  std::array<char, kSignature.size()> start;
+  std::ifstream in(path, std::ios::binary);
+  in.read(start.data(), start.size());
+  return in.is_open() &&
+         kSignature.starts_with(std::string_view(start.data(), static_cast<std::size_t>(in.gcount())));
 }
 
 void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,

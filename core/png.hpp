@@ -14,6 +14,9 @@ using Palette = std::array<std::array<std::uint8_t, 3>, 256>;
 /// from each colour to the next, and lighter from each to the next.
 Palette density_palette();
 
+/// Whether it is a file and begins as a PNG image does; an empty one leaves that open.
+bool is_png(const std::filesystem::path& path);
+
 /// Writes values (height, width), the top row first, as an image of 256 colours: `low` and what lies below,
 /// or is not a number, gets the first, `high` and what lies above the last. Equal values give equal bytes.
 /// Throws Error{io} naming the file if it cannot be written.

@@ -222,12 +222,14 @@ std::vector<double> projection(const FourierMesh& mesh, int planes) {
 /// Where the image is made before it is renamed.
 std::filesystem::path part_of(std::filesystem::path image) { return image += ".part"; }
 
-/// Throws unless the image leaves the file that is read as it is.
-void refuse_input(const std::filesystem::path& input, const std::filesystem::path& image) {
+/// Throws unless the image replaces an image or nothing, and leaves the file that is read as it is.
+void check_image(const std::filesystem::path& input, const std::filesystem::path& image) {
   for (const std::filesystem::path& written : {image, part_of(image)}) {
     std::error_code error;  // mostly that there is none yet
     ensure(!std::filesystem::equivalent(input, written, error), Fault::config,
            "--png {} would replace the file that is inspected: choose another name.", image.string());
+    ensure(!std::filesystem::exists(written, error) || core::is_png(written), Fault::config,
+           "--png would replace {}, which is no PNG image: choose another name.", written.string());
   }
 }
 
@@ -298,7 +300,7 @@ void measure_power(FourierMesh& mesh, Finding& finding) {
 
 void declare_inspect(core::Options& options) {
   options.add_positional("file", "snapshot_z0.hdf5, or counts_z0.h5, that cosmo-sim generate wrote");
-  options.add("png", std::nullopt, "draw a slice of the density to this file, on a logarithmic scale");
+  options.add("png", std::nullopt, "draw a slice of the density to this PNG file, on a logarithmic scale");
   options.add("thickness", std::nullopt, "of the slice, which begins at x = 0, Mpc/h [= box / 16]");
 }
 
@@ -313,7 +315,7 @@ void run_inspect(const core::Invocation& run) {
            thickness.value_or(1));
     ensure(std::filesystem::is_regular_file(path), Fault::io,
            "{} is no file: give a snapshot or counts file.", path);
-    if (run.options.given("png")) refuse_input(path, run.options.text("png"));
+    if (run.options.given("png")) check_image(path, run.options.text("png"));
     if (run.comm.is_root()) recorded = core::check_in_suite(path);
   });
   run.comm.agree([&] {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <vector>
 
@@ -69,6 +70,20 @@ TEST_CASE("an image holds the colours of its values") {
 
   write_png(directory.path() / "b.png", 3, 2, values, 0, 1, palette);
   CHECK(sha256_of_file(path) == sha256_of_file(directory.path() / "b.png"));
+}
+
+TEST_CASE("an image is known by its first bytes") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.png";
+  CHECK_FALSE(is_png(path));
+  CHECK_FALSE(is_png(directory.path()));
+  CHECK_FALSE(is_png("/dev/null"));
+  write_png(path, 1, 1, std::vector<float>{1}, 0, 1, density_palette());
+  CHECK(is_png(path));
+  std::ofstream(path) << "\x89P";
+  CHECK(is_png(path));  // what a full disk left
+  std::ofstream(path) << "PNG";
+  CHECK_FALSE(is_png(path));
 }
 
 TEST_CASE("an image that cannot be written is an error with its name") {

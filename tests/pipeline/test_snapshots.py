@@ -201,6 +201,15 @@ class SnapshotTest(unittest.TestCase):
             self.refused(3, ["--png", image], copy, "--png", image, ranks=2)
         self.assertEqual(sha256(copy), sha256(self.counts))
 
+    def test_an_image_replaces_images_alone(self):
+        text, before = self.root / "text.png", "not to be lost"
+        text.write_text(before)
+        self.refused(3, ["--png", text, "no PNG"], self.counts, "--png", text, ranks=2)
+        (self.root / "new.png.part").write_text(before)
+        self.refused(3, ["--png", "new.png.part", "no PNG"], self.counts, "--png", self.root / "new.png")
+        self.refused(3, ["--png", self.sim, "no PNG"], self.counts, "--png", self.sim)
+        self.assertEqual((text.read_text(), (self.root / "new.png.part").read_text()), (before, before))
+
     def test_what_is_missing_or_foreign(self):
         text, foreign = self.root / "text.h5", self.root / "foreign.h5"
         text.write_text("no HDF5")
