@@ -114,7 +114,9 @@ int CellFinder::operator()(float x) const {
   return cell;
 }
 
-void add_particles(const core::Communicator& comm, CountGrid& grid, std::span<const float> positions) {
+CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
+                          std::span<const float> positions) {
+  CountGrid grid(spec, core::slab_of(spec.cells_per_side, comm.rank(), comm.size()));
   Leaving leaving;
   std::vector<int> send_counts;
   std::vector<std::uint32_t> send;
@@ -140,12 +142,6 @@ void add_particles(const core::Communicator& comm, CountGrid& grid, std::span<co
     for (const std::uint32_t cell : arriving) in_range = increment(grid.counts()[cell]) && in_range;
     ensure_in_range(in_range, grid.spec().cells_per_side);
   });
-}
-
-CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
-                          std::span<const float> positions) {
-  CountGrid grid(spec, core::slab_of(spec.cells_per_side, comm.rank(), comm.size()));
-  add_particles(comm, grid, positions);
   return grid;
 }
 

@@ -47,12 +47,9 @@ class CellFinder {
   double inverse_cell_;
 };
 
-/// Adds particles to the grid, of which rank r has the planes core::slab_of(n, r, ranks).
+/// Counts particles on a grid, of which rank r gets the planes core::slab_of(n, r, ranks).
 /// `positions` (particles, 3) [Mpc/h] are this rank's, anywhere in the box. Collective over comm.
 /// Throws Error{numeric}, on every rank, for a position that is not finite and for a count above 65535.
-void add_particles(const core::Communicator& comm, CountGrid& grid, std::span<const float> positions);
-
-/// Counts particles on a new grid, as add_particles().
 CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
                           std::span<const float> positions);
 

@@ -11,7 +11,9 @@
 #include "core/png.hpp"
 #include "core/snapshot.hpp"
 #include "histogram/count_file.hpp"
-#include "histogram/count_grid.hpp"
+#include "sim/mass_assignment.hpp"
+#include "sim/particle_order.hpp"
+#include "sim/particle_set.hpp"
 
 namespace cosmo::sim {
 
@@ -22,22 +24,25 @@ using fourier::FourierMesh;
 
 namespace {
 
-/// Particles that a rank reads at once; 36 bytes each.
+/// Particles that a rank reads at once; about 60 bytes each, as much again for those that travel.
 constexpr std::uint64_t kRound = std::uint64_t{1} << 21;
+/// Quanta of mass a particle: a cell has room for 65535.
+constexpr std::int32_t kQuanta = 1 << 16;
 constexpr double kLightSpeed = 299792.458;  ///< [km/s]
 
 /// What is known of a file when all of it has been read.
 struct Finding {
-  core::GridSpec grid;      ///< of the density that is measured
-  std::uint64_t particles;  ///< in the whole box
+  core::GridSpec grid;                 ///< of the density that is measured
+  std::uint64_t particles;             ///< in the whole box
+  fourier::MassAssignment assignment;  ///< of them to the grid
   Json summary;
   std::string text;
 };
 
 Finding finding_of(const std::string& kind, const core::GridSpec& grid, std::uint64_t particles,
-                   double redshift, std::uint64_t seed, const core::Cosmology& cosmology,
-                   const std::string& code_version) {
-  Finding finding{grid, particles, {}, {}};
+                   fourier::MassAssignment assignment, double redshift, std::uint64_t seed,
+                   const core::Cosmology& cosmology, const std::string& code_version) {
+  Finding finding{grid, particles, assignment, {}, {}};
   finding.summary = {{"kind", kind},
                      {"particles", particles},
                      {"box_mpc_h", grid.box_size},
@@ -92,8 +97,8 @@ Finding read_counts(const core::Communicator& comm, const std::string& path, boo
            "{} holds {} particles and says {}: run the simulation again with --force.", path, sum,
            header.particles);
   });
-  Finding finding = finding_of("counts", header.grid, sum, header.redshift, header.seed, header.cosmology,
-                               header.code_version);
+  Finding finding = finding_of("counts", header.grid, sum, fourier::MassAssignment::nearest_grid_point,
+                               header.redshift, header.seed, header.cosmology, header.code_version);
   const auto cells = static_cast<double>(header.grid.cells());
   finding.summary["counts"] = {{"mean", static_cast<double>(sum) / cells},
                                {"max", highest},
@@ -170,7 +175,17 @@ class Rows {
   std::vector<std::uint64_t> ids_;
 };
 
-/// Counts the particles in the cells of the mesh, and checks them. Collective.
+/// Moves the particles half a cell back: then mesh nodes stand for the middles of cells, where particles
+/// begin on the lattice of as many cells, and the picture and P(k) are those of the simulation's own mesh.
+void centre_nodes(ParticleSet& particles, const core::GridSpec& grid) {
+  const auto half = static_cast<float>(grid.cell_size() / 2), box = static_cast<float>(grid.box_size);
+  for (float& x : particles.x()) {
+    const float moved = x < half ? x + (box - half) : x - half;
+    x = moved < box ? moved : 0;  // rounding may give the box size itself
+  }
+}
+
+/// Deals the particles out to the cells of the mesh by cloud in cell, and checks them. Collective.
 Finding read_snapshot(const core::Communicator& comm, const std::string& path, bool recorded,
                       std::optional<FourierMesh>& mesh) {
   std::optional<core::Snapshot> snapshot;
@@ -178,7 +193,9 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   const core::SnapshotHeader& header = snapshot->header();
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(header.particles))));
   comm.agree([&] { mesh.emplace(comm, core::GridSpec{side, header.box_size}); });
-  histogram::CountGrid counts(mesh->grid(), mesh->slab());
+  MassAssignment mass(*mesh, kQuanta);
+  ParticleOrder order(mesh->grid(), mesh->slab());
+  mass.deposit({}, order);
 
   const auto ranks = static_cast<std::uint64_t>(comm.size()), rank = static_cast<std::uint64_t>(comm.rank());
   const std::uint64_t first = header.particles * rank / ranks, last = header.particles * (rank + 1) / ranks;
@@ -188,15 +205,18 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t start = std::min(last, first + round * kRound);
     comm.agree([&] { rows.read(start, std::min(kRound, last - start), motion); });
-    histogram::add_particles(comm, counts, rows.positions());
+    ParticleSet particles = ParticleSet::at(rows.positions());
+    centre_nodes(particles, mesh->grid());
+    particles.move_to_owners(comm, mesh->grid());
+    order.sort(particles);
+    mass.deposit_more(particles, order);
   }
-  const auto n = static_cast<std::size_t>(side);
-  mesh->for_each_row([&](int x, int y, float* row) {
-    const auto line = static_cast<std::size_t>(x - mesh->slab().first) * n + static_cast<std::size_t>(y);
-    std::ranges::copy(counts.counts().subspan(line * n, n), row);
-  });
-  Finding finding = finding_of("snapshot", mesh->grid(), header.particles, header.redshift, header.seed,
-                               header.cosmology, header.code_version);
+#pragma omp parallel for schedule(static)
+  for (int x = mesh->slab().first; x < mesh->slab().last; ++x) mass.to_particles(x);
+  mass.check_mass();
+  Finding finding =
+      finding_of("snapshot", mesh->grid(), header.particles, fourier::MassAssignment::cloud_in_cell,
+                 header.redshift, header.seed, header.cosmology, header.code_version);
   finding.summary["particle_mass_1e10_msun_h"] = header.particle_mass();
   finding.text = fmt::format("snapshot of {} particles of {:.6g}e10 Msun/h\n", header.particles,
                              header.particle_mass()) +
@@ -207,7 +227,8 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   return finding;
 }
 
-/// Particles in the columns (y, z) of the first `planes` planes of x: exact, on every rank. Collective.
+/// Particles in the columns (y, z) of the first `planes` planes of x, on every rank: exact, because cells
+/// hold whole quanta. Collective.
 std::vector<double> projection(const FourierMesh& mesh, int planes) {
   const auto n = static_cast<std::size_t>(mesh.side());
   std::vector<double> columns(n * n, 0.0);
@@ -261,11 +282,11 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       {"path", path.string()}, {"thickness_mpc_h", planes * cell}, {"max_particles", highest}};
   finding.text += fmt::format(
       "slice        {}: 0 <= x < {:.6g} Mpc/h, y to the right, z upwards; colour log10(1 + particles), up to "
-      "{} in a column\n",
+      "{:.6g} in a column\n",
       path.string(), planes * cell, highest);
 }
 
-/// The power spectrum of the particles that the mesh counts, which it overwrites. Collective.
+/// The power spectrum of the particles in the cells of the mesh, which it overwrites. Collective.
 void measure_power(FourierMesh& mesh, Finding& finding) {
   const double mean = static_cast<double>(finding.particles) / static_cast<double>(finding.grid.cells());
   mesh.for_each_row([&](int, int, float* row) {
@@ -275,9 +296,11 @@ void measure_power(FourierMesh& mesh, Finding& finding) {
   // Beyond half the Nyquist wavenumber aliased power spoils what dividing by the window would repair.
   const int bins = std::max(1, mesh.side() / 4);
   const fourier::PowerSpectrum spectrum =
-      power_spectrum(mesh, {.bins = bins, .assignment = fourier::MassAssignment::nearest_grid_point});
+      power_spectrum(mesh, {.bins = bins, .assignment = finding.assignment});
+  const std::string assignment =
+      finding.assignment == fourier::MassAssignment::cloud_in_cell ? "cloud-in-cell" : "nearest-grid-point";
   const double shot_noise = std::pow(finding.grid.box_size, 3) / static_cast<double>(finding.particles);
-  finding.summary["power_spectrum"] = {{"assignment", "nearest-grid-point, its window divided out"},
+  finding.summary["power_spectrum"] = {{"assignment", assignment + ", its window divided out"},
                                        {"cells_per_side", mesh.side()},
                                        {"shot_noise", shot_noise},
                                        {"shot_noise_subtracted", false},
@@ -285,10 +308,9 @@ void measure_power(FourierMesh& mesh, Finding& finding) {
                                        {"modes", spectrum.modes},
                                        {"p", spectrum.power}};
   finding.text += fmt::format(
-      "\nP(k) of the particles at their nearest of {}³ grid points, window divided out, up to half the "
-      "Nyquist\n"
+      "\nP(k) of the particles, {} in {}³ cells, window divided out, up to half the Nyquist\n"
       "wavenumber; shot noise {:.6g} (Mpc/h)³ is not subtracted; some of {} bins\n{:>12} {:>10} {:>16}\n",
-      mesh.side(), shot_noise, bins, "k [h/Mpc]", "modes", "P [(Mpc/h)³]");
+      assignment, mesh.side(), shot_noise, bins, "k [h/Mpc]", "modes", "P [(Mpc/h)³]");
   const auto all = static_cast<std::size_t>(bins);
   for (std::size_t bin = 0; bin < all; bin = std::max(bin + 1, (bin + 1) * 5 / 4)) {
     finding.text += fmt::format("{:>12.5f} {:>10} {:>16.6g}\n", spectrum.k[bin], spectrum.modes[bin],

@@ -14,7 +14,6 @@ namespace {
 
 /// Quanta of mass in the memory of the mesh's floats.
 using Cell [[gnu::may_alias]] = std::uint32_t;
-constexpr std::int32_t kQuanta = 1 << 20;
 /// Particles that are asked for before they are needed.
 constexpr std::size_t kAhead = 32;
 
@@ -27,17 +26,17 @@ struct Batch {
   std::int32_t quanta[2][2][2][kSize];  // of the lower and upper node along x, y, z
 
   /// Splits each particle along x, each part along y, each of those along z. An upper node gets its part
-  /// rounded, the lower one the rest, so nothing is lost; whole numbers up to 2^20 are exact in float.
-  void split(float inverse_cell, int cells) {
+  /// rounded, the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
+  void split(float inverse_cell, int cells, float particle) {
     for (std::size_t i = 0; i < kSize; ++i) {
       float fraction[3];
       for (int axis = 0; axis < 3; ++axis) {
         cell[axis][i] = cell_of(x[axis][i], inverse_cell, cells);
         fraction[axis] = x[axis][i] * inverse_cell - static_cast<float>(cell[axis][i]);
       }
-      const float high_x = std::rint(kQuanta * fraction[0]);
+      const float high_x = std::rint(particle * fraction[0]);
       for (int a = 0; a < 2; ++a) {
-        const float part_x = a ? high_x : kQuanta - high_x;
+        const float part_x = a ? high_x : particle - high_x;
         const float high_y = std::rint(part_x * fraction[1]);
         for (int b = 0; b < 2; ++b) {
           const float part_y = b ? high_y : part_x - high_y;
@@ -50,10 +49,11 @@ struct Batch {
   }
 };
 
-/// Adds the particles with these indices, all from one plane of cells, to the planes of nodes at its two
-/// sides. What belongs to z = 0 from below goes to z = n, in the room after the row.
+/// Adds the particles with these indices, of `particle` quanta each and all from one plane of cells, to the
+/// planes of nodes at its two sides. What belongs to z = 0 from below goes to z = n, in the room after the
+/// row.
 void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const fourier::FourierMesh& mesh,
-                   Cell* lower, Cell* upper) {
+                   std::int32_t particle, Cell* lower, Cell* upper) {
   Cell* const planes[] = {lower, upper};
   const int n = mesh.side();
   const std::size_t stride = mesh.row_stride();
@@ -67,7 +67,7 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
       for (std::size_t axis = 0; axis < 3; ++axis)
         batch.x[axis][i] = x[3 * std::size_t{indices[first + i]} + axis];
     }
-    batch.split(inverse_cell, n);
+    batch.split(inverse_cell, n, static_cast<float>(particle));
     for (std::size_t i = 0; i < count; ++i) {
       const auto y = static_cast<std::size_t>(batch.cell[1][i]),
                  z = static_cast<std::size_t>(batch.cell[2][i]);
@@ -86,8 +86,9 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
 
 }  // namespace
 
-MassAssignment::MassAssignment(fourier::FourierMesh& mesh)
+MassAssignment::MassAssignment(fourier::FourierMesh& mesh, std::int32_t quanta)
     : mesh_(mesh),
+      particle_(quanta),
       ghost_(static_cast<std::size_t>(mesh.side()) * mesh.row_stride()),
       arrived_(ghost_.size()) {}
 
@@ -97,11 +98,21 @@ std::uint32_t* MassAssignment::quanta_row(int x, int y) {
 }
 
 void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order) {
+  particles_ = quanta_ = 0;
+  add(particles, order, mesh_.slab().first);
+}
+
+void MassAssignment::deposit_more(const ParticleSet& particles, const ParticleOrder& order) {
+  add(particles, order, mesh_.slab().last);
+}
+
+/// Adds particles to what the planes before `empty` hold; the others are emptied.
+void MassAssignment::add(const ParticleSet& particles, const ParticleOrder& order, int empty) {
   const core::Slab slab = mesh_.slab();
   const std::size_t stride = mesh_.row_stride();
   // A strip adds to its own rows and the next strip's first: these are emptied before any strip begins ...
 #pragma omp parallel for collapse(2) schedule(static)
-  for (int x = slab.first; x <= slab.last; ++x) {
+  for (int x = empty; x <= slab.last; ++x) {
     for (int strip = 0; strip < order.strips(); ++strip) {
       std::fill_n(quanta_row(x, order.rows(strip).first), stride, 0u);
     }
@@ -112,23 +123,24 @@ void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& 
   for (const auto& [first, end] :
        {std::pair(0, paired), std::pair(1, paired), std::pair(paired, order.strips())}) {
 #pragma omp parallel for schedule(dynamic)
-    for (int strip = first; strip < end; strip += 2) deposit_strip(particles, order, strip);
+    for (int strip = first; strip < end; strip += 2) add_strip(particles, order, strip, empty);
   }
   add_ghost_plane();
-  particles_ = mesh_.communicator().sum(static_cast<std::int64_t>(particles.size()));
-  quanta_ = 0;
+  particles_ += mesh_.communicator().sum(static_cast<std::int64_t>(particles.size()));
 }
 
-void MassAssignment::deposit_strip(const ParticleSet& particles, const ParticleOrder& order, int strip) {
+void MassAssignment::add_strip(const ParticleSet& particles, const ParticleOrder& order, int strip,
+                               int empty) {
   const core::Slab slab = mesh_.slab(), rows = order.rows(strip);
   const auto empty_inner_rows = [&](int x) {
+    if (x < empty) return;
     std::fill_n(quanta_row(x, 0) + static_cast<std::size_t>(rows.first + 1) * mesh_.row_stride(),
                 static_cast<std::size_t>(rows.size() - 1) * mesh_.row_stride(), 0u);
   };
   empty_inner_rows(slab.first);
   for (int x = slab.first; x < slab.last; ++x) {
     empty_inner_rows(x + 1);
-    deposit_plane(particles.x().data(), order.particles(strip, x), mesh_, quanta_row(x, 0),
+    deposit_plane(particles.x().data(), order.particles(strip, x), mesh_, particle_, quanta_row(x, 0),
                   quanta_row(x + 1, 0));
   }
 }
@@ -149,10 +161,17 @@ void MassAssignment::add_ghost_plane() {
 }
 
 void MassAssignment::to_contrast(int x) {
+  scale(x,
+        static_cast<float>(static_cast<double>(mesh_.grid().cells()) /
+                           (static_cast<double>(particles_) * static_cast<double>(particle_))),
+        -1);
+}
+
+void MassAssignment::to_particles(int x) { scale(x, 1 / static_cast<float>(particle_), 0); }
+
+/// Turns the quanta of plane x into `factor` times as much, plus `offset`.
+void MassAssignment::scale(int x, float factor, float offset) {
   const int n = mesh_.side();
-  const auto inverse_mean =
-      static_cast<float>(static_cast<double>(mesh_.grid().cells()) /
-                         (static_cast<double>(particles_) * static_cast<double>(kQuanta)));
   std::int64_t sum = 0;
   for (int y = 0; y < n; ++y) {
     float* row = mesh_.row(x, y);
@@ -161,7 +180,7 @@ void MassAssignment::to_contrast(int x) {
     for (int z = 0; z < n; ++z) {
       const Cell cell = cells[z];
       sum += cell;
-      row[z] = static_cast<float>(cell) * inverse_mean - 1.0f;
+      row[z] = static_cast<float>(cell) * factor + offset;
     }
   }
 #pragma omp atomic
@@ -172,10 +191,10 @@ void MassAssignment::to_contrast(int x) {
 void MassAssignment::check_mass() const {
   const std::int64_t sum = mesh_.communicator().sum(quanta_);
   mesh_.communicator().agree([&] {
-    core::ensure(sum == particles_ * kQuanta, core::Fault::numeric,
-                 "4096 or more particles met in one cell of the force mesh of {} cells per side: use a "
+    core::ensure(sum == particles_ * particle_, core::Fault::numeric,
+                 "{} or more particles met in one cell of the mesh of {} cells per side: simulate with a "
                  "larger --mesh.",
-                 mesh_.side());
+                 (std::int64_t{1} << 32) / particle_, mesh_.side());
   });
 }
 

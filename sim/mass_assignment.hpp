@@ -9,34 +9,43 @@
 
 namespace cosmo::sim {
 
-/// Cloud in cell: the density contrast of particles in the memory of a mesh, in two steps, so that the second
-/// can be taken plane by plane while a transform passes.
+/// Cloud in cell: the density of particles in the memory of a mesh, in two steps, so that the second can be
+/// taken plane by plane while a transform passes.
 ///
-/// Each particle is 2^20 integer quanta, split exactly between the 8 nodes around it (nodes sit at i L/n) and
+/// Each particle is some integer quanta, split exactly between the 8 nodes around it (nodes sit at i L/n) and
 /// summed as integers in the mesh's own memory, so mass is conserved exactly and the sum does not depend on
 /// any order. The mesh must outlive it. Source: Hockney & Eastwood 1988, section 5-2.
 class MassAssignment {
  public:
-  explicit MassAssignment(fourier::FourierMesh& mesh);
+  /// `quanta` make a particle, a power of 2 up to 2^24: a weight is right to one of them, and a cell has room
+  /// for less than 2^32.
+  explicit MassAssignment(fourier::FourierMesh& mesh, std::int32_t quanta = 1 << 20);
 
   /// Fills the mesh with quanta. The particles must live on the rank that owns their x, and be in order.
   /// Collective.
   void deposit(const ParticleSet& particles, const ParticleOrder& order);
+  /// Adds those of more particles. Collective.
+  void deposit_more(const ParticleSet& particles, const ParticleOrder& order);
   /// Turns the quanta of plane x, of slab(), into density / mean - 1. From any thread.
   void to_contrast(int x);
-  /// After to_contrast() of all planes: throws Error{numeric} on every rank if a cell held the mass of 4096
-  /// particles or more. Collective.
+  /// Instead: into particles a cell.
+  void to_particles(int x);
+  /// After that of all planes: throws Error{numeric} on every rank if a cell had 2^32 quanta or more.
+  /// Collective.
   void check_mass() const;
 
  private:
-  void deposit_strip(const ParticleSet& particles, const ParticleOrder& order, int strip);
+  void add(const ParticleSet& particles, const ParticleOrder& order, int empty);
+  void add_strip(const ParticleSet& particles, const ParticleOrder& order, int strip, int empty);
   void add_ghost_plane();
+  void scale(int x, float factor, float offset);
   std::uint32_t* quanta_row(int x, int y);
 
   fourier::FourierMesh& mesh_;
+  std::int32_t particle_;                        ///< [quanta]
   core::Buffer<std::uint32_t> ghost_, arrived_;  ///< the plane after the slab, and that of the slab before
   std::int64_t particles_ = 0;                   ///< of all ranks
-  std::int64_t quanta_ = 0;                      ///< found by to_contrast()
+  std::int64_t quanta_ = 0;                      ///< found by scale()
 };
 
 /// The density contrast of the particles, which must live on the rank that owns their x. Collective. Throws

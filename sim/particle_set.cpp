@@ -24,6 +24,14 @@ void grow(core::Buffer<T>& buffer, std::size_t used, std::size_t size) {
 
 }  // namespace
 
+ParticleSet ParticleSet::at(std::span<const float> x) {
+  ParticleSet particles;
+  particles.in_use_ = {true};
+  particles.resize(x.size() / 3);
+  std::ranges::copy(x, particles.x().begin());
+  return particles;
+}
+
 void ParticleSet::number(std::uint64_t first) {
   has_ids_ = true;
   ids_ = core::Buffer<std::uint64_t>(capacity());

@@ -28,6 +28,8 @@ class ParticleSet {
   ParticleSet() = default;
   /// Values are not initialised.
   explicit ParticleSet(std::size_t size) { resize(size); }
+  /// Particles at these places, of which nothing else is known: their other columns are empty.
+  static ParticleSet at(std::span<const float> x);
 
   std::size_t size() const { return size_; }
   /// Particles that fit in the memory held.
@@ -61,8 +63,8 @@ class ParticleSet {
  private:
   enum Column : std::size_t { kX, kP, kPsi1, kPsi2, kKeptX, kKeptP, kColumns };
 
-  std::span<float> column(Column c) { return {columns_[c].data(), 3 * size_}; }
-  std::span<const float> column(Column c) const { return {columns_[c].data(), 3 * size_}; }
+  std::span<float> column(Column c) { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
+  std::span<const float> column(Column c) const { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
   /// Keeps the first min(size(), size) particles.
   void resize(std::size_t size);
   void copy(std::size_t from, std::size_t to);

@@ -36,12 +36,24 @@ def expected_particles():
     return (q * BOX / N + 2.2 * BOX / N * np.sin(phase)) % BOX, 100 * 1.5 * np.cos(phase) * (1 + REDSHIFT)
 
 
-def power_spectrum(counts, box):
-    """P(k) of counts with the window of nearest-grid-point assignment divided out, in bins of 2π/L."""
+def clouds_in_cells(positions, n, box):
+    """Particles in n³ cells, dealt out by cloud in cell between nodes in the middle of the cells."""
+    scaled = positions / box * n - 0.5
+    cell = np.floor(scaled).astype(int)
+    fraction, mass = scaled - cell, np.zeros((n,) * 3)
+    for corner in np.ndindex(2, 2, 2):
+        weights = np.where(corner, fraction, 1 - fraction).prod(axis=1)
+        np.add.at(mass, tuple(((cell + corner) % n).T), weights)
+    return mass
+
+
+def power_spectrum(counts, box, order):
+    """P(k) of particles in cells with the window divided out, in bins of 2π/L; `order` of the assignment: 1 for nearest
+    grid point, 2 for cloud in cell."""
     n = len(counts)
     modes = np.fft.fftn(counts / counts.mean() - 1) / counts.size
     k = np.fft.fftfreq(n, 1 / n)
-    window = np.sinc(k / n)  # numpy's sinc has the π
+    window = np.sinc(k / n) ** order  # numpy's sinc has the π
     power = np.abs(modes) ** 2 / (window[:, None, None] * window[:, None] * window) ** 2 * box**3
     index = np.rint(np.sqrt(k[:, None, None] ** 2 + k[:, None] ** 2 + k**2)).astype(int).ravel()
     sums, number = np.bincount(index, power.ravel()), np.bincount(index)
@@ -153,8 +165,7 @@ class SnapshotTest(unittest.TestCase):
         self.assertLess(np.abs(found["mean_velocity_km_s"]).max(), 1e-2)
         with h5py.File(self.snapshot) as file:
             positions = file["PartType1/Coordinates"][:].astype("f8")
-        counts, _ = np.histogramdd(positions, bins=N, range=[(0, BOX)] * 3)
-        self.compare_power(found, counts)
+        self.compare_power(found, clouds_in_cells(positions, N, BOX), 2)
 
     def test_inspect_counts(self):
         found = succeed("cosmo-sim", "inspect", self.counts)
@@ -164,17 +175,35 @@ class SnapshotTest(unittest.TestCase):
         with h5py.File(self.counts) as file:
             counts = file["counts"][:]
         self.assertEqual(found["counts"], {"mean": 1, "max": counts.max(), "empty_fraction": np.mean(counts == 0)})
-        self.compare_power(found, counts)
+        self.compare_power(found, counts, 1)
         text = run("cosmo-sim", "inspect", self.counts).stdout
         for part in ("32³ voxels", "64 Mpc/h", "omega_m 0.3089", "shot noise 8 ", "counts sum"):
             self.assertIn(part, text)
 
-    def compare_power(self, found, counts):
+    def compare_power(self, found, counts, order):
         spectrum = found["power_spectrum"]
-        power, modes = power_spectrum(counts, found["box_mpc_h"])
+        power, modes = power_spectrum(counts, found["box_mpc_h"], order)
         self.assertEqual(spectrum["modes"], list(modes))
         np.testing.assert_allclose(spectrum["p"], power, rtol=1e-4, atol=1e-6 * power.max())
         self.assertAlmostEqual(spectrum["shot_noise"], found["box_mpc_h"] ** 3 / found["particles"], places=9)
+
+    def test_particles_near_their_lattice_have_the_power_that_the_simulation_measures(self):
+        wide = self.root / "wide"
+        succeed("cosmo-sim", "generate", "--particles", 64, "--box", 512, "--save", "particles", "--redshifts", "0,3",
+                "--output", wide)
+        table = np.genfromtxt(wide / "sim-00000/power_spectrum.csv", delimiter=",", names=True)
+        for redshift in 0, 3:
+            snapshot, image = wide / f"sim-00000/snapshot_z{redshift}.hdf5", self.root / f"wide{redshift}.png"
+            found = succeed("cosmo-sim", "inspect", snapshot, "--png", image)
+            np.testing.assert_allclose(found["power_spectrum"]["p"], table[f"p_z{redshift}"][:16], rtol=1e-4)
+            np.testing.assert_array_equal(found["power_spectrum"]["k_h_mpc"], table["k_h_mpc"][:16])
+            content = image.read_bytes()
+            self.assertEqual(found, succeed("cosmo-sim", "inspect", snapshot, "--png", image, ranks=3))
+            self.assertEqual(image.read_bytes(), content)
+            with h5py.File(snapshot) as file:
+                positions = file["PartType1/Coordinates"][:].astype("f8")
+            columns = clouds_in_cells(positions, 64, 512)[:4].sum(axis=0)
+            self.assertAlmostEqual(found["png"]["max_particles"], columns.max(), delta=1e-2)
 
     def test_a_slice_is_drawn(self):
         image = self.root / "slice.png"

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -175,4 +177,44 @@ TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's en
   sim::ParticleSet fewer(comm.is_root() ? 4095 : 0);
   for (float& x : fewer.x()) x = 0;
   CHECK_NOTHROW(sim::density_contrast(mesh, fewer));
+}
+
+TEST_CASE("particles deposited in portions are those deposited at once") {
+  const auto comm = core::Communicator::world();
+  const core::GridSpec grid{16, 10};
+  const std::size_t some = 5000;  // at a node, and as many anywhere
+  std::vector<float> x(6 * some, 5);
+  const core::RandomStream random(7, core::Purpose::design);
+  for (std::size_t i = 3 * some; i < x.size(); ++i) {
+    x[i] = static_cast<float>(10 * random.uniform({static_cast<std::uint32_t>(i), 0, 0}));
+  }
+  const std::span<const float> all = comm.is_root() ? std::span<const float>(x) : std::span<const float>();
+  fourier::FourierMesh once(comm, grid), portions(comm, grid);
+  const auto deposit = [&](fourier::FourierMesh& mesh, std::initializer_list<std::span<const float>> shares) {
+    sim::MassAssignment mass(mesh, 1 << 16);  // with 2^20 quanta a particle a cell is full at 4096
+    sim::ParticleOrder order(grid, mesh.slab());
+    mass.deposit({}, order);
+    for (const auto share : shares) {
+      sim::ParticleSet particles = sim::ParticleSet::at(share);
+      CHECK(particles.p().empty());
+      particles.move_to_owners(comm, grid);
+      order.sort(particles);
+      mass.deposit_more(particles, order);
+    }
+    for (int plane = mesh.slab().first; plane < mesh.slab().last; ++plane) mass.to_particles(plane);
+    mass.check_mass();
+  };
+  deposit(once, {all});
+  deposit(portions, {all.first(all.size() / 2), all.subspan(all.size() / 2)});
+  double sum = 0;
+  bool same = true;
+  for (int plane = once.slab().first; plane < once.slab().last; ++plane) {
+    for (int y = 0; y < once.side(); ++y) {
+      const float* row = once.row(plane, y);
+      sum = std::accumulate(row, row + once.side(), sum);
+      same = same && std::equal(row, row + once.side(), portions.row(plane, y));
+    }
+  }
+  CHECK(same);
+  CHECK(comm.sum(sum) == Approx(2 * some).epsilon(1e-6));
 }
