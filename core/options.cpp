@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/json.hpp"
+#include "core/random.hpp"
 
 namespace cosmo::core {
 
@@ -171,6 +172,10 @@ std::int64_t Options::integer(const std::string& name, std::int64_t low, std::in
   ensure(result >= low && result <= high, Fault::config,
          "Option --{} is {}: choose a value between {} and {}.", name, result, low, high);
   return result;
+}
+
+std::uint64_t Options::seed(const std::string& name) const {
+  return static_cast<std::uint64_t>(integer(name, 0, kSeedLimit - 1));
 }
 
 const std::string& Options::choice(const std::string& name, const std::vector<std::string>& names) const {

@@ -38,6 +38,8 @@ class Options {
   /// Finite numbers between commas.
   std::vector<double> numbers(const std::string& name) const;
   std::int64_t integer(const std::string& name, std::int64_t low, std::int64_t high) const;
+  /// A whole number from 0 and below kSeedLimit.
+  std::uint64_t seed(const std::string& name) const;
   /// One of `names`.
   const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
   /// "LOW:HIGH", or one number for both.

@@ -8,6 +8,9 @@
 
 namespace cosmo::core {
 
+/// Seeds are below: JSON, whose numbers are doubles, keeps them.
+inline constexpr std::uint64_t kSeedLimit = std::uint64_t{1} << 53;
+
 /// What a random number is for. Two purposes never share a number. Part of every file ever written:
 /// values are only added.
 enum class Purpose : std::uint32_t {

@@ -42,7 +42,7 @@ dataset::ShardSettings read_settings(const core::Options& options, const core::S
   settings.test = held_out("test");
   settings.compression = options.choice("compress", {"none", "gzip"}) == "gzip" ? dataset::Compression::gzip
                                                                                 : dataset::Compression::none;
-  settings.seed = static_cast<std::uint64_t>(options.integer("seed", 0, (std::int64_t{1} << 53) - 1));
+  settings.seed = options.seed("seed");
   return settings;
 }
 

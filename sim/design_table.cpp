@@ -8,6 +8,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/random.hpp"
 #include "core/text_file.hpp"
 
 namespace cosmo::sim {
@@ -17,7 +18,6 @@ namespace {
 using core::ensure, core::fail, core::Fault, core::TextFile, core::TextLine;
 
 constexpr std::string_view kSeed = "seed";
-constexpr std::uint64_t kSeedLimit = std::uint64_t{1} << 53;
 
 /// The header's names, checked.
 std::vector<std::string> read_header(const TextFile& file, const TextLine& line) {
@@ -41,7 +41,7 @@ std::uint64_t read_seed(const TextFile& file, const TextLine& line, std::string_
                         std::set<std::uint64_t>& taken) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), seed);
-  ensure(error == std::errc() && end == cell.data() + cell.size() && seed < kSeedLimit, Fault::format,
+  ensure(error == std::errc() && end == cell.data() + cell.size() && seed < core::kSeedLimit, Fault::format,
          "{} has no seed between 0 and 2^53 - 1: correct the file.", file.place(line));
   ensure(taken.insert(seed).second, Fault::format,
          "{} repeats the seed {}: universes of one seed share their phases, give each its own.",

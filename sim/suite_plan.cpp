@@ -170,7 +170,7 @@ void declare_suite(core::Options& options) {
 Plan read_plan(const core::Options& options) {
   Plan plan;
   plan.output = options.text("output");
-  plan.seed = static_cast<std::uint64_t>(options.integer("seed", 0, (std::int64_t{1} << 53) - 1));
+  plan.seed = options.seed("seed");
   read_universes(options, plan);
   SimulationConfig& numerics = plan.numerics;
   numerics.cosmology = plan.base;

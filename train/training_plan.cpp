@@ -100,7 +100,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   loader.global_batch = plan.global_batch;
   loader.micro_batch = plan.micro_batch;
   dataset::validate(loader);
-  plan.seed = static_cast<std::uint64_t>(options.integer("seed", 0, (std::int64_t{1} << 53) - 1));
+  plan.seed = options.seed("seed");
   (void)options.choice("optimizer", {"larc-adam"});
   (void)options.choice("precision", {"f32"});
   (void)options.choice("dropout", {"0"});

@@ -57,6 +57,19 @@ TEST_CASE("a switch is on or off, and on when it stands alone") {
   expect_error(Fault::usage, "--table", [&] { (void)table({"--table", "true"}); });
 }
 
+TEST_CASE("a seed is a whole number that JSON keeps") {
+  const auto seed = [](const std::string& value) {
+    Options options = declared();
+    options.parse({"--box=" + value});
+    return options.seed("box");
+  };
+  CHECK(seed("0") == 0);
+  CHECK(seed("9007199254740991") == (std::uint64_t{1} << 53) - 1);
+  for (const char* value : {"-1", "9007199254740992"})
+    expect_error(Fault::config, "--box", [&] { (void)seed(value); });
+  expect_error(Fault::usage, "--box", [&] { (void)seed("1.5"); });
+}
+
 TEST_CASE("numbers stand between commas") {
   const auto numbers = [](const std::string& value) {
     Options options = declared();
