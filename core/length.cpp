@@ -24,9 +24,9 @@ Length parse_length(std::string_view text, std::string_view what) {
   for (const LengthUnit unit : {LengthUnit::mpc_h, LengthUnit::mpc}) {
     const std::string_view suffix = name_of(unit);
     if (text.ends_with(suffix))
-      return {parse_number(text.substr(0, text.size() - suffix.size()), what), unit};
+      return {parse_number(text.substr(0, text.size() - suffix.size()), what, text), unit};
   }
-  return {parse_number(text, what), LengthUnit::mpc_h};
+  return {parse_number(text, what, text), LengthUnit::mpc_h};
 }
 
 }  // namespace cosmo::core

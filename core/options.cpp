@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/random.hpp"
+#include "core/text_file.hpp"
 
 namespace cosmo::core {
 
@@ -23,6 +24,13 @@ constexpr std::size_t kLongest = 4096;  ///< bytes of a value
 bool is_utf8(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace) ==
          Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
+}
+
+/// The whole number that all of `text` is.
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t result = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(result) : std::nullopt;
 }
 
 /// Keeps what was parsed, whatever it was declared as; a name given twice is refused.
@@ -151,27 +159,25 @@ const std::string& Options::text(const std::string& name) const {
 bool Options::is_on(const std::string& name) const { return choice(name, {"on", "off"}) == "on"; }
 
 std::vector<double> Options::numbers(const std::string& name) const {
+  const std::string& value = text(name);
   std::vector<double> values;
-  std::string_view left = text(name);
-  for (std::size_t comma = 0; comma != std::string_view::npos;) {
-    comma = left.find(',');
-    values.push_back(parse_number(left.substr(0, comma), "--" + name));
-    if (comma != std::string_view::npos) left.remove_prefix(comma + 1);
+  for (const std::string_view part : cells_of(value, ',')) {
+    values.push_back(parse_number(part, "--" + name, value));
   }
   return values;
 }
 
-double Options::number(const std::string& name) const { return parse_number(text(name), "--" + name); }
+double Options::number(const std::string& name) const {
+  return parse_number(text(name), "--" + name, text(name));
+}
 
 std::int64_t Options::integer(const std::string& name, std::int64_t low, std::int64_t high) const {
   const std::string& value = text(name);
-  std::int64_t result = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  ensure(error == std::errc() && end == value.data() + value.size(), Fault::usage,
-         "Option --{} is '{}': give a whole number.", name, value);
-  ensure(result >= low && result <= high, Fault::config,
-         "Option --{} is {}: choose a value between {} and {}.", name, result, low, high);
-  return result;
+  const auto result = whole_number(value);
+  ensure(result.has_value(), Fault::usage, "Option --{} is '{}': give a whole number.", name, value);
+  ensure(*result >= low && *result <= high, Fault::config,
+         "Option --{} is {}: choose a value between {} and {}.", name, *result, low, high);
+  return *result;
 }
 
 std::uint64_t Options::seed(const std::string& name) const {
@@ -191,10 +197,20 @@ std::pair<double, double> Options::range(const std::string& name) const {
   if (colon == std::string::npos) return {number(name), number(name)};
   ensure(colon == value.rfind(':'), Fault::usage, "Option --{} is '{}': write a number, or LOW:HIGH.", name,
          value);
-  const double low = parse_number(std::string_view(value).substr(0, colon), "--" + name);
-  const double high = parse_number(std::string_view(value).substr(colon + 1), "--" + name);
+  const double low = parse_number(std::string_view(value).substr(0, colon), "--" + name, value);
+  const double high = parse_number(std::string_view(value).substr(colon + 1), "--" + name, value);
   ensure(low < high, Fault::config, "Option --{} is '{}': write LOW:HIGH with LOW below HIGH.", name, value);
   return {low, high};
+}
+
+std::pair<std::int64_t, std::int64_t> Options::interval(const std::string& name, std::int64_t size) const {
+  const std::string& value = text(name);
+  const auto parts = cells_of(value, ':');
+  const auto first = whole_number(parts.front()), last = whole_number(parts.back());
+  const bool formed = parts.size() == 2 && first && last;
+  ensure(formed && *first >= 0 && *first < *last && *last <= size, formed ? Fault::config : Fault::usage,
+         "Option --{} is '{}': write I:J, two whole numbers with 0 <= I < J <= {}.", name, value, size);
+  return {*first, *last};
 }
 
 std::string Options::help() const {
@@ -213,11 +229,11 @@ std::string Options::help() const {
   return text;
 }
 
-double parse_number(std::string_view text, std::string_view what) {
+double parse_number(std::string_view text, std::string_view what, std::string_view typed) {
   double result = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
   ensure(error == std::errc() && end == text.data() + text.size() && std::isfinite(result), Fault::usage,
-         "Option {} is '{}': give a finite number.", what, text);
+         "Option {} is '{}': give a finite number.", what, typed);
   return result;
 }
 

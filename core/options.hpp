@@ -44,6 +44,8 @@ class Options {
   const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
   /// "LOW:HIGH", or one number for both.
   std::pair<double, double> range(const std::string& name) const;
+  /// "I:J", whole numbers with 0 <= I < J <= size.
+  std::pair<std::int64_t, std::int64_t> interval(const std::string& name, std::int64_t size) const;
 
   /// The option list of --help.
   std::string help() const;
@@ -66,7 +68,8 @@ class Options {
   std::set<std::string> chosen_;
 };
 
-/// The number that `text` is, all of it. Throws Error{usage} naming `what`.
-double parse_number(std::string_view text, std::string_view what);
+/// The number that `text` is, all of it, which is a part of what was typed. Throws Error{usage} naming `what`
+/// and quoting all that was typed.
+double parse_number(std::string_view text, std::string_view what, std::string_view typed);
 
 }  // namespace cosmo::core

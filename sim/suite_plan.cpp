@@ -1,6 +1,5 @@
 #include "sim/suite_plan.hpp"
 
-#include <cmath>
 #include <filesystem>
 
 #include "core/error.hpp"
@@ -60,12 +59,8 @@ std::vector<double> read_redshifts(const core::Options& options) {
 /// The universes I <= i < J of --select I:J.
 core::Slice read_slice(const core::Options& options, int simulations) {
   if (!options.given("select")) return {};
-  const auto [first, last] = options.range("select");
-  core::ensure(first >= 0 && first < last && last <= simulations && std::floor(first) == first &&
-                   std::floor(last) == last,
-               Fault::config, "--select is '{}': write I:J, two whole numbers with 0 <= I < J <= {}.",
-               options.text("select"), simulations);
-  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)};
+  const auto [first, last] = options.interval("select", simulations);
+  return {first, last};
 }
 
 /// Reads the values of the parameters and the universes that follow.
@@ -107,6 +102,17 @@ void read_transfer(const core::Options& options, Plan& plan) {
                plan.numerics.transfer);
   plan.numerics.table = read_spectrum_table(plan.numerics.transfer);
   ensure_fixed(plan, *plan.numerics.table);
+}
+
+/// Throws Error{config} in the unit that was given unless all universes have a possible box.
+void validate_box(const Plan& plan) {
+  constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
+  for (const DesignPoint& universe : plan.universes) {
+    const double unit = core::Length(1, plan.box.unit).mpc_h(universe.cosmology.h);
+    core::ensure(plan.box.value * unit >= kSmallest && plan.box.value * unit <= kLargest, Fault::config,
+                 "--box is {} {}: choose a value between {:.6g} and {:.6g}.", plan.box.value,
+                 name_of(plan.box.unit), kSmallest / unit, kLargest / unit);
+  }
 }
 
 /// The name of the transfer function, or what its table is: its path decides nothing.
@@ -175,6 +181,7 @@ Plan read_plan(const core::Options& options) {
   SimulationConfig& numerics = plan.numerics;
   numerics.cosmology = plan.base;
   plan.box = core::parse_length(options.text("box"), "--box");
+  validate_box(plan);
   numerics.box_size = plan.box.mpc_h(plan.base.h);
   numerics.particles_per_side = static_cast<int>(options.integer("particles", 4, 8192));
   numerics.mesh_per_side = options.given("mesh") ? static_cast<int>(options.integer("mesh", 4, 8192))

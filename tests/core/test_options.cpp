@@ -79,7 +79,23 @@ TEST_CASE("numbers stand between commas") {
   CHECK(numbers("3") == std::vector<double>{3});
   CHECK(numbers("0,1.5,0.25") == std::vector<double>{0, 1.5, 0.25});
   for (const char* value : {"1,", ",1", "1,,2", "1 2", "1,x"}) {
-    expect_error(Fault::usage, "--box", [&] { (void)numbers(value); });
+    expect_error(Fault::usage, fmt::format("--box is '{}'", value), [&] { (void)numbers(value); });
+  }
+}
+
+TEST_CASE("an interval is two whole numbers; a sentence says how to write it") {
+  const auto interval = [](const std::string& value) {
+    Options options = declared();
+    options.parse({"--box=" + value});
+    return options.interval("box", 6);
+  };
+  CHECK(interval("0:6") == std::pair<std::int64_t, std::int64_t>(0, 6));
+  CHECK(interval("4:5") == std::pair<std::int64_t, std::int64_t>(4, 5));
+  for (const char* value : {"x", "3", ":", "1:", ":2", "1:2:3", "0.5:2", "0:1e1"}) {
+    expect_error(Fault::usage, fmt::format("'{}': write I:J", value), [&] { (void)interval(value); });
+  }
+  for (const char* value : {"2:1", "2:2", "-1:2", "0:7"}) {
+    expect_error(Fault::config, fmt::format("'{}': write I:J", value), [&] { (void)interval(value); });
   }
 }
 
@@ -98,6 +114,11 @@ TEST_CASE("what cannot be read names the option") {
   expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "3.5"}).integer("box", 1, 9); });
   expect_error(Fault::config, "box", [&] { (void)parsed({"--box", "10"}).integer("box", 1, 9); });
   expect_error(Fault::config, "omega-m", [&] { (void)parsed({"--omega-m", "0.4:0.3"}).range("omega-m"); });
+  for (const char* value : {"0.3:", ":0.3", "0.3:x", ":"}) {
+    expect_error(Fault::usage, fmt::format("--omega-m is '{}'", value), [&] {
+      (void)parsed({"--omega-m", value}).range("omega-m");
+    });
+  }
   expect_error(Fault::usage, "--output", [&] { (void)parsed({}).text("output"); });
   expect_error(Fault::io, "absent.ini", [&] { parsed({"--config", "absent.ini"}); });
 }

@@ -16,7 +16,8 @@ TEST_CASE("a length is read, kept and converted in its unit") {
   CHECK(Length(700, LengthUnit::mpc).mpc_h(0.7) == Approx(490));
   CHECK((Length(700, LengthUnit::mpc) / 2) == Length(350, LengthUnit::mpc));
   for (const char* wrong : {"Mpc", "5 12", "512Mpc/", "512kpc", "nanMpc"})
-    expect_error(Fault::usage, "--box", [&] { (void)parse_length(wrong, "--box"); });
+    expect_error(Fault::usage, fmt::format("--box is '{}'", wrong),
+                 [&] { (void)parse_length(wrong, "--box"); });
   for (const Length& length : {Length(512), Length(700, LengthUnit::mpc)}) {
     Json json;
     write_length(json, "box", length);

@@ -102,6 +102,10 @@ class Refusals(PipelineTest):
                      counts_of_ranks=(1,))
         self.refused(USAGE, ["--box", "100kpc"], "cosmo-sim", "generate", *output, "--box", "100kpc",
                      counts_of_ranks=(1,))
+        self.refused(CONFIG, ["--box is 0 Mpc: choose a value between 1.42248 and 142248."], "cosmo-sim", "generate",
+                     *output, "--box", "0Mpc", counts_of_ranks=(1,))
+        self.refused(CONFIG, ["--box is 1.5 Mpc"], "cosmo-sim", "generate", *output, "--box", "1.5Mpc", "--h", "0.6:0.8",
+                     "--simulations", 20, counts_of_ranks=(1,))
         self.refused(CONFIG, ["omega_m"], "cosmo-sim", "generate", *output, "--simulations", 4, "--omega-m", "0.01:0.3")
         self.refused(USAGE, ["--loss", "mae or mse"], "cosmo-train", *self.train_words(), *output, "--loss", "l3")
         self.refused(CONFIG, ["--micro-batch"], "cosmo-train", *self.train_words(), *output, "--micro-batch", 0)
