@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 constexpr std::string_view kSpace = " \t\r\f\v";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // with which some editors begin UTF-8
 
 std::string read_all(const std::string& path) {
   std::error_code error;
@@ -38,7 +39,7 @@ std::string read_all(const std::string& path) {
 }  // namespace
 
 TextFile::TextFile(const std::filesystem::path& path) : path_(path.string()), text_(read_all(path_)) {
-  std::size_t first = 0;
+  std::size_t first = text_.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (std::size_t number = 1; first < text_.size(); ++number) {
     const std::size_t end = std::min(text_.find('\n', first), text_.size());
     const TextLine line{number, trimmed(std::string_view(text_).substr(first, end - first))};

@@ -15,7 +15,8 @@ struct TextLine {
   std::string_view text;
 };
 
-/// A text file that a user wrote, read whole. Sentences about it name the file and the line.
+/// A text file that a user wrote, read whole. Sentences about it name the file and the line. A byte order
+/// mark of UTF-8 is no part of its lines.
 class TextFile {
  public:
   /// Throws Error{io} if it cannot be read, Error{format} if it is larger than 64 MiB, has a line of more

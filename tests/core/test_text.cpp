@@ -46,6 +46,16 @@ TEST_CASE("a text file is lines with numbers, and says where a cell is no number
     expect_error(Fault::format, path.string() + " line 4", [&] { (void)file.number(file.lines()[2], cell); });
 }
 
+TEST_CASE("a byte order mark is no part of the text") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "table";
+  std::ofstream(path, std::ios::binary) << "\xEF\xBB\xBFomega_m\n0.3\n";
+  const TextFile file(path);
+  REQUIRE(file.lines().size() == 2);
+  CHECK(file.lines()[0].text == "omega_m");
+  CHECK(file.lines()[0].number == 1);
+}
+
 TEST_CASE("what is no text file is refused") {
   const TemporaryDirectory directory;
   const auto refused = [&](Fault fault, const std::string& content, const std::string& part) {
