@@ -1,5 +1,5 @@
 #pragma once
-// Errors: one exception type, one sentence each, mapped to the exit codes that the README lists.
+// Errors: one exception type, one sentence each, mapped to the exit codes that docs/architecture.md lists.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace cosmo::core {
 enum class Fault {
   usage = 2,      ///< the command line
   config = 3,     ///< values that cannot work, or not together
-  io = 4,         ///< the operating system said no
+  io = 4,         ///< the operating system said no: files, locks, memory
   format = 5,     ///< a file that is not what it should be
   numeric = 6,    ///< a computation left its range
   internal = 70,  ///< a bug of ours

@@ -285,6 +285,15 @@ class Memory(Suite):
         self.refused(CONFIG, ["--mesh 8192", "available"], *words, "--seed", 2, "--force", "--output", output)
         self.assertTrue((output / "sim-00002/counts_z0.h5").exists())
 
+    def test_memory_that_the_system_does_not_give(self):
+        limit = 700 << 20  # of address space, for what needs 640 MB beside its libraries
+        words = command(1, "cosmo-sim", "generate", "--particles", 192, "--mesh", 384, "--threads", 1, "--output",
+                        self.root / "starved")
+        done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=120,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertIn("Memory ran out", error_line(done, "cosmo-sim"))
+
     def test_predicted_and_measured_memory_agree(self):
         words = ["generate", "--particles", 96, "--mesh", 192, "--steps", 1]
         for ranks, least, more in ((1, 0.7, []), (2, 0.6, ["--redshifts", "0,1", "--save", "both"])):

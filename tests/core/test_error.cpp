@@ -1,0 +1,25 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+
+#include "core/error.hpp"
+#include "support/expect_error.hpp"
+
+using namespace cosmo::core;
+
+TEST_CASE("whatever is thrown is a sentence with an exit code") {
+  const auto told = [](const auto& thrown) {
+    try {
+      throw thrown;
+    } catch (...) {
+      throw current_error();
+    }
+  };
+  expect_error(Fault::numeric, "too large", [&] { told(Error(Fault::numeric, "too large")); });
+  expect_error(Fault::io, "Memory ran out: use more nodes", [&] { told(std::bad_alloc()); });
+  const std::filesystem::filesystem_error denied("open", "/some/file",
+                                                 std::make_error_code(std::errc::permission_denied));
+  expect_error(Fault::io, "/some/file: Permission denied", [&] { told(denied); });
+  expect_error(Fault::internal, "a bug", [&] { told(std::logic_error("a bug")); });
+}
