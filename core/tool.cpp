@@ -44,7 +44,7 @@ std::string command_help(const Tool& tool, const Command& command, const Options
   return fmt::format(
       "{}{}{}: {}\n\nOptions [default]:\n{}\nExample:\n  {}\n\nExit codes: 0 done, 2 usage, 3 values that "
       "cannot work, "
-      "4 input/output, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours.\n",
+      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours.\n",
       tool.name, space, command.name, command.summary, options.help(), command.example);
 }
 
@@ -69,14 +69,16 @@ Options declare_options(const Command& command) {
   if (command.writes_output) {
     options.add("output", std::nullopt, "directory to write");
     options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");
-    options.add_flag("force", "replace a different output, and damaged files of this one");
+    options.add_flag("force",
+                     "remove the files of another request of this stage from --output, and damaged ones of "
+                     "this request; nothing else");
   }
   options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
   options.add("threads", "0",
               "OpenMP threads a rank; 0: the cores available, shared by the ranks of a machine");
   options.add_flag("json", "print the summary as one JSON object");
   options.add_flag("quiet", "print warnings, errors and the summary only");
-  options.add_flag("help", "print this and stop");
+  options.add_flag("help", "print this and stop; also -h");
   options.add_flag("version", "print the version and stop");
   return options;
 }
@@ -169,6 +171,7 @@ void Invocation::report(const Json& summary, const std::string& text) const {
 
 int run_tool(int argc, char** argv, const Tool& tool) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  std::ranges::replace(words, "-h", "--help");
   const std::vector<std::string> command_line(argv, argv + argc);
   try {
     const bool first = is_first_process();

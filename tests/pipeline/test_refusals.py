@@ -254,6 +254,8 @@ class Refusals(PipelineTest):
         for tool, words in TOOLS.items():
             help_text = run(tool, *words, "--help")
             self.assertEqual(help_text.returncode, 0)
+            self.assertEqual(run(tool, *words, "-h").stdout, help_text.stdout)
+            self.assertEqual(run(tool, "-h").stdout, run(tool, "--help").stdout)
             for option in ("--output", "--config", "--threads", "--dry-run", "--force", "--quiet", "--json"):
                 self.assertIn(option, help_text.stdout)
             self.assertIn("Example", help_text.stdout)
