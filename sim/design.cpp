@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/random/sobol.hpp>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -11,7 +12,7 @@ namespace cosmo::sim {
 
 namespace {
 
-using core::ensure, core::Fault;
+using core::ensure, core::fail, core::Fault;
 
 void validate(std::span<const VaryingParameter> varying) {
   for (const VaryingParameter& parameter : varying) {
@@ -24,6 +25,42 @@ void validate(std::span<const VaryingParameter> varying) {
            parameter.name, parameter.low, parameter.high, row->low, row->high);
     ensure(std::ranges::count(varying, parameter.name, &VaryingParameter::name) == 1, Fault::config,
            "{} is to vary twice: name it once.", parameter.name);
+  }
+}
+
+/// The universe in which varying[p] has its upper end where bit p of `corner` is set, else its lower end.
+core::Cosmology at_corner(core::Cosmology cosmology, std::span<const VaryingParameter> varying,
+                          unsigned corner) {
+  for (std::size_t p = 0; p < varying.size(); ++p) {
+    cosmology.*core::find_cosmology_parameter(varying[p].name)->member =
+        (corner >> p & 1) == 0 ? varying[p].low : varying[p].high;
+  }
+  return cosmology;
+}
+
+/// Why there is no such universe, if so.
+std::optional<std::string> objection(const core::Cosmology& cosmology) {
+  try {
+    core::validate(cosmology);
+  } catch (const core::Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+/// What is asked of a universe is linear, so that all are possible if the corners of the ranges are. Names
+/// the ranges that take a corner out of what is possible.
+void validate_corners(const core::Cosmology& base, std::span<const VaryingParameter> varying) {
+  for (unsigned corner = 0; corner < 1u << varying.size(); ++corner) {
+    const auto wrong = objection(at_corner(base, varying, corner));
+    if (!wrong) continue;
+    std::vector<std::string> ranges;
+    for (std::size_t p = 0; p < varying.size(); ++p) {
+      if (objection(at_corner(base, varying, corner ^ 1u << p))) continue;
+      ranges.push_back(fmt::format("{} from {} to {}", varying[p].name, varying[p].low, varying[p].high));
+    }
+    ensure(!ranges.empty(), Fault::config, "{}", *wrong);
+    fail(Fault::config, "Varying {} reaches impossible universes: {}", fmt::join(ranges, " and "), *wrong);
   }
 }
 
@@ -40,6 +77,7 @@ std::vector<DesignPoint> place(const core::Cosmology& base, std::span<const Vary
   ensure(simulations >= 1, Fault::config, "A suite of {} simulations is empty: ask for 1 or more.",
          simulations);
   validate(varying);
+  validate_corners(base, varying);
   std::vector<DesignPoint> points;
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(simulations); ++i) {
     DesignPoint point{base, universe_seed(seed, i)};
@@ -47,7 +85,6 @@ std::vector<DesignPoint> place(const core::Cosmology& base, std::span<const Vary
       point.cosmology.*core::find_cosmology_parameter(parameter.name)->member =
           parameter.low + (parameter.high - parameter.low) * unit(i, row_of(parameter.name));
     }
-    core::validate(point.cosmology);
     points.push_back(point);
   }
   return points;

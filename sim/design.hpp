@@ -25,7 +25,8 @@ struct DesignPoint {
 /// `simulations` universes: varying parameters uniform and independent in [low, high), the rest as in `base`,
 /// each with a seed of its own. Universe i is a pure function of (seed, i): a longer suite begins with the
 /// shorter one, and another varying parameter leaves the values of the others. Throws Error{config} for
-/// unknown or repeated names and for ranges that are empty or outside the parameter's limits.
+/// unknown or repeated names, for ranges that are empty or outside the parameter's limits, and for ranges
+/// with a corner where no universe is possible, whatever is drawn.
 std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
                                         std::span<const VaryingParameter> varying, int simulations,
                                         std::uint64_t seed);

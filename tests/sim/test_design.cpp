@@ -7,6 +7,7 @@
 #include "sim/design.hpp"
 #include "sim/schedule.hpp"
 #include "sim/simulation.hpp"
+#include "tests/support/expect_error.hpp"
 
 using namespace cosmo;
 
@@ -66,6 +67,24 @@ TEST_CASE("a Sobol design fills its ranges evenly, is extensible and shifted by 
   for (const int count : slices) CHECK((count >= 7 && count <= 9));
   CHECK(mean == Approx(0.5).margin(0.005));
   CHECK(design[0].cosmology.omega_m != sim::sobol_design({}, two, 1, 6)[0].cosmology.omega_m);
+}
+
+TEST_CASE("ranges with an impossible corner are refused whatever is drawn, by name") {
+  const auto refused = [](const std::vector<sim::VaryingParameter>& varying, const std::string& sentence,
+                          const core::Cosmology& base = {}) {
+    for (const auto design : {sim::uniform_design, sim::sobol_design}) {
+      for (const int simulations : {1, 50})
+        expect_error(core::Fault::config, sentence, [&] { (void)design(base, varying, simulations, 1); });
+    }
+  };
+  refused({{"n_s", 0.9, 1.0}, {"w0", -1, -0.3}, {"h", 0.6, 0.8}, {"wa", 0, 0.5}},
+          "Varying w0 from -1 to -0.3 and wa from 0 to 0.5 reaches impossible universes: w0 is -0.3");
+  refused({{"omega_b", 0.04, 0.2}, {"omega_m", 0.2, 0.3}}, "Varying omega_b from 0.04 to 0.2 and omega_m");
+  refused({{"wa", 0, 0.9}, {"n_s", 0.9, 1.0}}, "Varying wa from 0 to 0.9 reaches",
+          {.w0 = -0.8});  // and not n_s
+  refused({{"n_s", 0.9, 1.0}}, "omega_m is 7", {.omega_m = 7});
+  CHECK(sim::uniform_design({}, std::vector<sim::VaryingParameter>{{"w0", -1, -0.5}, {"wa", 0, 0.4}}, 9, 1)
+            .size() == 9);
 }
 
 TEST_CASE("impossible designs and simulations are refused with a sentence about the option") {
