@@ -53,7 +53,7 @@ struct SimulationManifest {
   Manifest base;
   ParameterSpace parameters;
   Length box_size;  ///< the same for all universes in its unit
-  int grid;         ///< count voxels a side
+  int grid;         ///< count voxels a side; 0 without counts
   std::vector<SimulationRecord> simulations;
 
   /// The stage's own fields of manifest.json.

@@ -21,7 +21,7 @@ std::uint64_t memory_of(const Plan& plan, int ranks) {
   const std::uint64_t counts =
       plan.count_grid().cells() / static_cast<std::uint64_t>(ranks) * sizeof(std::uint16_t);
   const std::uint64_t snapshot = snapshot_memory(plan.numerics.particle_grid().cells(), ranks);
-  return kLibraries + predicted_memory_bytes(plan.numerics, ranks) + (plan.save_counts ? counts : 0) +
+  return kLibraries + predicted_memory_bytes(plan.numerics, ranks) + counts +
          (plan.save_particles ? snapshot : 0);
 }
 
@@ -30,8 +30,7 @@ std::uint64_t disk_of(const Plan& plan) {
   constexpr std::uint64_t kCount = sizeof(std::uint16_t);
   constexpr std::uint64_t kParticle = 2 * 3 * sizeof(float) + sizeof(std::uint64_t);  // x, v, id
   constexpr std::uint64_t kNumber = 19;                                               // characters
-  std::uint64_t each = 0;
-  if (plan.save_counts) each += plan.count_grid().cells() * kCount;
+  std::uint64_t each = plan.count_grid().cells() * kCount;
   if (plan.save_particles) each += numerics.particle_grid().cells() * kParticle;
   std::uint64_t universe = each * numerics.redshifts.size();
   if (numerics.power_spectra) {

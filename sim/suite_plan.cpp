@@ -23,7 +23,7 @@ std::string option_name(std::string_view parameter) {
 }
 
 /// Reads the universes of --design FILE, which gives values that no option may give beside it.
-void read_design(const core::Options& options, const std::string& path, Plan& plan) {
+void read_design(const core::Options& options, const std::string& path, std::uint64_t seed, Plan& plan) {
   core::ensure(
       plan.varying.empty(), Fault::config,
       "--{} is a range and --design {} states each universe: give a number, or a column in the file.",
@@ -43,7 +43,8 @@ void read_design(const core::Options& options, const std::string& path, Plan& pl
                path, table.values.size());
   table.keep(size);
   plan.varying = varying_in(table);
-  plan.universes = table_design(plan.base, table, plan.seed);
+  plan.universes = table_design(plan.base, table, seed);
+  if (table.seeds.empty()) plan.seed = seed;
   plan.base = plan.universes.front().cosmology;
   plan.design = {{"table_sha256", table.sha256()}};
 }
@@ -73,14 +74,12 @@ void read_universes(const core::Options& options, Plan& plan) {
     if (low < high) plan.varying.push_back({std::string(row.name), low, high});
   }
   const std::string& design = options.text("design");
+  const std::uint64_t seed = options.seed("seed");
+  if (design != "uniform" && design != "sobol") return read_design(options, design, seed, plan);
+  const auto draw = design == "sobol" ? sobol_design : uniform_design;
+  plan.universes = draw(plan.base, plan.varying, plan.simulations, seed);
+  plan.seed = seed;
   plan.design = design;
-  if (design == "uniform") {
-    plan.universes = uniform_design(plan.base, plan.varying, plan.simulations, plan.seed);
-  } else if (design == "sobol") {
-    plan.universes = sobol_design(plan.base, plan.varying, plan.simulations, plan.seed);
-  } else {
-    read_design(options, design, plan);
-  }
 }
 
 /// What a table of the spectrum states of the universe cannot vary.
@@ -176,7 +175,6 @@ void declare_suite(core::Options& options) {
 Plan read_plan(const core::Options& options) {
   Plan plan;
   plan.output = options.text("output");
-  plan.seed = options.seed("seed");
   read_universes(options, plan);
   SimulationConfig& numerics = plan.numerics;
   numerics.cosmology = plan.base;
@@ -200,8 +198,9 @@ Plan read_plan(const core::Options& options) {
   read_transfer(options, plan);
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
-  plan.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
-                                    : numerics.particles_per_side / 2;
+  const int grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
+                                         : numerics.particles_per_side / 2;
+  plan.grid = plan.save_counts ? grid : 0;
   plan.slice = read_slice(options, plan.simulations);
   const bool grouped = options.given("ranks-per-simulation");
   plan.ranks_per_simulation =
@@ -214,7 +213,6 @@ core::Request request_of(const Plan& plan) {
   Json config = {{"method", kMethod},
                  {"simulations", plan.simulations},
                  {"design", plan.design},
-                 {"seed", plan.seed},
                  {"particles_per_side", numerics.particles_per_side},
                  {"mesh_per_side", numerics.mesh_per_side},
                  {"steps", numerics.steps},
@@ -226,8 +224,9 @@ core::Request request_of(const Plan& plan) {
                  {"paired", numerics.partner == Partner::flipped},
                  {"save_counts", plan.save_counts},
                  {"save_particles", plan.save_particles},
-                 {"power_spectrum", numerics.power_spectra},
-                 {"grid", plan.grid}};
+                 {"power_spectrum", numerics.power_spectra}};
+  if (plan.seed) config["seed"] = *plan.seed;
+  if (plan.save_counts) config["grid"] = plan.grid;
   core::write_length(config, "box", plan.box);
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     config[std::string(row.name)] = plan.base.*row.member;

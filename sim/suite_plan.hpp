@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,10 @@ namespace cosmo::sim {
 struct Plan {
   std::string output;
   int simulations;
-  std::uint64_t seed;
-  core::Slice slice;         ///< of the universes that this run makes
-  int ranks_per_simulation;  ///< as asked for; 0 leaves the choice to choose_layout()
-  int grid;                  ///< count voxels a side
+  std::optional<std::uint64_t> seed;  ///< of all that follows from one; none if the design states each
+  core::Slice slice;                  ///< of the universes that this run makes
+  int ranks_per_simulation;           ///< as asked for; 0 leaves the choice to choose_layout()
+  int grid;                           ///< count voxels a side; 0 if no counts are saved
   bool save_counts;
   bool save_particles;
   core::Cosmology base;

@@ -88,6 +88,10 @@ class Inputs(unittest.TestCase):
         self.assertEqual(seed, 12)
         self.assertEqual(parameters, {"omega_m": 0.25, "sigma8": 0.9, "n_s": 0.92, "h": 0.7, "omega_b": 0.045,
                                       "w0": -1, "wa": 0})
+        self.assertNotIn("seed", manifest["config"])
+        again = run("cosmo-sim", "generate", *TINY, "--design", design, "--sigma8", 0.9, "--seed", 2, "--output",
+                    self.root / "three")
+        self.assertIn("up to date", again.stdout)
         two = self.generate("two", *TINY, "--design", design, "--sigma8", 0.9, "--simulations", 2)
         self.assertEqual(two["simulations"], manifest["simulations"][:2])
         # Neither the file's name nor its layout is part of the request.
@@ -95,6 +99,16 @@ class Inputs(unittest.TestCase):
         other.write_text("# once more\n" + design.read_text().replace(",", ", ").replace("0.30", ".3"))
         self.assertIn("up to date", run("cosmo-sim", "generate", *TINY, "--design", other, "--sigma8", 0.9, "--output",
                                         self.root / "three").stdout)
+
+    def test_a_grid_without_counts_decides_nothing(self):
+        manifest = self.generate("particles", *TINY, "--save", "particles")
+        self.assertEqual(manifest["grid"], 0)
+        self.assertNotIn("grid", manifest["config"])
+        again = run("cosmo-sim", "generate", *TINY[:-1], 16, "--save", "particles", "--output", self.root / "particles")
+        self.assertIn("up to date", again.stdout)
+        both = [succeed("cosmo-sim", "generate", *TINY[:-1], grid, "--save", "both", "--dry-run", "--output",
+                        self.root / "never")["id"] for grid in (8, 16)]
+        self.assertNotEqual(*both)
 
     def test_every_parameter_varies_and_is_a_label(self):
         ranges = {"h": "0.6:0.8", "omega_b": "0.04:0.05", "w0": "-1.2:-0.8", "wa": "-0.3:0.3"}
