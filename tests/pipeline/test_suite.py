@@ -256,6 +256,13 @@ class Memory(Suite):
         self.assertGreater(plan["memory_bytes_per_node"], plan["memory_available_bytes"])
         self.assertGreater(plan["memory_available_bytes"], 10**8)
 
+    def test_a_mesh_that_beats_with_the_lattice_is_warned_of(self):
+        words = ["generate", "--particles", 16, "--box", 64, "--steps", 1, "--output", self.root / "beats"]
+        for more, told in (([20, "--dry-run"], 1), ([28, "--dry-run"], 1), ([20], 1), ([16, "--dry-run"], 0),
+                           ([24, "--dry-run"], 0), ([32, "--dry-run"], 0), ([48, "--dry-run"], 0)):
+            done = run("cosmo-sim", *words, "--mesh", *more)
+            self.assertEqual(done.stderr.count(f"warning: --mesh {more[0]} beats"), told, done.stderr)
+
     def as_if_made(self, output, words):
         """A finished suite that says it is of `words`, which nobody has the memory for."""
         shutil.copytree(self.whole, output)
