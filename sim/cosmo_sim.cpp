@@ -199,17 +199,18 @@ std::string conclusion(const sim::Plan& plan, const Json& summary, std::size_t m
 }
 
 /// How the ranks share so many universes. Collective.
-sim::RankLayout layout_for(const core::Communicator& comm, const sim::Plan& plan, int universes) {
-  return sim::choose_layout(comm, plan.ranks_per_simulation, universes,
-                            [&](int ranks) { return sim::memory_of(plan, ranks); });
+sim::RankLayout layout_for(const core::Invocation& run, const sim::Plan& plan, int universes) {
+  const int threads = run.comm.max(run.threads);
+  return sim::choose_layout(run.comm, plan.ranks_per_simulation, universes,
+                            [&](int ranks) { return sim::memory_of(plan, ranks, threads); });
 }
 
 /// How the ranks share the few universes that an earlier run left: `planned`, as for all of them, if larger
 /// groups that leave nobody idle cannot be. Collective.
-sim::RankLayout layout_for_rest(const core::Communicator& comm, const sim::Plan& plan, std::size_t universes,
+sim::RankLayout layout_for_rest(const core::Invocation& run, const sim::Plan& plan, std::size_t universes,
                                 const sim::RankLayout& planned) {
   try {
-    return layout_for(comm, plan, static_cast<int>(universes));
+    return layout_for(run, plan, static_cast<int>(universes));
   } catch (const core::Error& error) {
     if (!error.agreed()) throw;
     return planned;
@@ -230,7 +231,7 @@ void run_generate(const core::Invocation& run) {
   const auto start = std::chrono::steady_clock::now();
   sim::Plan plan;
   run.comm.agree([&] { plan = sim::read_plan(run.options); });
-  sim::RankLayout layout = layout_for(run.comm, plan, plan.universes_to_make());
+  sim::RankLayout layout = layout_for(run, plan, plan.universes_to_make());
   explain_table(run.log, plan);
   const core::Request request = sim::request_of(plan);
   Json summary = summary_of(plan, request, layout);
@@ -247,7 +248,7 @@ void run_generate(const core::Invocation& run) {
   const core::SimulationManifest suite = sim::suite_of(plan);
   const std::vector<core::SimulationRecord> missing = missing_universes(output, plan, suite);
   if (!missing.empty()) {
-    layout = layout_for_rest(run.comm, plan, missing.size(), layout);
+    layout = layout_for_rest(run, plan, missing.size(), layout);
     summary.update(summary_of(plan, request, layout));
     ensure_memory(run.comm, plan, layout);
     warn_of_lattice(run.log, plan);

@@ -16,21 +16,20 @@ class Nodes {
   explicit Nodes(const core::Communicator& comm) : comm_(comm) {
     const core::Communicator node = comm.node();
     ranks_ = static_cast<std::uint64_t>(node.size());
-    // The least that one of its ranks sees: control groups may differ.
-    available_ = ~node.max(~core::available_memory());
     resident_ = comm.max(core::resident_memory());
+    // The least that one of its ranks sees: control groups may differ.
+    available_ = std::min(~node.max(~core::available_memory()), kLarge) + ranks_ * resident_;
   }
 
   /// Of the node that lacks most, or has least to spare.
   MemoryBill bill(std::uint64_t bytes_per_rank) const {
-    const std::uint64_t needed = ranks_ * bytes_per_rank;
-    const auto short_by = static_cast<std::int64_t>(std::min(needed, kLarge)) -
-                          static_cast<std::int64_t>(std::min(available_, kLarge));
+    const std::uint64_t per_rank = resident_ + bytes_per_rank, needed = ranks_ * per_rank;
+    const auto short_by = static_cast<std::int64_t>(needed) - static_cast<std::int64_t>(available_);
     const bool worst = short_by == comm_.max(short_by);
     const int rank = comm_.max(worst ? comm_.rank() : -1);
     std::uint64_t figures[] = {needed, available_};
     comm_.broadcast(std::span<std::uint64_t>(figures), rank);
-    return {resident_ + bytes_per_rank, figures[0], figures[1]};
+    return {per_rank, figures[0], figures[1]};
   }
 
  private:

@@ -8,10 +8,10 @@
 
 namespace cosmo::sim {
 
-/// Memory on the fullest node of a run. [bytes]
+/// Memory on the fullest node of a run, with what its ranks have already. [bytes]
 struct MemoryBill {
-  std::uint64_t per_rank = 0;   ///< that a rank will have at its most, with what it has already
-  std::uint64_t per_node = 0;   ///< that the node's ranks will ask for
+  std::uint64_t per_rank = 0;   ///< that a rank will have at its most
+  std::uint64_t per_node = 0;   ///< that the node's ranks will have: as many times per_rank
   std::uint64_t available = 0;  ///< to them on that node
 
   bool is_covered() const { return per_node <= available; }

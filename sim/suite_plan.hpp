@@ -51,8 +51,9 @@ core::Request request_of(const Plan& plan);
 /// The universes and their files.
 core::SimulationManifest suite_of(const Plan& plan);
 
-/// What a rank allocates if `ranks` of them make a universe together [bytes]. Throws as validate().
-std::uint64_t memory_of(const Plan& plan, int ranks);
+/// What a rank of `threads` threads allocates if `ranks` of them make a universe together [bytes]. Throws as
+/// validate().
+std::uint64_t memory_of(const Plan& plan, int ranks, int threads);
 
 /// Of all universes in the plan, whoever makes them [bytes].
 std::uint64_t disk_of(const Plan& plan);

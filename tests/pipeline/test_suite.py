@@ -303,10 +303,13 @@ class Memory(Suite):
 
     def test_predicted_and_measured_memory_agree(self):
         words = ["generate", "--particles", 96, "--mesh", 192, "--steps", 1]
-        for ranks, least, more in ((1, 0.7, []), (2, 0.6, ["--redshifts", "0,1", "--save", "both"])):
-            found = succeed("cosmo-sim", *words, *more, "--output", self.root / f"measured{ranks}", ranks=ranks)
+        for ranks, least, more in ((1, 0.7, []), (2, 0.6, ["--redshifts", "0,1", "--save", "both"]),
+                                   (1, 0.7, ["--threads", 300])):
+            output = self.root / f"measured{ranks}{len(more)}"
+            found = succeed("cosmo-sim", *words, *more, "--output", output, ranks=ranks)
             ratio = found["peak_rss_bytes"] / found["memory_bytes_per_rank"]
-            self.assertTrue(least < ratio < 1.3, f"{ratio} of what was predicted for {ranks} ranks")
+            self.assertTrue(least < ratio < 1.3, f"{ratio} of what was predicted for {ranks} ranks, {more}")
+            self.assertEqual(found["memory_bytes_per_node"], ranks * found["memory_bytes_per_rank"])
 
 
 if __name__ == "__main__":
