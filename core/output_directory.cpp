@@ -7,8 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <fstream>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
@@ -78,20 +79,52 @@ std::string first_difference(const Json& found, const Json& asked,
 
 }  // namespace
 
-bool is_begun(const fs::path& path, const Request& request) {
-  std::ifstream journal(path / kJournalName), manifest(path / kManifestName);  // which outlives the journal
-  std::string head;
-  std::getline(journal, head);
-  const Json found[] = {Json::parse(head, nullptr, false), Json::parse(manifest, nullptr, false)};
-  return std::any_of(std::begin(found), std::end(found), [&](const Json& json) {
-    return json.is_object() && json.contains("id") && json.at("id") == request.id();
+std::uint64_t available_disk(fs::path path) {
+  std::error_code error;
+  path = fs::absolute(path, error);
+  while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
+  const fs::space_info space = fs::space(path, error);  // of largest numbers if there is an error
+  return space.capacity > 0 ? space.available : std::numeric_limits<std::uint64_t>::max();
+}
+
+OutputDirectory::OutputDirectory(const Communicator& comm, fs::path path, Request request)
+    : comm_(comm), path_(std::move(path)) {
+  manifest_.request = std::move(request);
+}
+
+Holding OutputDirectory::look(const Communicator& comm, fs::path path, Request request,
+                              const Overwrite& overwrite) {
+  OutputDirectory directory(comm, std::move(path), std::move(request));
+  std::uint64_t leaving = 0;
+  comm.agree([&] {
+    if (comm.is_root()) leaving = directory.look(overwrite);
   });
+  directory.share_state();
+  return {std::move(directory.manifest_), comm.max(leaving)};
+}
+
+/// Takes over what open() would; returns the bytes of what that would remove.
+std::uint64_t OutputDirectory::look(const Overwrite& overwrite) {
+  if (!fs::exists(path_)) return 0;
+  std::ifstream journal(path_ / kJournalName);  // opened before the manifest that replaces it
+  const bool finished = fs::exists(path_ / kManifestName), begun = finished || journal.is_open();
+  if (!begun) refuse_foreign_files();
+  refuse_inputs();
+  if (!begun) return 0;
+  const Json found = finished ? read_manifest() : read_journal(std::move(journal));
+  if (finished) {
+    (void)adopt_manifest(found, overwrite);
+  } else {
+    adopt_journal(found, overwrite);
+  }
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : not_adopted(found)) bytes += fs::exists(file) ? fs::file_size(file) : 0;
+  return bytes;
 }
 
 OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::path path, Request request,
                                  const Overwrite& overwrite, const Slice& slice)
-    : comm_(comm), path_(std::move(path)) {
-  manifest_.request = std::move(request);
+    : OutputDirectory(comm, std::move(path), std::move(request)) {
   comm_.agree([&] {
     if (comm_.is_root()) open(log, overwrite, slice);
   });
@@ -177,13 +210,12 @@ void OutputDirectory::open_manifest(const Overwrite& overwrite) {
   // goes.
   begin_journal();
   fs::remove(path_ / kManifestName);
-  remove_all_but_kept(found.at("files").get<std::vector<FileRecord>>());
+  remove_all_but_kept(found);
 }
 
 /// The journal in the form of a manifest.
-Json OutputDirectory::read_journal() const {
+Json OutputDirectory::read_journal(std::ifstream journal) const {
   const fs::path path = path_ / kJournalName;
-  std::ifstream journal(path);
   std::string line;
   std::getline(journal, line);
   Json found = Json::parse(line, nullptr, false);
@@ -201,18 +233,31 @@ Json OutputDirectory::read_journal() const {
   return found;
 }
 
-void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
-  const Json found = read_journal();
+void OutputDirectory::adopt_journal(const Json& found, const Overwrite& overwrite) {
   reading_json((path_ / kJournalName).string(), [&] { (void)adopt(found, overwrite); });
+}
+
+void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
+  const Json found = read_journal(std::ifstream(path_ / kJournalName));
+  adopt_journal(found, overwrite);
   begin_journal();
-  remove_all_but_kept(found.at("files").get<std::vector<FileRecord>>());
+  remove_all_but_kept(found);
   log.info("continuing in {}: {} files are there", path_.string(), manifest_.files.size());
 }
 
-void OutputDirectory::remove_all_but_kept(const std::vector<FileRecord>& found) const {
-  for (const FileRecord& record : found) {
-    if (find(record.path) == nullptr && is_inside(record.path)) fs::remove(path_ / record.path);
+/// The listed files that were not taken over.
+std::vector<fs::path> OutputDirectory::not_adopted(const Json& found) const {
+  std::set<std::string_view> adopted;
+  for (const FileRecord& record : manifest_.files) adopted.insert(record.path);
+  std::vector<fs::path> files;
+  for (const FileRecord& record : found.at("files").get<std::vector<FileRecord>>()) {
+    if (!adopted.contains(record.path) && is_inside(record.path)) files.push_back(path_ / record.path);
   }
+  return files;
+}
+
+void OutputDirectory::remove_all_but_kept(const Json& found) const {
+  for (const fs::path& file : not_adopted(found)) fs::remove(file);
 }
 
 void OutputDirectory::refuse_foreign_files() const {
@@ -264,7 +309,7 @@ std::vector<FileRecord> OutputDirectory::whole_files(const Json& found, bool che
 /// Takes over what other processes have noted since.
 void OutputDirectory::learn_from_others() {
   const bool finished = !fs::exists(path_ / kJournalName);
-  const Json found = finished ? read_manifest() : read_journal();
+  const Json found = finished ? read_manifest() : read_journal(std::ifstream(path_ / kJournalName));
   reading_json((path_ / (finished ? kManifestName : kJournalName)).string(),
                [&] { manifest_.files = whole_files(found, false); });
 }

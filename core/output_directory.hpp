@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <span>
@@ -37,8 +38,15 @@ struct Slice {
   std::int64_t last = kEverything;
 };
 
-/// Whether `request` was begun at `path`, finished or not, as this process sees it now; touches nothing.
-bool is_begun(const std::filesystem::path& path, const Request& request);
+/// What a directory holds of a request.
+struct Holding {
+  Manifest manifest;          ///< the request and what of it is there
+  std::uint64_t leaving = 0;  ///< bytes of what is there and would be removed
+};
+
+/// What this user may still write at `path`, which need not exist yet [bytes]; the largest number if the
+/// system does not tell.
+std::uint64_t available_disk(std::filesystem::path path);
 
 /// An output directory in the making.
 ///
@@ -54,6 +62,11 @@ class OutputDirectory {
   /// naming it. Overwriting by force takes the whole directory, whatever the slice.
   OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
                   const Overwrite& overwrite, const Slice& slice = {});
+  /// What is at `path` for `request`, as the root sees it: others may be at work there, and file systems show
+  /// that to one node after the other. Touches and locks nothing. Collective. Throws as the constructor
+  /// would, but for locks.
+  static Holding look(const Communicator& comm, std::filesystem::path path, Request request,
+                      const Overwrite& overwrite);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
@@ -88,6 +101,8 @@ class OutputDirectory {
                      const Json& run_facts);
 
  private:
+  OutputDirectory(const Communicator& comm, std::filesystem::path path, Request request);
+  std::uint64_t look(const Overwrite& overwrite);
   void open(const Log& log, const Overwrite& overwrite, const Slice& slice);
   void share_state();
   FileLock journal_lock() const;
@@ -96,12 +111,14 @@ class OutputDirectory {
   bool adopt_manifest(const Json& found, const Overwrite& overwrite);
   void open_read_only(const Overwrite& overwrite);
   void open_manifest(const Overwrite& overwrite);
-  Json read_journal() const;
+  Json read_journal(std::ifstream journal) const;
+  void adopt_journal(const Json& found, const Overwrite& overwrite);
   void open_journal(const Log& log, const Overwrite& overwrite);
   std::vector<FileRecord> whole_files(const Json& found, bool check_content) const;
   void learn_from_others();
   void publish(const Json& run_facts);
-  void remove_all_but_kept(const std::vector<FileRecord>& found) const;
+  std::vector<std::filesystem::path> not_adopted(const Json& found) const;
+  void remove_all_but_kept(const Json& found) const;
   void refuse_foreign_files() const;
   bool adopt(const Json& found, const Overwrite& overwrite);
   void begin_journal() const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,15 +33,44 @@ using core::Json;
 /// started: P(k) of the counts is right to 2 % here, 5 % too low at 1.9 and 15 % at 2.4.
 constexpr double kSparse = 1.7;
 
-Json summary_of(const sim::Plan& plan, const core::Request& request, const sim::RankLayout& layout) {
+/// Disk for what a run is to make. [bytes]
+struct DiskBill {
+  std::uint64_t needed;
+  std::uint64_t available;  ///< with what the run will remove
+};
+
+/// The universes that are not there.
+struct Missing {
+  std::vector<core::SimulationRecord> own;  ///< of the plan's slice
+  std::int64_t others = 0;
+};
+
+/// What is known before a directory is touched.
+struct Survey {
+  bool blocked = false;       ///< by what is in the directory
+  std::uint64_t leaving = 0;  ///< bytes there that the run removes
+  Missing missing;
+  sim::RankLayout layout;
+  DiskBill disk;
+  std::vector<core::Error> refusals;  ///< of which a dry run warns; the first ends a real one, on all ranks
+};
+
+Json summary_of(const sim::Plan& plan, const core::Request& request, const Survey& survey) {
+  const sim::RankLayout& layout = survey.layout;
   return {{"output", plan.output},
           {"id", request.id()},
           {"simulations", plan.simulations},
+          {"select", {plan.slice.first, plan.slice.first + plan.universes_to_make()}},
+          {"up_to_date", survey.missing.own.empty()},
+          {"simulations_left", survey.missing.others},
           {"ranks_per_simulation", layout.ranks_per_simulation},
           {"memory_bytes_per_rank", layout.memory.per_rank},
           {"memory_bytes_per_node", layout.memory.per_node},
           {"memory_available_bytes", layout.memory.available},
-          {"disk_bytes", sim::disk_of(plan)}};
+          {"disk_bytes", sim::disk_of(plan, plan.universes.size())},
+          {"disk_bytes_to_write", survey.disk.needed},
+          {"disk_bytes_to_remove", survey.leaving},
+          {"disk_available_bytes", survey.disk.available}};
 }
 
 /// "counts on 128³ voxels and particles at z = 0, 0.5".
@@ -92,29 +123,28 @@ std::string memory_shortage(const sim::Plan& plan, const sim::MemoryBill& memory
       core::format_bytes(static_cast<double>(memory.available)));
 }
 
-/// Every rank has the same figures.
-void ensure_memory(const core::Communicator& comm, const sim::Plan& plan, const sim::RankLayout& layout) {
-  comm.agree([&] {
-    core::ensure(layout.memory.is_covered(), Fault::config, "{}", memory_shortage(plan, layout.memory));
-  });
+std::string disk_shortage(const sim::Plan& plan, const DiskBill& disk) {
+  return fmt::format(
+      "The universes to make need about {} and the disk of --output {} has {} free: choose another --output, "
+      "or make or save less.",
+      core::format_bytes(static_cast<double>(disk.needed)), plan.output,
+      core::format_bytes(static_cast<double>(disk.available)));
 }
 
-bool is_made(const core::OutputDirectory& output, const core::SimulationRecord& record) {
-  const std::vector<std::string> files = record.files();
-  return std::all_of(files.begin(), files.end(),
-                     [&](const auto& file) { return output.find(file) != nullptr; });
-}
-
-/// The universes of the plan's slice that are not there yet.
-std::vector<core::SimulationRecord> missing_universes(const core::OutputDirectory& output,
-                                                      const sim::Plan& plan,
-                                                      const core::SimulationManifest& suite) {
-  std::vector<core::SimulationRecord> missing;
-  std::copy_if(suite.simulations.begin(), suite.simulations.end(), std::back_inserter(missing),
-               [&](const core::SimulationRecord& record) {
-                 return record.index >= plan.slice.first && record.index < plan.slice.last &&
-                        !is_made(output, record);
-               });
+Missing missing_universes(const core::Manifest& there, const sim::Plan& plan,
+                          const core::SimulationManifest& suite) {
+  std::set<std::string_view> made;
+  for (const core::FileRecord& file : there.files) made.insert(file.path);
+  Missing missing;
+  for (const core::SimulationRecord& record : suite.simulations) {
+    if (std::ranges::all_of(record.files(), [&](const auto& file) { return made.contains(file); })) continue;
+    const bool own = record.index >= plan.slice.first && record.index < plan.slice.last;
+    if (own) {
+      missing.own.push_back(record);
+    } else {
+      ++missing.others;
+    }
+  }
   return missing;
 }
 
@@ -174,15 +204,14 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
 }
 
 /// Writes the manifest if every universe is there; returns how many are not. Collective.
-std::int64_t finish(const core::Invocation& run, core::OutputDirectory& output,
+std::int64_t finish(const core::Invocation& run, core::OutputDirectory& output, const sim::Plan& plan,
                     const core::SimulationManifest& suite) {
   std::vector<std::string> needed;
   for (const core::SimulationRecord& record : suite.simulations) {
     for (std::string& file : record.files()) needed.push_back(std::move(file));
   }
   if (output.up_to_date() || output.finish_if_all(needed, run.tool, suite.details(), run.facts)) return 0;
-  return std::count_if(suite.simulations.begin(), suite.simulations.end(),
-                       [&](const auto& record) { return !is_made(output, record); });
+  return missing_universes(output.manifest(), plan, suite).others;
 }
 
 /// The last word of a run that made `made` universes and leaves `left` to other slices.
@@ -217,46 +246,91 @@ sim::RankLayout layout_for_rest(const core::Invocation& run, const sim::Plan& pl
   }
 }
 
-/// Whether the request is finished or under way in its directory, as the root sees it: other processes may
-/// be at work there, and file systems show that to one node after the other. Collective.
-bool is_begun(const core::Communicator& comm, const sim::Plan& plan, const core::Request& request) {
-  std::int64_t begun = 0;
-  comm.agree([&] {
-    if (comm.is_root()) begun = core::is_begun(plan.output, request);
-  });
-  return comm.max(begun) != 0;
+/// What the root sees free, with `leaving` more once the run has begun. Collective.
+DiskBill disk_for(const core::Communicator& comm, const sim::Plan& plan, std::size_t universes,
+                  std::uint64_t leaving) {
+  const std::uint64_t free = comm.max(comm.is_root() ? core::available_disk(plan.output) : 0);
+  return {sim::disk_of(plan, universes), free + std::min(leaving, ~free)};
+}
+
+Survey make_survey(const core::Invocation& run, const sim::Plan& plan, const core::Request& request,
+                   const core::SimulationManifest& suite, const core::Overwrite& overwrite) {
+  Survey survey;
+  survey.layout = layout_for(run, plan, plan.universes_to_make());
+  core::Holding holding;
+  try {
+    holding = core::OutputDirectory::look(run.comm, plan.output, request, overwrite);
+    survey.leaving = holding.leaving;
+  } catch (const core::Error& error) {
+    if (!error.agreed()) throw;
+    survey.blocked = true;
+    survey.refusals.push_back(error);
+  }
+  survey.missing = missing_universes(holding.manifest, plan, suite);
+  const std::size_t universes = survey.missing.own.size();
+  survey.disk = disk_for(run.comm, plan, universes, survey.leaving);
+  if (universes == 0) return survey;  // what is finished needs no memory
+  survey.layout = layout_for_rest(run, plan, universes, survey.layout);
+  const auto refuse = [&](bool enough, Fault fault, const std::string& sentence) {
+    if (!enough) survey.refusals.emplace_back(fault, sentence, true);
+  };
+  refuse(survey.layout.memory.is_covered(), Fault::config, memory_shortage(plan, survey.layout.memory));
+  refuse(survey.disk.needed <= survey.disk.available, Fault::io, disk_shortage(plan, survey.disk));
+  return survey;
+}
+
+/// "sim: 2 of 6 universes are there; to make: 3 of --select 1:5, 1.20 MB of 77.00 GB free on disk".
+std::string describe(const sim::Plan& plan, const Survey& survey) {
+  const std::size_t to_make = survey.missing.own.size();
+  const std::int64_t there = plan.simulations - static_cast<std::int64_t>(to_make) - survey.missing.others;
+  const std::string held = survey.blocked              ? "what is there is in the way"
+                           : there == plan.simulations ? "up to date"
+                           : there > 0 ? fmt::format("{} of {} universes are there", there, plan.simulations)
+                           : survey.leaving > 0 ? "what is there will be removed"
+                                                : "nothing is there";
+  const int selected = plan.universes_to_make();
+  const std::string slice = selected == plan.simulations ? ""
+                                                         : fmt::format(" of --select {}:{}", plan.slice.first,
+                                                                       plan.slice.first + selected);
+  return fmt::format("{}: {}; to make: {}{}, {} of {} free on disk", plan.output, held, to_make, slice,
+                     core::format_bytes(static_cast<double>(survey.disk.needed)),
+                     core::format_bytes(static_cast<double>(survey.disk.available)));
+}
+
+/// The outcome of a dry run.
+void report_plan(const core::Invocation& run, const sim::Plan& plan, const Survey& survey, Json summary) {
+  summary["simulations_to_make"] = survey.missing.own.size();
+  summary["refusals"] = Json::array();
+  for (const core::Error& refusal : survey.refusals) {
+    run.log.warn("{}", refusal.what());
+    summary["refusals"].push_back(refusal.what());
+  }
+  if (!survey.missing.own.empty()) warn_of_lattice(run.log, plan);
+  run.report(summary, describe(plan, summary) + "\n" + describe(plan, survey) + "\n");
 }
 
 void run_generate(const core::Invocation& run) {
   const auto start = std::chrono::steady_clock::now();
   sim::Plan plan;
   run.comm.agree([&] { plan = sim::read_plan(run.options); });
-  sim::RankLayout layout = layout_for(run, plan, plan.universes_to_make());
-  explain_table(run.log, plan);
   const core::Request request = sim::request_of(plan);
-  Json summary = summary_of(plan, request, layout);
-  if (run.options.flag("dry-run")) {
-    if (!layout.memory.is_covered()) run.log.warn("{}", memory_shortage(plan, layout.memory));
-    warn_of_lattice(run.log, plan);
-    return run.report(summary, describe(plan, summary) + "\n");
-  }
-  // Before a directory is touched; one that this request has begun may need nothing more.
-  if (!is_begun(run.comm, plan, request)) ensure_memory(run.comm, plan, layout);
-
-  core::OutputDirectory output(run.comm, run.log, plan.output, request, {run.options.flag("force"), {}},
-                               plan.slice);
   const core::SimulationManifest suite = sim::suite_of(plan);
-  const std::vector<core::SimulationRecord> missing = missing_universes(output, plan, suite);
+  const core::Overwrite overwrite{run.options.flag("force"), {}};
+  const Survey survey = make_survey(run, plan, request, suite, overwrite);
+  explain_table(run.log, plan);
+  Json summary = summary_of(plan, request, survey);
+  if (run.options.flag("dry-run")) return report_plan(run, plan, survey, summary);
+  if (!survey.refusals.empty()) throw survey.refusals.front();
+
+  core::OutputDirectory output(run.comm, run.log, plan.output, request, overwrite, plan.slice);
+  const std::vector<core::SimulationRecord> missing = missing_universes(output.manifest(), plan, suite).own;
   if (!missing.empty()) {
-    layout = layout_for_rest(run, plan, missing.size(), layout);
-    summary.update(summary_of(plan, request, layout));
-    ensure_memory(run.comm, plan, layout);
     warn_of_lattice(run.log, plan);
     run.log.info("{}; {} ranks x {} threads, {} a universe", describe(plan, summary), run.comm.size(),
-                 run.threads, layout.ranks_per_simulation);
-    make_universes(run, output, plan, missing, layout.ranks_per_simulation);
+                 run.threads, survey.layout.ranks_per_simulation);
+    make_universes(run, output, plan, missing, survey.layout.ranks_per_simulation);
   }
-  const std::int64_t left = finish(run, output, suite);
+  const std::int64_t left = finish(run, output, plan, suite);
   summary["up_to_date"] = missing.empty();
   summary["simulations_made"] = missing.size();
   summary["simulations_left"] = left;

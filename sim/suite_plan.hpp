@@ -55,7 +55,7 @@ core::SimulationManifest suite_of(const Plan& plan);
 /// validate().
 std::uint64_t memory_of(const Plan& plan, int ranks, int threads);
 
-/// Of all universes in the plan, whoever makes them [bytes].
-std::uint64_t disk_of(const Plan& plan);
+/// What so many universes of the plan take [bytes].
+std::uint64_t disk_of(const Plan& plan, std::size_t universes);
 
 }  // namespace cosmo::sim

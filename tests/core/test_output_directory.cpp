@@ -96,6 +96,50 @@ TEST_CASE("another request is refused, naming the setting, and replaced by force
   comm.barrier();
 }
 
+TEST_CASE("a look tells what is there and touches nothing") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  const auto look = [&](const Request& what, bool force = false) {
+    return OutputDirectory::look(comm, shared.path, what, {.force = force, .extendable = {}});
+  };
+  CHECK(look(request()).manifest.files.empty());
+  CHECK_FALSE(fs::exists(shared.path));
+  comm.barrier();
+  const bool finished = GENERATE(true, false);
+  produce(comm, shared.path, finished);
+  if (comm.is_root()) {
+    fs::remove(shared.path / "a.txt");
+    fs::remove(shared.path / ".lock");
+  }
+  comm.barrier();
+  const Holding same = look(request());
+  CHECK(same.manifest.files.size() == 1);
+  CHECK(same.manifest.find("sub/b.txt") != nullptr);
+  CHECK(same.leaving == 0);
+  expect_error(Fault::config, "steps is 10 there and 20 now", [&] { (void)look(request(20)); });
+  const Holding replaced = look(request(20), true);
+  CHECK(replaced.manifest.files.empty());
+  CHECK(replaced.leaving == 4);
+  comm.barrier();
+  CHECK(fs::exists(shared.path / "sub/b.txt"));
+  CHECK_FALSE(fs::exists(shared.path / ".lock"));
+  comm.barrier();
+  if (comm.is_root()) {
+    for (const char* name : {"manifest.json", "journal.jsonl"}) fs::remove(shared.path / name);
+  }
+  comm.barrier();
+  expect_error(Fault::config, "no output of this toolkit", [&] { (void)look(request()); });
+  comm.barrier();
+}
+
+TEST_CASE("free disk is told of what does not exist yet, and of what cannot") {
+  const TemporaryDirectory directory;
+  const auto free = static_cast<double>(available_disk(directory.path()));
+  CHECK(free > 0);
+  for (const char* path : {"new", "new/and/newer", "new/"})
+    CHECK(static_cast<double>(available_disk(directory.path() / path)) == Approx(free).epsilon(0.1));
+}
+
 TEST_CASE("what a stop in the middle of publishing leaves is put right") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);

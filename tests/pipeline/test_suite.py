@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from toolkit import (ENVIRONMENT, command, command_with_faults, contents, error_line, run, run_with_faults, sha256,
-                     succeed)
+                     succeed, times)
 
 USAGE, CONFIG, IO = 2, 3, 4
 SIM = ["generate", "--simulations", 6, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2]
@@ -237,6 +237,61 @@ class Slices(Suite):
         for value, code in (("0:7", CONFIG), ("-1:2", CONFIG), ("2:1", CONFIG), ("0.5:2", USAGE), ("3", USAGE)):
             self.refused(code, ["--select", value, "I:J"], *SIM, f"--select={value}", "--output", self.root / "never")
         self.assertFalse((self.root / "never").exists())
+
+
+class DryRuns(Suite):
+    def told(self, *words):
+        """The summary and the text of a dry run, which touches nothing."""
+        before = times(self.root)
+        plan = succeed("cosmo-sim", *words, "--dry-run")
+        done = run("cosmo-sim", *words, "--dry-run")
+        self.assertEqual(times(self.root), before)
+        return plan, done.stdout + done.stderr
+
+    def test_it_tells_what_is_there_and_what_is_to_make(self):
+        plan, text = self.told(*SIM, "--output", self.root / "never/there")
+        self.assertIn("nothing is there; to make: 6, ", text)
+        self.assertEqual((plan["up_to_date"], plan["simulations_to_make"], plan["simulations_left"], plan["select"]),
+                         (False, 6, 0, [0, 6]))
+        self.assertEqual((plan["disk_bytes_to_write"], plan["refusals"]), (plan["disk_bytes"], []))
+        self.assertFalse((self.root / "never").exists())
+        documented = (pathlib.Path(__file__).parents[2] / "docs/formats.md").read_text()
+        for field in [*plan, *self.summary]:
+            self.assertIn(f"`{field}`", documented)
+        plan, text = self.told(*SIM, "--output", self.whole)
+        self.assertIn("up to date; to make: 0, 0 B of", text)
+        self.assertEqual((plan["up_to_date"], plan["simulations_to_make"], plan["disk_bytes_to_write"]), (True, 0, 0))
+        output = self.root / "some"
+        succeed("cosmo-sim", *SIM, "--select", "1:3", "--output", output)
+        plan, text = self.told(*SIM, "--select", "2:6", "--output", output)
+        self.assertIn("2 of 6 universes are there; to make: 3 of --select 2:6, ", text)
+        self.assertEqual((plan["simulations_to_make"], plan["simulations_left"], plan["select"]), (3, 1, [2, 6]))
+        self.assertEqual(plan["disk_bytes_to_write"] * 2, plan["disk_bytes"])
+
+    def test_it_tells_the_refusal_of_a_real_run(self):
+        words = [*SIM, "--seed", 2, "--output", self.whole]
+        plan, text = self.told(*words)
+        self.assertIn("what is there is in the way", text)
+        self.refused(CONFIG, plan["refusals"], *words)
+        self.assertIn("seed is 1 there and 2 now", plan["refusals"][0])
+        plan, text = self.told(*words, "--force")
+        self.assertEqual((plan["refusals"], plan["simulations_to_make"]), ([], 6))
+        self.assertIn("what is there will be removed", text)
+        made = sum(path.stat().st_size for path in self.whole.glob("sim-*/*"))
+        self.assertEqual(plan["disk_bytes_to_remove"], made)
+
+    def test_a_disk_that_is_too_small(self):
+        """30 TB are refused, but not by whom they are made already or who makes another slice."""
+        words = ["generate", "--particles", 96, "--redshifts", "0,1,2,3,4,5,6,7,8,9", "--save", "particles",
+                 "--simulations", 100_000, "--output", self.root / "never/there"]
+        plan, _ = self.told(*words)
+        self.assertGreater(plan["disk_bytes_to_write"], plan["disk_available_bytes"])
+        self.assertIn("TB and the disk of --output", plan["refusals"][0])
+        for ranks in (1, 2):
+            self.refused(IO, [self.root / "never/there", "TB", "free", "choose another --output"], *words, ranks=ranks)
+        self.assertFalse((self.root / "never").exists())
+        plan, _ = self.told(*words, "--select", "0:2")
+        self.assertEqual((plan["refusals"], plan["disk_bytes_to_write"] * 50_000), ([], plan["disk_bytes"]))
 
 
 class Memory(Suite):
