@@ -184,7 +184,7 @@ def draw_convergence(errors, seeds_of_halofit, figure):
     compare(errors, panels[1], "Force mesh, against 3N (same steps)",
             [(Setting(steps, mesh), Setting(steps, 3)) for steps in (10, 40) for mesh in MESHES[:-1]],
             lambda s: f"mesh {mesh_name(s.mesh)}, {s.steps} steps")
-    compare(errors, panels[2], f"Starting redshift, against 49 with {LONGEST} steps (mesh 2N)",
+    compare(errors, panels[2], f"Starting redshift, against 49, {LONGEST} steps (2N)",
             [(Setting(steps, 2, z), Setting(LONGEST, 2, 49)) for steps in (10, LONGEST) for z in REDSHIFTS
              if (steps, z) != (LONGEST, 49)], lambda s: f"z = {s.z}, {s.steps} steps")
     compare_halofit(errors, panels[3], seeds_of_halofit)
