@@ -197,9 +197,8 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
   }
   if (sparse.empty()) return;
   log.warn(
-      "particles are {:.1f} Mpc/h apart and too few have left their voxels at z = {}: counts lose power "
-      "there, "
-      "use more --particles or a smaller --box.",
+      "particles are {:.1f} Mpc/h apart and too few have left their voxels at z = {}: P(k) of the counts is "
+      "wrong there, use more --particles or a smaller --box.",
       spacing, fmt::join(sparse, ", "));
 }
 

@@ -198,14 +198,4 @@ void MassAssignment::check_mass() const {
   });
 }
 
-void density_contrast(fourier::FourierMesh& mesh, const ParticleSet& particles) {
-  ParticleOrder order(mesh.grid(), mesh.slab());
-  order.sort(particles);
-  MassAssignment mass(mesh);
-  mass.deposit(particles, order);
-#pragma omp parallel for schedule(static)
-  for (int x = mesh.slab().first; x < mesh.slab().last; ++x) mass.to_contrast(x);
-  mass.check_mass();
-}
-
 }  // namespace cosmo::sim

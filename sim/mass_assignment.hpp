@@ -48,8 +48,4 @@ class MassAssignment {
   std::int64_t quanta_ = 0;                      ///< found by scale()
 };
 
-/// The density contrast of the particles, which must live on the rank that owns their x. Collective. Throws
-/// as MassAssignment does.
-void density_contrast(fourier::FourierMesh& mesh, const ParticleSet& particles);
-
 }  // namespace cosmo::sim

@@ -9,8 +9,8 @@
 #include "core/fourier/power_spectrum.hpp"
 #include "sim/cola_stepper.hpp"
 #include "sim/lpt.hpp"
-#include "sim/mass_assignment.hpp"
 #include "sim/simulation.hpp"
+#include "tests/support/density_contrast.hpp"
 #include "tests/support/table.hpp"
 
 using namespace cosmo;
@@ -31,9 +31,8 @@ sim::SimulationConfig config_of(double box, int particles, int mesh, int steps) 
 fourier::FourierMesh density_of(const core::Communicator& comm, const sim::SimulationConfig& config,
                                 int side) {
   fourier::FourierMesh mesh(comm, {side, config.box_size});
-  sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
-                  sim::density_contrast(mesh, output.particles);
-                }});
+  sim::simulate(comm, config,
+                {.output = [&](const sim::Output& output) { density_contrast(mesh, output.particles); }});
   mesh.forward();
   return mesh;
 }

@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "sim/force_mesh.hpp"
 #include "sim/mass_assignment.hpp"
+#include "tests/support/density_contrast.hpp"
 
 using namespace cosmo;
 using std::numbers::pi;
@@ -161,7 +162,7 @@ TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's en
   // The largest float below the box size: the last cell, wholly at the next node, which is node 0.
   sim::ParticleSet particles(comm.rank() == comm.size() - 1 ? 1 : 0);
   for (float& x : particles.x()) x = std::nextafter(box, 0.0f);
-  sim::density_contrast(mesh, particles);
+  density_contrast(mesh, particles);
   double sum = 0;
   for (int x = mesh.slab().first; x < mesh.slab().last; ++x) {
     for (int y = 0; y < n; ++y) {
@@ -173,10 +174,10 @@ TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's en
 
   sim::ParticleSet crowd(comm.is_root() ? 4096 : 0);
   for (float& x : crowd.x()) x = 0;
-  CHECK_THROWS_WITH(sim::density_contrast(mesh, crowd), Catch::Matchers::Contains("--mesh"));
+  CHECK_THROWS_WITH(density_contrast(mesh, crowd), Catch::Matchers::Contains("--mesh"));
   sim::ParticleSet fewer(comm.is_root() ? 4095 : 0);
   for (float& x : fewer.x()) x = 0;
-  CHECK_NOTHROW(sim::density_contrast(mesh, fewer));
+  CHECK_NOTHROW(density_contrast(mesh, fewer));
 }
 
 TEST_CASE("particles deposited in portions are those deposited at once") {
