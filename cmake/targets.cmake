@@ -3,7 +3,9 @@
 option(COSMO_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
 
 add_library(cosmo_flags INTERFACE)
-target_compile_options(cosmo_flags INTERFACE -march=${COSMO_ARCHITECTURE} -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+# Everything is compiled for one machine, so how functions pass vectors wider than its own (psabi) is nobody else's business.
+target_compile_options(cosmo_flags INTERFACE -march=${COSMO_ARCHITECTURE} -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                             -Wno-psabi)
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
 if(COSMO_SANITIZE)
