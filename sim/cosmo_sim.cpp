@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -115,10 +116,12 @@ void explain_table(const core::Log& log, const sim::Plan& plan) {
 }
 
 std::string memory_shortage(const sim::Plan& plan, const sim::MemoryBill& memory) {
+  const std::string counts = plan.save_counts ? fmt::format(" and --grid {}", plan.grid) : "";
   return fmt::format(
-      "--particles {} and --mesh {} need about {} of memory on a node that has {} available: choose fewer, "
+      "--particles {} with --mesh {}{} need about {} of memory on a node that has {} available: choose "
+      "fewer, "
       "or use more nodes.",
-      plan.numerics.particles_per_side, plan.numerics.mesh_per_side,
+      plan.numerics.particles_per_side, plan.numerics.mesh_per_side, counts,
       core::format_bytes(static_cast<double>(memory.per_node)),
       core::format_bytes(static_cast<double>(memory.available)));
 }
@@ -172,20 +175,21 @@ void make_universes(const core::Invocation& run, core::OutputDirectory& output, 
       });
 }
 
-/// Whether the force mesh beats with the particles' lattice: of 64³ particles 20 Mpc/h apart, meshes of 72
-/// and 80 multiply P(k) by 5 and 14 at k index |mesh - particles|. What a multiple of half the particles does
-/// is at their Nyquist wavenumber or beyond.
-bool beats(const sim::SimulationConfig& numerics) {
-  return 2 * numerics.mesh_per_side % numerics.particles_per_side != 0;
+/// k index at which the force mesh beats with the particles' lattice: of 64³ particles 20 Mpc/h apart, meshes
+/// of 72 and 80 multiply P(k) by 5 and 14 there. Nothing if that is beyond what both resolve, which it is for
+/// multiples of half the particles.
+std::optional<int> beat(const sim::SimulationConfig& numerics) {
+  const int particles = numerics.particles_per_side, mesh = numerics.mesh_per_side;
+  const int index = std::abs(mesh - particles);
+  return index > 0 && 2 * index < std::min(particles, mesh) ? std::optional(index) : std::nullopt;
 }
 
 void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
-  if (beats(plan.numerics)) {
-    const int particles = plan.numerics.particles_per_side, mesh = plan.numerics.mesh_per_side;
+  if (const auto index = beat(plan.numerics)) {
     log.warn(
         "--mesh {} beats with the lattice of --particles {}: where they have hardly moved, P(k) has a spike "
         "at {} times the box's fundamental; use a --mesh of 1, 1.5, 2 or 3 times the particles.",
-        mesh, particles, std::abs(mesh - particles));
+        plan.numerics.mesh_per_side, plan.numerics.particles_per_side, *index);
   }
   if (!plan.save_counts) return;
   const double spacing = plan.numerics.particle_grid().cell_size();

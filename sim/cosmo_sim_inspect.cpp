@@ -193,9 +193,9 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   const core::SnapshotHeader& header = snapshot->header();
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(header.particles))));
   comm.agree([&] { mesh.emplace(comm, core::GridSpec{side, header.box_size}); });
-  MassAssignment mass(*mesh, kQuanta);
+  MassAssignment mass(*mesh);
   ParticleOrder order(mesh->grid(), mesh->slab());
-  mass.deposit({}, order);
+  mass.deposit({}, order, kQuanta);
 
   const auto ranks = static_cast<std::uint64_t>(comm.size()), rank = static_cast<std::uint64_t>(comm.rank());
   const std::uint64_t first = header.particles * rank / ranks, last = header.particles * (rank + 1) / ranks;

@@ -83,27 +83,34 @@ std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks) 
   return FourierMesh::memory_bytes(side, ranks) + ghosts + halo + ParticleOrder::memory_bytes(particles);
 }
 
-void ForceMesh::deposit(const ParticleSet& particles) {
+void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta) {
   order_.sort(particles);
-  mass_.deposit(particles, order_);
+  mass_.deposit(particles, order_, quanta);
 }
 
-void ForceMesh::solve() {
-  solve([this](int x) { mass_.to_contrast(x); });
-  mass_.check_mass();
+/// Calls transform(prepare), where `prepare` makes the density contrast of the particles plane by plane;
+/// again with coarser quanta if a cell was too full for them. What earlier densities were does not count.
+template <class Transform>
+void ForceMesh::transform_density(const ParticleSet& particles, Transform&& transform) {
+  for (std::int32_t quanta = kFinest;; quanta /= 4) {
+    deposit(particles, quanta);
+    transform([this](int x) { mass_.to_contrast(x); });
+    if (quanta == kCoarsest) return mass_.check_mass();
+    if (mass_.fits()) return;
+  }
+}
+
+void ForceMesh::solve(const ParticleSet& particles) {
+  transform_density(particles, [this](const auto& prepare) { solve_density(prepare); });
 }
 
 fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, int bins) {
-  deposit(particles);
-  mesh_.forward([this](int x) { mass_.to_contrast(x); });
-  mass_.check_mass();
+  transform_density(particles, [this](const auto& prepare) { mesh_.forward(prepare); });
   return fourier::power_spectrum(mesh_,
                                  {std::min(bins, mesh_.side() / 2), fourier::MassAssignment::cloud_in_cell});
 }
 
-void ForceMesh::solve_contrast() { solve({}); }
-
-void ForceMesh::solve(const fourier::FourierMesh::PlaneWork& prepare) {
+void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare) {
   const auto scale = static_cast<float>(-1 / (mesh_.fundamental() * mesh_.fundamental()));
   const auto product = [](const std::vector<float>& axis, int kx, int ky, int kz) {
     const float* at = axis.data();

@@ -39,15 +39,13 @@ class ForceMesh {
   /// the particle. The particles must live on the rank that owns their x. Throws as MassAssignment.
   template <class Use>
   void accelerate(const ParticleSet& particles, Use&& use) {
-    deposit(particles);
-    solve();
+    solve(particles);
     gather_again(particles, use);
   }
 
-  /// The parts of accelerate(): particles to quanta of mass, these to potential, potential to particles; the
-  /// last for other particles, or, as accelerate() does, again for those of the last deposit() or gather().
-  void deposit(const ParticleSet& particles);
-  void solve();
+  /// The parts of accelerate(): particles to potential, potential to particles; the latter for other
+  /// particles, or, as accelerate() does, again for those of the last solve() or gather().
+  void solve(const ParticleSet& particles);
   template <class Use>
   void gather(const ParticleSet& particles, Use&& use) {
     order_.sort(particles);
@@ -55,8 +53,9 @@ class ForceMesh {
   }
   template <class Use>
   void gather_again(const ParticleSet& particles, Use&& use);
-  /// solve() for a density contrast written into mesh().
-  void solve_contrast();
+  /// The parts of solve(): particles to quanta of mass, and the potential of a density contrast in mesh().
+  void deposit(const ParticleSet& particles, std::int32_t quanta = kFinest);
+  void solve_contrast() { solve_density({}); }
 
   /// Of the particles, which must live on the rank that owns their x: cloud in cell, corrected for its
   /// window, in `bins` bins. Overwrites the mesh.
@@ -65,6 +64,8 @@ class ForceMesh {
   fourier::FourierMesh& mesh() { return mesh_; }
 
  private:
+  /// Quanta of mass a particle: at first, with room for 2047 in a cell, and at last, with room for 131071.
+  static constexpr std::int32_t kFinest = 1 << 21, kCoarsest = 1 << 15;
   /// Planes beyond the slab whose potential the differences reach: before the first, from the last on.
   static constexpr int kBelow = 2, kAbove = 3;
   /// Particles that are asked for before they are needed: their order is no secret, but none that hardware
@@ -78,7 +79,9 @@ class ForceMesh {
     core::Buffer<float> row;
   };
 
-  void solve(const fourier::FourierMesh::PlaneWork& prepare);
+  template <class Transform>
+  void transform_density(const ParticleSet& particles, Transform&& transform);
+  void solve_density(const fourier::FourierMesh::PlaneWork& prepare);
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
 

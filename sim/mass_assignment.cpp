@@ -86,9 +86,8 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
 
 }  // namespace
 
-MassAssignment::MassAssignment(fourier::FourierMesh& mesh, std::int32_t quanta)
+MassAssignment::MassAssignment(fourier::FourierMesh& mesh)
     : mesh_(mesh),
-      particle_(quanta),
       ghost_(static_cast<std::size_t>(mesh.side()) * mesh.row_stride()),
       arrived_(ghost_.size()) {}
 
@@ -97,7 +96,8 @@ std::uint32_t* MassAssignment::quanta_row(int x, int y) {
   return reinterpret_cast<Cell*>(mesh_.row(x, y));
 }
 
-void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order) {
+void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta) {
+  particle_ = quanta;
   particles_ = quanta_ = 0;
   add(particles, order, mesh_.slab().first);
 }
@@ -188,10 +188,12 @@ void MassAssignment::scale(int x, float factor, float offset) {
 }
 
 /// A cell that overflowed 32 bits reads 2^32 too little (or several times), so the sum tells exactly.
+bool MassAssignment::fits() const { return mesh_.communicator().sum(quanta_) == particles_ * particle_; }
+
 void MassAssignment::check_mass() const {
-  const std::int64_t sum = mesh_.communicator().sum(quanta_);
+  const bool good = fits();
   mesh_.communicator().agree([&] {
-    core::ensure(sum == particles_ * particle_, core::Fault::numeric,
+    core::ensure(good, core::Fault::numeric,
                  "{} or more particles met in one cell of the mesh of {} cells per side: simulate with a "
                  "larger --mesh.",
                  (std::int64_t{1} << 32) / particle_, mesh_.side());

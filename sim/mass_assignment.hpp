@@ -17,21 +17,22 @@ namespace cosmo::sim {
 /// any order. The mesh must outlive it. Source: Hockney & Eastwood 1988, section 5-2.
 class MassAssignment {
  public:
-  /// `quanta` make a particle, a power of 2 up to 2^24: a weight is right to one of them, and a cell has room
-  /// for less than 2^32.
-  explicit MassAssignment(fourier::FourierMesh& mesh, std::int32_t quanta = 1 << 20);
+  explicit MassAssignment(fourier::FourierMesh& mesh);
 
-  /// Fills the mesh with quanta. The particles must live on the rank that owns their x, and be in order.
-  /// Collective.
-  void deposit(const ParticleSet& particles, const ParticleOrder& order);
+  /// Fills the mesh with quanta, of which `quanta` make a particle, a power of 2 up to 2^24: a weight is
+  /// right to one of them, and a cell has room for less than 2^32. The particles must live on the rank that
+  /// owns their x, and be in order. Collective.
+  void deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta);
   /// Adds those of more particles. Collective.
   void deposit_more(const ParticleSet& particles, const ParticleOrder& order);
   /// Turns the quanta of plane x, of slab(), into density / mean - 1. From any thread.
   void to_contrast(int x);
   /// Instead: into particles a cell.
   void to_particles(int x);
-  /// After that of all planes: throws Error{numeric} on every rank if a cell had 2^32 quanta or more.
+  /// After that of all planes: whether every cell had room for its quanta; if not, the planes are wrong.
   /// Collective.
+  bool fits() const;
+  /// The same as an Error{numeric} on every rank. Collective.
   void check_mass() const;
 
  private:
@@ -42,7 +43,7 @@ class MassAssignment {
   std::uint32_t* quanta_row(int x, int y);
 
   fourier::FourierMesh& mesh_;
-  std::int32_t particle_;                        ///< [quanta]
+  std::int32_t particle_ = 1;                    ///< [quanta]
   core::Buffer<std::uint32_t> ghost_, arrived_;  ///< the plane after the slab, and that of the slab before
   std::int64_t particles_ = 0;                   ///< of all ranks
   std::int64_t quanta_ = 0;                      ///< found by scale()

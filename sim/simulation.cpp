@@ -125,6 +125,9 @@ void validate(const SimulationConfig& config, int ranks) {
            "{} is {} per side: choose a value between {} and 8192 (at least the number of ranks, and 4).",
            name, value, least);
   }
+  ensure(config.mesh_per_side >= config.particles_per_side / kMostPerCell, Fault::config,
+         "--mesh {} is too coarse for --particles {}: choose at least one cell for {} particles a side.",
+         config.mesh_per_side, config.particles_per_side, kMostPerCell);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   ensure(n * n * n / static_cast<std::uint64_t>(ranks) < (std::uint64_t{1} << 31), Fault::config,
          "--particles {} puts more than 2^31 particles on a rank: use more ranks.",

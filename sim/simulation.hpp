@@ -19,7 +19,10 @@
 namespace cosmo::sim {
 
 /// Raised whenever the same configuration has another outcome, so that no suite mixes them.
-inline constexpr int kMethod = 2;
+inline constexpr int kMethod = 3;
+
+/// Particles a side of a cell, on the mean, that meshes and count grids must have room for.
+inline constexpr int kMostPerCell = 32;
 
 /// Everything that decides the outcome of one simulation; together with the program, bit by bit.
 struct SimulationConfig {

@@ -200,6 +200,10 @@ Plan read_plan(const core::Options& options) {
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
   const int grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
                                          : numerics.particles_per_side / 2;
+  core::ensure(
+      grid >= numerics.particles_per_side / kMostPerCell, Fault::config,
+      "--grid {} is too coarse for --particles {}: choose at least one voxel for {} particles a side.", grid,
+      numerics.particles_per_side, kMostPerCell);
   plan.grid = plan.save_counts ? grid : 0;
   plan.slice = read_slice(options, plan.simulations);
   const bool grouped = options.given("ranks-per-simulation");

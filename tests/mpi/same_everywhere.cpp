@@ -5,6 +5,7 @@
 
 #include "core/fourier/power_spectrum.hpp"
 #include "histogram/count_grid.hpp"
+#include "sim/force_kernel.hpp"
 #include "sim/simulation.hpp"
 #include "tests/mpi/fingerprint.hpp"
 
@@ -88,19 +89,23 @@ int main(int argc, char** argv) {
   sim::SimulationConfig config;
   config.box_size = 200;
   config.seed = 42;
-  for (const auto& [particles, mesh] : {std::pair(96, 96), std::pair(128, 128), std::pair(30, 50)}) {
+  const auto print_universe = [&](int particles, int mesh) {
     config.particles_per_side = particles;
     config.mesh_per_side = mesh;
+    config.force_kernel = sim::best_force_kernel(mesh, particles);
     print(universe_of(comm, config));
-  }
+  };
+  print_universe(64, 64);
+  print_universe(96, 96);
+  print_universe(128, 128);
+  config.partner = sim::Partner::flipped;
+  config.amplitude = sim::Amplitude::fixed;
+  print_universe(30, 50);
   // Slabs of 2.5 Mpc/h on four ranks: particles travel across several.
   config.box_size = 10;
-  config.particles_per_side = config.mesh_per_side = 12;
-  print(universe_of(comm, config));
+  print_universe(12, 12);
   config.box_size = 200;
-  config.particles_per_side = 64;
-  config.mesh_per_side = 128;
   config.redshifts = {0, 1, 0.3};
   config.momenta = config.power_spectra = true;
-  print(universe_of(comm, config));
+  print_universe(64, 128);
 }

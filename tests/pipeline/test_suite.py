@@ -306,15 +306,21 @@ class Memory(Suite):
     def test_a_dry_run_tells_and_warns(self):
         done = run("cosmo-sim", *self.LARGE, "--dry-run", "--json", "--output", self.root / "never")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("warning: --particles 256 and --mesh 8192", done.stderr)
+        self.assertIn("warning: --particles 256 with --mesh 8192 and --grid 128 need", done.stderr)
         plan = json.loads(done.stdout)
         self.assertGreater(plan["memory_bytes_per_node"], plan["memory_available_bytes"])
         self.assertGreater(plan["memory_available_bytes"], 10**8)
 
+    def test_grids_and_meshes_without_room_for_the_particles_are_refused_at_once(self):
+        for option in ("--grid", "--mesh"):
+            words = ["generate", "--particles", 256, option, 7 if option == "--mesh" else 1, "--output", self.root / "never"]
+            self.refused(CONFIG, [f"{option} ", "too coarse for --particles 256", "32 particles a side"], *words)
+        self.assertFalse((self.root / "never").exists())
+
     def test_a_mesh_that_beats_with_the_lattice_is_warned_of(self):
         words = ["generate", "--particles", 16, "--box", 64, "--steps", 1, "--output", self.root / "beats"]
-        for more, told in (([20, "--dry-run"], 1), ([28, "--dry-run"], 1), ([20], 1), ([16, "--dry-run"], 0),
-                           ([24, "--dry-run"], 0), ([32, "--dry-run"], 0), ([48, "--dry-run"], 0)):
+        for more, told in (([20, "--dry-run"], 1), ([12, "--dry-run"], 1), ([20], 1), ([16, "--dry-run"], 0),
+                           ([24, "--dry-run"], 0), ([28, "--dry-run"], 0), ([32, "--dry-run"], 0), ([48, "--dry-run"], 0)):
             done = run("cosmo-sim", *words, "--mesh", *more)
             self.assertEqual(done.stderr.count(f"warning: --mesh {more[0]} beats"), told, done.stderr)
 

@@ -22,6 +22,7 @@ sim::SimulationConfig config_of(double box, int particles, int mesh, int steps) 
   config.box_size = box;
   config.particles_per_side = particles;
   config.mesh_per_side = mesh;
+  config.force_kernel = sim::best_force_kernel(mesh, particles);
   config.steps = steps;
   config.seed = 5;
   return config;
@@ -41,27 +42,49 @@ double sinc(double x) { return x == 0 ? 1 : std::sin(x) / x; }
 
 }  // namespace
 
+/// Largest deviation of the power from `reference` for k < edges[0], from there to edges[1], and so on.
+template <std::size_t size>
+std::array<double, size> largest_deviations(const fourier::PowerSpectrum& power,
+                                            const fourier::PowerSpectrum& reference,
+                                            const std::array<double, size>& edges) {
+  std::array<double, size> worst = {};
+  for (std::size_t bin = 0; bin < power.k.size() && power.k[bin] < edges.back(); ++bin) {
+    const auto range =
+        static_cast<std::size_t>(std::ranges::upper_bound(edges, power.k[bin]) - edges.begin());
+    worst[range] = std::max(worst[range], std::abs(power.power[bin] / reference.power[bin] - 1));
+  }
+  return worst;
+}
+
 TEST_CASE("few steps converge to forty, with the square of their length") {
   const auto comm = core::Communicator::world();
-  // Largest difference of the power for k < 0.3, 0.7 and 1 h/Mpc.
-  const auto reference = fourier::power_spectrum(density_of(comm, config_of(128, 64, 128, 40), 128));
+  const int mesh = GENERATE(128, 64);
+  const auto power = [&](int steps) {
+    return fourier::power_spectrum(density_of(comm, config_of(128, 64, mesh, steps), 128));
+  };
+  const auto reference = power(40);
   const auto difference = [&](int steps) {
-    const auto few = fourier::power_spectrum(density_of(comm, config_of(128, 64, 128, steps), 128));
-    std::array<double, 3> worst = {};
-    for (std::size_t bin = 0; bin < few.k.size() && few.k[bin] < 1; ++bin) {
-      const std::size_t range = few.k[bin] < 0.3 ? 0 : few.k[bin] < 0.7 ? 1 : 2;
-      worst[range] = std::max(worst[range], std::abs(few.power[bin] / reference.power[bin] - 1));
-    }
-    return worst;
+    return largest_deviations<3>(power(steps), reference, {0.3, 0.7, 1});
   };
   const auto ten = difference(10), twenty = difference(20);
-  INFO("10 steps: " << ten[0] << ", " << ten[1] << ", " << ten[2] << "; 20 steps: " << twenty[0] << ", "
-                    << twenty[1] << ", " << twenty[2]);
+  INFO("mesh " << mesh << ", 10 steps: " << ten[0] << ", " << ten[1] << ", " << ten[2]
+               << "; 20 steps: " << twenty[0] << ", " << twenty[1] << ", " << twenty[2]);
   CHECK(ten[0] < 0.005);
   CHECK(ten[1] < 0.02);
   CHECK(ten[2] < 0.04);
   // Where they differ by one sign throughout.
   for (std::size_t range = 0; range < 2; ++range) CHECK(twenty[range] < ten[range] / 3);
+}
+
+TEST_CASE("a mesh as coarse as the particles has nearly the power of one three times as fine") {
+  const auto comm = core::Communicator::world();
+  const auto power = [&](int mesh, int steps) {
+    return fourier::power_spectrum(density_of(comm, config_of(128, 64, mesh, steps), 128));
+  };
+  const auto worst = largest_deviations<2>(power(64, 10), power(192, 20), {0.5, 1});
+  INFO(worst[0] << " for k < 0.5, " << worst[1] << " for k < 1");
+  CHECK(worst[0] < 0.03);
+  CHECK(worst[1] < 0.16);
 }
 
 TEST_CASE("doubling the particle grid keeps the large-scale modes of the outcome") {
@@ -100,7 +123,8 @@ TEST_CASE("the 48 symmetries of the cube turn the outcome as they turn the initi
   sim::gaussian_field(field, {cosmology, sim::eisenstein_hu(cosmology)}, 9);
   field.backward();
   const sim::Background background(cosmology);
-  sim::ForceMesh forces(comm, {2 * n, grid.box_size}, sim::find_force_kernel("four-point"));
+  sim::ForceMesh forces(comm, {2 * n, grid.box_size},
+                        sim::find_force_kernel(GENERATE("deconvolved", "four-point")));
 
   // Positions of the particles that began at the images of the nodes, in the nodes' order.
   using Node = std::array<int, 3>;

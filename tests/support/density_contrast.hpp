@@ -8,7 +8,7 @@ inline void density_contrast(cosmo::fourier::FourierMesh& mesh, const cosmo::sim
   cosmo::sim::ParticleOrder order(mesh.grid(), mesh.slab());
   order.sort(particles);
   cosmo::sim::MassAssignment mass(mesh);
-  mass.deposit(particles, order);
+  mass.deposit(particles, order, 1 << 20);
   for (int x = mesh.slab().first; x < mesh.slab().last; ++x) mass.to_contrast(x);
   mass.check_mass();
 }
