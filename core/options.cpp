@@ -6,6 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
 
 #include "core/error.hpp"
 #include "core/json.hpp"
@@ -26,11 +29,39 @@ bool is_utf8(const std::string& text) {
          Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
 }
 
-/// The whole number that all of `text` is.
+/// Whether `text` is UTF-8 without control characters, which a terminal would obey.
+bool is_plain_text(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]), next = static_cast<unsigned char>(text[i + 1]);
+    const bool is_space = byte == '\t' || byte == '\n' || byte == '\r';
+    if ((byte < ' ' && !is_space) || byte == 0x7F || (byte == 0xC2 && next < 0xA0)) return false;
+  }
+  return is_utf8(text);
+}
+
+/// `text` without the plus of a positive number, which from_chars does not know.
+std::string_view without_plus(std::string_view text) {
+  return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
+}
+
+/// The whole number that all of `text` is; the nearest one of 64 bits if it needs more.
 std::optional<std::int64_t> whole_number(std::string_view text) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::string_view digits = without_plus(text);
   std::int64_t result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(result) : std::nullopt;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  if (end != digits.data() + digits.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc()) return result;
+  return digits.starts_with('-') ? Limits::min() : Limits::max();
+}
+
+/// The finite number that all of `text` is.
+std::optional<double> finite_number(std::string_view text) {
+  const std::string_view digits = without_plus(text);
+  double result = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  return whole && std::isfinite(result) ? std::optional(result) : std::nullopt;
 }
 
 /// Keeps what was parsed, whatever it was declared as; a name given twice is refused.
@@ -114,12 +145,17 @@ void Options::read_config(const std::string& path) {
   std::ifstream file(path);
   ensure(file.good() && !std::filesystem::is_directory(path), Fault::io,
          "The file {} of --config cannot be read: check its name and permissions.", path);
+  const std::string content(std::istreambuf_iterator<char>(file), {});
+  // Sentences quote its lines.
+  ensure(is_plain_text(content), Fault::usage,
+         "The file {} of --config is no text: give a file of lines NAME = VALUE in UTF-8.", path);
+  std::istringstream lines(content);
   po::options_description description;
   for (const Declaration& option : declarations_) {
     description.add_options()(option.name.c_str(), po::value<std::string>(), "");
   }
   try {
-    store(po::parse_config_file(file, description), values_, "in " + path);
+    store(po::parse_config_file(lines, description), values_, "in " + path);
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
   } catch (const po::error& error) {
@@ -176,7 +212,7 @@ std::int64_t Options::integer(const std::string& name, std::int64_t low, std::in
   const auto result = whole_number(value);
   ensure(result.has_value(), Fault::usage, "Option --{} is '{}': give a whole number.", name, value);
   ensure(*result >= low && *result <= high, Fault::config,
-         "Option --{} is {}: choose a value between {} and {}.", name, *result, low, high);
+         "Option --{} is {}: choose a value between {} and {}.", name, value, low, high);
   return *result;
 }
 
@@ -193,14 +229,14 @@ const std::string& Options::choice(const std::string& name, const std::vector<st
 
 std::pair<double, double> Options::range(const std::string& name) const {
   const std::string& value = text(name);
-  const auto colon = value.find(':');
-  if (colon == std::string::npos) return {number(name), number(name)};
-  ensure(colon == value.rfind(':'), Fault::usage, "Option --{} is '{}': write a number, or LOW:HIGH.", name,
+  const auto parts = cells_of(value, ':');
+  if (parts.size() == 1) return {number(name), number(name)};
+  const auto low = finite_number(parts.front()), high = finite_number(parts.back());
+  ensure(parts.size() == 2 && low && high, Fault::usage,
+         "Option --{} is '{}': write a finite number, or two as LOW:HIGH.", name, value);
+  ensure(*low < *high, Fault::config, "Option --{} is '{}': write LOW:HIGH with LOW below HIGH.", name,
          value);
-  const double low = parse_number(std::string_view(value).substr(0, colon), "--" + name, value);
-  const double high = parse_number(std::string_view(value).substr(colon + 1), "--" + name, value);
-  ensure(low < high, Fault::config, "Option --{} is '{}': write LOW:HIGH with LOW below HIGH.", name, value);
-  return {low, high};
+  return {*low, *high};
 }
 
 std::pair<std::int64_t, std::int64_t> Options::interval(const std::string& name, std::int64_t size) const {
@@ -230,11 +266,9 @@ std::string Options::help() const {
 }
 
 double parse_number(std::string_view text, std::string_view what, std::string_view typed) {
-  double result = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-  ensure(error == std::errc() && end == text.data() + text.size() && std::isfinite(result), Fault::usage,
-         "Option {} is '{}': give a finite number.", what, typed);
-  return result;
+  const auto result = finite_number(text);
+  ensure(result.has_value(), Fault::usage, "Option {} is '{}': give a finite number.", what, typed);
+  return *result;
 }
 
 }  // namespace cosmo::core

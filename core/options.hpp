@@ -26,7 +26,8 @@ class Options {
   void add_positional(std::string name, std::string help);
 
   /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
-  /// names; the command line wins. Throws Error{usage}, or Error{io} for a file that cannot be read.
+  /// names; the command line wins. Throws Error{usage}, also for a file that is no text, or Error{io} for one
+  /// that cannot be read.
   void parse(const std::vector<std::string>& words);
 
   bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
@@ -37,6 +38,7 @@ class Options {
   double number(const std::string& name) const;  ///< a finite number
   /// Finite numbers between commas.
   std::vector<double> numbers(const std::string& name) const;
+  /// A whole number low … high, which lie within 63 bits. Throws Error{config} for one outside.
   std::int64_t integer(const std::string& name, std::int64_t low, std::int64_t high) const;
   /// A whole number from 0 and below kSeedLimit.
   std::uint64_t seed(const std::string& name) const;

@@ -65,9 +65,14 @@ TEST_CASE("a seed is a whole number that JSON keeps") {
   };
   CHECK(seed("0") == 0);
   CHECK(seed("9007199254740991") == (std::uint64_t{1} << 53) - 1);
-  for (const char* value : {"-1", "9007199254740992"})
-    expect_error(Fault::config, "--box", [&] { (void)seed(value); });
-  expect_error(Fault::usage, "--box", [&] { (void)seed("1.5"); });
+  CHECK(seed("+7") == 7);
+  for (const char* value : {"-1", "9007199254740992", "18446744073709551615", "-99999999999999999999"}) {
+    expect_error(Fault::config,
+                 fmt::format("--box is {}: choose a value between 0 and 9007199254740991.", value),
+                 [&] { (void)seed(value); });
+  }
+  for (const char* value : {"1.5", "99999999999999999999.5", "+", "+-1", "++1", ""})
+    expect_error(Fault::usage, "--box", [&] { (void)seed(value); });
 }
 
 TEST_CASE("numbers stand between commas") {
@@ -91,11 +96,27 @@ TEST_CASE("an interval is two whole numbers; a sentence says how to write it") {
   };
   CHECK(interval("0:6") == std::pair<std::int64_t, std::int64_t>(0, 6));
   CHECK(interval("4:5") == std::pair<std::int64_t, std::int64_t>(4, 5));
-  for (const char* value : {"x", "3", ":", "1:", ":2", "1:2:3", "0.5:2", "0:1e1"}) {
+  for (const char* value : {"x", "3", ":", "1:", ":2", "1:2:3", "0.5:2", "0:1e1", "+:2"}) {
     expect_error(Fault::usage, fmt::format("'{}': write I:J", value), [&] { (void)interval(value); });
   }
-  for (const char* value : {"2:1", "2:2", "-1:2", "0:7"}) {
+  for (const char* value : {"2:1", "2:2", "-1:2", "0:7", "0:99999999999999999999"}) {
     expect_error(Fault::config, fmt::format("'{}': write I:J", value), [&] { (void)interval(value); });
+  }
+}
+
+TEST_CASE("a file that is no text is not quoted") {
+  const TemporaryDirectory directory;
+  const std::string path = (directory.path() / "a.ini").string();
+  const auto parse = [&](const std::string& content) {
+    std::ofstream(path) << content;
+    Options options = declared();
+    options.parse({"--config", path});
+  };
+  CHECK_NOTHROW(parse("# Ω_m, σ_8\r\nbox\t= 100\r\n"));
+  for (const std::string& content :
+       {std::string("\0\1", 2), std::string("box = \x1b[31m1"), std::string("\x7f"),
+        std::string("box = \xc2\x9b"), std::string("box = \xff")}) {
+    expect_error(Fault::usage, path + " of --config is no text: give", [&] { parse(content); });
   }
 }
 
@@ -114,10 +135,14 @@ TEST_CASE("what cannot be read names the option") {
   expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "3.5"}).integer("box", 1, 9); });
   expect_error(Fault::config, "box", [&] { (void)parsed({"--box", "10"}).integer("box", 1, 9); });
   expect_error(Fault::config, "omega-m", [&] { (void)parsed({"--omega-m", "0.4:0.3"}).range("omega-m"); });
-  for (const char* value : {"0.3:", ":0.3", "0.3:x", ":"}) {
-    expect_error(Fault::usage, fmt::format("--omega-m is '{}'", value), [&] {
-      (void)parsed({"--omega-m", value}).range("omega-m");
-    });
+  CHECK(parsed({"--omega-m", "+0.2:+0.3"}).range("omega-m") == std::pair(0.2, 0.3));
+  CHECK(parsed({"--box", "+0.5"}).number("box") == 0.5);
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "+-1"}).number("box"); });
+  for (const char* value : {"0.3:", ":0.3", "0.3:x", ":", "0.1:0.2:0.3"}) {
+    expect_error(Fault::usage,
+                 fmt::format("--omega-m is '{}': write a finite number, or two as LOW:HIGH.", value), [&] {
+                   (void)parsed({"--omega-m", value}).range("omega-m");
+                 });
   }
   expect_error(Fault::usage, "--output", [&] { (void)parsed({}).text("output"); });
   expect_error(Fault::io, "absent.ini", [&] { parsed({"--config", "absent.ini"}); });

@@ -56,6 +56,15 @@ class Refusals(PipelineTest):
 
     def test_options_that_no_file_or_manifest_can_hold(self):
         self.refused(IO, ["--config"], "cosmo-sim", "generate", "--output", self.root / "never", "--config", self.root)
+        binary = self.root / "binary.ini"
+        binary.write_bytes(b"\x7fELF\0\x1b[31m")
+        self.refused(USAGE, [binary, "no text"], "cosmo-sim", "generate", "--output", self.root / "never", "--config",
+                     binary)
+        for name, value, code, part in (("--seed", 2**64 - 1, CONFIG, "between 0 and 9007199254740991"),
+                                        ("--mesh", 10**20 - 1, CONFIG, "between 4 and 8192"),
+                                        ("--omega-m", "0.3:", USAGE, "LOW:HIGH")):
+            self.refused(code, [f"{name} is", value, part], "cosmo-sim", "generate", "--output", self.root / "never",
+                         name, value, counts_of_ranks=(1,))
         self.refused(USAGE, ["0.1:0.2:0.3", "LOW:HIGH"], "cosmo-sim", "generate", "--output", self.root / "never",
                      "--omega-m", "0.1:0.2:0.3")
         self.refused(USAGE, ["--output", "UTF-8"], "cosmo-sim", "generate", "--output", b"bad\xff".decode("utf8", "surrogateescape"))
