@@ -68,6 +68,21 @@ void check_units(const TextFile& file, const TextLine& comment) {
          file.place(comment));
 }
 
+/// Throws if the comment states a redshift, "at redshift z=1.00000", that is not today's.
+void check_redshift(const TextFile& file, const TextLine& comment) {
+  // In "1:z 2:P" the number before a colon counts columns.
+  const std::regex statement(
+      R"(\b(?:redshift|z)\b(?:\s*[=:]\s*|\s+(?!\d+:))([-+]?(\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))",
+      std::regex::icase);
+  const std::string beginning(comment.text.substr(0, 1000));  // std::regex recurses
+  for (std::sregex_iterator found(beginning.begin(), beginning.end(), statement), end; found != end;
+       ++found) {
+    ensure(found->str(2).find_first_of("123456789") == std::string::npos, Fault::format,
+           "{} states the redshift {}: give the table of z = 0, cosmo-sim computes the growth.",
+           file.place(comment), found->str(1));
+  }
+}
+
 std::optional<Column> named_column(const std::vector<std::string>& names) {
   for (const MatterColumn& matter : kMatterColumns) {
     const auto found = std::find(names.begin(), names.end(), matter.name);
@@ -81,6 +96,7 @@ std::optional<Column> named_column(const std::vector<std::string>& names) {
 
 /// Decides what the file is from its comments and the number of columns in its first row.
 Column find_column(const TextFile& file, const std::vector<TextLine>& comments, std::size_t columns) {
+  for (const TextLine& comment : comments) check_redshift(file, comment);
   if (columns == 2) {
     for (const TextLine& comment : comments) check_units(file, comment);
     return {Kind::power, 1, false, "P(k)"};

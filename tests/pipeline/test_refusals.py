@@ -150,6 +150,8 @@ class Refusals(PipelineTest):
         text = table.read_text()
         table.write_text(text.replace("1:k (h/Mpc)", "1:k (1/Mpc)"))
         self.refused(FORMAT, [f"{table} line 1", "h/Mpc"], *words, **one)
+        table.write_text("# Matter power spectrum P(k) at redshift z=1.00000\n" + text)
+        self.refused(FORMAT, [f"{table} line 1", "redshift 1.00000"], *words, **one)
         table.write_text(text + "30 nan\n")
         self.refused(FORMAT, [f"{table} line 102", "nan"], *words)
         self.assertFalse((self.root / "never").exists())

@@ -144,6 +144,14 @@ TEST_CASE("a table that cannot be trusted is refused by file and line") {
   for (const char* units :
        {"# k [1/Mpc]  P [Mpc^3]", "# k (h/Mpc)  P (Mpc^3)", "# k Mpc^-1, P", "# 1:k (1/Mpc) 2:P"})
     refused(std::string(units) + "\n" + rows(50), "line 1 gives k in 1/Mpc");
+  for (const char* redshift :
+       {"# P(k) at redshift z=1.00000", "# z = 0.5", "# Redshift: 3", "# at redshift 1e1,", "# z=.25",
+        "# P(k) at z=1: k, P", "# 1:k (h/Mpc) 2:P (Mpc/h)^3 at z = 2."})
+    refused(std::string(redshift) + "\n# k/h P\n" + rows(50), "line 1 states the redshift");
+  refused("# CAMB at z=1\n# k/h d_tot d_m\n1 2 3\n", "line 1 states the redshift 1:");
+  for (const char* redshift :
+       {"# P(k) at redshift z=0.000000e+00", "# z = 0", "# redshift 0.0", "# 1:z 2:P", "# (k,z) zmax=9"})
+    CHECK_NOTHROW(tables.read(std::string(redshift) + "\n" + rows(50)));
   for (const char* units : {"# k [h Mpc^-1]  P [h^-3 Mpc^3]", "# k h/Mpc, P (Mpc/h)^3", "# k, P [Mpc^3/h^3]"})
     CHECK_NOTHROW(tables.read(std::string(units) + "\n" + rows(50)));
 }
