@@ -1,11 +1,14 @@
 #include "core/snapshot.hpp"
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "core/cosmology_attributes.hpp"
 #include "core/error.hpp"
+#include "core/snapshot_attributes.hpp"
 
 namespace cosmo::core {
 
@@ -28,6 +31,18 @@ T of_halo(const std::vector<T>& values, const std::string& path, const std::stri
   return values[kHalo];
 }
 
+/// Throws unless the group repeats these values.
+void check_numbers(const File& file, const std::string& path, const std::string& group,
+                   std::span<const NumberAttribute> attributes) {
+  for (const auto& [name, value] : attributes) {
+    const std::string attribute = group + "/" + name;
+    const double found = file.number_attribute(attribute);
+    ensure(std::abs(found - value) <= 1e-6 * std::abs(value), Fault::format,
+           "{} has {} = {}, which is {} by its redshift, parameters and units: restore the file.", path,
+           attribute, found, value);
+  }
+}
+
 SnapshotHeader read_header(const File& file, const std::filesystem::path& path) {
   const std::string name = path.string();
   const std::string schema = file.text_attribute("schema");
@@ -44,10 +59,9 @@ SnapshotHeader read_header(const File& file, const std::filesystem::path& path) 
   ensure(header.particles > 0 && header.particles <= std::filesystem::file_size(path) / kParticleBytes,
          Fault::format, "{} is too small for the {} particles that it announces: restore the file.", name,
          header.particles);
-  ensure(std::isfinite(header.box_size) && header.box_size > 0 && std::isfinite(header.redshift) &&
-             header.redshift > -1,
-         Fault::format, "{} has a box of {} Mpc/h at redshift {}: restore the file.", name, header.box_size,
-         header.redshift);
+  ensure(std::isfinite(header.box_size) && header.box_size > 0, Fault::format,
+         "{} has a box of {} Mpc/h: restore the file.", name, header.box_size);
+  check_universe(header.redshift, header.cosmology, name);
   const double mass = of_halo(file.numbers_attribute("Header/MassTable"), name, "MassTable");
   ensure(file.integer_attribute("Header/NumFilesPerSnapshot") == 1 &&
              of_halo(file.integers_attribute("Header/NumPart_Total"), name, "NumPart_Total") ==
@@ -55,10 +69,26 @@ SnapshotHeader read_header(const File& file, const std::filesystem::path& path) 
              std::abs(mass / header.particle_mass() - 1) < 1e-6,
          Fault::format, "{} has a header whose files, particles, masses and box disagree: restore the file.",
          name);
+  const std::array<NumberAttribute, 1> time = {{{"Time", header.scale_factor()}}};
+  check_numbers(file, name, "Header", time);
+  for (const char* group : {"Header", "Parameters"})
+    check_numbers(file, name, group, parameter_attributes(header));
+  for (const char* group : {"Parameters", "Units"}) check_numbers(file, name, group, kUnitAttributes);
   return header;
 }
 
 }  // namespace
+
+void check_universe(double redshift, const Cosmology& cosmology, const std::string& path) {
+  ensure(std::isfinite(redshift) && redshift >= 0, Fault::format,
+         "{} has the redshift {}, which is not 0 or more: restore the file.", path, redshift);
+  try {
+    validate(cosmology);
+  } catch (const Error& error) {
+    fail(Fault::format, "{} describes a universe that cosmo-sim does not make ({}): restore the file.", path,
+         std::string_view(error.what()).substr(0, std::string_view(error.what()).find(':')));
+  }
+}
 
 double SnapshotHeader::particle_mass() const {
   // Critical density 3 H0² / (8πG) [1e10 h² Msun/Mpc³]; G itself is known less well than G Msun.

@@ -44,6 +44,10 @@ struct SnapshotHeader {
   double particle_mass() const;
 };
 
+/// What a file says of its universe, whether it holds particles or counts. Throws Error{format} naming `path`
+/// for a redshift below 0 and for parameters that core::validate refuses.
+void check_universe(double redshift, const Cosmology& cosmology, const std::string& path);
+
 /// A rank's share of the particles. Spans are of (n, 3) values.
 struct SnapshotParticles {
   std::span<const float> positions;  ///< comoving, in [0, L] [Mpc/h]; L itself is written as 0
@@ -67,8 +71,8 @@ void write_snapshot(const Communicator& comm, const std::filesystem::path& path,
 /// A snapshot open for reading by this rank alone; move-only.
 class Snapshot {
  public:
-  /// Throws Error{io} if the file is missing, Error{format} if it is no snapshot of version 1 or if its
-  /// counts, shapes, types or masses disagree.
+  /// Throws Error{io} if the file is missing, Error{format} if it is no snapshot of version 1, if its
+  /// counts, shapes, types, masses, time, parameters or units disagree, or by check_universe().
   explicit Snapshot(const std::filesystem::path& path);
 
   const SnapshotHeader& header() const { return header_; }

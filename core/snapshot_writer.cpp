@@ -8,6 +8,7 @@
 #include "core/cosmology_attributes.hpp"
 #include "core/error.hpp"
 #include "core/snapshot.hpp"
+#include "core/snapshot_attributes.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::core {
@@ -174,18 +175,8 @@ class Exchange {
   std::vector<std::size_t> starts_;
 };
 
-void write_parameters(File& file, const SnapshotHeader& header, const std::string& group) {
-  file.set_attribute(group + "/BoxSize", header.box_size);
-  file.set_attribute(group + "/Omega0", header.cosmology.omega_m);
-  file.set_attribute(group + "/OmegaLambda", 1 - header.cosmology.omega_m);
-  file.set_attribute(group + "/OmegaBaryon", header.cosmology.omega_b);
-  file.set_attribute(group + "/HubbleParam", header.cosmology.h);
-}
-
-void write_units(File& file, const std::string& group) {
-  file.set_attribute(group + "/UnitLength_in_cm", 3.085678e24);
-  file.set_attribute(group + "/UnitMass_in_g", 1.98841e43);
-  file.set_attribute(group + "/UnitVelocity_in_cm_per_s", 1e5);
+void write_numbers(File& file, const std::string& group, std::span<const NumberAttribute> attributes) {
+  for (const auto& [name, value] : attributes) file.set_attribute(group + "/" + name, value);
 }
 
 void write_header(File& file, const SnapshotHeader& header) {
@@ -199,10 +190,10 @@ void write_header(File& file, const SnapshotHeader& header) {
   file.set_attribute("Header/Redshift", header.redshift);
   for (const char* physics : {"Sfr", "Cooling", "StellarAge", "Metals", "Feedback", "DoublePrecision"})
     file.set_attribute(std::string("Header/Flag_") + physics, std::int32_t{0});
-  write_parameters(file, header, "Header");
-  write_parameters(file, header, "Parameters");
-  write_units(file, "Parameters");
-  write_units(file, "Units");
+  write_numbers(file, "Header", parameter_attributes(header));
+  write_numbers(file, "Parameters", parameter_attributes(header));
+  write_numbers(file, "Parameters", kUnitAttributes);
+  write_numbers(file, "Units", kUnitAttributes);
   file.set_attribute("schema", std::string(kSnapshotSchema));
   file.set_attribute("seed", header.seed);
   write_cosmology(file, header.cosmology);

@@ -8,6 +8,7 @@
 
 #include "core/cosmology_attributes.hpp"
 #include "core/error.hpp"
+#include "core/snapshot.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::histogram {
@@ -49,6 +50,7 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
              file.number_attribute("voxel") == header.grid.cell_size(),
          Fault::format, "{} has a box of {} Mpc/h that does not agree with its voxel: restore the file.",
          path, header.grid.box_size);
+  core::check_universe(header.redshift, header.cosmology, path);
   return header;
 }
 

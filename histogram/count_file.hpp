@@ -47,7 +47,8 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
 /// A count file open for reading by this rank alone; move-only.
 class CountFile {
  public:
-  /// Throws Error{io} if the file is missing, Error{format} if it is no count file of version 1.
+  /// Throws Error{io} if the file is missing, Error{format} if it is no count file of version 1 or by
+  /// core::check_universe().
   explicit CountFile(const std::filesystem::path& path);
 
   const CountFileHeader& header() const { return header_; }

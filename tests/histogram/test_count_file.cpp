@@ -10,8 +10,8 @@ using namespace cosmo;
 namespace {
 
 /// The header of a count file with these parameters.
-histogram::CountFileHeader header_of(const std::vector<std::string>& names,
-                                     const std::vector<double>& values) {
+histogram::CountFileHeader header_of(const std::vector<std::string>& names, const std::vector<double>& values,
+                                     double redshift = 0) {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "counts_z0.h5";
   {
@@ -19,7 +19,7 @@ histogram::CountFileHeader header_of(const std::vector<std::string>& names,
     file.set_attribute("schema", "cosmo.counts/1");
     file.set_attribute("box", 4.0);
     file.set_attribute("voxel", 2.0);
-    file.set_attribute("redshift", 0.0);
+    file.set_attribute("redshift", redshift);
     file.set_attribute("seed", std::uint64_t{5});
     file.set_attribute("parameter_names", names);
     file.set_attribute("parameter_values", values);
@@ -44,4 +44,16 @@ TEST_CASE("a count file older than a parameter has that parameter's default") {
 TEST_CASE("a count file with unknown or unmatched parameters is refused") {
   expect_error(core::Fault::format, "omega_q", [] { (void)header_of({"omega_q"}, {0.3}); });
   expect_error(core::Fault::format, "2 values", [] { (void)header_of({"omega_m"}, {0.3, 0.4}); });
+}
+
+TEST_CASE("a count file of no universe is refused") {
+  const auto refused = [](const std::string& part, const std::vector<double>& values, double redshift) {
+    expect_error(core::Fault::format, part, [&] {
+      (void)header_of({"omega_m", "omega_b"}, values, redshift);
+    });
+  };
+  CHECK(header_of({"omega_m", "omega_b"}, {0.3, 0.05}, 9).redshift == 9);
+  refused("counts_z0.h5 has the redshift -3", {0.3, 0.05}, -3);
+  refused("counts_z0.h5 describes", {1.2, 0.05}, 0);
+  refused("omega_b is 0.1 and omega_m 0.09", {0.09, 0.1}, 0);
 }

@@ -273,6 +273,14 @@ class SnapshotTest(unittest.TestCase):
                 (attribute("Header/MassTable", np.ones(6)), "disagree"),
                 (attribute("Header/MassTable", np.full(6, np.nan)), "disagree"),
                 (attribute("Header/BoxSize", np.nan), "box"),
+                (attribute("Header/Redshift", -0.5), "redshift"),
+                (attribute("Header/Time", 0.3), "Header/Time = 0.3"),
+                (attribute("Header/Omega0", 0.9), "Header/Omega0 = 0.9"),
+                (attribute("Header/HubbleParam", np.nan), "Header/HubbleParam"),
+                (attribute("Parameters/OmegaBaryon", 0.05), "Parameters/OmegaBaryon = 0.05"),
+                (attribute("Units/UnitLength_in_cm", 3.085678e21), "Units/UnitLength_in_cm = 3.085678e+21"),
+                (lambda file: file.__delitem__("Units"), "Units"),
+                (attribute("parameter_values", np.array([0.31, 5, 0.9667, 0.68, 0.045, -1, 0])), "sigma8 is 5"),
                 (attribute("parameter_values", np.full(7, np.nan)), "omega_m"),
                 (lambda file: file["Header"].attrs.__delitem__("Redshift"), "Redshift"),
                 (lambda file: file.__delitem__("PartType1/Velocities"), "Velocities"),
@@ -299,6 +307,12 @@ class SnapshotTest(unittest.TestCase):
         with h5py.File(damaged, "a") as file:
             file["counts"][3, 4, 5] += 1
         self.refused(FORMAT, [damaged, "32769"], damaged)
+        for name, value, part in (("redshift", -3.0, "redshift -3"),
+                                  ("parameter_values", [0.3089, 0.8159, 0.9667, 7, 0.045, -1, 0], "h is 7")):
+            shutil.copy(self.counts, damaged)
+            with h5py.File(damaged, "a") as file:
+                file.attrs[name] = value
+            self.refused(FORMAT, [damaged, part], damaged, ranks=2)
         suite = self.root / "suite"
         shutil.copytree(self.sim, suite)
         counts = suite / "sim-00000/counts_z0.h5"
