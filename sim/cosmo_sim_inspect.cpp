@@ -28,6 +28,8 @@ namespace {
 constexpr std::uint64_t kRound = std::uint64_t{1} << 21;
 /// Quanta of mass a particle: a cell has room for 65535.
 constexpr std::int32_t kQuanta = 1 << 16;
+/// Cells a side that modes need.
+constexpr int kFewestCells = 4;
 constexpr double kLightSpeed = 299792.458;  ///< [km/s]
 
 /// What is known of a file when all of it has been read.
@@ -68,18 +70,20 @@ void add_checks(Finding& finding, std::vector<std::string> checks, bool recorded
   finding.text += fmt::format("checked      {}\n", fmt::join(checks, ", "));
 }
 
-/// Reads the counts into the mesh, and checks them. Collective.
+/// Reads the counts into the first cells of the mesh, and checks them: all its cells, unless there are fewer
+/// than modes need. Collective.
 Finding read_counts(const core::Communicator& comm, const std::string& path, bool recorded,
                     std::optional<FourierMesh>& mesh) {
   std::optional<histogram::CountFile> file;
   comm.agree([&] { file.emplace(path); });
   const histogram::CountFileHeader& header = file->header();
-  comm.agree([&] { mesh.emplace(comm, header.grid); });
-  const auto n = static_cast<std::size_t>(header.grid.cells_per_side);
+  const int side = header.grid.cells_per_side;
+  comm.agree([&] { mesh.emplace(comm, core::GridSpec{std::max(side, kFewestCells), header.grid.box_size}); });
+  const auto n = static_cast<std::size_t>(side);
   std::uint64_t sum = 0, empty = 0, highest = 0;
   comm.agree([&] {
     std::vector<std::uint16_t> plane(n * n);
-    for (int x = mesh->slab().first; x < mesh->slab().last; ++x) {
+    for (int x = mesh->slab().first; x < std::min(side, mesh->slab().last); ++x) {
       file->read_planes({x, x + 1}, plane);
       for (std::size_t i = 0; i < plane.size(); ++i) {
         mesh->row(x, static_cast<int>(i / n))[i % n] = plane[i];
@@ -227,10 +231,10 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   return finding;
 }
 
-/// Particles in the columns (y, z) of the first `planes` planes of x, on every rank: exact, because cells
-/// hold whole quanta. Collective.
-std::vector<double> projection(const FourierMesh& mesh, int planes) {
-  const auto n = static_cast<std::size_t>(mesh.side());
+/// Particles in the columns (y, z) of the first `planes` planes of x, of so many cells a side, on every rank:
+/// exact, because cells hold whole quanta. Collective.
+std::vector<double> projection(const FourierMesh& mesh, int side, int planes) {
+  const auto n = static_cast<std::size_t>(side);
   std::vector<double> columns(n * n, 0.0);
   for (int x = mesh.slab().first; x < std::min(planes, mesh.slab().last); ++x) {
     for (std::size_t i = 0; i < columns.size(); ++i)
@@ -257,11 +261,11 @@ void check_image(const std::filesystem::path& input, const std::filesystem::path
 /// Draws the slice 0 <= x < thickness [Mpc/h], y to the right and z upwards. Collective.
 void draw_slice(const core::Communicator& comm, const std::filesystem::path& path, double thickness,
                 const FourierMesh& mesh, Finding& finding) {
-  const int n = mesh.side();
-  const double cell = mesh.grid().cell_size();
+  const int n = finding.grid.cells_per_side;
+  const double cell = finding.grid.cell_size();
   const auto planes =
       static_cast<int>(std::lround(std::clamp(thickness / cell, 1.0, static_cast<double>(n))));
-  const std::vector<double> columns = projection(mesh, planes);
+  const std::vector<double> columns = projection(mesh, n, planes);
   const double highest = *std::max_element(columns.begin(), columns.end());
   comm.agree([&] {
     if (!comm.is_root()) return;
@@ -274,9 +278,15 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       image[i] = static_cast<float>(std::log10(1 + columns[y * static_cast<std::size_t>(n) + z]));
     }
     const std::filesystem::path part = part_of(path);
-    core::write_png(part, pixels, pixels, image, 0, static_cast<float>(std::log10(1 + highest)),
-                    core::density_palette());
-    std::filesystem::rename(part, path);
+    try {
+      core::write_png(part, pixels, pixels, image, 0, static_cast<float>(std::log10(1 + highest)),
+                      core::density_palette());
+      std::filesystem::rename(part, path);
+    } catch (...) {
+      std::error_code error;  // mostly that it could not be made
+      std::filesystem::remove(part, error);
+      throw;
+    }
   });
   finding.summary["png"] = {
       {"path", path.string()}, {"thickness_mpc_h", planes * cell}, {"max_particles", highest}};
@@ -286,8 +296,15 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       path.string(), planes * cell, highest);
 }
 
-/// The power spectrum of the particles in the cells of the mesh, which it overwrites. Collective.
+/// The power spectrum of the particles in the cells of the mesh, which it overwrites; none if these are but
+/// some of its cells. Collective.
 void measure_power(FourierMesh& mesh, Finding& finding) {
+  finding.summary["power_spectrum"] = nullptr;
+  if (finding.grid.cells_per_side < mesh.side()) {
+    finding.text += fmt::format("P(k)         none: {}³ cells are too coarse for it, it takes {}³ or more\n",
+                                finding.grid.cells_per_side, kFewestCells);
+    return;
+  }
   const double mean = static_cast<double>(finding.particles) / static_cast<double>(finding.grid.cells());
   mesh.for_each_row([&](int, int, float* row) {
     for (int z = 0; z < mesh.side(); ++z) row[z] = static_cast<float>(row[z] / mean - 1);

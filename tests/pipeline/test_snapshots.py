@@ -1,6 +1,7 @@
 """Snapshots as yt and h5py read them, and cosmo-sim inspect on snapshots and counts."""
 
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -12,7 +13,7 @@ import warnings
 import h5py
 import numpy as np
 
-from toolkit import BIN, ENVIRONMENT, error_line, run, sha256, succeed
+from toolkit import BIN, ENVIRONMENT, error_line, run, run_with_faults, sha256, succeed
 
 N, BOX, REDSHIFT = 84, 80.0, 0.5  # 84³ particles take one rank two rounds to write
 IO, FORMAT = 4, 5
@@ -180,6 +181,33 @@ class SnapshotTest(unittest.TestCase):
         for part in ("32³ voxels", "64 Mpc/h", "omega_m 0.3089", "shot noise 8 ", "counts sum"):
             self.assertIn(part, text)
 
+    def test_inspect_of_a_grid_that_is_too_coarse_for_modes(self):
+        for grid in 1, 2, 3:
+            output, image = self.root / f"coarse{grid}", self.root / f"coarse{grid}.png"
+            succeed("cosmo-sim", "generate", "--particles", 4, "--box", 10, "--grid", grid, "--output", output)
+            words = [output / "sim-00000/counts_z0.h5", "--png", image]
+            found = succeed("cosmo-sim", "inspect", *words)
+            content = image.read_bytes()
+            self.assertEqual(found, succeed("cosmo-sim", "inspect", *words, ranks=2))
+            self.assertEqual(image.read_bytes(), content)
+            self.assertEqual((found["cells_per_side"], found["particles"], found["power_spectrum"]), (grid, 64, None))
+            with h5py.File(words[0]) as file:
+                self.assertEqual(found["counts"]["max"], file["counts"][:].max())
+                self.assertEqual(found["png"]["max_particles"], file["counts"][0].max())
+            self.assertIn(f"none: {grid}³ cells", run("cosmo-sim", "inspect", *words).stdout)
+
+    def test_the_summarys_fields_are_the_documented_ones(self):
+        documented = (pathlib.Path(__file__).parents[2] / "docs/formats.md").read_text()
+        table = documented.split("**The summary of `cosmo-sim inspect`**")[1].split("\n\n")[1]
+        rows = [line.split("|")[1:4] for line in table.splitlines()[2:]]
+        for kind, path in ("counts", self.counts), ("snapshot", self.small):
+            fields = [re.findall(r"`(\w+)`", names) for names, of, _ in rows if of.strip() in (kind, "both")]
+            found = succeed("cosmo-sim", "inspect", path, "--png", self.root / f"{kind}.png")
+            self.assertEqual(sorted(sum(fields, [])), sorted(found))
+            for name in ("counts", "power_spectrum", "png"):
+                inner = re.search(rf"`{name}` \|[^{{]*{{([^}}]*)}}", table)[1].split(", ")
+                self.assertEqual(sorted(inner), sorted(found.get(name, inner)))
+
     def compare_power(self, found, counts, order):
         spectrum = found["power_spectrum"]
         power, modes = power_spectrum(counts, found["box_mpc_h"], order)
@@ -221,6 +249,14 @@ class SnapshotTest(unittest.TestCase):
         self.refused(3, ["--thickness"], self.counts, "--png", image, "--thickness", -1)
         thick = succeed("cosmo-sim", "inspect", self.counts, "--png", image, "--thickness", 1e300)
         self.assertEqual(thick["png"]["thickness_mpc_h"], 64)
+
+    def test_a_full_disk_leaves_no_part_of_an_image(self):
+        image = self.root / "full.png"
+        done = run_with_faults({"DISK_BYTES": 0, "DISK_SUFFIX": ".png.part"}, "cosmo-sim", "inspect", self.counts,
+                               "--png", image)
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertIn("full.png.part cannot be written", error_line(done, "cosmo-sim"))
+        self.assertEqual(list(self.root.glob("full.png*")), [])
 
     def test_an_image_does_not_replace_what_is_inspected(self):
         copy, link = self.root / "copy.png.part", self.root / "link.png"
