@@ -67,8 +67,10 @@ void acquire(int file, const std::filesystem::path& path, const ByteRange& range
   Note note{};
   const std::string self = host_and_process();
   self.copy(note.data(), note.size() - 1);
-  ensure(::pwrite(file, note.data(), note.size(), range.first * kNote) == kNote, Fault::io,
-         "{} cannot be written ({}): check free space.", path.string(), std::strerror(errno));
+  errno = ENOSPC;  // which a part of a write does not say
+  const bool noted = ::pwrite(file, note.data(), note.size(), range.first * kNote) == kNote;
+  ensure(noted, Fault::io, "{} cannot be written ({}): check free space.", path.string(),
+         std::strerror(errno));
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -195,6 +199,19 @@ TEST_CASE("force makes damaged files again") {
   CHECK(output.find("a.txt") == nullptr);
   CHECK(output.find("sub/b.txt") != nullptr);
   comm.barrier();
+}
+
+TEST_CASE("a lock that cannot be noted names the reason") {
+  const TemporaryDirectory directory;
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{400, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  errno = 0;
+  expect_error(Fault::io, "File too large", [&] { FileLock(directory.path() / ".lock", ByteRange{5, 1}); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
 }
 
 TEST_CASE("a directory with somebody else's files is not touched, one in use is not shared") {
