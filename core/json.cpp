@@ -8,7 +8,9 @@ namespace cosmo::core {
 
 Json read_json(const std::filesystem::path& path) {
   std::ifstream file(path);
-  ensure(file.good(), Fault::io, "{} cannot be opened: check that it exists and is readable.", path.string());
+  std::error_code error;
+  ensure(file.good() && !std::filesystem::is_directory(path, error), Fault::io,
+         "{} cannot be opened: check that it exists and is a readable file.", path.string());
   try {
     return Json::parse(file);
   } catch (const Json::exception&) {

@@ -1,6 +1,7 @@
 #include "core/manifest.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
@@ -49,6 +50,12 @@ const FileRecord* Manifest::find(std::string_view path) const {
   return found == files.end() ? nullptr : &*found;
 }
 
+bool covers(const std::vector<FileRecord>& records, const std::vector<std::string>& files) {
+  std::set<std::string_view> recorded;
+  for (const FileRecord& record : records) recorded.insert(record.path);
+  return std::all_of(files.begin(), files.end(), [&](const auto& file) { return recorded.contains(file); });
+}
+
 void to_json(Json& json, const FileRecord& record) {
   json = {{"path", record.path}, {"bytes", record.bytes}, {"sha256", record.sha256}};
 }
@@ -73,12 +80,7 @@ void to_json(Json& json, const Manifest& manifest) {
   json["files"] = manifest.files;
 }
 
-Manifest load_manifest(const fs::path& directory, std::string_view stage) {
-  const fs::path path = directory / kManifestName;
-  ensure(fs::exists(path), Fault::io,
-         "{} does not exist: {} is no finished output, run the stage that makes it to its end.",
-         path.string(), directory.string());
-  const Json json = read_json(path);
+Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view stage) {
   Manifest manifest;
   reading_json(path.string(), [&] {
     ensure(json.at("schema") == kSchema, Fault::format, "{} has schema {}: this version reads {}.",
@@ -95,6 +97,15 @@ Manifest load_manifest(const fs::path& directory, std::string_view stage) {
     manifest.details = json;
     for (const std::string& key : kCommonKeys) manifest.details.erase(key);
   });
+  return manifest;
+}
+
+Manifest load_manifest(const fs::path& directory, std::string_view stage) {
+  const fs::path path = directory / kManifestName;
+  ensure(fs::exists(path), Fault::io,
+         "{} does not exist: {} is no finished output, run the stage that makes it to its end.",
+         path.string(), directory.string());
+  Manifest manifest = parse_manifest(read_json(path), path, stage);
   for (const FileRecord& record : manifest.files) check_size(directory, record);
   return manifest;
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,13 +34,20 @@ struct InputRecord {
   std::string sha256;  ///< of its manifest.json
 };
 
+/// What a stage knows of its finished manifest before it begins.
+struct Foreseen {
+  std::vector<std::string> files;
+  Json details;  ///< all of the stage's own top-level fields
+};
+
 /// What was asked for: all that decides the content of an output directory.
 struct Request {
   std::string stage;
   Json config;
   std::vector<InputRecord> inputs;
+  std::optional<Foreseen> foreseen = {};  ///< follows from the others
 
-  std::string id() const;  ///< "sha256:..."
+  std::string id() const;  ///< "sha256:...", of stage, config and inputs
 };
 
 /// The content of manifest.json.
@@ -52,6 +60,9 @@ struct Manifest {
   const FileRecord* find(std::string_view path) const;
 };
 
+/// Whether all of these files are among the records.
+bool covers(const std::vector<FileRecord>& records, const std::vector<std::string>& files);
+
 /// Whether a recorded path stays below its output directory; others are never followed.
 bool is_inside(const std::filesystem::path& path);
 
@@ -60,6 +71,10 @@ void from_json(const Json& json, FileRecord& record);
 void to_json(Json& json, const InputRecord& record);
 void from_json(const Json& json, InputRecord& record);
 void to_json(Json& json, const Manifest& manifest);
+
+/// The manifest that `json`, the content of `path`, is. Throws Error{format} if it is of another schema or
+/// stage, or does not match its id; the sentence names the file. Does not look at its files.
+Manifest parse_manifest(const Json& json, const std::filesystem::path& path, std::string_view stage);
 
 /// Reads DIRECTORY/manifest.json and checks its schema, stage, id and the sizes of its files.
 /// Throws Error{io} if it is missing, Error{format} if anything disagrees; the sentence names the file.

@@ -33,6 +33,22 @@ void ensure_written(bool good, const fs::path& path) {
          std::strerror(errno));
 }
 
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  ensure(!error, Fault::io,
+         "The directory {} cannot be created ({}): check permissions, and remove what is in its place.",
+         path.string(), error.message());
+}
+
+/// Removes a file, if it is there.
+void remove_file(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  ensure(!error, Fault::io, "{} cannot be removed ({}): check permissions, or remove it yourself.",
+         path.string(), error.message());
+}
+
 /// Makes the bytes of a file, or the entries of a directory, survive a crash.
 void sync(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -58,7 +74,16 @@ void append_lines(const fs::path& path, const std::string& lines) {
 void remove_leftovers(const fs::path& part) {
   const std::string name = part.filename().string();
   for (const auto& entry : fs::directory_iterator(part.parent_path())) {
-    if (entry.path().filename().string().starts_with(name)) fs::remove(entry.path());
+    if (entry.path().filename().string().starts_with(name)) remove_file(entry.path());
+  }
+}
+
+/// What a line of the journal notes, unless it is torn.
+std::optional<FileRecord> record_in(const std::string& line) {
+  try {
+    return Json::parse(line).get<FileRecord>();
+  } catch (const Json::exception&) {
+    return std::nullopt;
   }
 }
 
@@ -118,7 +143,11 @@ std::uint64_t OutputDirectory::look(const Overwrite& overwrite) {
     adopt_journal(found, overwrite);
   }
   std::uint64_t bytes = 0;
-  for (const fs::path& file : not_adopted(found)) bytes += fs::exists(file) ? fs::file_size(file) : 0;
+  for (const fs::path& file : not_adopted(found)) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(file, error);
+    if (!error) bytes += size;
+  }
   return bytes;
 }
 
@@ -144,10 +173,7 @@ void OutputDirectory::share_state() {
 }
 
 void OutputDirectory::open(const Log& log, const Overwrite& overwrite, const Slice& slice) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  ensure(!error, Fault::io, "The directory {} cannot be created ({}): check --output.", path_.string(),
-         error.message());
+  make_directory(path_);
   const auto has = [this](std::string_view name) { return fs::exists(path_ / name); };
   if (!has(kManifestName) && !has(kJournalName)) refuse_foreign_files();
   refuse_inputs();
@@ -156,7 +182,7 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite, const Sli
   lock_.emplace(path_ / kLockName, ByteRange{mine.first, mine.last - mine.first});
   const FileLock guard = journal_lock();
   if (has(kManifestName)) {  // asked again: until now another process may have been writing
-    open_manifest(overwrite);
+    open_manifest(log, overwrite);
   } else if (has(kJournalName)) {
     open_journal(log, overwrite);
   } else {
@@ -174,6 +200,16 @@ void OutputDirectory::refuse_inputs() const {
   }
 }
 
+/// Runs `read`, which takes values out of the directory's manifest or journal.
+void OutputDirectory::reading(std::string_view name, const std::function<void()>& read) const {
+  try {
+    read();
+  } catch (const Json::exception&) {
+    fail(Fault::format, "{} is damaged: remove the directory or choose another --output.",
+         (path_ / name).string());
+  }
+}
+
 Json OutputDirectory::read_manifest() const {
   const fs::path path = path_ / kManifestName;
   try {
@@ -183,11 +219,27 @@ Json OutputDirectory::read_manifest() const {
   }
 }
 
-/// Takes over what the manifest lists; returns whether that is this output and every file of it is there.
+/// Whether other stages accept the manifest, and it is the one that the request foresees.
+bool OutputDirectory::is_sound(const Json& found) const {
+  const Request& request = manifest_.request;
+  try {
+    const Manifest manifest = parse_manifest(found, path_ / kManifestName, request.stage);
+    return !request.foreseen ||
+           (manifest.details == request.foreseen->details && covers(manifest.files, request.foreseen->files));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Takes over what the manifest lists; returns whether it is a sound one of this output and every file of it
+/// is there.
 bool OutputDirectory::adopt_manifest(const Json& found, const Overwrite& overwrite) {
   bool whole = false;
-  reading_json((path_ / kManifestName).string(), [&] {
-    whole = adopt(found, overwrite) && manifest_.files.size() == found.at("files").size();
+  reading(kManifestName, [&] {
+    const std::vector<FileRecord> listed = found.at("files");
+    const bool sound = is_sound(found);
+    whole = adopt(found, overwrite, overwrite.force || !sound) && sound &&
+            manifest_.files.size() == listed.size();
     up_to_date_ = whole && found.at("id") == manifest_.request.id() && found.value("complete", true);
   });
   if (whole) manifest_.details = found;
@@ -200,41 +252,41 @@ void OutputDirectory::open_read_only(const Overwrite& overwrite) {
   ensure(up_to_date_, Fault::io, "{} cannot be written: check its permissions.", path_.string());
 }
 
-void OutputDirectory::open_manifest(const Overwrite& overwrite) {
+void OutputDirectory::open_manifest(const Log& log, const Overwrite& overwrite) {
   const Json found = read_manifest();
   if (adopt_manifest(found, overwrite)) {
-    fs::remove(path_ / kJournalName);  // of a run that was stopped after its manifest was published
+    remove_file(path_ / kJournalName);  // of a run that was stopped after its manifest was published
     return;
   }
-  // Files were lost, or the whole output is to be replaced: what is kept becomes a journal, then the manifest
-  // goes.
+  // Files were lost, the manifest was altered, or the whole output is to be replaced: what is kept becomes a
+  // journal, then the manifest goes.
   begin_journal();
-  fs::remove(path_ / kManifestName);
+  remove_file(path_ / kManifestName);
   remove_all_but_kept(found);
+  log.info("{} is to be written again: {} of its {} files are kept", (path_ / kManifestName).string(),
+           manifest_.files.size(), found.at("files").size());
 }
 
 /// The journal in the form of a manifest.
 Json OutputDirectory::read_journal(std::ifstream journal) const {
-  const fs::path path = path_ / kJournalName;
   std::string line;
   std::getline(journal, line);
-  Json found = Json::parse(line, nullptr, false);
-  ensure(found.is_object(), Fault::format, "{} is damaged: remove the directory or choose another --output.",
-         path.string());
-  std::map<std::string, Json> files;  // a file that was made again is noted again
-  reading_json(path.string(), [&] {
-    while (std::getline(journal, line)) {
-      const Json record = Json::parse(line, nullptr, false);
-      if (record.is_object()) files[record.at("path")] = record;  // a torn line is no record
-    }
+  Json found;
+  reading(kJournalName, [&] {
+    found = Json::parse(line);
+    for (const char* key : {"stage", "config", "inputs", "id"}) (void)found.at(key);
   });
+  std::map<std::string, FileRecord> files;  // a file that was made again is noted again
+  while (std::getline(journal, line)) {
+    if (const auto record = record_in(line)) files[record->path] = *record;
+  }
   found["files"] = Json::array();
-  for (const auto& [path_in_output, record] : files) found["files"].push_back(record);
+  for (const auto& [path, record] : files) found["files"].push_back(record);
   return found;
 }
 
 void OutputDirectory::adopt_journal(const Json& found, const Overwrite& overwrite) {
-  reading_json((path_ / kJournalName).string(), [&] { (void)adopt(found, overwrite); });
+  reading(kJournalName, [&] { (void)adopt(found, overwrite, overwrite.force); });
 }
 
 void OutputDirectory::open_journal(const Log& log, const Overwrite& overwrite) {
@@ -257,7 +309,7 @@ std::vector<fs::path> OutputDirectory::not_adopted(const Json& found) const {
 }
 
 void OutputDirectory::remove_all_but_kept(const Json& found) const {
-  for (const fs::path& file : not_adopted(found)) fs::remove(file);
+  for (const fs::path& file : not_adopted(found)) remove_file(file);
 }
 
 void OutputDirectory::refuse_foreign_files() const {
@@ -273,7 +325,7 @@ void OutputDirectory::refuse_foreign_files() const {
 
 /// Takes over the whole files of what was found; returns false if it was another output and is to be
 /// replaced.
-bool OutputDirectory::adopt(const Json& found, const Overwrite& overwrite) {
+bool OutputDirectory::adopt(const Json& found, const Overwrite& overwrite, bool check_content) {
   const Request& request = manifest_.request;
   ensure(found.at("stage") == request.stage, Fault::config,
          "{} holds an output of the stage {}: choose another --output.", path_.string(),
@@ -291,15 +343,17 @@ bool OutputDirectory::adopt(const Json& found, const Overwrite& overwrite) {
          "{} holds another output ({}): choose another --output, or {}.", path_.string(), difference,
          overwrite.remedy);
   if (!difference.empty()) return false;
-  manifest_.files = whole_files(found, overwrite.force);
+  manifest_.files = whole_files(found, check_content);
   return true;
 }
 
-/// The listed files that are there with their size, and with their content if that is to be checked.
+/// The listed files that are in the directory, with their size, and with their content if that is to be
+/// checked.
 std::vector<FileRecord> OutputDirectory::whole_files(const Json& found, bool check_content) const {
   auto files = found.at("files").get<std::vector<FileRecord>>();
   std::erase_if(files, [&](const FileRecord& record) {
     std::error_code error;
+    if (!is_inside(record.path)) return true;
     if (fs::file_size(path_ / record.path, error) != record.bytes || error) return true;
     return check_content && sha256_of_file(path_ / record.path) != record.sha256;
   });
@@ -310,8 +364,7 @@ std::vector<FileRecord> OutputDirectory::whole_files(const Json& found, bool che
 void OutputDirectory::learn_from_others() {
   const bool finished = !fs::exists(path_ / kJournalName);
   const Json found = finished ? read_manifest() : read_journal(std::ifstream(path_ / kJournalName));
-  reading_json((path_ / (finished ? kManifestName : kJournalName)).string(),
-               [&] { manifest_.files = whole_files(found, false); });
+  reading(finished ? kManifestName : kJournalName, [&] { manifest_.files = whole_files(found, false); });
 }
 
 /// Replaces the journal by one that holds the request and the files known so far.
@@ -330,12 +383,11 @@ fs::path OutputDirectory::part_path(const std::string& relative) const {
 }
 
 fs::path OutputDirectory::part(const std::string& relative) const {
-  const fs::path path = part_path(relative);
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  ensure(!error, Fault::io, "The directory {} cannot be created ({}).", path.parent_path().string(),
-         error.message());
+  const fs::path path = part_path(relative), whole = path_ / relative;
+  make_directory(path.parent_path());
   remove_leftovers(path);
+  ensure(!fs::is_directory(whole), Fault::io, "{} is a directory, where a file is to be written: remove it.",
+         whole.string());
   return path;
 }
 
@@ -402,13 +454,11 @@ void OutputDirectory::finish(const std::string& tool, const Json& details, const
   retired_.clear();
 }
 
-bool OutputDirectory::finish_if_all(std::span<const std::string> needed, const std::string& tool,
-                                    const Json& details, const Json& run_facts) {
+bool OutputDirectory::finish_if_all(const std::string& tool, const Json& run_facts) {
+  const Foreseen& foreseen = manifest_.request.foreseen.value();
   manifest_.tool = tool;
-  manifest_.details = details;
-  const auto all_there = [&] {
-    return std::all_of(needed.begin(), needed.end(), [&](const auto& file) { return find(file) != nullptr; });
-  };
+  manifest_.details = foreseen.details;
+  const auto all_there = [&] { return covers(manifest_.files, foreseen.files); };
   comm_.agree([&] {
     if (!comm_.is_root()) return;
     const FileLock guard = journal_lock();
@@ -430,8 +480,8 @@ void OutputDirectory::publish(const Json& run_facts) {
   seal(kRunName);
   write_text(part(std::string(kManifestName)), Json(manifest_).dump(1) + "\n");
   seal(std::string(kManifestName));
-  fs::remove(path_ / kJournalName);
-  for (const std::string& relative : retired_) fs::remove(path_ / relative);
+  remove_file(path_ / kJournalName);
+  for (const std::string& relative : retired_) remove_file(path_ / relative);
 }
 
 }  // namespace cosmo::core

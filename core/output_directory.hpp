@@ -52,7 +52,9 @@ std::uint64_t available_disk(std::filesystem::path path);
 ///
 /// Each file is written as NAME.part, synced, renamed, and noted in journal.jsonl; the manifest comes last
 /// and replaces the journal. There is always one of the two, so whatever stops the program, every file noted
-/// is whole and a rerun goes on from it. Processes that make slices share the journal, and the one that
+/// is whole and a rerun goes on from it. A manifest that other stages would not accept, or that is not
+/// the one that the request foresees, was altered: it is written again, of those of its files that have their
+/// content. Processes that make slices share the journal, and the one that
 /// finds everything there writes the manifest.
 class OutputDirectory {
  public:
@@ -95,10 +97,9 @@ class OutputDirectory {
 
   /// Writes the manifest with the stage's own fields, and run.json from `run_facts` and the time. Collective.
   void finish(const std::string& tool, const Json& details, const Json& run_facts);
-  /// Writes the manifest as finish() does if every file of `needed` is there, from here or from other
-  /// processes' slices, and returns true; else find() tells what is there. Collective.
-  bool finish_if_all(std::span<const std::string> needed, const std::string& tool, const Json& details,
-                     const Json& run_facts);
+  /// Writes the manifest that the request foresees, as finish() does, if every file of it is there, from here
+  /// or from other processes' slices, and returns true; else find() tells what is there. Collective.
+  bool finish_if_all(const std::string& tool, const Json& run_facts);
 
  private:
   OutputDirectory(const Communicator& comm, std::filesystem::path path, Request request);
@@ -107,10 +108,12 @@ class OutputDirectory {
   void share_state();
   FileLock journal_lock() const;
   void refuse_inputs() const;
+  void reading(std::string_view name, const std::function<void()>& read) const;
   Json read_manifest() const;
+  bool is_sound(const Json& found) const;
   bool adopt_manifest(const Json& found, const Overwrite& overwrite);
   void open_read_only(const Overwrite& overwrite);
-  void open_manifest(const Overwrite& overwrite);
+  void open_manifest(const Log& log, const Overwrite& overwrite);
   Json read_journal(std::ifstream journal) const;
   void adopt_journal(const Json& found, const Overwrite& overwrite);
   void open_journal(const Log& log, const Overwrite& overwrite);
@@ -120,7 +123,7 @@ class OutputDirectory {
   std::vector<std::filesystem::path> not_adopted(const Json& found) const;
   void remove_all_but_kept(const Json& found) const;
   void refuse_foreign_files() const;
-  bool adopt(const Json& found, const Overwrite& overwrite);
+  bool adopt(const Json& found, const Overwrite& overwrite, bool check_content);
   void begin_journal() const;
 
   const Communicator& comm_;

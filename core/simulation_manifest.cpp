@@ -95,6 +95,14 @@ Json SimulationManifest::details() const {
   return details;
 }
 
+Foreseen SimulationManifest::foreseen() const {
+  Foreseen foreseen{{}, details()};
+  for (const SimulationRecord& record : simulations) {
+    for (std::string& file : record.files()) foreseen.files.push_back(std::move(file));
+  }
+  return foreseen;
+}
+
 SimulationManifest load_simulation_manifest(const std::filesystem::path& directory) {
   SimulationManifest suite;
   suite.base = load_manifest(directory, "generate");

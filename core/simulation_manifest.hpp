@@ -58,6 +58,8 @@ struct SimulationManifest {
 
   /// The stage's own fields of manifest.json.
   Json details() const;
+  /// All that follows from the plan of a suite: its details and every universe's files.
+  Foreseen foreseen() const;
 };
 
 void to_json(Json& json, const ParameterSpace& space);

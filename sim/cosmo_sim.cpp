@@ -209,11 +209,7 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
 /// Writes the manifest if every universe is there; returns how many are not. Collective.
 std::int64_t finish(const core::Invocation& run, core::OutputDirectory& output, const sim::Plan& plan,
                     const core::SimulationManifest& suite) {
-  std::vector<std::string> needed;
-  for (const core::SimulationRecord& record : suite.simulations) {
-    for (std::string& file : record.files()) needed.push_back(std::move(file));
-  }
-  if (output.up_to_date() || output.finish_if_all(needed, run.tool, suite.details(), run.facts)) return 0;
+  if (output.up_to_date() || output.finish_if_all(run.tool, run.facts)) return 0;
   return missing_universes(output.manifest(), plan, suite).others;
 }
 
@@ -316,8 +312,9 @@ void run_generate(const core::Invocation& run) {
   const auto start = std::chrono::steady_clock::now();
   sim::Plan plan;
   run.comm.agree([&] { plan = sim::read_plan(run.options); });
-  const core::Request request = sim::request_of(plan);
+  core::Request request = sim::request_of(plan);
   const core::SimulationManifest suite = sim::suite_of(plan);
+  request.foreseen = suite.foreseen();
   const core::Overwrite overwrite{run.options.flag("force"), {}};
   const Survey survey = make_survey(run, plan, request, suite, overwrite);
   explain_table(run.log, plan);

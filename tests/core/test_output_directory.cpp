@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/output_directory.hpp"
+#include "core/text_file.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -201,6 +202,130 @@ TEST_CASE("force makes damaged files again") {
   comm.barrier();
 }
 
+TEST_CASE("an altered manifest is written again, of the files that have their content") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  const bool foreseen = GENERATE(true, false);
+  Request asked = request();
+  if (foreseen) asked.foreseen = {{"a.txt", "sub/b.txt"}, {{"simulations", 2}}};
+  produce(comm, shared.path, true, asked);
+  const fs::path path = shared.path / "manifest.json";
+  const Json whole = read_json(path);
+  const auto repair = [&](const Json& altered, bool force) {
+    comm.barrier();
+    if (comm.is_root()) {
+      write_text(path, altered.dump(1) + "\n");
+      write_text(shared.path.parent_path() / "a.txt", "alpha");
+    }
+    comm.barrier();
+    CHECK(OutputDirectory::look(comm, shared.path, asked, {.force = force, .extendable = {}})
+              .manifest.find("sub/b.txt") != nullptr);
+    OutputDirectory output(comm, kSilent, shared.path, asked, {.force = force, .extendable = {}});
+    CHECK_FALSE(output.up_to_date());
+    CHECK(output.find("../a.txt") == nullptr);
+    CHECK(output.find("sub/b.txt") != nullptr);
+    if (output.find("a.txt") == nullptr) output.add_text("a.txt", "alpha");
+    output.finish("test", {{"simulations", 2}}, {{"host", "here"}});
+    CHECK(read_json(path) == whole);
+    comm.barrier();
+  };
+  for (const bool force : {false, true}) {
+    for (const auto& [pointer, value] :
+         std::vector<std::pair<const char*, Json>>{{"/id", "sha256:0"},
+                                                   {"/schema", 1},
+                                                   {"/config/steps", 20},
+                                                   {"/code", ""},
+                                                   {"/files/0/path", "../a.txt"}}) {
+      Json altered = whole;
+      altered[Json::json_pointer(pointer)] = value;
+      repair(altered, force);
+    }
+  }
+  if (foreseen) {
+    Json altered = whole;
+    altered["simulations"] = 3;
+    repair(altered, false);
+    altered = whole;
+    altered["files"].erase(0);
+    repair(altered, false);
+  }
+  comm.barrier();
+  if (comm.is_root()) {  // of the same size
+    Json altered = whole;
+    altered["id"] = "sha256:0";
+    write_text(path, altered.dump());
+    write_text(shared.path / "a.txt", "alphA");
+  }
+  comm.barrier();
+  const OutputDirectory output(comm, kSilent, shared.path, asked, {});
+  CHECK(output.find("a.txt") == nullptr);
+  comm.barrier();
+}
+
+TEST_CASE("a damaged manifest or journal is said to be, a line that is no record is torn") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  const bool finished = GENERATE(true, false);
+  const fs::path path = shared.path / (finished ? "manifest.json" : "journal.jsonl");
+  const Overwrite overwrite{.force = GENERATE(true, false), .extendable = {}};
+  produce(comm, shared.path, finished);
+  for (const char* text :
+       {"", "{}", "[]", R"({"path":"a.txt","bytes":5,"sha256":""})", R"({"stage":"generate"})"}) {
+    if (comm.is_root()) write_text(path, text);
+    comm.barrier();
+    const std::string damaged =
+        path.string() + " is damaged: remove the directory or choose another --output.";
+    const auto look = [&] { (void)OutputDirectory::look(comm, shared.path, request(), overwrite); };
+    const auto open = [&] { OutputDirectory(comm, kSilent, shared.path, request(), overwrite); };
+    expect_error(Fault::format, damaged, look);
+    expect_error(Fault::format, damaged, open);
+    comm.barrier();
+  }
+  comm.barrier();
+  if (comm.is_root()) {
+    fs::remove(path);
+    fs::create_directory(path);
+  }
+  comm.barrier();
+  expect_error(finished ? Fault::io : Fault::format, "is damaged",
+               [&] { OutputDirectory(comm, kSilent, shared.path, request(), overwrite); });
+  comm.barrier();
+  if (comm.is_root()) fs::remove_all(shared.path);
+  comm.barrier();
+  produce(comm, shared.path, false);
+  if (comm.is_root())
+    write_text(shared.path / "journal.jsonl", "{}\n[]\n{\"path\":\"c.txt\"}\n", std::ios::app);
+  comm.barrier();
+  const OutputDirectory output(comm, kSilent, shared.path, request(), {});
+  CHECK(output.manifest().files.size() == 2);
+  comm.barrier();
+}
+
+TEST_CASE("what is in the way of a file is named, and no part of it is written") {
+  const TemporaryDirectory directory;
+  const Communicator comm = Communicator::world().split(Communicator::world().rank());
+  const fs::path path = directory.path() / "out";
+  OutputDirectory output(comm, kSilent, path, request(), {});
+  write_text(path / "sub", "a file");
+  expect_error(Fault::io, "remove what is in its place", [&] { output.add_text("sub/b.txt", "beta"); });
+  fs::create_directories(path / "a.txt/full");
+  expect_error(Fault::io, "a.txt is a directory, where a file is to be written: remove it",
+               [&] { output.add_text("a.txt", "alpha"); });
+  CHECK_FALSE(fs::exists(path / "a.txt.part"));
+}
+
+TEST_CASE("a file of the output that became a directory is in the way, not a riddle") {
+  const TemporaryDirectory directory;
+  const Communicator comm = Communicator::world().split(Communicator::world().rank());
+  const fs::path path = directory.path() / "out";
+  produce(comm, path, true);
+  fs::remove(path / "a.txt");
+  fs::create_directories(path / "a.txt/full");
+  CHECK(OutputDirectory::look(comm, path, request(), {}).leaving == 0);
+  expect_error(Fault::io, "a.txt cannot be removed (Directory not empty)",
+               [&] { OutputDirectory(comm, kSilent, path, request(), {}); });
+}
+
 TEST_CASE("a lock that cannot be noted names the reason") {
   const TemporaryDirectory directory;
   rlimit before{};
@@ -235,13 +360,14 @@ TEST_CASE("a directory with somebody else's files is not touched, one in use is 
 TEST_CASE("disjoint slices share a directory, and whoever finds all files there finishes it") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm), alone(comm);
-  const std::vector<std::string> all = {"0.txt", "1.txt"};
-  const auto finish = [&](OutputDirectory& output) {
-    return output.finish_if_all(all, "test", {{"simulations", 2}}, {{"host", "here"}});
+  Request asked = request();
+  asked.foreseen = {{"0.txt", "1.txt"}, {{"simulations", 2}}};
+  const auto finish = [](OutputDirectory& output) {
+    return output.finish_if_all("test", {{"host", "here"}});
   };
   {
-    OutputDirectory first(comm, kSilent, shared.path, request(), {}, {0, 1});
-    OutputDirectory second(comm, kSilent, shared.path, request(), {}, {1, 2});
+    OutputDirectory first(comm, kSilent, shared.path, asked, {}, {0, 1});
+    OutputDirectory second(comm, kSilent, shared.path, asked, {}, {1, 2});
     second.add_text("1.txt", "one");
     CHECK_FALSE(finish(second));
     if (comm.is_root()) {  // a third one was killed in the middle of a line
@@ -257,7 +383,7 @@ TEST_CASE("disjoint slices share a directory, and whoever finds all files there 
     comm.barrier();
   }
   {
-    OutputDirectory output(comm, kSilent, alone.path, request(), {});
+    OutputDirectory output(comm, kSilent, alone.path, asked, {});
     output.add_text("0.txt", "zero");
     output.add_text("1.txt", "one");
     CHECK(finish(output));

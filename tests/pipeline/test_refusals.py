@@ -76,6 +76,48 @@ class Refusals(PipelineTest):
             self.refused(FORMAT, [data, "remove the directory"], "cosmo-prep", *self.prep_words(), "--output", data,
                          *force)
 
+    def test_a_rerun_of_prep_writes_an_altered_manifest_again(self):
+        data = self.copy(self.data, "repaired")
+        manifest = data / "manifest.json"
+        whole = manifest.read_text()
+        for ours, altered in (('"id": "sha256:', '"id": "sha256:0'), ('"validation": 2', '"validation": 3')):
+            self.assertIn(ours, whole)
+            manifest.write_text(whole.replace(ours, altered, 1))
+            self.assertFalse(succeed("cosmo-prep", *self.prep_words(), "--output", data)["up_to_date"])
+            self.assertEqual(manifest.read_text(), whole)
+
+    def test_directories_and_files_in_the_place_of_each_other(self):
+        words = ["cosmo-sim", "generate", "--simulations", 2, "--particles", 16, "--steps", 1, "--output"]
+        for name, code in (("manifest.json", IO), ("journal.jsonl", FORMAT)):
+            output = self.root / f"directory-{name}"
+            (output / name).mkdir(parents=True)
+            self.refused(code, [output / name, "is damaged: remove the directory"], *words, output)
+        self.refused(IO, ["manifest.json"], "cosmo-prep", "verify", self.root / "directory-manifest.json")
+        for name, parts in (("sim-00001", ["remove what is in its place"]),
+                            ("sim-00001/counts_z0.h5", ["is a directory", "remove it"])):
+            output = self.root / f"in-the-way-{len(name)}"
+            succeed(*words, output, "--select", "0:1")
+            if name.endswith(".h5"):
+                (output / name).mkdir(parents=True)
+            else:
+                (output / name).write_text("")
+            self.refused(IO, [output / name, *parts], *words, output, "--ranks-per-simulation", 1)
+            self.assertEqual(list(output.rglob("*.part")), [])
+
+    def test_a_damaged_journal(self):
+        output = self.root / "unfinished"
+        words = ["cosmo-sim", "generate", "--simulations", 3, "--particles", 16, "--steps", 1, "--output", output]
+        succeed(*words, "--select", "0:2")
+        journal = output / "journal.jsonl"
+        whole = journal.read_text()
+        for text in ("", "{}\n", whole[whole.index("\n") + 1:]):
+            journal.write_text(text)
+            for force in ([], ["--force"]):
+                self.refused(FORMAT, [f"{journal} is damaged: remove the directory or choose another --output."], *words,
+                             *force)
+        journal.write_text(whole + "{}\n[1]\n")  # which are no records
+        self.assertEqual(succeed(*words)["simulations_made"], 1)
+
     def test_a_refused_directory_is_not_touched(self):
         inside = self.sim / "sim-00001"
         before = sorted(inside.iterdir())

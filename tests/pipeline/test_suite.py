@@ -239,6 +239,65 @@ class Slices(Suite):
         self.assertFalse((self.root / "never").exists())
 
 
+class Repairs(Suite):
+    def altered(self, name, alter):
+        """A copy of the suite whose manifest somebody changed."""
+        output = shutil.copytree(self.whole, self.root / name)
+        manifest = json.loads((output / "manifest.json").read_text())
+        alter(manifest)
+        (output / "manifest.json").write_text(json.dumps(manifest))
+        return output
+
+    def test_a_rerun_writes_an_altered_manifest_again(self):
+        def other_id(manifest):
+            manifest["id"] = manifest["id"][:-4] + "beef"
+
+        def other_config(manifest):
+            manifest["config"]["steps"] = 3
+
+        def other_universes(manifest):
+            manifest["simulations"][1]["parameters"]["omega_m"] = 0.999
+            manifest["simulations"][2]["seed"] = 5
+
+        def other_limits(manifest):
+            manifest["parameters"]["high"] = [0.9]
+
+        def fewer_files(manifest):
+            del manifest["files"][3]
+
+        def files_elsewhere(manifest):
+            for entry in manifest["files"]:
+                entry["path"] = entry["path"].replace("sim-00001/counts", "../whole/sim-00001/counts")
+
+        for alter, made in ((other_id, 0), (other_config, 0), (other_universes, 0), (other_limits, 0), (fewer_files, 1),
+                            (files_elsewhere, 1)):
+            for more in ([], ["--force"]):
+                output = self.altered(f"{alter.__name__}{len(more)}", alter)
+                words = [*SIM, *more, "--output", output]
+                done = run("cosmo-sim", *words, "--json")
+                self.assertEqual(json.loads(done.stdout)["simulations_made"], made)
+                self.assertEqual(done.stderr.count("manifest.json is to be written again"), 1, done.stderr)
+                self.assertEqual(contents(output), contents(self.whole))
+
+    def test_a_dry_run_leaves_an_altered_manifest(self):
+        output = self.altered("dry", lambda manifest: manifest.update(id="sha256:0"))
+        before = contents(output)
+        self.assertEqual(succeed("cosmo-sim", *SIM, "--output", output, "--dry-run")["simulations_to_make"], 0)
+        self.assertEqual(contents(output), before)
+        succeed("cosmo-sim", *SIM, "--select", "2:3", "--output", output)
+        self.assertEqual(contents(output), contents(self.whole))
+        done = run("cosmo-sim", *SIM, "--output", output)
+        self.assertIn("up to date", done.stdout)
+        self.assertNotIn("again", done.stderr)
+
+    def test_files_are_kept_for_their_content_if_the_manifest_was_altered(self):
+        output = self.altered("content", lambda manifest: manifest.update(id="sha256:0"))
+        counts = output / "sim-00004/counts_z0.h5"
+        counts.write_bytes(counts.read_bytes()[:-1] + b"!")
+        self.assertEqual(succeed("cosmo-sim", *SIM, "--output", output)["simulations_made"], 1)
+        self.assertEqual(contents(output), contents(self.whole))
+
+
 class DryRuns(Suite):
     def told(self, *words):
         """The summary and the text of a dry run, which touches nothing."""
