@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/communicator.hpp"
+#include "core/hdf5_chunk.hpp"
 
 namespace cosmo::core::hdf5 {
 
@@ -86,6 +88,9 @@ class Dataset {
   void write(const Shape& start, const Shape& count, std::span<const T> data) {
     transfer(memory_type<T>(), start, count, const_cast<T*>(data.data()), data.size(), true);
   }
+  /// The stored chunk that is this box, for a ChunkReader; nothing if the box is no chunk or has filters
+  /// other than shuffle and deflate.
+  std::optional<Chunk> chunk(const Shape& start, const Shape& count) const;
 
  private:
   void require_type(hid_t type, const Shape& shape) const;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -78,4 +79,49 @@ TEST_CASE("a file that is not what it should be is refused by name") {
   expect_error(Fault::format, "a.h5 is no HDF5 file", [&] { (void)hdf5::File::open(path); });
   expect_error(Fault::io, "absent.h5", [&] { (void)hdf5::File::open(directory.path() / "absent.h5"); });
   expect_error(Fault::io, "absent", [&] { (void)hdf5::File::create(directory.path() / "absent" / "a.h5"); });
+}
+
+TEST_CASE("chunks are read without HDF5, whatever of shuffle and deflate was done to them") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  const hdf5::Shape chunk = {1, 8, 8};
+  std::vector<std::uint16_t> values(2 * 64);
+  std::iota(values.begin(), values.begin() + 64, std::uint16_t{0});
+  for (std::size_t i = 64; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(40503 * i * i);
+  for (const bool gzip : {false, true}) {
+    hdf5::File::create(path)
+        .create_dataset<std::uint16_t>("x", {2, 8, 8}, {chunk, gzip})
+        .write({0, 0, 0}, {2, 8, 8}, std::span<const std::uint16_t>(values));
+    const hdf5::File file = hdf5::File::open(path);
+    const hdf5::Dataset dataset = file.dataset("x");
+    hdf5::ChunkReader reader;
+    std::vector<std::uint16_t> back(64);
+    for (const std::size_t i : {1, 0, 1}) {
+      const auto stored = dataset.chunk({i, 0, 0}, chunk);
+      REQUIRE(stored);
+      CHECK(stored->deflated == gzip);
+      reader.read(path, *stored, std::as_writable_bytes(std::span(back)));
+      CHECK(std::equal(back.begin(), back.end(), values.begin() + static_cast<std::ptrdiff_t>(64 * i)));
+    }
+    CHECK_FALSE(dataset.chunk({0, 0, 0}, {1, 8, 4}));
+  }
+  const hdf5::File file = hdf5::File::open(path);
+  const auto stored = *file.dataset("x").chunk({0, 0, 0}, chunk);
+  std::vector<std::byte> back(128);
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
+      .seekp(static_cast<std::streamoff>(stored.address + 5))
+      .put('?');
+  expect_error(Fault::format, "a.h5 cannot be inflated",
+               [&] { hdf5::ChunkReader().read(path, stored, back); });
+  std::filesystem::resize_file(path, stored.address + 1);
+  expect_error(Fault::format, "a.h5 ends before", [&] { hdf5::ChunkReader().read(path, stored, back); });
+  std::filesystem::remove(path);
+  expect_error(Fault::io, "a.h5 cannot be opened", [&] { hdf5::ChunkReader().read(path, stored, back); });
+}
+
+TEST_CASE("a dataset that is not stored in chunks has none") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  write_example(path);
+  CHECK_FALSE(hdf5::File::open(path).dataset("group/x").chunk({0, 0, 0}, {4, 3, 5}));
 }

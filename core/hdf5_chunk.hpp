@@ -1,0 +1,40 @@
+#pragma once
+// Chunks of a dataset without HDF5, whose library is not thread-safe: where they stand is asked once, the
+// bytes are read and decoded by any number of threads.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace cosmo::core::hdf5 {
+
+/// Where a stored chunk stands in its file and how to decode it.
+struct Chunk {
+  std::uint64_t address;     ///< from the start of the file [bytes]
+  std::uint64_t bytes;       ///< as stored
+  std::size_t shuffled = 1;  ///< bytes are stored in so many planes; 1: as they are
+  bool deflated = false;     ///< by zlib, after shuffling
+};
+
+/// Reads chunks with plain reads; one a thread. Allocates only for chunks larger than any before.
+class ChunkReader {
+ public:
+  ChunkReader();
+  ChunkReader(ChunkReader&&) noexcept;
+  ~ChunkReader();
+
+  /// Fills `elements` with all bytes of the chunk. Throws Error{io} or Error{format} naming the file.
+  void read(const std::filesystem::path& path, const Chunk& chunk, std::span<std::byte> elements);
+
+ private:
+  struct Inflater;
+
+  std::unique_ptr<Inflater> inflater_;
+  std::vector<std::byte> packed_;
+  std::vector<std::byte> planes_;
+};
+
+}  // namespace cosmo::core::hdf5
