@@ -1,6 +1,7 @@
 #include "dataset/data_loader.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -14,8 +15,23 @@ using core::Fault;
 
 namespace {
 
-const LoaderConfig& validated(const LoaderConfig& config) {
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// At most `size` elements from `first` on, as many as there are.
+std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::size_t first,
+                                       std::size_t size) {
+  const auto rest = all.subspan(std::min(first, all.size()));
+  return rest.first(std::min(size, rest.size()));
+}
+
+/// What the loader does of what it is asked for. Only HDF5 can read what is not plain, from one thread.
+LoaderConfig validated(LoaderConfig config, const SplitReader& reader) {
   validate(config);
+  if (!reader.is_plain()) config.readers = 0;
   return config;
 }
 
@@ -24,76 +40,114 @@ const LoaderConfig& validated(const LoaderConfig& config) {
 void validate(const LoaderConfig& config) {
   ensure(config.micro_batch > 0 && config.global_batch > 0 &&
              config.global_batch % (std::int64_t{config.ranks} * config.micro_batch) == 0,
-         Fault::config, "--global-batch {} is no multiple of --micro-batch {} × {} ranks: change one of the three.",
+         Fault::config,
+         "--global-batch {} is no multiple of --micro-batch {} × {} ranks: change one of the three.",
          config.global_batch, config.micro_batch, config.ranks);
 }
 
+ReadStatistics& ReadStatistics::operator+=(const ReadStatistics& other) {
+  waited += other.waited;
+  reading += other.reading;
+  bytes += other.bytes;
+  return *this;
+}
+
 DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config)
-    : reader_(reader), config_(validated(config)), table_(transform), counts_(reader.spec().voxels()) {
+    : source_(reader),
+      config_(validated(config, reader)),
+      slots_(config_.readers == 0 ? 1 : static_cast<std::size_t>(config_.readers) + 2),
+      ahead_(config_.readers, slots_.size(), [this](std::size_t batch, int thread) {
+        make(batch, readers_[static_cast<std::size_t>(thread)]);
+      }) {
   const auto rows = static_cast<std::size_t>(config_.micro_batch);
-  voxels_ = core::Buffer<float>(rows * reader.spec().voxels());
-  targets_.resize(rows * reader.spec().parameters.size());
-  samples_.reserve(rows);
+  for (Slot& slot : slots_) {
+    slot.voxels = core::Buffer<float>(rows * reader.spec().voxels());
+    slot.targets.resize(rows * reader.spec().parameters.size());
+  }
+  for (int r = 0; r < std::max(1, config_.readers); ++r) {
+    readers_.push_back({VoxelTable(transform), core::Buffer<std::uint16_t>(reader.spec().voxels()), {}});
+  }
 }
 
 std::uint32_t DataLoader::steps_per_epoch() const {
   const auto step = static_cast<std::uint32_t>(config_.global_batch);
-  return (reader_.size() + step - 1) / step;
+  return (source_.size() + step - 1) / step;
 }
 
 void DataLoader::start_epoch(std::uint32_t epoch) {
+  ahead_.drop();
   epoch_ = epoch;
-  step_ = 0;
-  batch_in_step_ = 0;
   if (config_.shuffle) {
-    order_ = sample_order(config_.seed, epoch, reader_.size());
+    order_ = sample_order(config_.seed, epoch, source_.size());
   } else {
-    order_.resize(reader_.size());
+    order_.resize(source_.size());
     std::iota(order_.begin(), order_.end(), 0u);
   }
+  batches_ = steps_per_epoch() * batches_per_step();
+  next_ = 0;
+  ahead_.start(batches_);
 }
 
 std::optional<Batch> DataLoader::next() {
-  const std::size_t step_begin = std::size_t{step_} * static_cast<std::size_t>(config_.global_batch);
-  if (step_begin >= order_.size()) return std::nullopt;
-  const std::size_t step_end =
-      std::min(order_.size(), step_begin + static_cast<std::size_t>(config_.global_batch));
-  const auto of_rank = static_cast<std::size_t>(config_.rank * (config_.global_batch / config_.ranks) +
-                                                batch_in_step_ * config_.micro_batch);
-  const std::size_t begin = std::min(step_end, step_begin + of_rank);
-  const std::size_t end = std::min(step_end, begin + static_cast<std::size_t>(config_.micro_batch));
-  samples_.assign(order_.begin() + static_cast<std::ptrdiff_t>(begin),
-                  order_.begin() + static_cast<std::ptrdiff_t>(end));
-  for (std::size_t row = 0; row < samples_.size(); ++row) load(samples_[row], row);
-  const std::size_t parameters = reader_.spec().parameters.size();
-  std::fill(voxels_.span().begin() + static_cast<std::ptrdiff_t>(samples_.size() * counts_.size()),
-            voxels_.span().end(), 0.0f);
-  std::fill(targets_.begin() + static_cast<std::ptrdiff_t>(samples_.size() * parameters), targets_.end(),
-            0.0f);
-
-  const int batches = config_.global_batch / (config_.ranks * config_.micro_batch);
-  const bool last = ++batch_in_step_ == batches;
-  if (last) {
-    batch_in_step_ = 0;
-    ++step_;
-  }
-  return Batch{voxels_.span(),
-               targets_,
-               static_cast<int>(samples_.size()),
-               samples_,
-               static_cast<int>(step_end - step_begin),
-               last};
+  if (next_ == batches_) return std::nullopt;
+  const auto start = Clock::now();
+  const std::size_t batch = next_++;
+  const Slot& slot = slots_[ahead_.take()];
+  statistics_ += {seconds_since(start), slot.seconds, slot.bytes};
+  const auto samples = batch_samples(batch);
+  return Batch{slot.voxels.span(),
+               slot.targets,
+               static_cast<int>(samples.size()),
+               samples,
+               static_cast<int>(step_samples(batch).size()),
+               next_ % batches_per_step() == 0};
 }
 
-void DataLoader::load(std::uint32_t sample, std::size_t row) {
-  reader_.read(sample, counts_.span());
+std::size_t DataLoader::batches_per_step() const {
+  return static_cast<std::size_t>(config_.global_batch / (config_.ranks * config_.micro_batch));
+}
+
+std::span<const std::uint32_t> DataLoader::step_samples(std::size_t batch) const {
+  const auto step = static_cast<std::size_t>(config_.global_batch);
+  return part_of(order_, batch / batches_per_step() * step, step);
+}
+
+std::span<const std::uint32_t> DataLoader::batch_samples(std::size_t batch) const {
+  const std::size_t before =
+      static_cast<std::size_t>(config_.rank) * batches_per_step() + batch % batches_per_step();
+  const auto rows = static_cast<std::size_t>(config_.micro_batch);
+  return part_of(step_samples(batch), before * rows, rows);
+}
+
+void DataLoader::make(std::size_t batch, Reader& reader) {
+  const auto start = Clock::now();
+  Slot& slot = slots_[batch % slots_.size()];
+  slot.bytes = 0;
+  std::span<float> voxels = slot.voxels.span();
+  std::span<float> targets = slot.targets;
+  for (const std::uint32_t sample : batch_samples(batch)) {
+    load(sample, reader, voxels.first(reader.counts.size()));
+    slot.bytes += source_.stored_bytes(sample);
+    voxels = voxels.subspan(reader.counts.size());
+    const auto target = source_.target(sample);
+    std::copy(target.begin(), target.end(), targets.begin());
+    targets = targets.subspan(target.size());
+  }
+  std::fill(voxels.begin(), voxels.end(), 0.0f);
+  std::fill(targets.begin(), targets.end(), 0.0f);
+  slot.seconds = seconds_since(start);
+}
+
+void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
+  const std::span<std::uint16_t> counts = reader.counts.span();
+  if (config_.readers == 0) {
+    source_.read(sample, counts);
+  } else {
+    source_.read_stored(sample, reader.chunks, counts);
+  }
   const bool turned = config_.shuffle && config_.augment;
   const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
-  transform_voxels(symmetry, reader_.spec().side(), table_.for_sample(counts_.span()), counts_.span(),
-                   voxels_.span().subspan(row * counts_.size(), counts_.size()));
-  const auto target = reader_.target(sample);
-  std::copy(target.begin(), target.end(),
-            targets_.begin() + static_cast<std::ptrdiff_t>(row * target.size()));
+  transform_voxels(symmetry, source_.spec().side(), reader.table.for_sample(counts), counts, voxels);
 }
 
 }  // namespace cosmo::dataset

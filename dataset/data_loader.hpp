@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "dataset/read_ahead.hpp"
 #include "dataset/split_reader.hpp"
 #include "dataset/voxel_transform.hpp"
 
@@ -19,6 +20,7 @@ struct LoaderConfig {
   std::uint64_t seed = 1;
   bool shuffle = false;  ///< a new order every epoch; otherwise the natural order
   bool augment = false;  ///< turn samples by the cube's symmetries; only while shuffling
+  int readers = 1;       ///< threads that read ahead; 0: next() reads
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -35,10 +37,22 @@ struct Batch {
   bool last_of_step;
 };
 
+/// What reading has taken so far.
+struct ReadStatistics {
+  double waited = 0;        ///< in next() [s]
+  double reading = 0;       ///< of all readers together, transforms included [s]
+  std::uint64_t bytes = 0;  ///< read from shards
+
+  ReadStatistics& operator+=(const ReadStatistics& other);
+};
+
 /// Delivers each sample of a split exactly once an epoch, for any number of ranks. A step is the next
 /// `global_batch` samples of the epoch's order; rank r of R works on its r-th contiguous part, in
 /// global_batch / (R micro_batch) batches on every rank, the last step included. So the samples of a step
-/// depend on (seed, epoch) alone, never on the ranks. Does not communicate; everything happens in next().
+/// depend on (seed, epoch) alone, never on the ranks. Does not communicate.
+///
+/// Threads read, check, transform and turn samples into a ring of readers + 2 batches, which are the same
+/// bits for any number of them. Shards that only HDF5 can decode (SplitReader::is_plain) are read in next().
 class DataLoader {
  public:
   /// `reader` must outlive the loader. Throws Error{config} unless ranks × micro-batch divides the global
@@ -48,25 +62,44 @@ class DataLoader {
   DataLoader& operator=(const DataLoader&) = delete;
 
   std::uint32_t steps_per_epoch() const;
+  /// Begins to read the epoch; what is left of another is dropped.
   void start_epoch(std::uint32_t epoch);
   /// The next batch of this rank, or nothing at the end of the epoch and before the first.
   /// Throws Error{format} naming the shard of a damaged sample.
   std::optional<Batch> next();
+  const ReadStatistics& statistics() const { return statistics_; }
 
  private:
-  void load(std::uint32_t sample, std::size_t row);
+  struct Slot {
+    core::Buffer<float> voxels;
+    std::vector<float> targets;
+    double seconds;
+    std::uint64_t bytes;
+  };
+  /// What each reader has for itself.
+  struct Reader {
+    VoxelTable table;
+    core::Buffer<std::uint16_t> counts;
+    core::hdf5::ChunkReader chunks;
+  };
 
-  SplitReader& reader_;
+  std::size_t batches_per_step() const;
+  /// The samples of step batch / batches_per_step(), over all ranks.
+  std::span<const std::uint32_t> step_samples(std::size_t batch) const;
+  std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
+  void make(std::size_t batch, Reader& reader);
+  void load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
+
+  SplitReader& source_;
   LoaderConfig config_;
-  VoxelTable table_;
   std::vector<std::uint32_t> order_;
   std::uint32_t epoch_ = 0;
-  std::uint32_t step_ = 0;
-  int batch_in_step_ = 0;
-  core::Buffer<std::uint16_t> counts_;
-  core::Buffer<float> voxels_;
-  std::vector<float> targets_;
-  std::vector<std::uint32_t> samples_;
+  std::size_t batches_ = 0;  ///< of the epoch
+  std::size_t next_ = 0;
+  ReadStatistics statistics_;
+  std::vector<Slot> slots_;
+  std::vector<Reader> readers_;
+  ReadAhead ahead_;  ///< last: its threads use the rest
 };
 
 }  // namespace cosmo::dataset

@@ -9,6 +9,14 @@ namespace cosmo::dataset {
 using core::ensure;
 using core::Fault;
 
+void check_counts(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
+                  std::span<const std::uint16_t> counts) {
+  ensure(core::crc32(std::as_bytes(counts)) == crc32, Fault::format,
+         "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep shard again "
+         "with --force.",
+         shard.string(), row);
+}
+
 ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& spec)
     : path_(path),
       file_(core::hdf5::File::open(path)),
@@ -80,15 +88,20 @@ std::span<const float> ShardReader::target(std::size_t row) const {
   return std::span(y_unit_).subspan(row * parameters, parameters);
 }
 
-void ShardReader::read(std::size_t row, std::span<std::uint16_t> counts) const {
+core::hdf5::Shape ShardReader::start_of(std::size_t row) const {
   core::hdf5::Shape start(sample_shape_.size(), 0);
   start[0] = row;
-  x_.read(start, sample_shape_, counts);
-  ensure(core::crc32(std::as_bytes(std::span<const std::uint16_t>(counts))) == crc32_[row], Fault::format,
-         "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep shard again "
-         "with "
-         "--force.",
-         path_.string(), row);
+  return start;
+}
+
+void ShardReader::read(std::size_t row, std::span<std::uint16_t> counts) const {
+  x_.read(start_of(row), sample_shape_, counts);
+  check_counts(path_, row, crc32_[row], counts);
+}
+
+std::optional<StoredCounts> ShardReader::stored(std::size_t row) const {
+  const auto chunk = x_.chunk(start_of(row), sample_shape_);
+  return chunk ? std::optional(StoredCounts{*chunk, crc32_[row]}) : std::nullopt;
 }
 
 }  // namespace cosmo::dataset

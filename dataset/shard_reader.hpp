@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,16 @@
 #include "dataset/shard_format.hpp"
 
 namespace cosmo::dataset {
+
+/// A sample's counts as a shard stores them.
+struct StoredCounts {
+  core::hdf5::Chunk chunk;
+  std::uint32_t crc32;
+};
+
+/// Throws Error{format} naming shard and row unless the counts have this checksum.
+void check_counts(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
+                  std::span<const std::uint16_t> counts);
 
 /// One shard open for reading; move-only. Errors are Error{format} and name the file.
 class ShardReader {
@@ -25,8 +36,11 @@ class ShardReader {
 
   /// Reads a sample's counts (C, n, n, n) and compares their crc32.
   void read(std::size_t row, std::span<std::uint16_t> counts) const;
+  /// Where they stand, for a ChunkReader; nothing if only HDF5 can decode them.
+  std::optional<StoredCounts> stored(std::size_t row) const;
 
  private:
+  core::hdf5::Shape start_of(std::size_t row) const;
   void check_attributes(const SampleSpec& spec) const;
   void check_labels(const SampleSpec& spec) const;
 

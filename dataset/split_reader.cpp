@@ -1,7 +1,6 @@
 #include "dataset/split_reader.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/error.hpp"
 
@@ -11,31 +10,34 @@ using core::ensure;
 using core::Fault;
 
 namespace {
-constexpr std::size_t kMostOpen = 128;  ///< below every system's limit of open files
+constexpr std::size_t kMostOpen = 16;
 }
 
-SplitReader::SplitReader(std::filesystem::path directory, const DatasetManifest& manifest, Split split,
+SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
                          int rank, int ranks)
-    : directory_(std::move(directory)), spec_(manifest.spec), shards_(manifest.split(split).shards) {
+    : spec_(manifest.spec) {
   const SplitRecord& record = manifest.split(split);
-  for (std::size_t s = 0; s < shards_.size(); ++s) {
+  for (std::size_t s = 0; s < record.shards.size(); ++s) {
     if (static_cast<int>(s % static_cast<std::size_t>(ranks)) == rank) {
-      core::check_content(directory_, *manifest.base.find(shards_[s]));
+      core::check_content(directory, *manifest.base.find(record.shards[s]));
     }
-    const ShardReader& shard = open(s);
+    shards_.push_back(directory / record.shards[s]);
+    const ShardReader shard(shards_.back(), spec_);
     firsts_.push_back(size());
     for (std::size_t row = 0; row < shard.size(); ++row) {
       const auto target = shard.target(row);
+      const auto stored = shard.stored(row);
       samples_.push_back(shard.sample(row));
+      if (stored) stored_.push_back(*stored);
       targets_.insert(targets_.end(), target.begin(), target.end());
       ensure(std::find(record.simulations.begin(), record.simulations.end(), samples_.back().simulation) !=
                  record.simulations.end(),
              Fault::format, "{} holds simulation {}, which is no {} data: restore the file.",
-             (directory_ / shards_[s]).string(), samples_.back().simulation, name_of(split));
+             shards_.back().string(), samples_.back().simulation, name_of(split));
     }
   }
   ensure(size() == record.samples, Fault::format,
-         "{}: the {} shards hold {} samples and the manifest says {}.", directory_.string(), name_of(split),
+         "{}: the {} shards hold {} samples and the manifest says {}.", directory.string(), name_of(split),
          size(), record.samples);
 }
 
@@ -44,18 +46,34 @@ std::span<const float> SplitReader::target(std::uint32_t index) const {
   return std::span(targets_).subspan(index * parameters, parameters);
 }
 
+SplitReader::Place SplitReader::place(std::uint32_t index) const {
+  const auto next = std::upper_bound(firsts_.begin(), firsts_.end(), index);
+  return {static_cast<std::size_t>(next - firsts_.begin()) - 1, index - *(next - 1)};
+}
+
 const ShardReader& SplitReader::open(std::size_t number) {
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [&](const OpenShard& shard) { return shard.number == number; });
   if (found != open_.end()) return found->reader;
   if (open_.size() == kMostOpen) open_.pop_front();
-  return open_.emplace_back(OpenShard{number, ShardReader(directory_ / shards_[number], spec_)}).reader;
+  return open_.emplace_back(OpenShard{number, ShardReader(shards_[number], spec_)}).reader;
 }
 
 void SplitReader::read(std::uint32_t index, std::span<std::uint16_t> counts) {
-  const auto next = std::upper_bound(firsts_.begin(), firsts_.end(), index);
-  const auto shard = static_cast<std::size_t>(next - firsts_.begin()) - 1;
-  open(shard).read(index - firsts_[shard], counts);
+  const auto [shard, row] = place(index);
+  open(shard).read(row, counts);
+}
+
+void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                              std::span<std::uint16_t> counts) const {
+  const auto [shard, row] = place(index);
+  const auto& [chunk, crc32] = stored_[index];
+  chunks.read(shards_[shard], chunk, std::as_writable_bytes(counts));
+  check_counts(shards_[shard], row, crc32, counts);
+}
+
+std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
+  return is_plain() ? stored_[index].chunk.bytes : spec_.voxels() * sizeof(std::uint16_t);
 }
 
 }  // namespace cosmo::dataset

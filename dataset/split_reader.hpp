@@ -4,7 +4,6 @@
 #include <deque>
 #include <filesystem>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "dataset/dataset_manifest.hpp"
@@ -13,22 +12,29 @@
 namespace cosmo::dataset {
 
 /// Random access to the samples of one split, numbered over its shards in order. Errors name the shard.
-/// Not thread-safe: HDF5 is not.
 class SplitReader {
  public:
   /// Opens every shard and checks it against the manifest. SHA-256 is computed for every `ranks`-th shard
   /// from shard `rank` on, so that the ranks of a run together check all; run this in Communicator::agree.
   /// Throws Error{io} or Error{format}.
-  SplitReader(std::filesystem::path directory, const DatasetManifest& manifest, Split split, int rank = 0,
-              int ranks = 1);
+  SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
+              int rank = 0, int ranks = 1);
 
   const SampleSpec& spec() const { return spec_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(samples_.size()); }
   const Sample& sample(std::uint32_t index) const { return samples_[index]; }
   /// Labels (P) in [−1, 1]; valid as long as this object.
   std::span<const float> target(std::uint32_t index) const;
-  /// Reads counts (C, n, n, n) and compares their crc32.
+
+  /// Reads counts (C, n, n, n) through HDF5 and compares their crc32. Not thread-safe: HDF5 is not.
   void read(std::uint32_t index, std::span<std::uint16_t> counts);
+  /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep does.
+  bool is_plain() const { return stored_.size() == samples_.size(); }
+  /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.
+  void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                   std::span<std::uint16_t> counts) const;
+  /// What the sample takes in its shard; of counts as they are if it is not known.
+  std::uint64_t stored_bytes(std::uint32_t index) const;
 
  private:
   /// A shard that is open now.
@@ -36,13 +42,19 @@ class SplitReader {
     std::size_t number;
     ShardReader reader;
   };
+  /// A sample's shard and its number there.
+  struct Place {
+    std::size_t shard;
+    std::uint32_t row;
+  };
+  Place place(std::uint32_t index) const;
   const ShardReader& open(std::size_t number);
 
-  std::filesystem::path directory_;
   SampleSpec spec_;
-  std::vector<std::string> shards_;
+  std::vector<std::filesystem::path> shards_;
   std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
   std::vector<Sample> samples_;
+  std::vector<StoredCounts> stored_;  ///< (samples), or fewer if some are not plain
   std::vector<float> targets_;
   std::deque<OpenShard> open_;  ///< oldest first
 };

@@ -22,6 +22,7 @@ using core::Json;
 
 void declare(core::Options& options) {
   train::declare_training(options);
+  options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
   options.add("size", "128", "voxels a side for --benchmark");
 }
@@ -119,7 +120,7 @@ struct Splits {
 
 /// Opens both splits; ranks check the shards' content together. Collective.
 void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan,
-                 const dataset::DatasetManifest& data, Splits& splits) {
+                 const dataset::DatasetManifest& data, int readers, Splits& splits) {
   const int rank = comm.rank(), ranks = comm.size();
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
   comm.agree([&] {
@@ -127,10 +128,13 @@ void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan
     splits.validation.emplace(plan.data, data, dataset::Split::validation, rank, ranks);
     splits.training_loader.emplace(*splits.training, transform,
                                    dataset::LoaderConfig{rank, ranks, plan.global_batch, plan.micro_batch,
-                                                         plan.seed, true, plan.augment});
-    splits.validation_loader.emplace(
-        *splits.validation, transform,
-        dataset::LoaderConfig{rank, ranks, plan.micro_batch * ranks, plan.micro_batch});
+                                                         plan.seed, true, plan.augment, readers});
+    splits.validation_loader.emplace(*splits.validation, transform,
+                                     dataset::LoaderConfig{.rank = rank,
+                                                           .ranks = ranks,
+                                                           .global_batch = plan.micro_batch * ranks,
+                                                           .micro_batch = plan.micro_batch,
+                                                           .readers = readers});
   });
 }
 
@@ -155,7 +159,9 @@ void run_training(const core::Invocation& run) {
   const auto began = std::chrono::steady_clock::now();
   dataset::DatasetManifest data;
   train::TrainingPlan plan;
+  int readers = 1;
   run.comm.agree([&] {
+    readers = static_cast<int>(run.options.integer("readers", 0, 64));
     data = dataset::load_dataset_manifest(run.options.text("data"));
     plan = train::read_training_plan(run.options, data, run.comm.size());
   });
@@ -179,7 +185,7 @@ void run_training(const core::Invocation& run) {
   run.log.info("{}{}", nn::describe(plan.network, census), outline);
 
   Splits splits;
-  open_splits(run.comm, plan, data, splits);
+  open_splits(run.comm, plan, data, readers, splits);
   nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
   train::LarcAdam optimizer(network.parameters(),
                             optimizer_config(plan, splits.training_loader->steps_per_epoch()));

@@ -1,10 +1,12 @@
 #include "small_dataset.hpp"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "core/checksum.hpp"
-#include "dataset/shard_writer.hpp"
 
 namespace cosmo::dataset::test {
 
@@ -16,7 +18,25 @@ std::vector<std::uint16_t> counts_of(std::uint32_t sample) {
   return counts;
 }
 
-DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples) {
+void flip_bit(const fs::path& path, std::streamoff position) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(position);
+  const auto byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(position);
+  file.put(byte);
+}
+
+std::streamoff find_counts(const fs::path& path, std::uint32_t sample) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto counts = counts_of(sample);
+  const std::string wanted(reinterpret_cast<const char*>(counts.data()), 2 * counts.size());
+  const auto position = bytes.find(wanted);
+  REQUIRE(position != std::string::npos);
+  return static_cast<std::streamoff>(position);
+}
+
+DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, Compression compression) {
   constexpr std::uint32_t kSamplesPerShard = 5;
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
@@ -30,7 +50,7 @@ DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples) 
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
     const std::uint32_t last = std::min(samples, first + kSamplesPerShard);
     const std::string path = shard_path(Split::train, train.shards.size());
-    ShardWriter writer(directory / path, manifest.spec, last - first, Compression::none);
+    ShardWriter writer(directory / path, manifest.spec, last - first, compression);
     for (std::uint32_t i = first; i < last; ++i) {
       const double share = (i + 0.5) / samples;
       writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, counts_of(i));

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <ios>
 #include <vector>
 
 #include "dataset/dataset_manifest.hpp"
+#include "dataset/shard_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace cosmo::dataset::test {
@@ -14,8 +16,15 @@ inline constexpr int kSide = 4;
 /// Counts (4, 4, 4) that no other sample has.
 std::vector<std::uint16_t> counts_of(std::uint32_t sample);
 
+/// Flips the lowest bit of a byte in a file.
+void flip_bit(const std::filesystem::path& path, std::streamoff position);
+
+/// Where the counts of a sample stand in its shard, which is not compressed.
+std::streamoff find_counts(const std::filesystem::path& path, std::uint32_t sample);
+
 /// Writes `samples` training samples, 5 a shard, and returns the manifest that describes them. Sample i is of
 /// simulation i; only training data is there.
-DatasetManifest write_dataset(const std::filesystem::path& directory, std::uint32_t samples);
+DatasetManifest write_dataset(const std::filesystem::path& directory, std::uint32_t samples,
+                              Compression compression = Compression::none);
 
 }  // namespace cosmo::dataset::test

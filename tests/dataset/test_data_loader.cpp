@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <fstream>
 #include <set>
 #include <vector>
 
 #include "core/error.hpp"
 #include "dataset/data_loader.hpp"
 #include "small_dataset.hpp"
+#include "tests/support/expect_error.hpp"
 
 using namespace cosmo;
 using namespace cosmo::dataset;
@@ -141,6 +141,95 @@ TEST_CASE("augmentation turns samples anew each epoch and keeps their values") {
     }
   }
   REQUIRE(changed > 15);
+}
+
+namespace {
+
+/// Everything that the batches of an epoch hold, one after the other.
+std::vector<float> contents_of_epoch(DataLoader& loader, std::uint32_t epoch) {
+  std::vector<float> all;
+  loader.start_epoch(epoch);
+  while (const auto batch = loader.next()) {
+    all.insert(all.end(), batch->voxels.begin(), batch->voxels.end());
+    all.insert(all.end(), batch->targets.begin(), batch->targets.end());
+    all.insert(all.end(), batch->samples.begin(), batch->samples.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("any number of readers makes the same bits") {
+  const TemporaryDirectory directory;
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    const DatasetManifest manifest = write_dataset(directory.path(), kSamples, compression);
+    SplitReader reader(directory.path(), manifest, Split::train);
+    REQUIRE(reader.is_plain());
+    for (const char* transform : {"log1p", "mean"}) {
+      LoaderConfig config{
+          .rank = 1, .ranks = 2, .global_batch = 12, .micro_batch = 3, .shuffle = true, .augment = true};
+      const auto contents = [&](int readers) {
+        config.readers = readers;
+        DataLoader loader(reader, find_voxel_transform(transform, 8), config);
+        std::vector<float> all = contents_of_epoch(loader, 0);
+        loader.start_epoch(7);
+        for (int batch = 0; batch < readers; ++batch) (void)loader.next();  // left in mid-epoch
+        const std::vector<float> second = contents_of_epoch(loader, 1);
+        all.insert(all.end(), second.begin(), second.end());
+        return all;
+      };
+      const std::vector<float> plain = contents(0);
+      for (const int readers : {1, 2, 3}) REQUIRE(contents(readers) == plain);
+    }
+  }
+}
+
+TEST_CASE("a loader may end in mid-epoch") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  for (int batches = 0; batches < 8; ++batches) {
+    DataLoader loader(reader, kLog1p, {.readers = 2});
+    loader.start_epoch(0);
+    for (int batch = 0; batch < batches; ++batch) REQUIRE(loader.next());
+  }
+}
+
+TEST_CASE("a damaged sample is named by the call that would have given it") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  const auto shard = directory.path() / "train/shard-00001.h5";
+  flip_bit(shard, find_counts(shard, 7));
+  for (const int readers : {0, 1, 2, 3}) {
+    DataLoader loader(reader, kLog1p, {.readers = readers});
+    loader.start_epoch(0);
+    for (std::uint32_t sample = 0; sample < 7; ++sample) REQUIRE(loader.next()->samples.front() == sample);
+    expect_error(core::Fault::format, "shard-00001.h5 sample 2 differs from its crc32",
+                 [&] { (void)loader.next(); });
+    REQUIRE(loader.next()->samples.front() == 8);
+  }
+  std::filesystem::resize_file(shard, 3000);
+  DataLoader loader(reader, kLog1p, {.global_batch = 10, .micro_batch = 10});
+  loader.start_epoch(0);
+  expect_error(core::Fault::format, "shard-00001.h5 ends before", [&] { (void)loader.next(); });
+  std::filesystem::remove(shard);
+  loader.start_epoch(0);
+  expect_error(core::Fault::io, "shard-00001.h5 cannot be opened", [&] { (void)loader.next(); });
+}
+
+TEST_CASE("reading is counted") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  for (const int readers : {0, 2}) {
+    DataLoader loader(reader, kLog1p, {.readers = readers});
+    (void)contents_of_epoch(loader, 0);
+    (void)contents_of_epoch(loader, 1);
+    REQUIRE(loader.statistics().bytes == 2 * kSamples * 64 * sizeof(std::uint16_t));
+    REQUIRE(loader.statistics().waited > 0);
+    REQUIRE(loader.statistics().reading > 0);
+  }
 }
 
 TEST_CASE("batch sizes that do not divide are refused by the names of their options") {

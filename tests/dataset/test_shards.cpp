@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <fstream>
+#include <limits>
 #include <vector>
 
 #include "core/checksum.hpp"
@@ -12,29 +13,6 @@ using namespace cosmo;
 using namespace cosmo::dataset;
 using namespace cosmo::dataset::test;
 using Catch::Contains;
-
-namespace {
-
-void flip_bit(const std::filesystem::path& path, std::streamoff position) {
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekg(position);
-  const auto byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(position);
-  file.put(byte);
-}
-
-/// Where the two bytes of a count stand that only sample `sample` holds.
-std::streamoff find_counts(const std::filesystem::path& path, std::uint32_t sample) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const auto counts = counts_of(sample);
-  const std::string wanted(reinterpret_cast<const char*>(counts.data()), 2 * counts.size());
-  const auto position = bytes.find(wanted);
-  REQUIRE(position != std::string::npos);
-  return static_cast<std::streamoff>(position);
-}
-
-}  // namespace
 
 TEST_CASE("a split reads back what was written, over all its shards") {
   const TemporaryDirectory directory;
@@ -69,6 +47,13 @@ TEST_CASE("several channels are stored and read as one sample") {
     const ShardReader reader(directory.path() / "x.h5", spec);
     std::vector<std::uint16_t> back(54);
     reader.read(0, back);
+    REQUIRE(back == counts);
+    const auto stored = reader.stored(0);
+    REQUIRE(stored);
+    REQUIRE(stored->chunk.deflated == (compression == Compression::gzip));
+    std::fill(back.begin(), back.end(), std::uint16_t{0});
+    core::hdf5::ChunkReader().read(directory.path() / "x.h5", stored->chunk,
+                                   std::as_writable_bytes(std::span(back)));
     REQUIRE(back == counts);
     REQUIRE(reader.statistics().max_count == 53 * 53);
     REQUIRE(reader.target(0)[0] == Approx(0).margin(1e-6));
@@ -117,4 +102,21 @@ TEST_CASE("a shard of another dataset is refused even if its checksum were right
   other = manifest.spec;
   other.shape = {2, 4, 4};
   CHECK_THROWS_WITH(ShardReader(path, other), Contains("shape"));
+}
+
+TEST_CASE("labels that are no numbers in their range are refused") {
+  const TemporaryDirectory directory;
+  const SampleSpec spec{.parameters = {{"h"}, {0.5}, {0.9}},
+                        .shape = {2, 2, 2},
+                        .box_size = core::Length(6),
+                        .redshifts = {0},
+                        .mean_count = 1,
+                        .input_id = "sha256:1"};
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double label : {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0.95}) {
+    ShardWriter writer(directory.path() / "x.h5", spec, 1, Compression::none);
+    writer.append({0, 0, 1, {label}}, std::vector<std::uint16_t>(8));
+    std::move(writer).finish();
+    CHECK_THROWS_WITH(ShardReader(directory.path() / "x.h5", spec), Contains("x.h5 sample 0 has h = "));
+  }
 }

@@ -1,16 +1,32 @@
 """Training is reproducible to the bit: twice, after any stop, and after being killed."""
 
 import json
+import shutil
 import unittest
 
-from toolkit import PipelineTest, contents, kill_after, run, succeed
+import h5py
+
+from toolkit import PipelineTest, contents, kill_after, run, sha256, succeed
 
 EPOCHS = 4
 
 
+def store_again(path, storage):
+    """Replaces the counts of a shard by the same, stored otherwise: keywords of h5py's create_dataset."""
+    with h5py.File(path, "r+") as shard:
+        counts = shard["x"][:]
+        del shard["x"]
+        x = shard.create_dataset("x", data=counts, **{"chunks": (1, *counts.shape[1:]), **storage})
+        if x.chunks and x.shuffle and x.compression:  # one chunk without the second filter, one without both
+            for row, skipped in enumerate((2, 3)):
+                plain = counts[row].tobytes()
+                shuffled = plain[::2] + plain[1::2]
+                x.id.write_direct_chunk((row, 0, 0, 0), plain if skipped == 3 else shuffled, filter_mask=skipped)
+
+
 class Training(PipelineTest):
-    def train(self, output, *words, ranks=1, epochs=EPOCHS):
-        return succeed("cosmo-train", *self.train_words(), "--epochs", epochs, "--decay-epochs", EPOCHS, "--threads", 1,
+    def train(self, output, *words, ranks=1, epochs=EPOCHS, data=None):
+        return succeed("cosmo-train", *self.words_with(data or self.data), "--epochs", epochs, "--decay-epochs", EPOCHS, "--threads", 1,
                        "--output", output, *words, ranks=ranks)
 
     def test_the_same_layout_gives_the_same_bits(self):
@@ -107,10 +123,40 @@ class Training(PipelineTest):
         best = [state for state in manifest["checkpoints"] if state["best"]]
         self.assertEqual([state["validation_loss"] for state in best], [min(row[4] for row in rows)])
 
+    def test_readers_change_nothing(self):
+        whole, threads = self.root / "no-readers", self.root / "readers"
+        self.train(whole, "--readers", 0)
+        self.train(threads, "--readers", 2, ranks=2)
+        self.train(self.root / "two-ranks", "--readers", 0, ranks=2)
+        self.assertEqual(contents(threads), contents(self.root / "two-ranks"))
+        self.train(self.root / "three", "--readers", 3)
+        self.assertEqual(contents(self.root / "three"), contents(whole))
+
+    def test_how_shards_are_stored_changes_nothing(self):
+        """Filters of other programs: what only HDF5 can decode, and chunks that a filter left out."""
+        whole = self.root / "as-written"
+        self.train(whole, epochs=1)
+        for name, storage in {"gzip": {"compression": "gzip"}, "shuffled": {"compression": 9, "shuffle": True},
+                              "only-shuffled": {"shuffle": True}, "fletcher32": {"fletcher32": True},
+                              "contiguous": {"chunks": None}}.items():
+            data = shutil.copytree(self.data, self.root / f"data-{name}")
+            manifest = json.loads((data / "manifest.json").read_text())
+            for record in manifest["files"]:
+                store_again(data / record["path"], storage)
+                record.update(bytes=(data / record["path"]).stat().st_size, sha256=sha256(data / record["path"]))
+            (data / "manifest.json").write_text(json.dumps(manifest))
+            output = self.root / f"of-{name}"
+            self.train(output, "--readers", 2, epochs=1, data=data)
+            self.assertEqual((output / "history.csv").read_text(), (whole / "history.csv").read_text(), name)
+
     def test_resume_needs_something_to_resume(self):
         done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume")
         self.assertEqual(done.returncode, 3)
         self.assertIn("--resume", done.stderr)
+
+    @classmethod
+    def words_with(cls, data):
+        return ["--data", data, *cls.train_words()[2:]]
 
     @staticmethod
     def history(output):
