@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/output_directory.hpp"
 #include "core/tool.hpp"
+#include "dataset/read_report.hpp"
 #include "train/benchmark.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
@@ -25,6 +26,10 @@ void declare(core::Options& options) {
   options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
   options.add("size", "128", "voxels a side for --benchmark");
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// Network, gradients and the optimizer's moments [bytes].
@@ -147,12 +152,14 @@ train::LarcAdamConfig optimizer_config(const train::TrainingPlan& plan, std::uin
 }
 
 void report(const core::Invocation& run, const train::TrainingPlan& plan, int epochs_done,
-            const train::EpochMetrics& best, Json summary) {
+            const train::EpochMetrics& best, const dataset::ReadReport& reading, Json summary) {
+  summary.update(reading.to_json());
   summary.update(
       {{"epochs_done", epochs_done}, {"best_epoch", best.epoch}, {"validation_loss", best.validation_loss}});
-  run.report(summary, fmt::format("{}: {} of {} epochs, best validation loss {:.4f} after epoch {}, {}\n",
-                                  plan.output, epochs_done, plan.epochs, best.validation_loss, best.epoch,
-                                  core::format_duration(summary.at("seconds").get<double>())));
+  run.report(summary,
+             fmt::format("{}: {} of {} epochs, best validation loss {:.4f} after epoch {}, {}\n{}",
+                         plan.output, epochs_done, plan.epochs, best.validation_loss, best.epoch,
+                         core::format_duration(summary.at("seconds").get<double>()), reading.describe()));
 }
 
 void run_training(const core::Invocation& run) {
@@ -196,6 +203,7 @@ void run_training(const core::Invocation& run) {
   if (state.progress.epoch == plan.epochs)
     save();  // it was stopped, or a file was lost, after the last epoch
 
+  const auto training_began = std::chrono::steady_clock::now();
   train::train(
       run.comm, run.log,
       {plan.epochs, nn::find_loss(plan.loss), plan.micro_batches_per_step(run.comm.size()), plan.time_limit},
@@ -203,8 +211,12 @@ void run_training(const core::Invocation& run) {
        splits.training->size(),
        {*splits.validation, *splits.validation_loader, data.spec.parameters}},
       state, save);
-  summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  report(run, plan, state.progress.epoch, directory.best_kept(state.progress), summary);
+  dataset::ReadStatistics reading = splits.training_loader->statistics();
+  reading += splits.validation_loader->statistics();
+  const dataset::ReadReport read_report =
+      dataset::report_reading(run.comm, reading, readers, seconds_since(training_began));
+  summary["seconds"] = seconds_since(began);
+  report(run, plan, state.progress.epoch, directory.best_kept(state.progress), read_report, summary);
 }
 
 void run_train(const core::Invocation& run) {

@@ -123,14 +123,21 @@ class Training(PipelineTest):
         best = [state for state in manifest["checkpoints"] if state["best"]]
         self.assertEqual([state["validation_loss"] for state in best], [min(row[4] for row in rows)])
 
-    def test_readers_change_nothing(self):
+    def test_readers_change_nothing_and_tell_how_long_training_waited(self):
         whole, threads = self.root / "no-readers", self.root / "readers"
         self.train(whole, "--readers", 0)
-        self.train(threads, "--readers", 2, ranks=2)
+        summary = self.train(threads, "--readers", 2, ranks=2)
         self.train(self.root / "two-ranks", "--readers", 0, ranks=2)
         self.assertEqual(contents(threads), contents(self.root / "two-ranks"))
         self.train(self.root / "three", "--readers", 3)
         self.assertEqual(contents(self.root / "three"), contents(whole))
+        samples = json.loads((self.data / "manifest.json").read_text())["splits"]
+        epoch = samples["train"]["samples"] + samples["validation"]["samples"]
+        self.assertEqual(summary["data_bytes_read"], EPOCHS * epoch * 32**3 * 2)
+        self.assertGreater(summary["data_wait_seconds"], 0)
+        self.assertLess(summary["data_wait_fraction"], 1)
+        self.assertGreater(summary["read_bytes_per_s_needed"], 0)
+        self.assertGreater(summary["read_bytes_per_s_measured"], 0)
 
     def test_how_shards_are_stored_changes_nothing(self):
         """Filters of other programs: what only HDF5 can decode, and chunks that a filter left out."""

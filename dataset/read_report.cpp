@@ -1,0 +1,32 @@
+#include "dataset/read_report.hpp"
+
+#include <algorithm>
+
+#include "core/log.hpp"
+
+namespace cosmo::dataset {
+
+core::Json ReadReport::to_json() const {
+  return {{"data_wait_seconds", waited},
+          {"data_wait_fraction", waited_share()},
+          {"data_bytes_read", bytes},
+          {"read_bytes_per_s_needed", needed},
+          {"read_bytes_per_s_measured", measured}};
+}
+
+std::string ReadReport::describe() const {
+  return fmt::format(
+      "waited for data {:.1f} % of the time; a rank needs {}/s of the shards and can read {}/s\n",
+      100 * waited_share(), core::format_bytes(needed), core::format_bytes(measured));
+}
+
+ReadReport report_reading(const core::Communicator& comm, const ReadStatistics& statistics, int readers,
+                          double seconds) {
+  const auto bytes = static_cast<double>(statistics.bytes);
+  const double needed = bytes / (seconds - statistics.waited);
+  const double measured = statistics.bytes == 0 ? 0 : std::max(1, readers) * bytes / statistics.reading;
+  return {seconds, comm.max(statistics.waited), comm.sum(statistics.bytes), comm.sum(needed) / comm.size(),
+          comm.sum(measured) / comm.size()};
+}
+
+}  // namespace cosmo::dataset
