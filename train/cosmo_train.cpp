@@ -7,6 +7,7 @@
 #include "core/output_directory.hpp"
 #include "core/tool.hpp"
 #include "dataset/read_report.hpp"
+#include "dataset/staging.hpp"
 #include "train/benchmark.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
@@ -24,6 +25,8 @@ using core::Json;
 void declare(core::Options& options) {
   train::declare_training(options);
   options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
+  options.add("stage", std::nullopt,
+              "directory on a fast local disk; each node copies the shards there first and reads them there");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
   options.add("size", "128", "voxels a side for --benchmark");
 }
@@ -123,14 +126,15 @@ struct Splits {
   std::optional<dataset::DataLoader> validation_loader;
 };
 
-/// Opens both splits; ranks check the shards' content together. Collective.
+/// Opens both splits in `directory`; ranks check the shards' content together. Collective.
 void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan,
-                 const dataset::DatasetManifest& data, int readers, Splits& splits) {
+                 const std::filesystem::path& directory, const dataset::DatasetManifest& data, int readers,
+                 Splits& splits) {
   const int rank = comm.rank(), ranks = comm.size();
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
   comm.agree([&] {
-    splits.training.emplace(plan.data, data, dataset::Split::train, rank, ranks);
-    splits.validation.emplace(plan.data, data, dataset::Split::validation, rank, ranks);
+    splits.training.emplace(directory, data, dataset::Split::train, rank, ranks);
+    splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);
     splits.training_loader.emplace(*splits.training, transform,
                                    dataset::LoaderConfig{rank, ranks, plan.global_batch, plan.micro_batch,
                                                          plan.seed, true, plan.augment, readers});
@@ -191,8 +195,14 @@ void run_training(const core::Invocation& run) {
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
   run.log.info("{}{}", nn::describe(plan.network, census), outline);
 
+  std::filesystem::path directory_of_shards = plan.data;
+  if (run.options.given("stage")) {
+    directory_of_shards =
+        dataset::stage_shards(run.comm, run.log, plan.data, data,
+                              {dataset::Split::train, dataset::Split::validation}, run.options.text("stage"));
+  }
   Splits splits;
-  open_splits(run.comm, plan, data, readers, splits);
+  open_splits(run.comm, plan, directory_of_shards, data, readers, splits);
   nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
   train::LarcAdam optimizer(network.parameters(),
                             optimizer_config(plan, splits.training_loader->steps_per_epoch()));

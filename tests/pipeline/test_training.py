@@ -6,7 +6,7 @@ import unittest
 
 import h5py
 
-from toolkit import PipelineTest, contents, kill_after, run, sha256, succeed
+from toolkit import PipelineTest, contents, error_line, kill_after, run, sha256, succeed, times
 
 EPOCHS = 4
 
@@ -155,6 +155,36 @@ class Training(PipelineTest):
             output = self.root / f"of-{name}"
             self.train(output, "--readers", 2, epochs=1, data=data)
             self.assertEqual((output / "history.csv").read_text(), (whole / "history.csv").read_text(), name)
+
+    def test_staged_shards_are_the_same_training(self):
+        whole, stage = self.root / "unstaged", self.root / "local-disk"
+        self.train(whole, epochs=1)
+        words = ["--stage", stage]
+        self.train(self.root / "staged", *words, epochs=1)
+        self.assertEqual(contents(self.root / "staged"), contents(whole))
+        shards = sorted(path for path in stage.rglob("*") if path.is_file())
+        self.assertEqual(len(shards), len(list(self.data.glob("train/*"))) + len(list(self.data.glob("validation/*"))))
+        before = times(stage)
+        shards[0].write_bytes(shards[0].read_bytes()[:-1] + b"?")
+        shards[1].unlink()
+        self.train(self.root / "staged-again", *words, epochs=1, ranks=2)
+        self.train(self.root / "unstaged-again", epochs=1, ranks=2)
+        self.assertEqual(contents(self.root / "staged-again"), contents(self.root / "unstaged-again"))
+        changed = [path for path, time in times(stage).items() if time != before[path]]
+        self.assertEqual(sorted(changed), [str(path) for path in shards[:2]])
+
+    def test_what_cannot_be_staged_is_refused(self):
+        data = shutil.copytree(self.data, self.root / "damaged")
+        shard = data / "validation/shard-00000.h5"
+        shard.write_bytes(shard.read_bytes()[:-1] + b"?")
+        occupied = self.root / "occupied"
+        occupied.write_text("a file")
+        for ranks in (1, 2):
+            for source, stage, code, name in ((data, self.root / "local", 5, shard), (self.data, occupied, 4, occupied)):
+                done = run("cosmo-train", *self.words_with(source), "--stage", stage, "--output", self.root / "never",
+                           ranks=ranks)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(str(name), error_line(done, "cosmo-train"))
 
     def test_resume_needs_something_to_resume(self):
         done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume")

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "core/log.hpp"
+#include "dataset/dataset_manifest.hpp"
+
+namespace cosmo::dataset {
+
+/// Copies the shards of these splits from `directory` to a directory of the dataset's own below `stage`, on
+/// every node, where the node's ranks share the work, and returns that directory. Every copy is compared with
+/// its sha256, and what is there with the right one is kept, so that later trainings and other ones find it.
+/// Collective over comm. Throws an agreed Error{io}, or Error{format} if a shard of `directory` is damaged.
+std::filesystem::path stage_shards(const core::Communicator& comm, const core::Log& log,
+                                   const std::filesystem::path& directory, const DatasetManifest& manifest,
+                                   const std::vector<Split>& splits, const std::filesystem::path& stage);
+
+}  // namespace cosmo::dataset
