@@ -186,6 +186,13 @@ class Training(PipelineTest):
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(str(name), error_line(done, "cosmo-train"))
 
+    def test_more_ranks_than_samples_are_refused(self):
+        few = self.root / "few"
+        succeed("cosmo-prep", *self.prep_words()[:3], "--subvolumes", 1, "--validation", 4, "--test", 5, "--output", few)
+        done = run("cosmo-train", *self.words_with(few), "--output", self.root / "never", ranks=2)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("1 training samples for 2 ranks", error_line(done, "cosmo-train"))
+
     def test_resume_needs_something_to_resume(self):
         done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume")
         self.assertEqual(done.returncode, 3)
