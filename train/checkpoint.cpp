@@ -40,15 +40,14 @@ std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).d
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
-                      LarcAdam& optimizer, const TrainingProgress& progress) {
+                      Optimizer& optimizer, const TrainingProgress& progress) {
   File file = File::create(path);
   file.set_attribute("schema", std::string(kSchema));
   file.set_attribute("network", text_of(spec));
   file.set_attribute("epoch", static_cast<std::uint64_t>(progress.epoch));
   file.set_attribute("step", static_cast<std::uint64_t>(progress.step));
   nn::write_arena(file, "weights", network, network.weights());
-  nn::write_arena(file, "first_moment", network, optimizer.first_moment());
-  nn::write_arena(file, "second_moment", network, optimizer.second_moment());
+  for (const Moment& moment : optimizer.moments()) nn::write_arena(file, moment.name, network, moment.values);
   std::vector<double> rows;
   for (const EpochMetrics& metrics : progress.history) {
     const std::vector<double> row = to_row(metrics);
@@ -59,15 +58,14 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
 }
 
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                                 nn::Network& network, LarcAdam& optimizer, std::size_t parameters) {
+                                 nn::Network& network, Optimizer& optimizer, std::size_t parameters) {
   const File file = File::open(path);
   core::ensure(file.text_attribute("schema") == kSchema, core::Fault::format,
                "{} is no checkpoint of this version: train again.", path.string());
   core::ensure(file.text_attribute("network") == text_of(spec), core::Fault::format,
                "{} is a checkpoint of another network: choose another --output.", path.string());
   nn::read_arena(file, "weights", network, network.weights());
-  nn::read_arena(file, "first_moment", network, optimizer.first_moment());
-  nn::read_arena(file, "second_moment", network, optimizer.second_moment());
+  for (const Moment& moment : optimizer.moments()) nn::read_arena(file, moment.name, network, moment.values);
   TrainingProgress progress;
   progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));

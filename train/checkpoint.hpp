@@ -2,7 +2,9 @@
 // A training's whole state in one HDF5 file:
 //
 //   /weights/LAYER/weights, /weights/LAYER/biases   float32, plain row-major: (outputs, inputs, kernel,
-//   kernel, kernel) /first_moment/..., /second_moment/...           float32, Adam's m and v, likewise
+//   kernel, kernel)
+//   /first_moment/..., /second_moment/...           float32, Adam's m and v, likewise; or
+//   /momentum/...                                   float32, that of stochastic gradient descent
 //   /history                                        float64 (epochs, columns), as history.csv
 //   attributes of the file
 //     schema       "cosmo.checkpoint/1"
@@ -13,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "train/larc_adam.hpp"
 #include "train/nn/network.hpp"
+#include "train/optimizer.hpp"
 
 namespace cosmo::train {
 
@@ -38,12 +40,12 @@ struct TrainingProgress {
 
 /// Writes the file. Throws Error{io}.
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
-                      LarcAdam& optimizer, const TrainingProgress& progress);
+                      Optimizer& optimizer, const TrainingProgress& progress);
 
 /// Sets network and optimizer to the saved state, bit by bit, and returns the progress; `parameters` is the
 /// number of predicted parameters. Throws Error{format} if the file is damaged or of another network.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                                 nn::Network& network, LarcAdam& optimizer, std::size_t parameters);
+                                 nn::Network& network, Optimizer& optimizer, std::size_t parameters);
 
 /// history.csv: a header line, then a line an epoch. `names`: of the predicted parameters.
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names);

@@ -1,6 +1,7 @@
 // cosmo-train: a network that reads cosmological parameters off particle counts.
 
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "core/error.hpp"
@@ -36,17 +37,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 /// Network, gradients and the optimizer's moments [bytes].
-std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch,
+std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int moments,
                           const nn::NetworkCensus& census) {
-  const std::int64_t moments = 2 * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
-  return nn::estimate_training_bytes(spec, input, outputs, batch) + moments;
+  return nn::estimate_training_bytes(spec, input, outputs, batch) +
+         moments * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
 }
 
 void run_benchmark(const core::Invocation& run) {
   nn::NetworkSpec spec;
   nn::Shape input{1, 0};
   int batch = 1;
-  constexpr int kOutputs = 3;
+  constexpr int kOutputs = 3, kMoments = 2;
   run.comm.agree([&] {
     spec = nn::with_outputs(train::read_network(run.options), kOutputs);
     input.size = static_cast<int>(run.options.integer("size", 1, 1024));
@@ -56,10 +57,11 @@ void run_benchmark(const core::Invocation& run) {
   });
   const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
   if (run.options.flag("dry-run")) {
-    return run.report({{"parameters", census.parameters()},
-                       {"weights", census.weights()},
-                       {"memory_bytes_per_rank", memory_bytes(spec, input, kOutputs, batch, census)}},
-                      nn::describe(spec, census));
+    return run.report(
+        {{"parameters", census.parameters()},
+         {"weights", census.weights()},
+         {"memory_bytes_per_rank", memory_bytes(spec, input, kOutputs, batch, kMoments, census)}},
+        nn::describe(spec, census));
   }
   run.log.info("{}", nn::describe(spec, census));
   const train::BenchmarkResult result = train::benchmark(run.comm, spec, input, batch, run.threads);
@@ -105,6 +107,7 @@ void start(const core::Invocation& run, const train::TrainingPlan& plan, const c
 
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
                 const nn::NetworkCensus& census, int ranks) {
+  const int moments = train::moments_of_optimizer(plan);
   return {{"output", plan.output},
           {"id", request.id()},
           {"network", plan.network.name},
@@ -114,8 +117,8 @@ Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
           {"micro_batch", plan.micro_batch},
           {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
           {"memory_bytes_per_rank",
-           memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, census)},
-          {"disk_bytes", 2 * 3 * static_cast<std::int64_t>(sizeof(float)) * census.parameters()}};
+           memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, moments, census)},
+          {"disk_bytes", 2 * (1 + moments) * static_cast<std::int64_t>(sizeof(float)) * census.parameters()}};
 }
 
 /// The data that a training reads; members refer to earlier ones.
@@ -145,14 +148,6 @@ void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan
                                                            .micro_batch = plan.micro_batch,
                                                            .readers = readers});
   });
-}
-
-train::LarcAdamConfig optimizer_config(const train::TrainingPlan& plan, std::uint32_t steps_per_epoch) {
-  train::LarcAdamConfig config;
-  config.larc = train::find_larc_mode(plan.larc);
-  config.learning_rate = {plan.learning_rate, plan.min_learning_rate,
-                          static_cast<std::int64_t>(plan.decay_epochs) * steps_per_epoch};
-  return config;
 }
 
 void report(const core::Invocation& run, const train::TrainingPlan& plan, int epochs_done,
@@ -208,9 +203,9 @@ void run_training(const core::Invocation& run) {
   Splits splits;
   open_splits(run.comm, plan, directory_of_shards, data, readers, splits);
   nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
-  train::LarcAdam optimizer(network.parameters(),
-                            optimizer_config(plan, splits.training_loader->steps_per_epoch()));
-  train::TrainingState state{network, optimizer, {}};
+  const std::unique_ptr<train::Optimizer> optimizer =
+      train::make_optimizer(plan, network.parameters(), splits.training_loader->steps_per_epoch());
+  train::TrainingState state{network, *optimizer, {}};
   train::ModelDirectory directory(output, manifest_of(plan, data));
   start(run, plan, directory.last_checkpoint(), state);
   const auto save = [&] { directory.save(state, plan.epochs, run.facts); };

@@ -13,9 +13,6 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kBlock =
-    8192;  // floats: 32 KB of each array, so that two passes over a block read memory once
-
 struct ModeEntry {
   std::string_view name;
   LarcMode mode;
@@ -81,19 +78,12 @@ double bias_correction(const LarcAdamConfig& config, std::int64_t n) {
   return std::sqrt(1 - std::pow(config.beta2, t)) / (1 - std::pow(config.beta1, t));
 }
 
-template <class Blocks, class Function>
-void for_each_block(const Blocks& blocks, Function function) {
-#pragma omp parallel for schedule(static)
-  for (std::size_t b = 0; b < blocks.size(); ++b) function(b, blocks[b]);
-}
-
 void validate(const LarcAdamConfig& config) {
   ensure(config.beta1 >= 0 && config.beta1 < 1 && config.beta2 >= 0 && config.beta2 < 1, Fault::config,
          "Adam's beta1 = {} and beta2 = {} must be at least 0 and below 1.", config.beta1, config.beta2);
   ensure(config.epsilon > 0 && config.larc_coefficient > 0 && config.larc_fallback > 0, Fault::config,
          "Adam's epsilon = {} and LARC's coefficient = {} and fallback = {} must be positive.",
          config.epsilon, config.larc_coefficient, config.larc_fallback);
-  validate(config.learning_rate);
 }
 
 }  // namespace
@@ -106,27 +96,19 @@ LarcMode find_larc_mode(std::string_view name) {
 }
 
 LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config)
-    : config_(config), parameters_(parameters.size()) {
+    : Optimizer(config.learning_rate),
+      config_(config),
+      parameters_(parameters.size()),
+      blocks_(split_into_blocks(parameters)),
+      block_sums_(blocks_.size()),
+      first_moment_(core::zeros<float>(arena_size(parameters))),
+      second_moment_(core::zeros<float>(arena_size(parameters))) {
   validate(config);
-  std::size_t size = 0;
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    const nn::Parameter& parameter = parameters[p];
-    ensure(parameter.gradient.size() == parameter.values.size(), Fault::internal, "{} has no gradient.",
-           parameter.name);
-    for (std::size_t first = 0; first < parameter.values.size(); first += kBlock) {
-      blocks_.push_back({p, parameter.offset + first, std::min(kBlock, parameter.values.size() - first),
-                         parameter.values.data() + first, parameter.gradient.data() + first});
-    }
-    size = std::max(size, parameter.offset + (parameter.values.size() + 15) / 16 * 16);
-  }
-  block_sums_.resize(blocks_.size());
-  first_moment_ = core::zeros<float>(size);
-  second_moment_ = core::zeros<float>(size);
 }
 
 void LarcAdam::step(std::int64_t n) {
   const Adam adam(config_);
-  const double rate = config_.learning_rate.at(n);
+  const double rate = learning_rate(n);
   const double correction = bias_correction(config_, n);
   const auto m = [&](const Block& block) { return first_moment_.data() + block.first; };
   const auto v = [&](const Block& block) { return second_moment_.data() + block.first; };

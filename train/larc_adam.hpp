@@ -2,14 +2,10 @@
 // The optimizer of the 2018 paper: Adam with layer-wise adaptive rate control, in place on the network's
 // arenas.
 
-#include <cstdint>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "core/buffer.hpp"
-#include "train/learning_rate.hpp"
-#include "train/nn/parameter.hpp"
+#include "train/optimizer.hpp"
 
 namespace cosmo::train {
 
@@ -38,34 +34,20 @@ struct LarcAdamConfig {
 
 /// Adam with LARC over parameters that lie in two arenas (values and gradients) as nn::Network's do.
 /// Sources: Mathuriya et al. 2018, section III-B; Kingma & Ba 2015 (arXiv:1412.6980), section 2's last
-/// paragraph for ε̂. Results do not depend on the number of threads. Padding (value and gradient zero) stays
-/// zero.
-class LarcAdam {
+/// paragraph for ε̂.
+class LarcAdam final : public Optimizer {
  public:
   /// The parameters' spans must outlive the optimizer. Moments start as zeros.
   /// Throws Error{config} on values outside their range.
   LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config);
 
-  /// Step n, counted from 0: updates values and moments from the gradients, which it leaves as they are.
-  void step(std::int64_t n);
-
-  /// η of step n.
-  double learning_rate(std::int64_t n) const { return config_.learning_rate.at(n); }
-
-  /// Adam's m, laid out as Network::weights(); a parameter's part starts at its offset. For checkpoints.
-  std::span<float> first_moment() { return first_moment_.span(); }
-  /// Adam's v, likewise.
-  std::span<float> second_moment() { return second_moment_.span(); }
+  void step(std::int64_t n) override;
+  /// Adam's m and v.
+  std::vector<Moment> moments() override {
+    return {{"first_moment", first_moment_.span()}, {"second_moment", second_moment_.span()}};
+  }
 
  private:
-  /// A stretch of one parameter, of fixed size whatever the number of threads.
-  struct Block {
-    std::size_t parameter;
-    std::size_t first;  ///< in the arenas
-    std::size_t size;
-    float* values;
-    const float* gradient;
-  };
   /// Σ x² of a block's values and of its gradient (paper) or update (trust_ratio).
   struct SquareSums {
     double values = 0;

@@ -6,16 +6,37 @@
 
 namespace cosmo::train {
 
+using core::ensure;
+using core::Fault;
+
 double LearningRate::at(std::int64_t step) const {
   const double progress = static_cast<double>(std::min(step, decay_steps)) / static_cast<double>(decay_steps);
-  return (initial - final) * (1 - progress) + final;
+  double rate = (initial - final) * (1 - progress) + final;
+  if (step < warmup_steps) rate *= static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+  double factor = 1;
+  for (const RateDrop& drop : drops) {
+    if (step >= drop.step) factor = drop.factor;
+  }
+  return factor * rate;
 }
 
 void validate(const LearningRate& rate) {
-  core::ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, core::Fault::config,
-               "The learning rate cannot fall from {} to {}: give a --learning-rate that is not below "
-               "--min-learning-rate, neither negative.",
-               rate.initial, rate.final);
+  ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, Fault::config,
+         "The learning rate cannot fall from {} to {}: give a --learning-rate that is not below "
+         "--min-learning-rate, neither negative.",
+         rate.initial, rate.final);
+  ensure(rate.warmup_steps >= 0, Fault::config,
+         "The learning rate cannot rise over {} steps: give --warmup-epochs that are not negative.",
+         rate.warmup_steps);
+  std::int64_t before = 0;
+  for (const RateDrop& drop : rate.drops) {
+    ensure(
+        drop.step > before && drop.factor > 0 && drop.factor <= 1, Fault::config,
+        "The learning rate cannot drop to {} of itself at step {}: give --decay-at rising epochs from 1 and "
+        "--decay-by numbers above 0 and at most 1.",
+        drop.factor, drop.step);
+    before = drop.step;
+  }
 }
 
 }  // namespace cosmo::train

@@ -30,7 +30,7 @@ struct TrainingData {
 /// What is trained, and how far it has come.
 struct TrainingState {
   nn::Network& network;
-  LarcAdam& optimizer;
+  Optimizer& optimizer;
   TrainingProgress progress;
 };
 

@@ -1,17 +1,63 @@
 #include "train/training_plan.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "core/error.hpp"
 #include "dataset/data_loader.hpp"
 #include "dataset/voxel_transform.hpp"
+#include "train/larc_adam.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
+#include "train/sgd.hpp"
 
 namespace cosmo::train {
 
 using core::ensure;
 using core::Fault;
+
+namespace {
+
+std::unique_ptr<Optimizer> make_larc_adam(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                          const LearningRate& rate) {
+  LarcAdamConfig config;
+  config.larc = find_larc_mode(plan.larc);
+  config.learning_rate = rate;
+  return std::make_unique<LarcAdam>(parameters, config);
+}
+
+std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                    const LearningRate& rate) {
+  return std::make_unique<Sgd>(parameters, SgdConfig{plan.momentum, rate});
+}
+
+struct OptimizerEntry {
+  const char* name;
+  const char* option;                          ///< that no other optimizer has
+  core::Json (*setting)(const TrainingPlan&);  ///< its value
+  double (*learning_rate)(int global_batch);   ///< unless --learning-rate says so
+  double (*min_learning_rate)(double learning_rate);
+  int moments;
+  std::unique_ptr<Optimizer> (*make)(const TrainingPlan&, std::span<const nn::Parameter>,
+                                     const LearningRate&);
+};
+
+/// Rates: Mathuriya et al. 2018, III-B; MLPerf HPC's CosmoFlow, configs/cosmo.yaml (0.001 for a batch of 64,
+/// in proportion for others).
+constexpr std::array<OptimizerEntry, 2> kOptimizers = {{
+    {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc); },
+     [](int) { return 2e-3; }, [](double) { return 1e-4; }, 2, &make_larc_adam},
+    {"sgd", "momentum", [](const TrainingPlan& plan) { return core::Json(plan.momentum); },
+     [](int batch) { return 1e-3 * batch / 64; }, [](double rate) { return rate; }, 1, &make_sgd},
+}};
+
+const OptimizerEntry& optimizer_of(const TrainingPlan& plan) {
+  return *std::find_if(kOptimizers.begin(), kOptimizers.end(),
+                       [&](const OptimizerEntry& entry) { return entry.name == plan.optimizer; });
+}
+
+}  // namespace
 
 void declare_training(core::Options& options) {
   std::string names;
@@ -23,12 +69,19 @@ void declare_training(core::Options& options) {
   options.add("global-batch", "16", "samples a step, all ranks together");
   options.add("micro-batch", std::nullopt,
               "samples a rank works on at once [as many as make up one 128³ volume]");
-  options.add("learning-rate", "2e-3", "at the first step");
-  options.add("min-learning-rate", "1e-4", "after the decay, which is linear in the step");
+  options.add("learning-rate", std::nullopt,
+              "before any decay [larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
+  options.add("min-learning-rate", std::nullopt,
+              "after the decay that is linear in the step [larc-adam: 1e-4; sgd: the learning rate]");
   options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
-  options.add("optimizer", "larc-adam", "larc-adam");
-  options.add("larc", "paper",
-              "what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
+  options.add("warmup-epochs", "0", "epochs over which the learning rate rises linearly from 0");
+  options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
+  options.add("decay-by", std::nullopt, "FACTORS,... of what it would be without any drop, one for each");
+  options.add("optimizer", "larc-adam", "larc-adam or sgd (with momentum)");
+  options.add(
+      "larc", "paper",
+      "of larc-adam, what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
+  options.add("momentum", "0.9", "of sgd");
   options.add("loss", "mae", "mae or mse, of labels in [-1, 1]");
   options.add("voxels", "log1p",
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume)");
@@ -78,7 +131,53 @@ int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
   return decay_epochs;
 }
 
+/// The optimizer and its schedule.
+void read_optimizer(const core::Options& options, TrainingPlan& plan) {
+  std::vector<std::string> names;
+  for (const OptimizerEntry& entry : kOptimizers) names.emplace_back(entry.name);
+  plan.optimizer = options.choice("optimizer", names);
+  for (const OptimizerEntry& entry : kOptimizers) {
+    ensure(entry.name == plan.optimizer || !options.chosen(entry.option), Fault::usage,
+           "Option --{} is of --optimizer {}: leave it out with {}.", entry.option, entry.name,
+           plan.optimizer);
+  }
+  plan.larc = options.choice("larc", {"paper", "trust-ratio", "off"});
+  plan.momentum = options.number("momentum");
+  validate(SgdConfig{plan.momentum, {}});
+  const OptimizerEntry& optimizer = optimizer_of(plan);
+  plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")
+                                                      : optimizer.learning_rate(plan.global_batch);
+  plan.min_learning_rate = options.given("min-learning-rate")
+                               ? options.number("min-learning-rate")
+                               : optimizer.min_learning_rate(plan.learning_rate);
+  plan.warmup_epochs = options.number("warmup-epochs");
+  if (options.given("decay-at")) plan.decay_at = options.numbers("decay-at");
+  if (options.given("decay-by")) plan.decay_by = options.numbers("decay-by");
+  ensure(plan.decay_at.size() == plan.decay_by.size(), Fault::usage,
+         "Options --decay-at and --decay-by name {} epochs and {} factors: give as many of each.",
+         plan.decay_at.size(), plan.decay_by.size());
+  constexpr std::int64_t kFine = 1'000'000;  // any number of steps an epoch will do
+  validate(plan.schedule(kFine));
+}
+
 }  // namespace
+
+LearningRate TrainingPlan::schedule(std::int64_t steps_per_epoch) const {
+  const auto steps = [&](double epoch_count) {
+    return std::llround(epoch_count * static_cast<double>(steps_per_epoch));
+  };
+  LearningRate rate{
+      learning_rate, min_learning_rate, decay_epochs * steps_per_epoch, steps(warmup_epochs), {}};
+  for (std::size_t i = 0; i < decay_at.size(); ++i) rate.drops.push_back({steps(decay_at[i]), decay_by[i]});
+  return rate;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                          std::int64_t steps_per_epoch) {
+  return optimizer_of(plan).make(plan, parameters, plan.schedule(steps_per_epoch));
+}
+
+int moments_of_optimizer(const TrainingPlan& plan) { return optimizer_of(plan).moments; }
 
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks) {
@@ -101,14 +200,10 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   loader.micro_batch = plan.micro_batch;
   dataset::validate(loader);
   plan.seed = options.seed("seed");
-  (void)options.choice("optimizer", {"larc-adam"});
   (void)options.choice("precision", {"f32"});
   (void)options.choice("dropout", {"0"});
   plan.loss = options.choice("loss", {"mae", "mse"});
-  plan.larc = options.choice("larc", {"paper", "trust-ratio", "off"});
-  plan.learning_rate = options.number("learning-rate");
-  plan.min_learning_rate = options.number("min-learning-rate");
-  validate(LearningRate{plan.learning_rate, plan.min_learning_rate, 1});
+  read_optimizer(options, plan);
   plan.voxels = options.choice("voxels", dataset::voxel_transform_names());
   plan.augment = options.choice("augment", {"on", "off"}) == "on";
   if (options.given("time-limit")) {
@@ -119,19 +214,22 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
 }
 
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  const core::Json config = {{"network", plan.network},
-                             {"epochs", plan.epochs},
-                             {"decay_epochs", plan.decay_epochs},
-                             {"global_batch", plan.global_batch},
-                             {"optimizer", "larc-adam"},
-                             {"larc", plan.larc},
-                             {"learning_rate", plan.learning_rate},
-                             {"min_learning_rate", plan.min_learning_rate},
-                             {"loss", plan.loss},
-                             {"voxels", plan.voxels},
-                             {"augment", plan.augment},
-                             {"precision", "f32"},
-                             {"seed", plan.seed}};
+  const OptimizerEntry& optimizer = optimizer_of(plan);
+  core::Json config = {{"network", plan.network},
+                       {"epochs", plan.epochs},
+                       {"decay_epochs", plan.decay_epochs},
+                       {"global_batch", plan.global_batch},
+                       {"optimizer", optimizer.name},
+                       {optimizer.option, optimizer.setting(plan)},
+                       {"learning_rate", plan.learning_rate},
+                       {"min_learning_rate", plan.min_learning_rate},
+                       {"loss", plan.loss},
+                       {"voxels", plan.voxels},
+                       {"augment", plan.augment},
+                       {"precision", "f32"},
+                       {"seed", plan.seed}};
+  if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
+  if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {"train", config, {core::input_record(plan.data, data.base, plan.output)}};
 }
 

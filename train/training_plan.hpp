@@ -3,14 +3,17 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/manifest.hpp"
 #include "core/options.hpp"
 #include "dataset/dataset_manifest.hpp"
-#include "train/larc_adam.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
+#include "train/nn/parameter.hpp"
+#include "train/optimizer.hpp"
 
 namespace cosmo::train {
 
@@ -26,15 +29,22 @@ struct TrainingPlan {
   int micro_batch;
   std::uint64_t seed;
   std::string loss;
-  std::string larc;
+  std::string optimizer;
+  std::string larc;  ///< of larc-adam
+  double momentum;   ///< of sgd
   double learning_rate;
   double min_learning_rate;
+  double warmup_epochs;
+  std::vector<double> decay_at;  ///< epochs from which on the rate is times decay_by
+  std::vector<double> decay_by;
   std::string voxels;
   bool augment;
   double time_limit = std::numeric_limits<double>::infinity();  ///< [s]
 
   /// Micro-batches of one rank in a step.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
+  /// The learning rate of each step.
+  LearningRate schedule(std::int64_t steps_per_epoch) const;
 };
 
 /// Declares the options of training.
@@ -50,6 +60,13 @@ nn::NetworkSpec read_network(const core::Options& options);
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks);
+
+/// The optimizer that the plan asks for, in its start state, of parameters that must outlive it.
+std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                          std::int64_t steps_per_epoch);
+
+/// Values that the plan's optimizer keeps for each parameter's value.
+int moments_of_optimizer(const TrainingPlan& plan);
 
 /// What identifies the training: everything but directories, ranks, micro-batch and time limit.
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);

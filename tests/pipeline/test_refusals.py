@@ -165,6 +165,15 @@ class Refusals(PipelineTest):
             self.assertEqual(done.returncode, CONFIG)
             self.assertIn(f"--global-batch 8 is no multiple of --micro-batch 3 × {ranks} ranks",
                           error_line(done, "cosmo-train"))
+        def training(code, parts, *words):
+            self.refused(code, parts, "cosmo-train", *self.train_words(), *output, *words, counts_of_ranks=(1,))
+
+        training(USAGE, ["--momentum", "--optimizer sgd"], "--momentum", 0.5)
+        training(USAGE, ["--larc", "--optimizer larc-adam"], "--optimizer", "sgd", "--larc", "off")
+        training(CONFIG, ["--momentum", "below 1"], "--optimizer", "sgd", "--momentum", 1)
+        training(USAGE, ["1 epochs and 0 factors"], "--decay-at", 3)
+        training(CONFIG, ["--decay-at"], "--decay-at", "5,3", "--decay-by", "0.5,0.25")
+        training(CONFIG, ["--warmup-epochs"], "--warmup-epochs", -1)
         self.refused(USAGE, ["nosuchnet", "--network"], "cosmo-train", *self.train_words()[:2], *output, "--network", "nosuchnet")
         self.refused(USAGE, ["--split"], "cosmo-infer", *self.infer_words(), *output, "--split", "exam")
         self.assertFalse((self.root / "never").exists())

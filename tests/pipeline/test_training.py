@@ -110,6 +110,33 @@ class Training(PipelineTest):
         first = [self.history(output)[0] for output in (large, small)]
         self.assertAlmostEqual(first[0][3], first[1][3], delta=1e-2 * first[0][3])
 
+    def test_gradient_descent_is_the_same_experiment_anywhere(self):
+        words = ["--data", self.data, "--network", "cosmoflow32", "--global-batch", 8, "--optimizer", "sgd", "--loss", "mse",
+                 "--learning-rate", 0.01, "--warmup-epochs", 1, "--decay-at", "1,2", "--decay-by", "0.25,0.125",
+                 "--decay-epochs", 3, "--threads", 1, "--output"]
+        whole, parts, two, small = (self.root / f"descent{i}" for i in range(4))
+        first = succeed("cosmo-train", *words, whole, "--epochs", 3)
+        self.assertEqual(succeed("cosmo-train", *words, two, "--epochs", 3, ranks=2)["id"], first["id"])
+        succeed("cosmo-train", *words, small, "--epochs", 3, "--micro-batch", 2)
+        losses = [self.history(output)[0][3] for output in (whole, two, small)]
+        self.assertAlmostEqual(losses[0], losses[1], delta=1e-4 * losses[0])
+        self.assertAlmostEqual(losses[0], losses[2], delta=1e-4 * losses[0])
+        succeed("cosmo-train", *words, parts, "--epochs", 1)
+        succeed("cosmo-train", *words, parts, "--epochs", 3, "--resume")
+        self.assertEqual(contents(parts), contents(whole))
+        rates = [row[2] for row in self.history(whole)]
+        for found, expected in zip(rates, (0.01, 0.0025, 0.00125), strict=True):
+            self.assertAlmostEqual(found, expected, places=12)
+
+    def test_the_optimizer_decides_the_outcome(self):
+        words = ["--data", self.data, "--network", "cosmoflow32", "--dry-run", "--output", self.root / "never"]
+        ids = [succeed("cosmo-train", *words, *more)["id"]
+               for more in ([], ["--optimizer", "larc-adam"], ["--optimizer", "sgd"],
+                            ["--optimizer", "sgd", "--momentum", 0.8], ["--warmup-epochs", 2],
+                            ["--decay-at", 3, "--decay-by", 0.5])]
+        self.assertEqual(ids[0], ids[1])
+        self.assertEqual(len(set(ids)), len(ids) - 1)
+
     def test_the_history_is_a_table_with_a_line_an_epoch(self):
         output = self.root / "history"
         self.train(output)

@@ -14,3 +14,23 @@ TEST_CASE("the learning rate falls linearly from start to end and then stays") {
   CHECK_THROWS_AS(train::validate({1e-4, 2e-3, 10}), core::Error);
   CHECK_THROWS_AS(train::validate({2e-3, 1e-4, 0}), core::Error);
 }
+
+TEST_CASE("the learning rate rises linearly, then drops to factors of itself") {
+  const train::LearningRate rate{1e-3, 1e-3, 1, 4, {{32, 0.25}, {64, 0.125}}};
+  CHECK(rate.at(0) == Approx(0.25e-3).epsilon(1e-12));
+  CHECK(rate.at(2) == Approx(0.75e-3).epsilon(1e-12));
+  CHECK(rate.at(3) == Approx(1e-3).epsilon(1e-12));
+  CHECK(rate.at(31) == Approx(1e-3).epsilon(1e-12));
+  CHECK(rate.at(32) == Approx(0.25e-3).epsilon(1e-12));
+  CHECK(rate.at(63) == Approx(0.25e-3).epsilon(1e-12));
+  CHECK(rate.at(64) == Approx(0.125e-3).epsilon(1e-12));
+}
+
+TEST_CASE("rises and drops that make no sense are refused") {
+  CHECK_THROWS_AS(train::validate({1, 1, 1, -1, {}}), core::Error);
+  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{0, 0.5}}}), core::Error);
+  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{8, 0.5}, {8, 0.25}}}), core::Error);
+  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{8, 0}}}), core::Error);
+  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{8, 2}}}), core::Error);
+  CHECK_NOTHROW(train::validate({1, 1, 1, 4, {{8, 0.5}, {9, 1}}}));
+}
