@@ -23,6 +23,7 @@ enum class Purpose : std::uint32_t {
   sample_order = 7,
   augmentation = 8,
   bootstrap = 9,
+  dropout = 10,
 };
 
 /// Counter-based random numbers of one (seed, purpose).

@@ -30,6 +30,7 @@ void declare(core::Options& options) {
               "directory on a fast local disk; each node copies the shards there first and reads them there");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
   options.add("size", "128", "voxels a side for --benchmark");
+  options.add("channels", "1", "counts a voxel for --benchmark");
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -51,6 +52,7 @@ void run_benchmark(const core::Invocation& run) {
   run.comm.agree([&] {
     spec = nn::with_outputs(train::read_network(run.options), kOutputs);
     input.size = static_cast<int>(run.options.integer("size", 1, 1024));
+    input.channels = static_cast<int>(run.options.integer("channels", 1, 1024));
     if (run.options.given("micro-batch"))
       batch = static_cast<int>(run.options.integer("micro-batch", 1, 1 << 16));
     (void)nn::take_census(spec, input, kOutputs);
@@ -213,13 +215,13 @@ void run_training(const core::Invocation& run) {
     save();  // it was stopped, or a file was lost, after the last epoch
 
   const auto training_began = std::chrono::steady_clock::now();
-  train::train(
-      run.comm, run.log,
-      {plan.epochs, nn::find_loss(plan.loss), plan.micro_batches_per_step(run.comm.size()), plan.time_limit},
-      {*splits.training_loader,
-       splits.training->size(),
-       {*splits.validation, *splits.validation_loader, data.spec.parameters}},
-      state, save);
+  train::train(run.comm, run.log,
+               {plan.epochs, nn::find_loss(plan.loss), plan.seed,
+                plan.micro_batches_per_step(run.comm.size()), plan.time_limit},
+               {*splits.training_loader,
+                splits.training->size(),
+                {*splits.validation, *splits.validation_loader, data.spec.parameters}},
+               state, save);
   dataset::ReadStatistics reading = splits.training_loader->statistics();
   reading += splits.validation_loader->statistics();
   const dataset::ReadReport read_report =

@@ -47,7 +47,8 @@ void train(const core::Communicator& comm, const core::Log& log, const TrainerCo
     while (const auto batch = data.loader.next()) {
       std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
       const nn::LossRows rows{network.outputs(), batch->valid, static_cast<double>(batch->samples_in_step)};
-      step_loss += config.loss(d_output, network.forward(), batch->targets, rows);
+      const nn::DropoutDraw dropout{config.seed, progress.step, batch->samples};
+      step_loss += config.loss(d_output, network.forward(dropout), batch->targets, rows);
       network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
       reducer.finish();
       if (!batch->last_of_step) continue;

@@ -16,6 +16,7 @@ namespace cosmo::train {
 struct TrainerConfig {
   int epochs;
   nn::Loss loss;
+  std::uint64_t seed;                                           ///< of what dropout layers drop
   int micro_batches_per_step;                                   ///< of one rank
   double time_limit = std::numeric_limits<double>::infinity();  ///< [s] no epoch is begun that would not fit
 };

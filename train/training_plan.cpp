@@ -87,8 +87,9 @@ void declare_training(core::Options& options) {
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume)");
   options.add("augment", "on", "turn training samples by the 48 symmetries of the cube: on or off");
   options.add("precision", "f32", "f32");
-  options.add("dropout", "0", "0");
-  options.add("seed", "1", "seed of weights, order and symmetries");
+  options.add("dropout", std::nullopt,
+              "probability with which dropout layers drop a value in training [what the network says]");
+  options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.add("time-limit", std::nullopt, "minutes; no epoch is begun that would end later [none]");
   options.add_flag("resume", "continue the training in --output, also a finished one to more --epochs");
 }
@@ -101,7 +102,9 @@ int default_micro_batch(int global_batch, int ranks, nn::Shape input) {
   return micro_batch;
 }
 
-nn::NetworkSpec read_network(const core::Options& options) {
+namespace {
+
+nn::NetworkSpec read_named_network(const core::Options& options) {
   const std::string& name = options.text("network");
   if (!name.ends_with(".json")) {
     std::vector<std::string> names;
@@ -115,6 +118,13 @@ nn::NetworkSpec read_network(const core::Options& options) {
   } catch (const core::Error& error) {
     core::fail(error.fault(), "{} of --network: {}", name, error.what());
   }
+}
+
+}  // namespace
+
+nn::NetworkSpec read_network(const core::Options& options) {
+  nn::NetworkSpec network = read_named_network(options);
+  return options.given("dropout") ? nn::with_dropout(network, options.number("dropout")) : network;
 }
 
 namespace {
@@ -201,7 +211,6 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   dataset::validate(loader);
   plan.seed = options.seed("seed");
   (void)options.choice("precision", {"f32"});
-  (void)options.choice("dropout", {"0"});
   plan.loss = options.choice("loss", {"mae", "mse"});
   read_optimizer(options, plan);
   plan.voxels = options.choice("voxels", dataset::voxel_transform_names());

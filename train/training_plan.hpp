@@ -54,7 +54,7 @@ void declare_training(core::Options& options);
 /// a divisor of the rank's share of the global batch.
 int default_micro_batch(int global_batch, int ranks, nn::Shape input);
 
-/// The network that --network names: one of the zoo, or a JSON file. Throws Error.
+/// The network that --network names, one of the zoo or a JSON file, with its --dropout. Throws Error.
 nn::NetworkSpec read_network(const core::Options& options);
 
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.

@@ -4,10 +4,11 @@
 Weights, input and targets are the hash below, in float arithmetic that C++ repeats bit by bit; the step is L1 loss,
 LARC as printed in Mathuriya et al. 2018 (III-B), then torch.optim.Adam at 2e-3. Run: /usr/bin/python3
 make_pytorch_reference.py (Debian 12: python3-torch 1.13, libopenblas0). Double precision takes PyTorch's own
-kernels, not oneDNN, so that the numbers are independent of the library under test. The input, 1 + u/32, and the
-weights' streams are chosen so that of the 12 million values that meet a leaky ReLU at 128^3 few are within 1e-6 of its
-kink: a value that float rounding takes across it changes conv1's gradient by 1e-3 of its rms (PyTorch's own floats
-against its doubles, with input u). About ten seconds.
+kernels, not oneDNN, so that the numbers are independent of the library under test. The inputs, 1 + u/32 and for mlperf
+u, and their streams are chosen so that few of the 12 million values that meet a leaky ReLU at 128^3 are within 1e-6 of
+its kink: a value that float rounding takes across it changes conv1's gradient by 1e-3 of its rms (PyTorch's own floats
+against its doubles, with input u for cosmoflow and 1 + u/32 for mlperf). The same goes for the two largest values in a
+maximum: at mlperf's 32^3 none are within 1e-5 rms of each other, at 64^3 hardly a stream keeps 1e-6. About 15 seconds.
 """
 import json
 import math
@@ -48,6 +49,28 @@ def cosmoflow32(outputs):
         nn.Linear(32, 32), act(), nn.Linear(32, outputs))
 
 
+def cosmoflow64(outputs):
+    return nn.Sequential(
+        nn.Conv3d(1, 16, 3), act(), nn.AvgPool3d(2), nn.Conv3d(16, 32, 4), act(), nn.AvgPool3d(2),
+        nn.Conv3d(32, 64, 4, 2), act(), nn.Conv3d(64, 64, 3), act(), nn.Conv3d(64, 128, 2), act(),
+        nn.Conv3d(128, 128, 2), act(), nn.Flatten(),
+        nn.Linear(1024, 1024), act(), nn.Linear(1024, 256), act(), nn.Linear(256, outputs))
+
+
+class ScaledTanh(nn.Module):
+    def forward(self, x):
+        return 1.2 * torch.tanh(x)
+
+
+def mlperf(outputs):
+    """Without dropout, for 32^3 inputs."""
+    channels = [4, 32, 64, 128, 256, 512]
+    blocks = [layer for before, after in zip(channels, channels[1:])
+              for layer in (nn.Conv3d(before, after, 3, padding="same"), nn.LeakyReLU(0.3), nn.MaxPool3d(2))]
+    return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(512, 128), nn.LeakyReLU(0.3), nn.Linear(128, 64),
+                         nn.LeakyReLU(0.3), nn.Linear(64, outputs), ScaledTanh())
+
+
 def start_values(index, parameter):
     scale = np.float32(0.1)
     if parameter.dim() > 1:
@@ -61,14 +84,15 @@ def larc_paper(parameter):
     parameter.grad *= min(0.002 * v / g if v and g else 6.25e-5, 1.0)
 
 
-def reference(make, size, batch, outputs=3):
+def reference(make, channels, size, batch, outputs, field):
     net = make(outputs).double()
     parameters = list(net.parameters())
     with torch.no_grad():
         for i, p in enumerate(parameters):
             p.copy_(torch.from_numpy(start_values(i, p)).double())
-    voxels = np.float32(1) + np.float32(1 / 32) * uniform(1000, batch * size**3)
-    x = torch.from_numpy(voxels.reshape(batch, 1, size, size, size)).double()
+    noise = uniform(field["stream"], batch * channels * size**3)
+    voxels = np.float32(field["offset"]) + np.float32(field["scale"]) * noise
+    x = torch.from_numpy(voxels.reshape(batch, channels, size, size, size)).double()
     y = torch.from_numpy(uniform(1001, batch * outputs).reshape(batch, outputs)).double()
     prediction = net(x)
     loss = nn.functional.l1_loss(prediction, y)
@@ -90,14 +114,18 @@ def reference(make, size, batch, outputs=3):
     torch.optim.Adam(parameters, lr=2e-3, betas=(0.9, 0.999), eps=1e-8 / math.sqrt(1 - 0.999)).step()
     for row, p in zip(rows, parameters):
         row["updated"] = [float(f"{v:.9g}") for v in p.detach().flatten()[row.pop("probes")].tolist()]
-    return {"size": size, "batch": batch, "outputs": [[float(v) for v in r] for r in prediction.tolist()],
+    return {"channels": channels, "size": size, "batch": batch, "input": field,
+            "outputs": [[float(v) for v in r] for r in prediction.tolist()],
             "loss": loss.item(), "parameters": rows}
 
 
 if __name__ == "__main__":
     torch.set_num_threads(2)
     here = os.path.dirname(os.path.abspath(__file__))
-    for make, size, batch in ((cosmoflow32, 32, 2), (cosmoflow, 128, 1)):
+    near_one = {"stream": 1000, "offset": 1, "scale": 1 / 32}
+    for make, *case in ((cosmoflow32, 1, 32, 2, 3, near_one), (cosmoflow64, 1, 64, 2, 3, near_one),
+                        (cosmoflow, 1, 128, 1, 3, near_one),
+                        (mlperf, 4, 32, 1, 4, {"stream": 1056, "offset": 0, "scale": 1})):
         with open(os.path.join(here, f"pytorch_{make.__name__}.json"), "w") as file:
-            json.dump(reference(make, size, batch), file, separators=(",", ":"))
+            json.dump(reference(make, *case), file, separators=(",", ":"))
             file.write("\n")

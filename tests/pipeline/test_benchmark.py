@@ -19,6 +19,10 @@ class Benchmark(unittest.TestCase):
         self.assertAlmostEqual(found["fraction_of_peak"], found["useful_gflops"] / found["peak_gflops"], places=9)
         self.assertGreater(found["peak_rss_bytes"], 4 * found["parameters"])
 
+    def test_channels(self):
+        found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, "--channels", 4, "--dry-run")
+        self.assertEqual(found["parameters"], 8907556 - 65)  # of the fourth output
+
     def test_two_ranks(self):
         found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,
                         ranks=2)

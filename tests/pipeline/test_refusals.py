@@ -166,8 +166,12 @@ class Refusals(PipelineTest):
             self.assertIn(f"--global-batch 8 is no multiple of --micro-batch 3 × {ranks} ranks",
                           error_line(done, "cosmo-train"))
         def training(code, parts, *words):
-            self.refused(code, parts, "cosmo-train", *self.train_words(), *output, *words, counts_of_ranks=(1,))
+            network = [] if "--network" in words else ["--network", "cosmoflow32"]
+            self.refused(code, parts, "cosmo-train", "--data", self.data, *network, *output, *words,
+                         counts_of_ranks=(1,))
 
+        training(CONFIG, ["--dropout 0.5", "no dropout layers"], "--dropout", 0.5)
+        training(CONFIG, ["probability 1", "--dropout"], "--network", "mlperf", "--dropout", 1)
         training(USAGE, ["--momentum", "--optimizer sgd"], "--momentum", 0.5)
         training(USAGE, ["--larc", "--optimizer larc-adam"], "--optimizer", "sgd", "--larc", "off")
         training(CONFIG, ["--momentum", "below 1"], "--optimizer", "sgd", "--momentum", 1)

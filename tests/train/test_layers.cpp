@@ -9,6 +9,9 @@ using namespace cosmo;
 using nn::AveragePool;
 using nn::Convolution;
 using nn::Dense;
+using nn::Dropout;
+using nn::MaxPool;
+using nn::Tanh;
 
 namespace {
 
@@ -52,6 +55,19 @@ const std::vector<Case> kCases = {
        {"c", {"b"}, AveragePool{3, 2}},
        {"d", {"c"}, Dense{2}}}},
      {4, 9}},
+    {{"a few channels, the same size",
+      "x",
+      {{"a", {"x"}, Convolution{16, 3, 1, 1, 0.3}}, {"b", {"a"}, AveragePool{2, 2}}, {"c", {"b"}, Dense{2}}}},
+     {5, 8}},
+    {{"dropout",
+      "x",
+      {{"a", {"x"}, Convolution{17, 2, 1, 0, 0.2}},
+       {"b", {"a"}, Dropout{0.3}},
+       {"c", {"b"}, Convolution{5, 2, 1, 0, 0.1}},
+       {"d", {"c"}, Dense{21, 0.1}},
+       {"e", {"d"}, Dropout{0.5}},
+       {"f", {"e"}, Dense{2}}}},
+     {2, 5}},
     {{"dense only",
       "x",
       {{"a", {"x"}, Dense{21, 0.2}}, {"b", {"a"}, Dense{16, 0.7}}, {"c", {"b"}, Dense{4}}}},
@@ -73,8 +89,11 @@ void set_values(nn::Network& network) {
   for (std::size_t i = 0; i < input.size(); ++i) input[i] = test::hashed(1000, i);
 }
 
+const std::vector<std::uint32_t> kSamples = {5, 0, 2};
+
+/// The network's output along a direction, with what one step of a training drops.
 double projection(nn::Network& network, const std::vector<float>& direction) {
-  const std::span<const float> output = network.forward();
+  const std::span<const float> output = network.forward(nn::DropoutDraw{1, 0, kSamples});
   return std::inner_product(output.begin(), output.end(), direction.begin(), 0.0);
 }
 
@@ -86,7 +105,7 @@ TEST_CASE("every layer's gradients agree with central differences") {
     nn::Network network(example.spec, example.input, outputs, 3, nn::Mode::training);
     set_values(network);
     const std::vector<float> d_output = test::hashed_values(1001, static_cast<std::size_t>(3 * outputs));
-    network.forward();
+    projection(network, d_output);
     network.backward(d_output, [](std::span<float>) {});
     for (const nn::Parameter& parameter : network.parameters()) {
       const std::vector<float> start = test::plain(network, parameter, parameter.values);
@@ -128,4 +147,86 @@ TEST_CASE("an average pool of constants is the constant and the last incomplete 
   std::fill(network.input().begin(), network.input().end(), 0.5f);
   for (std::size_t i = 100; i < 125; ++i) network.input()[i] = 1e9f;  // the plane that no window covers
   CHECK(network.forward()[0] == Approx(8 * 0.5));
+}
+
+TEST_CASE("a max pool and the leaky ReLU before it agree with their definition, also where windows overlap") {
+  constexpr float kSlope = 0.3f;
+  constexpr int kSide = 7;
+  const int size = GENERATE(2, 3), stride = GENERATE(1, 2, 3);
+  INFO("windows of " << size << ", stride " << stride);
+  // Two channels, x and -x, their maxima, and an output that weighs all maxima.
+  const nn::NetworkSpec spec = {"n",
+                                "x",
+                                {{"a", {"x"}, Convolution{2, 1, 1, 0, static_cast<double>(kSlope)}},
+                                 {"b", {"a"}, MaxPool{size, stride}},
+                                 {"c", {"b"}, Dense{1}}}};
+  nn::Network network(spec, {1, kSide}, 1, 1, nn::Mode::training);
+  nn::Network inference(spec, {1, kSide}, 1, 1, nn::Mode::inference);
+  const std::vector<float> signs = {1, -1};
+  const std::vector<float> weights = test::start_values(network.parameters()[2]);
+  for (nn::Network* either : {&network, &inference}) {
+    either->copy_from_plain(either->parameters()[0], signs, either->parameters()[0].values);
+    either->copy_from_plain(either->parameters()[2], weights, either->parameters()[2].values);
+    for (std::size_t i = 0; i < either->input().size(); ++i)
+      either->input()[i] = test::hashed(1000, i) - 0.3f;
+  }
+
+  double output = 0;
+  std::array<double, 2> d_weights = {0, 0}, d_biases = {0, 0};
+  const int positions = (kSide - size) / stride + 1, cubed = positions * positions * positions;
+  for (int i = 0; i < 2 * cubed; ++i) {
+    const auto channel = static_cast<std::size_t>(i / cubed);
+    const int z = i / (positions * positions) % positions, y = i / positions % positions, x = i % positions;
+    float most = -10, at = 0;
+    for (int j = 0; j < size * size * size; ++j) {
+      const int cell = ((z * stride + j / (size * size)) * kSide + y * stride + j / size % size) * kSide +
+                       x * stride + j % size;
+      const float value = network.input()[static_cast<std::size_t>(cell)];
+      if (signs[channel] * value <= most) continue;
+      most = signs[channel] * value;
+      at = value;
+    }
+    const auto weight = static_cast<double>(weights[static_cast<std::size_t>(i)] * (most > 0 ? 1 : kSlope));
+    output += weight * static_cast<double>(most);
+    d_weights[channel] += weight * static_cast<double>(at);
+    d_biases[channel] += weight;
+  }
+  CHECK(static_cast<double>(network.forward()[0]) == Approx(output).epsilon(1e-5));
+  CHECK(static_cast<double>(inference.forward()[0]) == Approx(output).epsilon(1e-5));
+  network.backward(std::vector<float>{1}, [](std::span<float>) {});
+  const nn::Parameter& kernel = network.parameters()[0];
+  const std::vector<float> found = test::plain(network, kernel, kernel.gradient);
+  for (const std::size_t channel : {0u, 1u}) {
+    CHECK(static_cast<double>(found[channel]) == Approx(d_weights[channel]).epsilon(1e-4));
+    CHECK(static_cast<double>(network.parameters()[1].gradient[channel]) ==
+          Approx(d_biases[channel]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a tanh at the end is the tanh of the network without it, also backward") {
+  constexpr float kScale = 1.2f;
+  nn::NetworkSpec spec = {"n", "x", {{"a", {"x"}, Dense{21, 0.1}}, {"b", {"a"}, Dense{0, 0.3}}}};
+  nn::Network linear(spec, {2, 3}, 3, 2, nn::Mode::training);
+  spec.layers.push_back({"c", {"b"}, Tanh{1.2}});
+  nn::Network bounded(spec, {2, 3}, 3, 2, nn::Mode::training);
+  nn::Network inference(spec, {2, 3}, 3, 2, nn::Mode::inference);
+  for (nn::Network* network : {&linear, &bounded, &inference}) {
+    test::set_start_values(*network);
+    for (std::size_t i = 0; i < network->input().size(); ++i) network->input()[i] = test::hashed(1000, i);
+  }
+  const std::span<const float> x = linear.forward(), y = bounded.forward(), z = inference.forward();
+  const std::vector<float> dy = test::hashed_values(1001, y.size());
+  std::vector<float> dx;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    CHECK(y[i] == Approx(kScale * std::tanh(x[i])).epsilon(1e-5));
+    CHECK(z[i] == Approx(y[i]).epsilon(1e-5));
+    dx.push_back(dy[i] * (kScale - y[i] * y[i] / kScale));
+  }
+  linear.backward(dx, [](std::span<float>) {});
+  bounded.backward(dy, [](std::span<float>) {});
+  for (const nn::Parameter& parameter : bounded.parameters()) {
+    const std::span<const float> expected = linear.parameters()[parameter.index].gradient;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      CHECK(parameter.gradient[i] == Approx(expected[i]).margin(1e-5));
+  }
 }

@@ -55,13 +55,54 @@ TEST_CASE("cosmoflow32 is small") {
   CHECK(census.layers[2].output == Shape{32, 1});
 }
 
+TEST_CASE("cosmoflow64 is the 2018 code's network for 64³ inputs") {
+  const nn::NetworkCensus census = nn::take_census(nn::find_network("cosmoflow64"), {1, 64}, 3);
+  CHECK(census.weights() == 27 * 16 + 64 * 16 * 32 + 64 * 32 * 64 + 27 * 64 * 64 + 8 * 64 * 128 +
+                                8 * 128 * 128 + 1024 * 1024 + 1024 * 256 + 256 * 3);
+  CHECK(census.layers[3].output == Shape{32, 14});
+  CHECK(census.layers[7].output == Shape{128, 2});
+}
+
+TEST_CASE("mlperf has the benchmark's parameters and flops") {
+  const nn::NetworkCensus census = nn::take_census(nn::find_network("mlperf"), {4, 128}, 4);
+  CHECK(census.parameters() == 8907556);
+  CHECK(static_cast<double>(census.useful_flop()) * 1e-9 == Approx(192.1).margin(0.05));
+  CHECK(census.layers[0].output == Shape{32, 128});
+  CHECK(census.layers[9].output == Shape{512, 4});
+  CHECK(census.layers[15].output == Shape{4, 1});
+}
+
+TEST_CASE("the dropout of a network can be set") {
+  const nn::NetworkSpec mlperf = nn::with_dropout(nn::find_network("mlperf"), 0.25);
+  CHECK(std::get<nn::Dropout>(mlperf.layers[11].kind).probability == 0.25);
+  CHECK(std::get<nn::Dropout>(mlperf.layers[13].kind).probability == 0.25);
+  const nn::NetworkSpec cosmoflow = nn::find_network("cosmoflow");
+  CHECK(nn::with_dropout(cosmoflow, 0) == cosmoflow);
+  CHECK_THROWS_AS(nn::with_dropout(cosmoflow, 0.5), core::Error);
+}
+
+TEST_CASE("a description in the form of earlier model manifests reads as it did") {
+  const auto spec = nlohmann::json::parse(R"({"name": "n", "input": "x", "layers": [
+      {"name": "a", "inputs": ["x"], "kind": "convolution", "outputs": 4, "kernel": 3, "stride": 1, "padding": 1,
+       "slope": 0.25},
+      {"name": "b", "inputs": ["a"], "kind": "average_pool", "size": 2, "stride": 2},
+      {"name": "c", "inputs": ["b"], "kind": "dense", "outputs": 0, "slope": 1.0}]})")
+                        .get<nn::NetworkSpec>();
+  CHECK(spec == nn::NetworkSpec{"n",
+                                "x",
+                                {{"a", {"x"}, Convolution{4, 3, 1, 1, 0.25}},
+                                 {"b", {"a"}, AveragePool{2, 2}},
+                                 {"c", {"b"}, Dense{0, 1.0}}}});
+}
+
 TEST_CASE("networks take any number of channels and outputs") {
   for (const nn::NetworkEntry& entry : nn::networks()) {
     const nn::NetworkCensus one = nn::take_census(entry.make(), {1, 128}, 1);
     const nn::NetworkCensus four = nn::take_census(entry.make(), {4, 128}, 2);
     CHECK(entry.make().name == entry.name);
     CHECK(four.layers[0].weights == 4 * one.layers[0].weights);
-    CHECK(four.layers.back().weights == 2 * one.layers.back().weights);
+    CHECK(four.layers.back().output.channels == 2);
+    CHECK(four.parameters() > one.parameters());
   }
 }
 
@@ -79,6 +120,11 @@ TEST_CASE("JSON that is not a network is refused") {
   check_unreadable(R"({"name":"n","input":"x","layers":{}})");
   check_unreadable(R"({"name":"n","input":"x","layers":[3]})");
   check_unreadable(R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"lstm"}]})");
+  check_unreadable(R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dropout"}]})");
+  check_unreadable(
+      R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"tanh","scale":1,"slope":1}]})");
+  check_unreadable(
+      R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"max_pool","size":2}]})");
   check_unreadable(
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3}]})");
   check_unreadable(
@@ -95,6 +141,17 @@ TEST_CASE("networks that cannot work are refused in a sentence") {
              Contains("Layer conv4 needs at least 3 cells"));
   CHECK_THAT(refusal(nn::find_network("cosmoflow"), {1, 128}, 0), Contains("at least one output"));
   CHECK_THAT(refusal({"n", "x", {}}, {1, 8}, 1), Contains("no layers"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, nn::Tanh{1}}}}, {1, 8}, 1), Contains("no layers"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}, {"b", {"a"}, nn::Dropout{0.5}}}}, {1, 8}, 3),
+             Contains("not dense"));
+  const auto starting_with = [](const nn::Layer::Kind& kind) {
+    return nn::NetworkSpec{"n", "x", {{"a", {"x"}, kind}, {"b", {"a"}, Dense{3}}}};
+  };
+  CHECK_THAT(refusal(starting_with(nn::Dropout{1}), {1, 8}, 3), Contains("probability 1"));
+  CHECK_THAT(refusal(starting_with(nn::Dropout{-0.5}), {1, 8}, 3), Contains("--dropout"));
+  CHECK_THAT(refusal(starting_with(nn::Tanh{0}), {1, 8}, 3), Contains("scale 0"));
+  CHECK_THAT(refusal(starting_with(nn::MaxPool{9, 2}), {1, 8}, 3), Contains("at least 9 cells"));
+  CHECK_THAT(refusal(starting_with(nn::MaxPool{2, 0}), {1, 8}, 3), Contains("stride 0"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Convolution{4, 3}}}}, {1, 8}, 1), Contains("not dense"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}}}, {1, 8}, 2), Contains("has 3 outputs, but 2"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"y"}, Dense{3}}}}, {1, 8}, 3), Contains("reads y"));

@@ -76,16 +76,20 @@ std::size_t check_updated(const Probed& probed, const std::vector<float>& update
 void check_step(const std::string& name) {
   std::ifstream file(std::string(COSMO_TEST_DATA) + "/pytorch_" + name + ".json");
   const json reference = json::parse(file);
-  const int batch = reference["batch"], outputs = 3;
-  nn::Network network(nn::find_network(name), {1, reference["size"]}, outputs, batch, nn::Mode::training);
+  const int batch = reference["batch"], outputs = static_cast<int>(reference["outputs"][0].size());
+  nn::Network network(nn::find_network(name), {reference["channels"], reference["size"]}, outputs, batch,
+                      nn::Mode::training);
   test::set_start_values(network);
+  const json& field = reference["input"];
+  const auto offset = field["offset"].get<float>(), scale = field["scale"].get<float>();
   for (std::size_t i = 0; i < network.input().size(); ++i)
-    network.input()[i] = 1 + test::hashed(1000, i) / 32;
+    network.input()[i] = offset + scale * test::hashed(field["stream"].get<std::uint64_t>(), i);
   const std::vector<float> targets = test::hashed_values(1001, static_cast<std::size_t>(batch * outputs));
 
   const std::span<const float> predictions = network.forward();
   for (std::size_t i = 0; i < predictions.size(); ++i) {
-    const double expected = reference["outputs"][i / 3][i % 3];
+    const auto row = i / static_cast<std::size_t>(outputs), column = i % static_cast<std::size_t>(outputs);
+    const double expected = reference["outputs"][row][column];
     CHECK(static_cast<double>(predictions[i]) == Approx(expected).epsilon(kTolerance));
   }
   std::vector<float> d_output(predictions.size());
@@ -113,5 +117,9 @@ void check_step(const std::string& name) {
 }  // namespace
 
 TEST_CASE("a step of cosmoflow32 at 32³ agrees with PyTorch") { check_step("cosmoflow32"); }
+
+TEST_CASE("a step of cosmoflow64 at 64³ agrees with PyTorch") { check_step("cosmoflow64"); }
+
+TEST_CASE("a step of mlperf at 32³ agrees with PyTorch") { check_step("mlperf"); }
 
 TEST_CASE("a step of cosmoflow at 128³ agrees with PyTorch") { check_step("cosmoflow"); }

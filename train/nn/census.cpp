@@ -46,9 +46,16 @@ LayerCensus count(const std::string& name, const Convolution& layer, Shape input
   return census;
 }
 
+LayerCensus without_weights(Shape input, Shape output) { return {input, output, 0, 0, 0, 0}; }
+
 LayerCensus count(const std::string& name, const AveragePool& layer, Shape input) {
   const int size = window_positions(name, input.size, layer.size, layer.stride, 0);
-  return {input, {input.channels, size}, 0, 0, 0, 0};
+  return without_weights(input, {input.channels, size});
+}
+
+LayerCensus count(const std::string& name, const MaxPool& layer, Shape input) {
+  const int size = window_positions(name, input.size, layer.size, layer.stride, 0);
+  return without_weights(input, {input.channels, size});
 }
 
 LayerCensus count(const std::string& name, const Dense& layer, Shape input) {
@@ -57,6 +64,31 @@ LayerCensus count(const std::string& name, const Dense& layer, Shape input) {
   LayerCensus census = with_weights(input, {layer.outputs, 1}, layer.outputs * input.elements());
   census.input_grid_flop = census.forward_flop;
   return census;
+}
+
+LayerCensus count(const std::string& name, const Dropout& layer, Shape input) {
+  ensure(layer.probability >= 0 && layer.probability < 1, Fault::config,
+         "Layer {} drops values with probability {}: give --dropout, or the layer, one from 0 to below 1.",
+         name, layer.probability);
+  return without_weights(input, input);
+}
+
+LayerCensus count(const std::string& name, const Tanh& layer, Shape input) {
+  ensure(layer.scale > 0, Fault::config, "Layer {} has scale {}: it must be positive.", name, layer.scale);
+  return without_weights(input, input);
+}
+
+/// [bytes] What backward needs of each value that a layer makes: the value, unless the reader is a pool that
+/// keeps less of it.
+std::int64_t kept_bytes(const Layer::Kind& layer, const Layer::Kind* reader) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  if (std::holds_alternative<MaxPool>(layer)) return kFloat + 1;  // and where the maximum was
+  if (std::holds_alternative<Dropout>(layer)) return 2 * kFloat;  // and its factor
+  const bool weighted = std::holds_alternative<Convolution>(layer) || std::holds_alternative<Dense>(layer);
+  if (!weighted || reader == nullptr) return kFloat;
+  if (std::holds_alternative<MaxPool>(*reader)) return 0;
+  const auto* pool = std::get_if<AveragePool>(reader);
+  return pool != nullptr && pool->size == pool->stride ? 1 : kFloat;
 }
 
 }  // namespace
@@ -92,10 +124,8 @@ std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int o
   for (std::size_t i = 0; i < census.layers.size(); ++i) {
     const std::int64_t output = batch * census.layers[i].output.elements();
     gradients[i % 2] = std::max(gradients[i % 2], output);
-    const auto* pool =
-        i + 1 < spec.layers.size() ? std::get_if<AveragePool>(&spec.layers[i + 1].kind) : nullptr;
-    const bool signs = pool != nullptr && pool->size == pool->stride && census.layers[i].weights > 0;
-    bytes += (signs ? 1 : kFloat) * output;
+    const auto* reader = i + 1 < spec.layers.size() ? &spec.layers[i + 1].kind : nullptr;
+    bytes += kept_bytes(spec.layers[i].kind, reader) * output;
   }
   return bytes + kFloat * (gradients[0] + gradients[1]);
 }

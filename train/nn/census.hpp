@@ -47,9 +47,9 @@ struct NetworkCensus {
 /// Throws Error{config} if the network is ill-formed (resolve_inputs) or does not fit the input.
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs);
 
-/// [bytes] What a Network for training holds, within a tenth with AVX-512: input, activations (a byte each
-/// where a pool keeps signs), the two buffers of activation gradients, weights and their gradients. Oblivious
-/// of padding, copies between layouts and scratch space. Throws as take_census.
+/// [bytes] What a Network for training holds, within a tenth with AVX-512: input, activations (less
+/// where a pool keeps signs or maxima), the two buffers of activation gradients, weights and their gradients.
+/// Oblivious of padding, copies between layouts and scratch space. Throws as take_census.
 std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch);
 
 }  // namespace cosmo::nn

@@ -10,8 +10,8 @@ namespace {
 
 void push(std::vector<Operation>& operations, const dnnl::primitive& primitive,
           std::unordered_map<int, dnnl::memory> arguments) {
-  operations.push_back([primitive, arguments = std::move(arguments)](const dnnl::stream& stream) {
-    primitive.execute(stream, arguments);
+  operations.push_back([primitive, arguments = std::move(arguments)](const Pass& pass) {
+    primitive.execute(pass.stream, arguments);
   });
 }
 
@@ -76,6 +76,12 @@ dnnl::primitive_attr Workshop::attributes(double slope) const {
 
 dnnl::prop_kind Workshop::forward_kind() const {
   return mode == Mode::training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+}
+
+dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
+  return {dims, dnnl::memory::data_type::f32, strides};
 }
 
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,8 +16,14 @@
 
 namespace cosmo::nn {
 
+/// What an operation is told of the pass through the network that it is part of.
+struct Pass {
+  const dnnl::stream& stream;
+  std::optional<DropoutDraw> dropout;  ///< forward only
+};
+
 /// A primitive, or a kernel of ours, with the tensors that it always works on.
-using Operation = std::function<void(const dnnl::stream&)>;
+using Operation = std::function<void(const Pass&)>;
 
 /// The output of a layer, or the network's input.
 struct Tensor {
@@ -24,7 +31,7 @@ struct Tensor {
   /// Of the loss with respect to the layer's result before its leaky ReLU; nullptr where nobody needs it.
   dnnl::memory gradient;
   double slope = 1;  ///< of the leaky ReLU that made it
-  /// Whether the values live only until their reader, a pool that keeps their signs, has run forward.
+  /// Whether the values live only until their reader, a pool that keeps what backward needs, has run forward.
   bool transient = false;
 };
 
@@ -48,6 +55,7 @@ class Workshop {
   MemoryPlan memory;
   ParameterArena parameters;
   std::vector<Implementation> implementations;
+  std::uint32_t droppable = 0;  ///< values of a sample in the dropout layers so far, each rounded up to four
 
   /// The next tensor along the network: with a slot of its own in training, alternating between two in
   /// inference; its gradient alternates between two slots, and a transient tensor lives where its gradient
@@ -84,18 +92,34 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
              const Tensor& source, const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const AveragePool& layer,
              const Tensor& source, const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const MaxPool& layer,
+             const Tensor& source, const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dense& layer,
              const Tensor& source, const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dropout& layer,
+             const Tensor& source, const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Tanh& layer,
+             const Tensor& source, const Layer* reader);
+
+/// Row-major.
+dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
+
+/// The values of a tensor, padding included.
+inline std::span<float> values_of(const dnnl::memory& memory) {
+  return {static_cast<float*>(memory.get_data_handle()), memory.get_desc().get_size() / sizeof(float)};
+}
 
 /// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where
 /// values are not positive.
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,
                                 const Tensor& tensor);
 
-/// Whether a pool over a tensor of this layout, made by a leaky ReLU of this slope, can keep signs instead of
-/// values.
-bool can_keep_signs(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout,
-                    double slope);
+/// Whether a tensor of this layout, made by a leaky ReLU of this slope, lives only until `reader` has run
+/// forward.
+bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout, double slope);
+
+/// Whether such a reader is an average pool that can keep signs instead of values.
+bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, double slope);
 /// Builds a pool over a transient tensor: forward it notes the values' signs, one byte each, and backward it
 /// applies the leaky ReLU's slope in the same pass over memory.
 Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const std::string& name,

@@ -13,20 +13,8 @@ using core::Fault;
 
 namespace {
 
-std::size_t elements(const dnnl::memory& memory) { return memory.get_desc().get_size() / sizeof(float); }
-
-std::span<float> values_of(const dnnl::memory& memory) {
-  return {static_cast<float*>(memory.get_data_handle()), elements(memory)};
-}
-
-dnnl::memory::desc plain_layout(const std::vector<std::int64_t>& dims) {
-  dnnl::memory::dims strides(dims.size(), 1);
-  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
-  return {dims, dnnl::memory::data_type::f32, strides};
-}
-
-void run(const std::vector<Operation>& operations, const dnnl::stream& stream) {
-  for (const Operation& operation : operations) operation(stream);
+void run(const std::vector<Operation>& operations, const Pass& pass) {
+  for (const Operation& operation : operations) operation(pass);
 }
 
 }  // namespace
@@ -100,8 +88,9 @@ Network& Network::operator=(Network&&) noexcept = default;
 
 std::span<float> Network::input() { return values_of(backend_->input.values); }
 
-std::span<const float> Network::forward() {
-  for (const CompiledLayer& layer : backend_->layers) run(layer.forward, backend_->stream);
+std::span<const float> Network::forward(const std::optional<DropoutDraw>& dropout) {
+  const Pass pass{backend_->stream, dropout};
+  for (const CompiledLayer& layer : backend_->layers) run(layer.forward, pass);
   backend_->stream.wait();
   return values_of(backend_->output.values);
 }
@@ -113,14 +102,15 @@ void Network::backward(std::span<const float> d_output, const std::function<void
   ensure(d_output.size() == target.size(), Fault::internal, "Backward needs {} values, not {}.",
          target.size(), d_output.size());
   std::copy(d_output.begin(), d_output.end(), target.begin());
-  run(backend_->last_relu, backend_->stream);
+  const Pass pass{backend_->stream, std::nullopt};
+  run(backend_->last_relu, pass);
   for (auto layer = backend_->layers.rbegin(); layer != backend_->layers.rend(); ++layer) {
-    run(layer->parameter_gradients, backend_->stream);
+    run(layer->parameter_gradients, pass);
     if (!layer->parameters.empty()) {
       backend_->stream.wait();
       ready(backend_->layer_gradients(*layer));
     }
-    run(layer->input_gradient, backend_->stream);
+    run(layer->input_gradient, pass);
   }
   backend_->stream.wait();
 }

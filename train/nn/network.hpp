@@ -3,8 +3,10 @@
 // inside.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +18,14 @@
 namespace cosmo::nn {
 
 enum class Mode { training, inference };
+
+/// Which values a forward pass drops: a pure function of these three, not of ranks, batches or threads.
+struct DropoutDraw {
+  std::uint64_t seed;
+  std::int64_t step;  ///< of the optimizer
+  std::span<const std::uint32_t>
+      samples;  ///< numbers of the samples in the batch's first rows; the rest pad it
+};
 
 /// Which of oneDNN's implementations runs a pass of a layer. "ref" and "gemm" in the name are slow ones.
 struct Implementation {
@@ -37,8 +47,9 @@ class Network {
 
   /// (batch, channels, size, size, size), for the caller to write.
   std::span<float> input();
-  /// (batch, outputs) of what stands in input(), valid until the next call.
-  std::span<const float> forward();
+  /// (batch, outputs) of what stands in input(), valid until the next call. Dropout layers drop values only
+  /// in training and if given a draw.
+  std::span<const float> forward(const std::optional<DropoutDraw>& dropout = std::nullopt);
   /// From the gradient of the loss with respect to the last forward()'s result, (batch, outputs), computes
   /// those with respect to all parameters. Calls ready with each layer's part of gradients() as soon as it is
   /// final, last layer first. Training only.

@@ -50,12 +50,21 @@ void write(json& object, const AveragePool& layer) {
   object.update({{"kind", "average_pool"}, {"size", layer.size}, {"stride", layer.stride}});
 }
 
+void write(json& object, const MaxPool& layer) {
+  object.update({{"kind", "max_pool"}, {"size", layer.size}, {"stride", layer.stride}});
+}
+
 void write(json& object, const Dense& layer) {
   object.update({{"kind", "dense"}, {"outputs", layer.outputs}, {"slope", layer.slope}});
 }
 
+void write(json& object, const Dropout& layer) {
+  object.update({{"kind", "dropout"}, {"probability", layer.probability}});
+}
+
+void write(json& object, const Tanh& layer) { object.update({{"kind", "tanh"}, {"scale", layer.scale}}); }
+
 Layer read_layer(const json& object) {
-  ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope", "size"});
   Layer layer{member<std::string>(object, "name"), member<std::vector<std::string>>(object, "inputs"), {}};
   const auto kind = member<std::string>(object, "kind");
   if (kind == "convolution") {
@@ -66,23 +75,41 @@ Layer read_layer(const json& object) {
   } else if (kind == "average_pool") {
     ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
     layer.kind = AveragePool{member<int>(object, "size"), member<int>(object, "stride")};
+  } else if (kind == "max_pool") {
+    ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
+    layer.kind = MaxPool{member<int>(object, "size"), member<int>(object, "stride")};
   } else if (kind == "dense") {
     ensure_only(object, {"name", "inputs", "kind", "outputs", "slope"});
     layer.kind = Dense{member<int>(object, "outputs"), member<double>(object, "slope")};
+  } else if (kind == "dropout") {
+    ensure_only(object, {"name", "inputs", "kind", "probability"});
+    layer.kind = Dropout{member<double>(object, "probability")};
+  } else if (kind == "tanh") {
+    ensure_only(object, {"name", "inputs", "kind", "scale"});
+    layer.kind = Tanh{member<double>(object, "scale")};
   } else {
-    core::fail(Fault::format, "Layer {} is of kind \"{}\": use convolution, average_pool or dense.",
+    core::fail(Fault::format,
+               "Layer {} is of kind \"{}\": use convolution, average_pool, max_pool, dense, dropout or tanh.",
                layer.name, kind);
   }
   return layer;
 }
 
+/// The layer that decides how many outputs there are: the last one but for a tanh.
+template <class Spec>
+auto& output_layer(Spec& spec) {
+  const auto decides = [](const Layer& layer) { return !std::holds_alternative<Tanh>(layer.kind); };
+  const auto found = std::find_if(spec.layers.rbegin(), spec.layers.rend(), decides);
+  ensure(found != spec.layers.rend(), Fault::config, "Network {} has no layers with weights.", spec.name);
+  return *found;
+}
+
 }  // namespace
 
 std::vector<int> resolve_inputs(const NetworkSpec& spec) {
-  ensure(!spec.layers.empty(), Fault::config, "Network {} has no layers.", spec.name);
-  ensure(std::holds_alternative<Dense>(spec.layers.back().kind), Fault::config,
-         "The last layer of network {}, {}, is not dense: end it with a dense layer.", spec.name,
-         spec.layers.back().name);
+  ensure(std::holds_alternative<Dense>(output_layer(spec).kind), Fault::config,
+         "The last layer of network {}, {}, is not dense: end it with a dense layer, and a tanh if need be.",
+         spec.name, output_layer(spec).name);
   std::vector<std::string> tensors = {spec.input};  // tensor t is the output of layer t - 1
   std::vector<std::string> readers = {""};
   std::vector<int> sources;
@@ -114,12 +141,26 @@ std::vector<int> resolve_inputs(const NetworkSpec& spec) {
 
 NetworkSpec with_outputs(NetworkSpec spec, int outputs) {
   resolve_inputs(spec);
-  auto& last = std::get<Dense>(spec.layers.back().kind);
+  auto& last = std::get<Dense>(output_layer(spec).kind);
   ensure(outputs > 0, Fault::config, "Network {} needs at least one output.", spec.name);
   ensure(last.outputs == 0 || last.outputs == outputs, Fault::config,
          "Network {} has {} outputs, but {} are asked for: use the data set it was made for.", spec.name,
          last.outputs, outputs);
   last.outputs = outputs;
+  return spec;
+}
+
+NetworkSpec with_dropout(NetworkSpec spec, double probability) {
+  bool found = false;
+  for (Layer& layer : spec.layers) {
+    if (auto* dropout = std::get_if<Dropout>(&layer.kind)) {
+      dropout->probability = probability;
+      found = true;
+    }
+  }
+  ensure(found || probability == 0, Fault::config,
+         "Network {} has no dropout layers: leave --dropout {} out, or add some to its description.",
+         spec.name, probability);
   return spec;
 }
 

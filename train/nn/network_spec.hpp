@@ -27,6 +27,14 @@ struct AveragePool {
   bool operator==(const AveragePool&) const = default;
 };
 
+/// The maximum over size³ cells; incomplete windows at the far faces are dropped.
+struct MaxPool {
+  int size;    ///< cells along each side
+  int stride;  ///< cells
+
+  bool operator==(const MaxPool&) const = default;
+};
+
 /// A fully connected layer with bias over all channels and cells of its input, followed by a leaky ReLU.
 struct Dense {
   int outputs;       ///< 0 in the last layer: as many as the data set has targets
@@ -35,11 +43,29 @@ struct Dense {
   bool operator==(const Dense&) const = default;
 };
 
+/// In training, zeroes each value with this probability and divides the others by 1 - probability, so that
+/// the mean stays; otherwise leaves them. Source: Srivastava et al. 2014 (JMLR 15, 1929), in the inverted
+/// form.
+struct Dropout {
+  double probability;
+
+  bool operator==(const Dropout&) const = default;
+};
+
+/// scale × tanh(x) of each value.
+struct Tanh {
+  double scale;
+
+  bool operator==(const Tanh&) const = default;
+};
+
 /// A node of the graph. `inputs` name the network's input or earlier layers.
 struct Layer {
+  using Kind = std::variant<Convolution, AveragePool, MaxPool, Dense, Dropout, Tanh>;
+
   std::string name;
   std::vector<std::string> inputs;
-  std::variant<Convolution, AveragePool, Dense> kind;
+  Kind kind;
 
   bool operator==(const Layer&) const = default;
 };
@@ -56,13 +82,17 @@ struct NetworkSpec {
 
 /// The graph with its names resolved: for each layer the index of the layer it reads, or -1 for the network's
 /// input. Throws Error{config} if a layer names what does not stand before it, does not take exactly one
-/// input, shares its input with another layer (not supported yet), is never read, or if the last layer is not
-/// dense.
+/// input, shares its input with another layer (not supported yet), is never read, or if the last layer, a
+/// tanh aside, is not dense.
 std::vector<int> resolve_inputs(const NetworkSpec& spec);
 
-/// `spec` with the outputs of its last layer set. Throws Error{config} if they are set to another number
-/// already.
+/// `spec` with the outputs of its last dense layer set. Throws Error{config} if they are set to another
+/// number already.
 NetworkSpec with_outputs(NetworkSpec spec, int outputs);
+
+/// `spec` with the probability of its dropout layers set. Throws Error{config} if it is not 0 and there are
+/// none.
+NetworkSpec with_dropout(NetworkSpec spec, double probability);
 
 /// JSON form: {"name", "input", "layers": [{"name", "inputs", "kind", then the kind's members}]}.
 void to_json(nlohmann::json& json, const NetworkSpec& spec);

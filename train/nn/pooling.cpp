@@ -2,30 +2,74 @@
 
 namespace cosmo::nn {
 
+namespace {
+
+struct Window {
+  dnnl::algorithm algorithm;
+  std::int64_t size, stride;  ///< cells
+
+  std::int64_t positions(std::int64_t cells) const { return (cells - size) / stride + 1; }
+};
+
+using Forward = dnnl::pooling_forward::primitive_desc;
+
+Forward describe_forward(const Workshop& shop, const Window& window, const dnnl::memory::desc& input) {
+  dnnl::memory::dims dims = input.dims();  // (N, C, D, H, W)
+  for (std::size_t axis : {2, 3, 4}) dims[axis] = window.positions(dims[axis]);
+  const dnnl::memory::desc any(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+  const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
+  return {{shop.forward_kind(), window.algorithm, input, any, stride, size, padding, padding},
+          shop.attributes(1),
+          shop.engine};
+}
+
+/// Appends both passes of a pool. In training, a maximum notes in its workspace where it was.
+void append_passes(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Window& window,
+                   const Forward& forward, const Tensor& source, const Tensor& output) {
+  const dnnl::memory workspace = shop.memory.place(shop.memory.slot(), forward.workspace_desc(), shop.engine);
+  shop.append(compiled.forward, forward, dnnl::pooling_forward(forward),
+              {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}, {DNNL_ARG_WORKSPACE, workspace}},
+              name, "forward");
+  if (!source.gradient) return;
+  const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
+  const dnnl::pooling_backward::primitive_desc backward(
+      {window.algorithm, source.values.get_desc(), forward.dst_desc(), stride, size, padding, padding},
+      shop.attributes(1), shop.engine, forward);
+  shop.append(compiled.input_gradient, backward, dnnl::pooling_backward(backward),
+              {{DNNL_ARG_DIFF_DST, output.gradient},
+               {DNNL_ARG_DIFF_SRC, source.gradient},
+               {DNNL_ARG_WORKSPACE, workspace}},
+              name, "input gradient");
+}
+
+}  // namespace
+
+bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout, double slope) {
+  if (shop.mode == Mode::inference || reader == nullptr) return false;
+  return std::holds_alternative<MaxPool>(reader->kind) || can_keep_signs(*reader, layout, slope);
+}
+
 Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const AveragePool& layer,
              const Tensor& source, const Layer*) {
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // there is none
-  const dnnl::memory::desc input = source.values.get_desc();
-  dnnl::memory::dims dims = input.dims();  // (N, C, D, H, W)
-  for (std::size_t axis : {2, 3, 4}) dims[axis] = (dims[axis] - layer.size) / layer.stride + 1;
-  const dnnl::memory::dims window(3, layer.size), stride(3, layer.stride), padding(3, 0);
-  const dnnl::memory::desc any(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
-  const dnnl::pooling_forward::primitive_desc forward(
-      {shop.forward_kind(), kAlgorithm, input, any, stride, window, padding, padding}, shop.attributes(1),
-      shop.engine);
+  const Window window{kAlgorithm, layer.size, layer.stride};
+  const Forward forward = describe_forward(shop, window, source.values.get_desc());
   if (source.transient)
     return build_sign_keeping_pool(shop, compiled, name, layer, source, forward.dst_desc());
   const Tensor output = shop.next_tensor(forward.dst_desc(), 1, false);
-  shop.append(compiled.forward, forward, dnnl::pooling_forward(forward),
-              {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}}, name, "forward");
-  if (!source.gradient) return output;
-  const dnnl::pooling_backward::primitive_desc backward(
-      {kAlgorithm, input, forward.dst_desc(), stride, window, padding, padding}, shop.attributes(1),
-      shop.engine, forward);
-  shop.append(compiled.input_gradient, backward, dnnl::pooling_backward(backward),
-              {{DNNL_ARG_DIFF_DST, output.gradient}, {DNNL_ARG_DIFF_SRC, source.gradient}}, name,
-              "input gradient");
-  append_leaky_relu_backward(shop, compiled.input_gradient, name, source);
+  append_passes(shop, compiled, name, window, forward, source, output);
+  if (source.gradient) append_leaky_relu_backward(shop, compiled.input_gradient, name, source);
+  return output;
+}
+
+// The maximum commutes with the leaky ReLU, which rises: the ReLU's backward pass is left to the reader of
+// the output, which has fewer values, and nobody needs those of the input again.
+Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const MaxPool& layer,
+             const Tensor& source, const Layer*) {
+  const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
+  const Forward forward = describe_forward(shop, window, source.values.get_desc());
+  const Tensor output = shop.next_tensor(forward.dst_desc(), source.slope, false);
+  append_passes(shop, compiled, name, window, forward, source, output);
   return output;
 }
 

@@ -104,11 +104,11 @@ T* data(const dnnl::memory& memory) {
 template <int block>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
                     const dnnl::memory& signs, const Geometry& geometry) {
-  compiled.forward.push_back([=](const dnnl::stream&) {
+  compiled.forward.push_back([=](const Pass&) {
     pool_forward<block>(data<float>(output.values), data<std::uint8_t>(signs), data<float>(source.values),
                         geometry);
   });
-  compiled.input_gradient.push_back([=, slope = static_cast<float>(source.slope)](const dnnl::stream&) {
+  compiled.input_gradient.push_back([=, slope = static_cast<float>(source.slope)](const Pass&) {
     pool_backward<block>(data<float>(source.gradient), data<float>(output.gradient),
                          data<std::uint8_t>(signs), slope, geometry);
   });
@@ -116,11 +116,9 @@ void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor&
 
 }  // namespace
 
-bool can_keep_signs(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout,
-                    double slope) {
-  if (shop.mode == Mode::inference || reader == nullptr || slope == 1) return false;
-  const auto* pool = std::get_if<AveragePool>(&reader->kind);
-  return pool != nullptr && pool->size == pool->stride && block_of(layout) != 0;
+bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, double slope) {
+  const auto* pool = std::get_if<AveragePool>(&reader.kind);
+  return pool != nullptr && pool->size == pool->stride && slope != 1 && block_of(layout) != 0;
 }
 
 Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const std::string& name,

@@ -123,7 +123,7 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, bias_layout);
   const dnnl::memory input = shop.reordered(compiled.forward, source.values, description.src_desc(), false);
   const Tensor output = shop.next_tensor(description.dst_desc(), layer.slope,
-                                         can_keep_signs(shop, reader, description.dst_desc(), layer.slope));
+                                         is_transient(shop, reader, description.dst_desc(), layer.slope));
   shop.append(compiled.forward, description, Forward(description),
               {{DNNL_ARG_SRC, input},
                {DNNL_ARG_WEIGHTS, weights.values},

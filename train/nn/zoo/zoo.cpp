@@ -9,9 +9,11 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr std::array<NetworkEntry, 2> kNetworks = {{
+constexpr std::array<NetworkEntry, 4> kNetworks = {{
     {"cosmoflow", &zoo::cosmoflow, "the 2018 paper's network, for 128³ inputs"},
+    {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs"},
     {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs"},
+    {"mlperf", &zoo::mlperf, "MLPerf HPC's CosmoFlow, for 128³ inputs"},
 }};
 
 }  // namespace

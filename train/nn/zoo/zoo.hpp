@@ -27,8 +27,17 @@ namespace zoo {
 /// linear last layer from the authors' code (github.com/NERSC/CosmoFlow, CosmoNet.py).
 NetworkSpec cosmoflow();
 
+/// The 2018 network's relative for 64³ inputs. Source: the authors' code (github.com/NERSC/CosmoFlow,
+/// CosmoNet.py), without its batch normalisation, which the paper dropped.
+NetworkSpec cosmoflow64();
+
 /// A small network for 32³ inputs in the 2018 network's manner, ending in an average over the volume.
 NetworkSpec cosmoflow32();
+
+/// MLPerf HPC v1.0's CosmoFlow, for 128³ inputs of 4 channels (redshifts). Source: github.com/mlcommons/hpc,
+/// cosmoflow/models/cosmoflow.py (kernel, dropout) and configs/cosmo.yaml (sizes); the slope is that of
+/// Keras' LeakyReLU.
+NetworkSpec mlperf();
 
 }  // namespace zoo
 }  // namespace cosmo::nn
