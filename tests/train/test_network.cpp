@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "core/error.hpp"
 #include "tests/train/hashed.hpp"
@@ -120,7 +122,7 @@ TEST_CASE("the memory estimate is what a network takes, copies between layouts a
     CHECK(static_cast<double>(network.memory_bytes()) < 1.4 * estimate);
   };
   check("cosmoflow32", {1, 32}, 4);
-  check("mlperf", {1, 64}, 1);
+  check("mlperf", {4, 64}, 1);
 }
 
 TEST_CASE("every pass of every layer tells its implementation") {
@@ -130,4 +132,17 @@ TEST_CASE("every pass of every layer tells its implementation") {
     INFO(implementation.layer << ", " << implementation.pass << ": " << implementation.name);
     CHECK(implementation.name.find("ref") == std::string::npos);
   }
+}
+
+TEST_CASE("the weights' gradient of four input channels is computed as that of two") {
+  const auto implementations_of = [](int channels) {
+    const nn::Network network(nn::find_network("mlperf"), {channels, 32}, 3, 2, nn::Mode::training);
+    std::set<std::string> names;
+    for (const nn::Implementation& implementation : network.implementations()) {
+      if (implementation.layer == "conv1" && implementation.pass == "weight gradient")
+        names.insert(implementation.name);
+    }
+    return names;
+  };
+  CHECK(implementations_of(4) == implementations_of(2));
 }

@@ -26,7 +26,61 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
+  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const std::string& name,
+                                  const dnnl::memory& source, const Tensor& output,
+                                  const dnnl::memory& d_weights, const dnnl::memory& d_biases) const;
 };
+
+/// Plain inputs of so many channels oneDNN 2.6 convolves as they are for the weights' gradient; of more that
+/// are no whole blocks, it takes the unrolled input's matrix product, several times as slow.
+constexpr std::int64_t kGroup = 3;
+
+bool is_gemm(const dnnl::primitive_desc& description) {
+  return std::string_view(description.impl_info_str()).find("gemm") != std::string_view::npos;
+}
+
+Layout with_channels(const Layout& layout, std::int64_t channels) {
+  dnnl::memory::dims dims = layout.dims();
+  dims[1] = channels;
+  return plain_layout(dims);
+}
+
+/// Whether the weights' gradient is to be computed by groups of input channels.
+bool wants_groups(const Workshop& shop, const ConvolutionPrimitives& primitives, const Layout& source,
+                  const Layout& output, const Layout& weights, const Layout& biases) {
+  if (source != plain_layout(source.dims()) || source.dims()[1] <= kGroup) return false;
+  return is_gemm(describe_parameter_gradients(shop, primitives, source, weights, biases, output)) &&
+         !is_gemm(describe_parameter_gradients(shop, primitives, with_channels(source, kGroup),
+                                               with_channels(weights, kGroup), biases, output));
+}
+
+dnnl::memory channels_of(Workshop& shop, const dnnl::memory& whole, std::int64_t first, std::int64_t count) {
+  dnnl::memory::dims dims = whole.get_desc().dims(), offsets(dims.size(), 0);
+  dims[1] = count;
+  offsets[1] = first;
+  return shop.memory.view(whole, whole.get_desc().submemory_desc(dims, offsets), shop.engine);
+}
+
+/// Each group is copied out of the input, and computes the biases' gradient anew.
+void ConvolutionPrimitives::append_parameter_gradients(Workshop& shop, CompiledLayer& compiled,
+                                                       const std::string& name, const dnnl::memory& source,
+                                                       const Tensor& output, const dnnl::memory& d_weights,
+                                                       const dnnl::memory& d_biases) const {
+  const Layout input = source.get_desc(), weights = d_weights.get_desc();
+  if (!wants_groups(shop, *this, input, output.values.get_desc(), weights, d_biases.get_desc()))
+    return nn::append_parameter_gradients(shop, compiled, *this, name, source, output, d_weights, d_biases);
+  auto& operations = compiled.parameter_gradients;
+  const dnnl::memory all = shop.memory.place(shop.memory.slot(), plain_layout(weights.dims()), shop.engine);
+  const std::int64_t channels = input.dims()[1], groups = (channels + kGroup - 1) / kGroup;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t first = group * channels / groups, count = (group + 1) * channels / groups - first;
+    const dnnl::memory part = shop.reordered(operations, channels_of(shop, source, first, count),
+                                             with_channels(input, count), true);
+    nn::append_parameter_gradients(shop, compiled, *this, name, part, output,
+                                   channels_of(shop, all, first, count), d_biases);
+  }
+  shop.append_reorder(operations, all, d_weights);
+}
 
 }  // namespace
 

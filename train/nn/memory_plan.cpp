@@ -17,11 +17,18 @@ dnnl::memory MemoryPlan::place(int slot, const dnnl::memory::desc& layout, const
   return placements_.back().memory;
 }
 
+dnnl::memory MemoryPlan::view(const dnnl::memory& whole, const dnnl::memory::desc& layout,
+                              const dnnl::engine& engine) {
+  views_.push_back({whole, dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
+  return views_.back().part;
+}
+
 void MemoryPlan::allocate() {
   for (const std::size_t bytes : slot_bytes_) buffers_.push_back(core::zeros<std::byte>(bytes));
   for (Placement& placement : placements_) {
     placement.memory.set_data_handle(buffers_[static_cast<std::size_t>(placement.slot)].data());
   }
+  for (View& view : views_) view.part.set_data_handle(view.whole.get_data_handle());
 }
 
 std::size_t MemoryPlan::bytes() const {

@@ -17,6 +17,8 @@ class MemoryPlan {
   int slot();
   /// A tensor in `slot`, without data until allocate(). Tensors of one slot overwrite each other.
   dnnl::memory place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  /// A part of `whole`, a tensor of this plan, as `layout` (of dnnl::memory::desc::submemory_desc) says.
+  dnnl::memory view(const dnnl::memory& whole, const dnnl::memory::desc& layout, const dnnl::engine& engine);
   /// Allocates the slots, zeroed, and points all tensors at them. Throws std::bad_alloc.
   void allocate();
   /// [bytes] What allocate() takes.
@@ -27,8 +29,13 @@ class MemoryPlan {
     int slot;
     dnnl::memory memory;
   };
+  struct View {
+    dnnl::memory whole;
+    dnnl::memory part;
+  };
   std::vector<std::size_t> slot_bytes_;
   std::vector<Placement> placements_;
+  std::vector<View> views_;
   std::vector<core::Buffer<std::byte>> buffers_;
 };
 

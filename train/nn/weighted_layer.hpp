@@ -25,45 +25,56 @@ inline bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
+/// How oneDNN computes the gradients of weights (in the layout of d_weights if it is not slow there) and
+/// biases.
+template <class Primitives>
+typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradients(
+    const Workshop& shop, const Primitives& primitives, const dnnl::memory::desc& like_source,
+    const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
+    const dnnl::memory::desc& like_output) {
+  const auto any = [](const dnnl::memory::desc& layout) { return any_layout(layout.dims()); };
+  const typename Primitives::Forward::primitive_desc forward(
+      primitives.forward(shop.forward_kind(), any(like_source), any(d_weights), d_biases, like_output),
+      shop.attributes(1), shop.engine);
+  const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
+                            const dnnl::memory::desc& output) {
+    return typename Primitives::BackwardWeights::primitive_desc(
+        primitives.backward_weights(source, weights, d_biases, output), shop.attributes(1), shop.engine,
+        forward, true);
+  };
+  auto description = describe(like_source, d_weights, like_output);
+  if (!description || is_reference(description)) {
+    const auto free = describe(any(like_source), any(d_weights), any(like_output));
+    if (free) description = free;
+  }
+  if (!description) throw dnnl::error(dnnl_unimplemented, "no weight gradient");
+  return description;
+}
+
 /// Appends the operations that compute the gradients of weights and biases, in place in the arena if oneDNN
 /// can.
 template <class Primitives>
 void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
-                                const WeightedLayer& layer,
-                                const typename Primitives::Forward::primitive_desc& forward,
-                                const dnnl::memory& source, const Tensor& output,
-                                const ParameterMemory& weights, const ParameterMemory& biases) {
-  using Backward = typename Primitives::BackwardWeights;
+                                const std::string& name, const dnnl::memory& source, const Tensor& output,
+                                const dnnl::memory& d_weights, const dnnl::memory& d_biases) {
   auto& operations = compiled.parameter_gradients;
-  const auto describe = [&](const dnnl::memory::desc& like_source, const dnnl::memory::desc& d_weights,
-                            const dnnl::memory::desc& like_output) {
-    return typename Backward::primitive_desc(
-        primitives.backward_weights(like_source, d_weights, biases.values.get_desc(), like_output),
-        shop.attributes(1), shop.engine, forward, true);
-  };
-  const dnnl::memory::desc like_source = source.get_desc(), like_output = output.values.get_desc();
-  typename Backward::primitive_desc description =
-      describe(like_source, weights.values.get_desc(), like_output);
-  if (!description || is_reference(description)) {  // the arena's layout does not suit this pass
-    const auto free =
-        describe(any_layout(like_source.dims()), any_layout(layer.weights), any_layout(like_output.dims()));
-    if (free) description = free;
-  }
-  if (!description) throw dnnl::error(dnnl_unimplemented, "no weight gradient");
+  const auto description =
+      describe_parameter_gradients(shop, primitives, source.get_desc(), d_weights.get_desc(),
+                                   d_biases.get_desc(), output.values.get_desc());
   const dnnl::memory input = shop.reordered(operations, source, description.src_desc(), false);
   const dnnl::memory d_output =
       shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
-  const bool in_place = description.diff_weights_desc() == weights.values.get_desc();
+  const bool in_place = description.diff_weights_desc() == d_weights.get_desc();
   const dnnl::memory result =
-      in_place ? weights.gradient
+      in_place ? d_weights
                : shop.memory.place(shop.memory.slot(), description.diff_weights_desc(), shop.engine);
-  shop.append(operations, description, Backward(description),
+  shop.append(operations, description, typename Primitives::BackwardWeights(description),
               {{DNNL_ARG_SRC, input},
                {DNNL_ARG_DIFF_DST, d_output},
                {DNNL_ARG_DIFF_WEIGHTS, result},
-               {DNNL_ARG_DIFF_BIAS, biases.gradient}},
-              layer.name, "weight gradient");
-  if (!in_place) shop.append_reorder(operations, result, weights.gradient);
+               {DNNL_ARG_DIFF_BIAS, d_biases}},
+              name, "weight gradient");
+  if (!in_place) shop.append_reorder(operations, result, d_weights);
 }
 
 /// Appends the operations that compute the gradient of the layer's input.
@@ -132,7 +143,8 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
               layer.name, "forward");
   if (shop.mode == Mode::inference) return output;
 
-  append_parameter_gradients(shop, compiled, primitives, layer, description, input, output, weights, biases);
+  primitives.append_parameter_gradients(shop, compiled, layer.name, input, output, weights.gradient,
+                                        biases.gradient);
   if (source.gradient)
     append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
   return output;
