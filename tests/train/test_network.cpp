@@ -125,22 +125,43 @@ TEST_CASE("the memory estimate is what a network takes, copies between layouts a
   check("mlperf", {4, 64}, 1);
 }
 
-TEST_CASE("every pass of every layer tells its implementation") {
-  const nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
-  CHECK(network.implementations().size() == 4 * 3 - 1 + 1 * 2 + 2);
-  for (const nn::Implementation& implementation : network.implementations()) {
-    INFO(implementation.layer << ", " << implementation.pass << ": " << implementation.name);
-    CHECK(implementation.name.find("ref") == std::string::npos);
+TEST_CASE("every operation tells what it is, its implementation and, while timed, its time") {
+  nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
+  const auto count = [&](nn::Work work, nn::Phase phase) {
+    const auto operations = network.operations();
+    return std::count_if(operations.begin(), operations.end(), [&](const nn::OperationRecord& operation) {
+      return operation.work == work && operation.phase == phase;
+    });
+  };
+  CHECK(count(nn::Work::convolution, nn::Phase::forward) == 2);
+  CHECK(count(nn::Work::convolution, nn::Phase::weight_gradient) == 2);
+  CHECK(count(nn::Work::convolution, nn::Phase::input_gradient) == 1);
+  CHECK(count(nn::Work::dense, nn::Phase::forward) == 2);
+  const std::vector<float> d_output(6, 1);
+  const auto step = [&] {
+    network.forward();
+    network.backward(d_output, [](std::span<float>) {});
+  };
+  step();
+  for (const nn::OperationRecord& operation : network.operations()) {
+    INFO(operation.layer << ": " << operation.implementation);
+    CHECK(operation.implementation.find("ref") == std::string::npos);
+    CHECK(operation.seconds == 0);
   }
+  network.time_operations(true);
+  step();
+  network.time_operations(false);
+  for (const nn::OperationRecord& operation : network.operations()) CHECK(operation.seconds > 0);
 }
 
 TEST_CASE("the weights' gradient of four input channels is computed as that of two") {
   const auto implementations_of = [](int channels) {
     const nn::Network network(nn::find_network("mlperf"), {channels, 32}, 3, 2, nn::Mode::training);
     std::set<std::string> names;
-    for (const nn::Implementation& implementation : network.implementations()) {
-      if (implementation.layer == "conv1" && implementation.pass == "weight gradient")
-        names.insert(implementation.name);
+    for (const nn::OperationRecord& operation : network.operations()) {
+      if (operation.layer == "conv1" && operation.phase == nn::Phase::weight_gradient &&
+          operation.work == nn::Work::convolution)
+        names.insert(operation.implementation);
     }
     return names;
   };

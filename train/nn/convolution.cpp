@@ -26,9 +26,9 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
-  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const std::string& name,
-                                  const dnnl::memory& source, const Tensor& output,
-                                  const dnnl::memory& d_weights, const dnnl::memory& d_biases) const;
+  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& source,
+                                  const Tensor& output, const dnnl::memory& d_weights,
+                                  const dnnl::memory& d_biases) const;
 };
 
 /// Plain inputs of so many channels oneDNN 2.6 convolves as they are for the weights' gradient; of more that
@@ -63,12 +63,12 @@ dnnl::memory channels_of(Workshop& shop, const dnnl::memory& whole, std::int64_t
 
 /// Each group is copied out of the input, and computes the biases' gradient anew.
 void ConvolutionPrimitives::append_parameter_gradients(Workshop& shop, CompiledLayer& compiled,
-                                                       const std::string& name, const dnnl::memory& source,
-                                                       const Tensor& output, const dnnl::memory& d_weights,
+                                                       const dnnl::memory& source, const Tensor& output,
+                                                       const dnnl::memory& d_weights,
                                                        const dnnl::memory& d_biases) const {
   const Layout input = source.get_desc(), weights = d_weights.get_desc();
   if (!wants_groups(shop, *this, input, output.values.get_desc(), weights, d_biases.get_desc()))
-    return nn::append_parameter_gradients(shop, compiled, *this, name, source, output, d_weights, d_biases);
+    return nn::append_parameter_gradients(shop, compiled, *this, source, output, d_weights, d_biases);
   auto& operations = compiled.parameter_gradients;
   const dnnl::memory all = shop.memory.place(shop.memory.slot(), plain_layout(weights.dims()), shop.engine);
   const std::int64_t channels = input.dims()[1], groups = (channels + kGroup - 1) / kGroup;
@@ -76,21 +76,20 @@ void ConvolutionPrimitives::append_parameter_gradients(Workshop& shop, CompiledL
     const std::int64_t first = group * channels / groups, count = (group + 1) * channels / groups - first;
     const dnnl::memory part = shop.reordered(operations, channels_of(shop, source, first, count),
                                              with_channels(input, count), true);
-    nn::append_parameter_gradients(shop, compiled, *this, name, part, output,
-                                   channels_of(shop, all, first, count), d_biases);
+    nn::append_parameter_gradients(shop, compiled, *this, part, output, channels_of(shop, all, first, count),
+                                   d_biases);
   }
   shop.append_reorder(operations, all, d_weights);
 }
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Convolution& layer,
-             const Tensor& source, const Layer* reader) {
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
+             const Layer* reader) {
   const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
   const WeightedLayer weighted = {
-      name,
       layer.slope,
       {layer.outputs, input[1], k, k, k},
       any_layout({shop.batch, layer.outputs, positions(input[2]), positions(input[3]), positions(input[4])}),

@@ -23,17 +23,17 @@ struct DensePrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {source, weights, output};
   }
-  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const std::string& name,
-                                  const dnnl::memory& source, const Tensor& output,
-                                  const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
-    nn::append_parameter_gradients(shop, compiled, *this, name, source, output, d_weights, d_biases);
+  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& source,
+                                  const Tensor& output, const dnnl::memory& d_weights,
+                                  const dnnl::memory& d_biases) const {
+    nn::append_parameter_gradients(shop, compiled, *this, source, output, d_weights, d_biases);
   }
 };
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dense& layer,
-             const Tensor& source, const Layer* reader) {
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
+             const Layer* reader) {
   dnnl::memory::dims weights = source.values.get_desc().dims();  // (N, C, D, H, W) or (N, C)
   weights[0] = layer.outputs;
   std::int64_t inputs = 1;
@@ -42,7 +42,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
   const Layout output({shop.batch, layer.outputs}, dnnl::memory::data_type::f32,
                       dnnl::memory::format_tag::nc);
   return build_weighted(shop, compiled, DensePrimitives{},
-                        {name, layer.slope, weights, output, inputs, layer.outputs}, source, reader);
+                        {layer.slope, weights, output, inputs, layer.outputs}, source, reader);
 }
 
 }  // namespace cosmo::nn

@@ -34,17 +34,17 @@ void draw_factors(std::span<float> factors, const Values& values, const std::opt
 }
 
 Operation multiply(const dnnl::memory& product, const dnnl::memory& a, const dnnl::memory& b) {
-  return [=](const Pass&) {
-    const std::span<float> to = values_of(product), x = values_of(a), y = values_of(b);
+  return {Work::other, "dropout", [=](const Pass&) {
+            const std::span<float> to = values_of(product), x = values_of(a), y = values_of(b);
 #pragma omp parallel for simd schedule(static)
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] = x[i] * y[i];
-  };
+            for (std::size_t i = 0; i < to.size(); ++i) to[i] = x[i] * y[i];
+          }};
 }
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dropout& layer,
-             const Tensor& source, const Layer*) {
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Dropout& layer, const Tensor& source,
+             const Layer*) {
   if (shop.mode == Mode::inference) return source;
   const dnnl::memory::desc layout = source.values.get_desc();
   const Tensor output = shop.next_tensor(layout, 1, false);
@@ -53,12 +53,14 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, c
   for (std::size_t axis = 1; axis < layout.dims().size(); ++axis) count *= layout.dims()[axis];
   const Values values{layer.probability, shop.droppable, static_cast<std::uint32_t>(count)};
   shop.droppable += (values.count + 3) / 4 * 4;
-  compiled.forward.push_back([=](const Pass& pass) { draw_factors(values_of(plain), values, pass.dropout); });
+  compiled.forward.push_back({Work::other, "dropout", [=](const Pass& pass) {
+                                draw_factors(values_of(plain), values, pass.dropout);
+                              }});
   const dnnl::memory factors = shop.reordered(compiled.forward, plain, layout, false);
   compiled.forward.push_back(multiply(output.values, source.values, factors));
   if (!source.gradient) return output;
   compiled.input_gradient.push_back(multiply(source.gradient, output.gradient, factors));
-  append_leaky_relu_backward(shop, compiled.input_gradient, name, source);
+  append_leaky_relu_backward(shop, compiled.input_gradient, source);
   return output;
 }
 

@@ -8,11 +8,12 @@ using dnnl::algorithm;
 
 namespace {
 
-void push(std::vector<Operation>& operations, const dnnl::primitive& primitive,
-          std::unordered_map<int, dnnl::memory> arguments) {
-  operations.push_back([primitive, arguments = std::move(arguments)](const Pass& pass) {
-    primitive.execute(pass.stream, arguments);
-  });
+Work work_of(dnnl::primitive::kind kind) {
+  using enum dnnl::primitive::kind;
+  return kind == convolution     ? Work::convolution
+         : kind == inner_product ? Work::dense
+         : kind == reorder       ? Work::reorder
+                                 : Work::other;
 }
 
 }  // namespace
@@ -50,17 +51,17 @@ dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl:
 void Workshop::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                               const dnnl::memory& target) {
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));
-  const dnnl::memory scratch = memory.place(scratch_slot_, description.scratchpad_desc(), engine);
-  push(operations, dnnl::reorder(description),
-       {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}, {DNNL_ARG_SCRATCHPAD, scratch}});
+  append(operations, description, dnnl::reorder(description),
+         {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
 }
 
-void Workshop::append(std::vector<Operation>& operations, const dnnl::primitive_desc& description,
-                      const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
-                      const std::string& layer, const std::string& pass) {
+void Workshop::append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
+                      const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
-  push(operations, primitive, std::move(arguments));
-  implementations.push_back({layer, pass, description.impl_info_str()});
+  operations.push_back({work_of(description.get_kind()), description.impl_info_str(),
+                        [primitive, arguments = std::move(arguments)](const Pass& pass) {
+                          primitive.execute(pass.stream, arguments);
+                        }});
 }
 
 dnnl::primitive_attr Workshop::attributes(double slope) const {
@@ -84,8 +85,7 @@ dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims) {
   return {dims, dnnl::memory::data_type::f32, strides};
 }
 
-void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,
-                                const Tensor& tensor) {
+void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor) {
   if (tensor.slope == 1) return;
   constexpr auto kAlgorithm = algorithm::eltwise_relu_use_dst_for_bwd;
   const auto alpha = static_cast<float>(tensor.slope);
@@ -97,8 +97,7 @@ void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operatio
   shop.append(operations, description, dnnl::eltwise_backward(description),
               {{DNNL_ARG_DST, tensor.values},
                {DNNL_ARG_DIFF_DST, tensor.gradient},
-               {DNNL_ARG_DIFF_SRC, tensor.gradient}},
-              name, "leaky ReLU of its input, backward");
+               {DNNL_ARG_DIFF_SRC, tensor.gradient}});
 }
 
 }  // namespace cosmo::nn

@@ -23,7 +23,12 @@ struct Pass {
 };
 
 /// A primitive, or a kernel of ours, with the tensors that it always works on.
-using Operation = std::function<void(const Pass&)>;
+struct Operation {
+  Work work;
+  std::string implementation;  ///< as in OperationRecord
+  std::function<void(const Pass&)> run;
+  double seconds = 0;  ///< spent in it while operations were timed
+};
 
 /// The output of a layer, or the network's input.
 struct Tensor {
@@ -38,13 +43,14 @@ struct Tensor {
 /// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters,
 /// then into that of its input, the input's leaky ReLU included.
 struct CompiledLayer {
+  std::string name;
   std::vector<Operation> forward;
   std::vector<Operation> parameter_gradients;
   std::vector<Operation> input_gradient;
   std::vector<std::size_t> parameters;  ///< indices of its parameters
 };
 
-/// What layers are built with and from: the engine, the memory plans, and the record of what oneDNN chose.
+/// What layers are built with and from: the engine and the memory plans.
 class Workshop {
  public:
   Workshop(Mode mode, int batch);
@@ -54,7 +60,6 @@ class Workshop {
   dnnl::engine engine;
   MemoryPlan memory;
   ParameterArena parameters;
-  std::vector<Implementation> implementations;
   std::uint32_t droppable = 0;  ///< values of a sample in the dropout layers so far, each rounded up to four
 
   /// The next tensor along the network: with a slot of its own in training, alternating between two in
@@ -70,10 +75,9 @@ class Workshop {
   /// Appends a copy of `source` into `target`'s layout.
   void append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                       const dnnl::memory& target);
-  /// Appends an operation with its scratch space and records its implementation.
-  void append(std::vector<Operation>& operations, const dnnl::primitive_desc& description,
-              const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments,
-              const std::string& layer, const std::string& pass);
+  /// Appends a primitive of oneDNN with its scratch space.
+  void append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
+              const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments);
   /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the
   /// result.
   dnnl::primitive_attr attributes(double slope) const;
@@ -88,18 +92,18 @@ class Workshop {
 };
 
 /// Builds a layer. `reader` is the one layer that reads its output, or nullptr.
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Convolution& layer,
-             const Tensor& source, const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const AveragePool& layer,
-             const Tensor& source, const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const MaxPool& layer,
-             const Tensor& source, const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dense& layer,
-             const Tensor& source, const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Dropout& layer,
-             const Tensor& source, const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const std::string& name, const Tanh& layer,
-             const Tensor& source, const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
+             const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
+             const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
+             const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
+             const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Dropout& layer, const Tensor& source,
+             const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const Tensor& source,
+             const Layer* reader);
 
 /// Row-major.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
@@ -111,8 +115,7 @@ inline std::span<float> values_of(const dnnl::memory& memory) {
 
 /// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where
 /// values are not positive.
-void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const std::string& name,
-                                const Tensor& tensor);
+void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor);
 
 /// Whether a tensor of this layout, made by a leaky ReLU of this slope, lives only until `reader` has run
 /// forward.
@@ -122,8 +125,7 @@ bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory:
 bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, double slope);
 /// Builds a pool over a transient tensor: forward it notes the values' signs, one byte each, and backward it
 /// applies the leaky ReLU's slope in the same pass over memory.
-Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const std::string& name,
-                               const AveragePool& layer, const Tensor& source,
-                               const dnnl::memory::desc& output);
+Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer,
+                               const Tensor& source, const dnnl::memory::desc& output);
 
 }  // namespace cosmo::nn

@@ -1,6 +1,7 @@
 #include "train/nn/network.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "core/error.hpp"
@@ -13,8 +14,10 @@ using core::Fault;
 
 namespace {
 
-void run(const std::vector<Operation>& operations, const Pass& pass) {
-  for (const Operation& operation : operations) operation(pass);
+void append_records(std::vector<OperationRecord>& records, const std::string& layer, Phase phase,
+                    const std::vector<Operation>& operations) {
+  for (const Operation& operation : operations)
+    records.push_back({layer, phase, operation.work, operation.implementation, operation.seconds});
 }
 
 }  // namespace
@@ -39,11 +42,10 @@ struct Network::Backend {
       const Layer* next = reader == sources.end()
                               ? nullptr
                               : &spec.layers[static_cast<std::size_t>(reader - sources.begin())];
-      layers.emplace_back();
+      layers.emplace_back().name = layer.name;
       try {
         tensors.push_back(std::visit(
-            [&](const auto& kind) { return build(shop, layers.back(), layer.name, kind, source, next); },
-            layer.kind));
+            [&](const auto& kind) { return build(shop, layers.back(), kind, source, next); }, layer.kind));
       } catch (const dnnl::error& error) {
         core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}.", layer.name, spec.name,
                    error.what());
@@ -51,7 +53,7 @@ struct Network::Backend {
     }
     output = tensors.back();
     if (shop.mode == Mode::training)
-      append_leaky_relu_backward(shop, last_relu, spec.layers.back().name, output);
+      append_leaky_relu_backward(shop, last_relu, output);
   }
 
   /// The arena's stretch from a layer's first parameter to the end of its last.
@@ -60,6 +62,19 @@ struct Network::Backend {
     const Parameter& last = shop.parameters.parameters()[layer.parameters.back()];
     return shop.parameters.gradients().subspan(first.offset,
                                                last.offset + last.gradient.size() - first.offset);
+  }
+
+  void run(std::vector<Operation>& operations, const Pass& pass) {
+    for (Operation& operation : operations) {
+      if (!timing) {
+        operation.run(pass);
+        continue;
+      }
+      const auto start = std::chrono::steady_clock::now();
+      operation.run(pass);
+      stream.wait();
+      operation.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
   }
 
   void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout,
@@ -78,6 +93,7 @@ struct Network::Backend {
   Tensor output;
   std::vector<CompiledLayer> layers;
   std::vector<Operation> last_relu;  ///< backward
+  bool timing = false;               ///< of operations
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode)
@@ -90,7 +106,7 @@ std::span<float> Network::input() { return values_of(backend_->input.values); }
 
 std::span<const float> Network::forward(const std::optional<DropoutDraw>& dropout) {
   const Pass pass{backend_->stream, dropout};
-  for (const CompiledLayer& layer : backend_->layers) run(layer.forward, pass);
+  for (CompiledLayer& layer : backend_->layers) backend_->run(layer.forward, pass);
   backend_->stream.wait();
   return values_of(backend_->output.values);
 }
@@ -103,14 +119,14 @@ void Network::backward(std::span<const float> d_output, const std::function<void
          target.size(), d_output.size());
   std::copy(d_output.begin(), d_output.end(), target.begin());
   const Pass pass{backend_->stream, std::nullopt};
-  run(backend_->last_relu, pass);
+  backend_->run(backend_->last_relu, pass);
   for (auto layer = backend_->layers.rbegin(); layer != backend_->layers.rend(); ++layer) {
-    run(layer->parameter_gradients, pass);
+    backend_->run(layer->parameter_gradients, pass);
     if (!layer->parameters.empty()) {
       backend_->stream.wait();
       ready(backend_->layer_gradients(*layer));
     }
-    run(layer->input_gradient, pass);
+    backend_->run(layer->input_gradient, pass);
   }
   backend_->stream.wait();
 }
@@ -140,7 +156,20 @@ void Network::copy_from_plain(const Parameter& parameter, std::span<const float>
 const NetworkCensus& Network::census() const { return backend_->census; }
 int Network::batch() const { return backend_->shop.batch; }
 int Network::outputs() const { return backend_->outputs; }
-std::span<const Implementation> Network::implementations() const { return backend_->shop.implementations; }
+
+std::vector<OperationRecord> Network::operations() const {
+  std::vector<OperationRecord> records;
+  for (const CompiledLayer& layer : backend_->layers) {
+    append_records(records, layer.name, Phase::forward, layer.forward);
+    append_records(records, layer.name, Phase::weight_gradient, layer.parameter_gradients);
+    append_records(records, layer.name, Phase::input_gradient, layer.input_gradient);
+  }
+  append_records(records, backend_->layers.back().name, Phase::input_gradient, backend_->last_relu);
+  return records;
+}
+
+void Network::time_operations(bool on) { backend_->timing = on; }
+
 std::size_t Network::memory_bytes() const {
   return backend_->shop.memory.bytes() + backend_->shop.parameters.bytes();
 }

@@ -27,11 +27,17 @@ struct DropoutDraw {
       samples;  ///< numbers of the samples in the batch's first rows; the rest pad it
 };
 
-/// Which of oneDNN's implementations runs a pass of a layer. "ref" and "gemm" in the name are slow ones.
-struct Implementation {
+enum class Phase { forward, weight_gradient, input_gradient };
+enum class Work { convolution, dense, other, reorder };
+
+/// One operation of a network.
+struct OperationRecord {
   std::string layer;
-  std::string pass;
-  std::string name;
+  Phase phase;
+  Work work;
+  std::string
+      implementation;  ///< as oneDNN calls it ("ref" and "gemm" in it are slow ones), or a kernel of ours
+  double seconds;      ///< spent in it while operations were timed
 };
 
 /// A network for batches of one size. All primitives and tensors are made by the constructor; the weights
@@ -72,8 +78,10 @@ class Network {
   const NetworkCensus& census() const;
   int batch() const;
   int outputs() const;
-  /// What oneDNN chose, in the order of construction.
-  std::span<const Implementation> implementations() const;
+  /// All operations, layer by layer.
+  std::vector<OperationRecord> operations() const;
+  /// Begins or ends to add up the time of each operation.
+  void time_operations(bool on);
   /// [bytes] All tensors, parameters and scratch space.
   std::size_t memory_bytes() const;
 

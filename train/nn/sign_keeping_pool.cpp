@@ -104,14 +104,15 @@ T* data(const dnnl::memory& memory) {
 template <int block>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
                     const dnnl::memory& signs, const Geometry& geometry) {
-  compiled.forward.push_back([=](const Pass&) {
-    pool_forward<block>(data<float>(output.values), data<std::uint8_t>(signs), data<float>(source.values),
-                        geometry);
-  });
-  compiled.input_gradient.push_back([=, slope = static_cast<float>(source.slope)](const Pass&) {
-    pool_backward<block>(data<float>(source.gradient), data<float>(output.gradient),
-                         data<std::uint8_t>(signs), slope, geometry);
-  });
+  compiled.forward.push_back({Work::other, "signs kept", [=](const Pass&) {
+                                pool_forward<block>(data<float>(output.values), data<std::uint8_t>(signs),
+                                                    data<float>(source.values), geometry);
+                              }});
+  compiled.input_gradient.push_back(
+      {Work::other, "signs kept", [=, slope = static_cast<float>(source.slope)](const Pass&) {
+         pool_backward<block>(data<float>(source.gradient), data<float>(output.gradient),
+                              data<std::uint8_t>(signs), slope, geometry);
+       }});
 }
 
 }  // namespace
@@ -121,9 +122,8 @@ bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, doubl
   return pool != nullptr && pool->size == pool->stride && slope != 1 && block_of(layout) != 0;
 }
 
-Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const std::string& name,
-                               const AveragePool& layer, const Tensor& source,
-                               const dnnl::memory::desc& layout) {
+Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer,
+                               const Tensor& source, const dnnl::memory::desc& layout) {
   const Tensor output = shop.next_tensor(layout, 1, false);
   const dnnl::memory::desc like_source = source.values.get_desc();
   const auto values = static_cast<std::int64_t>(like_source.get_size() / sizeof(float));
@@ -133,8 +133,6 @@ Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const st
   const int block = block_of(like_source);
   const Geometry geometry = {values / (side * side * side * block), side, layout.dims()[2], layer.size};
   (block == 16 ? append_kernels<16> : append_kernels<8>)(compiled, source, output, signs, geometry);
-  shop.implementations.push_back({name, "forward", "signs kept"});
-  shop.implementations.push_back({name, "input gradient with leaky ReLU", "signs kept"});
   return output;
 }
 

@@ -9,7 +9,6 @@ namespace cosmo::nn {
 
 /// What a layer with weights looks like.
 struct WeightedLayer {
-  std::string name;
   double slope;                ///< of its leaky ReLU
   dnnl::memory::dims weights;  ///< (outputs, inputs, ...)
   dnnl::memory::desc output;   ///< (batch, outputs, ...), layout possibly any
@@ -55,7 +54,7 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
 /// can.
 template <class Primitives>
 void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
-                                const std::string& name, const dnnl::memory& source, const Tensor& output,
+                                const dnnl::memory& source, const Tensor& output,
                                 const dnnl::memory& d_weights, const dnnl::memory& d_biases) {
   auto& operations = compiled.parameter_gradients;
   const auto description =
@@ -72,8 +71,7 @@ void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const P
               {{DNNL_ARG_SRC, input},
                {DNNL_ARG_DIFF_DST, d_output},
                {DNNL_ARG_DIFF_WEIGHTS, result},
-               {DNNL_ARG_DIFF_BIAS, d_biases}},
-              name, "weight gradient");
+               {DNNL_ARG_DIFF_BIAS, d_biases}});
   if (!in_place) shop.append_reorder(operations, result, d_weights);
 }
 
@@ -105,10 +103,9 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
       in_place ? source.gradient
                : shop.memory.place(shop.memory.slot(), description.diff_src_desc(), shop.engine);
   shop.append(operations, description, Backward(description),
-              {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}},
-              layer.name, "input gradient");
+              {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
   if (!in_place) shop.append_reorder(operations, result, source.gradient);
-  append_leaky_relu_backward(shop, operations, layer.name, source);
+  append_leaky_relu_backward(shop, operations, source);
 }
 
 /// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the
@@ -126,8 +123,8 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
     compiled.parameters.push_back(shop.parameters.parameters().size());
-    return shop.parameters.add({layer.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}},
-                               layout, shop.engine);
+    return shop.parameters.add(
+        {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout, shop.engine);
   };
   const ParameterMemory weights =
       add(".weights", Parameter::Role::weights, layer.weights, description.weights_desc());
@@ -139,12 +136,10 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
               {{DNNL_ARG_SRC, input},
                {DNNL_ARG_WEIGHTS, weights.values},
                {DNNL_ARG_BIAS, biases.values},
-               {DNNL_ARG_DST, output.values}},
-              layer.name, "forward");
+               {DNNL_ARG_DST, output.values}});
   if (shop.mode == Mode::inference) return output;
 
-  primitives.append_parameter_gradients(shop, compiled, layer.name, input, output, weights.gradient,
-                                        biases.gradient);
+  primitives.append_parameter_gradients(shop, compiled, input, output, weights.gradient, biases.gradient);
   if (source.gradient)
     append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
   return output;
