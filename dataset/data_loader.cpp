@@ -55,9 +55,9 @@ ReadStatistics& ReadStatistics::operator+=(const ReadStatistics& other) {
 DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config)
     : source_(reader),
       config_(validated(config, reader)),
-      slots_(config_.readers == 0 ? 1 : static_cast<std::size_t>(config_.readers) + 2),
-      ahead_(config_.readers, slots_.size(), [this](std::size_t batch, int thread) {
-        make(batch, readers_[static_cast<std::size_t>(thread)]);
+      slots_(slots_of(config_)),
+      ahead_(config_.readers, slots_.size(), [this](std::size_t item, int thread) {
+        make(item, readers_[static_cast<std::size_t>(thread)]);
       }) {
   const auto rows = static_cast<std::size_t>(config_.micro_batch);
   for (Slot& slot : slots_) {
@@ -74,7 +74,17 @@ std::uint32_t DataLoader::steps_per_epoch() const {
   return (source_.size() + step - 1) / step;
 }
 
-void DataLoader::start_epoch(std::uint32_t epoch) {
+std::size_t DataLoader::slots_of(const LoaderConfig& config) {
+  return config.readers == 0 ? 1 : static_cast<std::size_t>(config.readers + 1 + config.spare);
+}
+
+std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
+  const std::size_t batch = static_cast<std::size_t>(config.micro_batch) * spec.voxels() * sizeof(float);
+  const std::size_t reader = spec.voxels() * sizeof(std::uint16_t) + VoxelTable::kBytes;
+  return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
+}
+
+void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
   ahead_.drop();
   epoch_ = epoch;
   if (config_.shuffle) {
@@ -84,8 +94,13 @@ void DataLoader::start_epoch(std::uint32_t epoch) {
     std::iota(order_.begin(), order_.end(), 0u);
   }
   batches_ = steps_per_epoch() * batches_per_step();
-  next_ = 0;
-  ahead_.start(batches_);
+  first_ = next_ = first_step * batches_per_step();
+  ahead_.start(batches_ - first_);
+}
+
+std::uint32_t DataLoader::samples_left() const {
+  const std::size_t before = next_ / batches_per_step() * static_cast<std::size_t>(config_.global_batch);
+  return source_.size() - static_cast<std::uint32_t>(std::min<std::size_t>(before, source_.size()));
 }
 
 std::optional<Batch> DataLoader::next() {
@@ -119,13 +134,13 @@ std::span<const std::uint32_t> DataLoader::batch_samples(std::size_t batch) cons
   return part_of(step_samples(batch), before * rows, rows);
 }
 
-void DataLoader::make(std::size_t batch, Reader& reader) {
+void DataLoader::make(std::size_t item, Reader& reader) {
   const auto start = Clock::now();
-  Slot& slot = slots_[batch % slots_.size()];
+  Slot& slot = slots_[item % slots_.size()];
   slot.bytes = 0;
   std::span<float> voxels = slot.voxels.span();
   std::span<float> targets = slot.targets;
-  for (const std::uint32_t sample : batch_samples(batch)) {
+  for (const std::uint32_t sample : batch_samples(first_ + item)) {
     load(sample, reader, voxels.first(reader.counts.size()));
     slot.bytes += source_.stored_bytes(sample);
     voxels = voxels.subspan(reader.counts.size());

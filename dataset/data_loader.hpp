@@ -21,6 +21,7 @@ struct LoaderConfig {
   bool shuffle = false;  ///< a new order every epoch; otherwise the natural order
   bool augment = false;  ///< turn samples by the cube's symmetries; only while shuffling
   int readers = 1;       ///< threads that read ahead; 0: next() reads
+  int spare = 1;         ///< batches that wait beside one a reader and the one that next() gave
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -51,8 +52,9 @@ struct ReadStatistics {
 /// global_batch / (R micro_batch) batches on every rank, the last step included. So the samples of a step
 /// depend on (seed, epoch) alone, never on the ranks. Does not communicate.
 ///
-/// Threads read, check, transform and turn samples into a ring of readers + 2 batches, which are the same
-/// bits for any number of them. Shards that only HDF5 can decode (SplitReader::is_plain) are read in next().
+/// Threads read, check, transform and turn samples into a ring of readers + 1 + spare batches, which are the
+/// same bits for any number of them. Shards that only HDF5 can decode (SplitReader::is_plain) are read in
+/// next().
 class DataLoader {
  public:
   /// `reader` must outlive the loader. Throws Error{config} unless ranks × micro-batch divides the global
@@ -62,12 +64,16 @@ class DataLoader {
   DataLoader& operator=(const DataLoader&) = delete;
 
   std::uint32_t steps_per_epoch() const;
-  /// Begins to read the epoch; what is left of another is dropped.
-  void start_epoch(std::uint32_t epoch);
+  /// Samples of the epoch's steps that next() has not come to, over all ranks.
+  std::uint32_t samples_left() const;
+  /// Begins to read the epoch from a step on, at most steps_per_epoch(); what is left of another is dropped.
+  void start_epoch(std::uint32_t epoch, std::uint32_t first_step = 0);
   /// The next batch of this rank, or nothing at the end of the epoch and before the first.
   /// Throws Error{format} naming the shard of a damaged sample.
   std::optional<Batch> next();
   const ReadStatistics& statistics() const { return statistics_; }
+  /// [bytes] What a loader of `spec` allocates, whatever the number of samples.
+  static std::size_t memory_bytes(const SampleSpec& spec, const LoaderConfig& config);
 
  private:
   struct Slot {
@@ -84,18 +90,20 @@ class DataLoader {
   };
 
   std::size_t batches_per_step() const;
+  static std::size_t slots_of(const LoaderConfig& config);
   /// The samples of step batch / batches_per_step(), over all ranks.
   std::span<const std::uint32_t> step_samples(std::size_t batch) const;
   std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
-  void make(std::size_t batch, Reader& reader);
+  void make(std::size_t item, Reader& reader);
   void load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
 
   SplitReader& source_;
   LoaderConfig config_;
   std::vector<std::uint32_t> order_;
   std::uint32_t epoch_ = 0;
+  std::size_t first_ = 0;    ///< batch of the epoch that reading began with, the ring's item 0
+  std::size_t next_ = 0;     ///< batch that next() gives
   std::size_t batches_ = 0;  ///< of the epoch
-  std::size_t next_ = 0;
   ReadStatistics statistics_;
   std::vector<Slot> slots_;
   std::vector<Reader> readers_;

@@ -51,6 +51,12 @@ SplitReader::Place SplitReader::place(std::uint32_t index) const {
   return {static_cast<std::size_t>(next - firsts_.begin()) - 1, index - *(next - 1)};
 }
 
+std::string SplitReader::describe(std::uint32_t index) const {
+  const auto [shard, row] = place(index);
+  return fmt::format("sample {} (simulation {}, sub-volume {}; row {} of {})", index,
+                     sample(index).simulation, sample(index).subvolume, row, shards_[shard].string());
+}
+
 const ShardReader& SplitReader::open(std::size_t number) {
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [&](const OpenShard& shard) { return shard.number == number; });

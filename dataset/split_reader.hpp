@@ -23,6 +23,8 @@ class SplitReader {
   const SampleSpec& spec() const { return spec_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(samples_.size()); }
   const Sample& sample(std::uint32_t index) const { return samples_[index]; }
+  /// "sample 17 (simulation 5, sub-volume 3; row 1 of DIR/train/shard-00001.h5)", for sentences.
+  std::string describe(std::uint32_t index) const;
   /// Labels (P) in [−1, 1]; valid as long as this object.
   std::span<const float> target(std::uint32_t index) const;
 

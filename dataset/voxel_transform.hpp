@@ -29,6 +29,8 @@ class VoxelTable {
   /// Writes the entries of every count that the sample holds.
   using Fill = void (*)(const VoxelTransform&, std::span<const std::uint16_t> sample, std::span<float> table);
 
+  static constexpr std::size_t kBytes = 65536 * sizeof(float);  ///< of the table
+
   explicit VoxelTable(const VoxelTransform& transform);
 
   /// The table (65536) to use for this sample of counts; valid until the next call. A sample without a

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/hdf5.hpp"
+#include "train/finite.hpp"
 #include "train/nn/model_file.hpp"
 
 namespace cosmo::train {
@@ -12,8 +13,11 @@ namespace {
 
 using core::hdf5::File;
 
-constexpr const char* kSchema = "cosmo.checkpoint/1";
+constexpr const char* kSchema = "cosmo.checkpoint/2";
 constexpr std::size_t kScalars = 5;  // columns before those of the parameters
+
+/// Columns of the history of a network that predicts so many parameters.
+constexpr std::size_t columns_of(std::size_t parameters) { return kScalars + 2 * parameters; }
 
 std::vector<double> to_row(const EpochMetrics& metrics) {
   std::vector<double> row = {static_cast<double>(metrics.epoch), static_cast<double>(metrics.step),
@@ -37,24 +41,38 @@ EpochMetrics from_row(std::span<const double> row, std::size_t parameters) {
 
 std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).dump(); }
 
+/// The arenas that make up the state, by the name of their group.
+std::vector<Moment> arenas_of(nn::Network& network, Optimizer& optimizer) {
+  std::vector<Moment> arenas = optimizer.moments();
+  arenas.insert(arenas.begin(), {"weights", network.weights()});
+  return arenas;
+}
+
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
                       Optimizer& optimizer, const TrainingProgress& progress) {
+  const std::vector<Moment> arenas = arenas_of(network, optimizer);
+  for (const Moment& arena : arenas) {
+    core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::numeric,
+                 "The {} after step {} are not finite and were not saved: lower --learning-rate; checkpoints "
+                 "are as they were.",
+                 arena.name, progress.step);
+  }
   File file = File::create(path);
   file.set_attribute("schema", std::string(kSchema));
   file.set_attribute("network", text_of(spec));
   file.set_attribute("epoch", static_cast<std::uint64_t>(progress.epoch));
   file.set_attribute("step", static_cast<std::uint64_t>(progress.step));
-  nn::write_arena(file, "weights", network, network.weights());
-  for (const Moment& moment : optimizer.moments()) nn::write_arena(file, moment.name, network, moment.values);
+  file.set_attribute("epoch_loss", progress.epoch_loss);
+  for (const Moment& arena : arenas) nn::write_arena(file, arena.name, network, arena.values);
   std::vector<double> rows;
   for (const EpochMetrics& metrics : progress.history) {
     const std::vector<double> row = to_row(metrics);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  file.write("history", {progress.history.size(), rows.size() / progress.history.size()},
-             std::span<const double>(rows));
+  const std::size_t columns = columns_of(static_cast<std::size_t>(network.outputs()));
+  file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
 }
 
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
@@ -64,18 +82,29 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
                "{} is no checkpoint of this version: train again.", path.string());
   core::ensure(file.text_attribute("network") == text_of(spec), core::Fault::format,
                "{} is a checkpoint of another network: choose another --output.", path.string());
-  nn::read_arena(file, "weights", network, network.weights());
-  for (const Moment& moment : optimizer.moments()) nn::read_arena(file, moment.name, network, moment.values);
+  for (const Moment& arena : arenas_of(network, optimizer)) {
+    nn::read_arena(file, arena.name, network, arena.values);
+    core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::format,
+                 "{} holds {} that are not finite: restore the file, or train again.", path.string(),
+                 arena.name);
+  }
   TrainingProgress progress;
   progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
-  const std::size_t columns = kScalars + 2 * parameters;
+  progress.epoch_loss = file.number_attribute("epoch_loss");
+  const std::size_t columns = columns_of(parameters);
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});
   for (std::size_t e = 0; e < epochs; ++e) {
     progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), parameters));
   }
   return progress;
+}
+
+std::string describe(const TrainingProgress& progress, std::int64_t steps_per_epoch) {
+  const std::int64_t steps = progress.step - progress.epoch * steps_per_epoch;
+  const std::string epochs = fmt::format("{} epochs", progress.epoch);
+  return steps == 0 ? epochs : fmt::format("{} and {} steps", epochs, steps);
 }
 
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names) {

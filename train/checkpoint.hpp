@@ -7,9 +7,13 @@
 //   /momentum/...                                   float32, that of stochastic gradient descent
 //   /history                                        float64 (epochs, columns), as history.csv
 //   attributes of the file
-//     schema       "cosmo.checkpoint/1"
+//     schema       "cosmo.checkpoint/2"
 //     network      its JSON
 //     epoch, step  epochs and optimizer steps finished
+//     epoch_loss   float64, sum over the samples met in the epoch that is not finished
+//
+// What else decides how a training goes on (order and symmetries of samples, dropout, learning rate) follows
+// from the settings and these numbers.
 
 #include <filesystem>
 #include <string>
@@ -33,19 +37,25 @@ struct EpochMetrics {
 
 /// How far a training has come.
 struct TrainingProgress {
-  int epoch = 0;          ///< epochs finished
+  int epoch = 0;          ///< epochs finished, validation included
   std::int64_t step = 0;  ///< optimizer steps finished
+  double epoch_loss = 0;  ///< of the samples met since the last finished epoch, their sum over all ranks
   std::vector<EpochMetrics> history;
 };
 
-/// Writes the file. Throws Error{io}.
+/// Writes the file. Throws Error{numeric}, before there is a file, if a weight or moment is not finite;
+/// Error{io}.
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
                       Optimizer& optimizer, const TrainingProgress& progress);
 
 /// Sets network and optimizer to the saved state, bit by bit, and returns the progress; `parameters` is the
-/// number of predicted parameters. Throws Error{format} if the file is damaged or of another network.
+/// number of predicted parameters. Throws Error{format} if the file is damaged, of another network, or holds
+/// values that are not finite.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
                                  nn::Network& network, Optimizer& optimizer, std::size_t parameters);
+
+/// "2 epochs", or "2 epochs and 3 steps".
+std::string describe(const TrainingProgress& progress, std::int64_t steps_per_epoch);
 
 /// history.csv: a header line, then a line an epoch. `names`: of the predicted parameters.
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names);

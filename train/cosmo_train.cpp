@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/output_directory.hpp"
+#include "core/stop_signals.hpp"
 #include "core/tool.hpp"
 #include "dataset/read_report.hpp"
 #include "dataset/staging.hpp"
@@ -91,7 +92,7 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
 
 /// Sets the start state: the last checkpoint's, or fresh weights. Collective.
 void start(const core::Invocation& run, const train::TrainingPlan& plan, const core::FileRecord* checkpoint,
-           train::TrainingState& state) {
+           std::int64_t steps_per_epoch, train::TrainingState& state) {
   run.comm.agree([&] {
     core::ensure(!run.options.flag("resume") || checkpoint != nullptr, Fault::config,
                  "{} holds no training to --resume: leave the option out to begin one.", plan.output);
@@ -103,8 +104,21 @@ void start(const core::Invocation& run, const train::TrainingPlan& plan, const c
     core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
                  "{} has {} epochs already: give at least as many --epochs.", plan.output,
                  state.progress.epoch);
+    const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;
+    core::ensure(into_epoch >= 0 && into_epoch <= steps_per_epoch, Fault::format,
+                 "{} is of step {}, which is not after {} epochs of {} steps: restore the file.",
+                 checkpoint->path, state.progress.step, state.progress.epoch, steps_per_epoch);
   });
-  if (checkpoint != nullptr) run.log.info("continuing after epoch {}", state.progress.epoch);
+  if (checkpoint != nullptr)
+    run.log.info("continuing after {}", train::describe(state.progress, steps_per_epoch));
+}
+
+constexpr int kCheckpoints = 3;                 ///< the best, the last, and the next while it is written
+constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess, of a slow disk, until a checkpoint was saved
+
+std::int64_t checkpoint_bytes(const train::TrainingPlan& plan, const nn::NetworkCensus& census) {
+  return (1 + train::moments_of_optimizer(plan)) * static_cast<std::int64_t>(sizeof(float)) *
+         census.parameters();
 }
 
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
@@ -120,7 +134,7 @@ Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
           {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
           {"memory_bytes_per_rank",
            memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, moments, census)},
-          {"disk_bytes", 2 * (1 + moments) * static_cast<std::int64_t>(sizeof(float)) * census.parameters()}};
+          {"disk_bytes", kCheckpoints * checkpoint_bytes(plan, census)}};
 }
 
 /// The data that a training reads; members refer to earlier ones.
@@ -152,19 +166,30 @@ void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan
   });
 }
 
-void report(const core::Invocation& run, const train::TrainingPlan& plan, int epochs_done,
-            const train::EpochMetrics& best, const dataset::ReadReport& reading, Json summary) {
+/// Tells how far a training has come. `best`: null before an epoch is finished.
+void report(const core::Invocation& run, const train::TrainingPlan& plan,
+            const train::TrainingProgress& progress, const train::EpochMetrics* best, train::Ending ending,
+            const dataset::ReadReport& reading, Json summary) {
   summary.update(reading.to_json());
-  summary.update(
-      {{"epochs_done", epochs_done}, {"best_epoch", best.epoch}, {"validation_loss", best.validation_loss}});
-  run.report(summary,
-             fmt::format("{}: {} of {} epochs, best validation loss {:.4f} after epoch {}, {}\n{}",
-                         plan.output, epochs_done, plan.epochs, best.validation_loss, best.epoch,
-                         core::format_duration(summary.at("seconds").get<double>()), reading.describe()));
+  summary.update({{"epochs_done", progress.epoch},
+                  {"steps_done", progress.step},
+                  {"complete", ending == train::Ending::complete},
+                  {"best_epoch", best ? Json(best->epoch) : Json()},
+                  {"validation_loss", best ? Json(best->validation_loss) : Json()}});
+  std::string text = fmt::format("{}: {} of {} epochs, ", plan.output, progress.epoch, plan.epochs);
+  if (best)
+    text += fmt::format("best validation loss {:.4f} after epoch {}, ", best->validation_loss, best->epoch);
+  text += core::format_duration(summary.at("seconds").get<double>()) + "\n" + reading.describe();
+  if (ending != train::Ending::complete) {
+    text += fmt::format("stopped {} after step {}, which is saved: the same command goes on from there\n",
+                        ending == train::Ending::asked ? "as asked" : "before the time limit", progress.step);
+  }
+  run.report(summary, text);
 }
 
 void run_training(const core::Invocation& run) {
   const auto began = std::chrono::steady_clock::now();
+  const core::StopSignals signals;
   dataset::DatasetManifest data;
   train::TrainingPlan plan;
   int readers = 1;
@@ -208,26 +233,30 @@ void run_training(const core::Invocation& run) {
   const std::unique_ptr<train::Optimizer> optimizer =
       train::make_optimizer(plan, network.parameters(), splits.training_loader->steps_per_epoch());
   train::TrainingState state{network, *optimizer, {}};
-  train::ModelDirectory directory(output, manifest_of(plan, data));
-  start(run, plan, directory.last_checkpoint(), state);
+  train::ModelDirectory directory(run.comm, output, manifest_of(plan, data));
+  start(run, plan, directory.last_checkpoint(), splits.training_loader->steps_per_epoch(), state);
   const auto save = [&] { directory.save(state, plan.epochs, run.facts); };
   if (state.progress.epoch == plan.epochs)
     save();  // it was stopped, or a file was lost, after the last epoch
 
   const auto training_began = std::chrono::steady_clock::now();
-  train::train(run.comm, run.log,
-               {plan.epochs, nn::find_loss(plan.loss), plan.seed,
-                plan.micro_batches_per_step(run.comm.size()), plan.time_limit},
-               {*splits.training_loader,
-                splits.training->size(),
-                {*splits.validation, *splits.validation_loader, data.spec.parameters}},
-               state, save);
+  const train::Interruptions interruptions{
+      [&] { return signals.received(); }, began, plan.time_limit, plan.checkpoint_interval,
+      static_cast<double>(checkpoint_bytes(plan, census)) / kSavedBytesPerSecond};
+  const train::Ending ending =
+      train::train(run.comm, run.log,
+                   {plan.epochs, nn::find_loss(plan.loss), plan.seed,
+                    plan.micro_batches_per_step(run.comm.size()), interruptions},
+                   {*splits.training,
+                    *splits.training_loader,
+                    {*splits.validation, *splits.validation_loader, data.spec.parameters}},
+                   state, save);
   dataset::ReadStatistics reading = splits.training_loader->statistics();
   reading += splits.validation_loader->statistics();
   const dataset::ReadReport read_report =
       dataset::report_reading(run.comm, reading, readers, seconds_since(training_began));
   summary["seconds"] = seconds_since(began);
-  report(run, plan, state.progress.epoch, directory.best_kept(state.progress), read_report, summary);
+  report(run, plan, state.progress, directory.best_kept(state.progress), ending, read_report, summary);
 }
 
 void run_train(const core::Invocation& run) {

@@ -9,24 +9,28 @@
 
 namespace cosmo::train {
 
-/// A training's output directory: checkpoints/epoch-NNNNNN.h5 (the best and the last), history.csv and a
-/// manifest that is true after every epoch.
+/// A training's output directory: the checkpoints of the best and the last finished epoch, or of that and the
+/// last state in mid-epoch; history.csv; and a manifest that is true whenever one was saved.
 class ModelDirectory {
  public:
-  /// `manifest`: what does not change from epoch to epoch. `output` must outlive this.
-  ModelDirectory(core::OutputDirectory& output, nn::ModelManifest manifest)
-      : output_(output), manifest_(std::move(manifest)) {}
+  /// `manifest`: what does not change from epoch to epoch. `output` must outlive this. Removes what a killed
+  /// run left of checkpoints. Collective over `comm`, that of output.
+  ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output, nn::ModelManifest manifest);
 
   /// The last checkpoint's record, or nullptr.
   const core::FileRecord* last_checkpoint() const;
 
-  /// The epoch with the lowest validation loss whose checkpoint is still there; of the last one it is.
-  const EpochMetrics& best_kept(const TrainingProgress& progress) const;
+  /// The epoch with the lowest validation loss of those whose checkpoint is still there, or nullptr.
+  const EpochMetrics* best_kept(const TrainingProgress& progress) const;
 
-  /// Publishes the state after an epoch, of `epochs` that were asked for. `facts`: for run.json. Collective.
+  /// Publishes the state, of a training of `epochs`; a later one than any that is there. `facts`: for
+  /// run.json. Collective.
   void save(TrainingState& state, int epochs, const core::Json& facts);
 
  private:
+  void remove_strays() const;
+  void list_checkpoints(const TrainingProgress& progress, const EpochMetrics* best);
+
   core::OutputDirectory& output_;
   nn::ModelManifest manifest_;
 };

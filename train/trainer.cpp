@@ -1,11 +1,13 @@
 #include "train/trainer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <optional>
+#include <utility>
 
-#include "core/error.hpp"
 #include "train/gradient_reducer.hpp"
+#include "train/step_loss.hpp"
+#include "train/timetable.hpp"
 
 namespace cosmo::train {
 
@@ -15,61 +17,95 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The loss of a step, summed over ranks; the same bits everywhere.
-double agree_on_loss(const core::Communicator& comm, double loss, std::int64_t step) {
-  const double total = comm.sum(loss);
-  if (!std::isfinite(total)) {
-    throw core::Error(
-        core::Fault::numeric,
-        fmt::format("The loss of step {} is {}: lower --learning-rate; finished epochs are kept.", step,
-                    total),
-        true);
+/// A rank's part in deciding when to save and when to stop.
+class Watch {
+ public:
+  Watch(const TrainerConfig& config, const dataset::DataLoader& validation)
+      : config_(config.interruptions),
+        timetable_({config_.time_limit, config_.checkpoint_interval, config_.checkpoint_guess,
+                    validation.steps_per_epoch() / static_cast<double>(config.micro_batches_per_step)},
+                   seconds_since(config_.began)) {}
+
+  void finished(Work work) { timetable_.finished(work, seconds_since(config_.began)); }
+  /// What this rank wants before it goes on to `next`.
+  Wishes before(Work next) const {
+    const double now = seconds_since(config_.began);
+    return {config_.stop_asked(), !timetable_.leaves_time_for(next, now), timetable_.checkpoint_is_due(now)};
   }
-  return total;
+
+ private:
+  const Interruptions& config_;
+  Timetable timetable_;
+};
+
+std::optional<Ending> ending_of(const Wishes& wishes) {
+  if (wishes.stop) return Ending::asked;
+  return wishes.time_is_up ? std::optional(Ending::out_of_time) : std::nullopt;
 }
 
 }  // namespace
 
-void train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
-           const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
+Ending train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
+             const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
   auto& [network, optimizer, progress] = state;
   GradientReducer reducer(comm, network.gradients(), config.micro_batches_per_step);
   std::vector<float> d_output(static_cast<std::size_t>(network.batch() * network.outputs()));
-  core::Progress display(log, "samples", data.samples * (config.epochs - progress.epoch));
-  const auto start = std::chrono::steady_clock::now();
-  double longest_epoch = 0;
+  Watch watch(config, data.validation.loader);
+  const auto checkpoint = [&] {
+    save();
+    watch.finished(Work::checkpoint);
+  };
+  const std::int64_t steps_per_epoch = data.loader.steps_per_epoch();
+  StepLoss loss(data.reader);
+  const auto start_epoch = [&](int epoch) {
+    if (epoch == config.epochs) return;
+    const std::int64_t first_step = std::max<std::int64_t>(0, progress.step - epoch * steps_per_epoch);
+    data.loader.start_epoch(static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(first_step));
+  };
+  start_epoch(progress.epoch);
+  core::Progress display(
+      log, "samples",
+      data.loader.samples_left() + std::int64_t{data.reader.size()} * (config.epochs - progress.epoch - 1));
 
   while (progress.epoch < config.epochs) {
-    const auto epoch_start = std::chrono::steady_clock::now();
-    double epoch_loss = 0;
-    double step_loss = 0;
-    data.loader.start_epoch(static_cast<std::uint32_t>(progress.epoch));
     while (const auto batch = data.loader.next()) {
       std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
       const nn::LossRows rows{network.outputs(), batch->valid, static_cast<double>(batch->samples_in_step)};
       const nn::DropoutDraw dropout{config.seed, progress.step, batch->samples};
-      step_loss += config.loss(d_output, network.forward(dropout), batch->targets, rows);
+      const std::span<const float> predictions = network.forward(dropout);
+      loss.add(*batch, predictions, config.loss(d_output, predictions, batch->targets, rows));
       network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
       reducer.finish();
       if (!batch->last_of_step) continue;
-      epoch_loss += agree_on_loss(comm, step_loss, progress.step);
-      step_loss = 0;
+
+      watch.finished(Work::step);
+      const bool last = progress.step + 1 == (progress.epoch + 1) * steps_per_epoch;
+      const Agreement step = agree(comm, loss.sum(), watch.before(last ? Work::validation : Work::step));
+      if (!std::isfinite(step.loss)) loss.fail(comm, network, progress.step);
       optimizer.step(progress.step++);
+      progress.epoch_loss += step.loss;
+      loss.reset();
       display.advance(batch->samples_in_step,
                       progress.history.empty() ? "" : describe(progress.history.back()));
+      const std::optional<Ending> ending = ending_of(step.wishes);
+      if (ending || step.wishes.save) checkpoint();
+      if (ending) return *ending;
     }
-    ++progress.epoch;
+
+    start_epoch(progress.epoch + 1);  // which reads its first batches in the meantime
     EpochMetrics metrics = validate(comm, config.loss, data.validation, network);
-    metrics.epoch = progress.epoch;
+    watch.finished(Work::validation);
+    metrics.epoch = ++progress.epoch;
     metrics.step = progress.step;
     metrics.learning_rate = optimizer.learning_rate(progress.step - 1);
-    metrics.train_loss = epoch_loss / static_cast<double>(data.samples);
+    metrics.train_loss = std::exchange(progress.epoch_loss, 0) / data.reader.size();
     progress.history.push_back(std::move(metrics));
-    save();
-
-    longest_epoch = std::max(longest_epoch, seconds_since(epoch_start));
-    if (comm.max(seconds_since(start) + longest_epoch) > config.time_limit) break;
+    checkpoint();
+    if (progress.epoch == config.epochs) break;
+    const std::optional<Ending> ending = ending_of(agree(comm, 0, watch.before(Work::step)).wishes);
+    if (ending) return *ending;
   }
+  return Ending::complete;
 }
 
 }  // namespace cosmo::train

@@ -1,6 +1,7 @@
 #pragma once
 // The epoch loop on one page.
 
+#include <chrono>
 #include <functional>
 #include <limits>
 
@@ -13,18 +14,29 @@
 
 namespace cosmo::train {
 
+/// When a training saves its state between epochs, and what stops it before its end.
+struct Interruptions {
+  std::function<bool()> stop_asked = [] {
+    return false;
+  };  ///< asked after every step; one rank's yes will do
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();  ///< the run
+  double time_limit = std::numeric_limits<double>::infinity();           ///< of the run, saving included [s]
+  double checkpoint_interval = std::numeric_limits<double>::infinity();  ///< at most, in whole steps [s]
+  double checkpoint_guess = 0;  ///< how long saving will take, before it was done once [s]
+};
+
 struct TrainerConfig {
   int epochs;
   nn::Loss loss;
-  std::uint64_t seed;                                           ///< of what dropout layers drop
-  int micro_batches_per_step;                                   ///< of one rank
-  double time_limit = std::numeric_limits<double>::infinity();  ///< [s] no epoch is begun that would not fit
+  std::uint64_t seed;          ///< of what dropout layers drop
+  int micro_batches_per_step;  ///< of one rank
+  Interruptions interruptions = {};
 };
 
-/// Where samples come from; the loaders must outlive the training.
+/// Where samples come from; readers and loaders must outlive the training.
 struct TrainingData {
-  dataset::DataLoader& loader;  ///< of the training split
-  std::int64_t samples;         ///< in the training split
+  const dataset::SplitReader& reader;  ///< of the training split
+  dataset::DataLoader& loader;         ///< reads from it
   dataset::SplitToPredict validation;
 };
 
@@ -35,10 +47,16 @@ struct TrainingState {
   TrainingProgress progress;
 };
 
-/// Trains until config.epochs are finished or the time limit is near. After each epoch the validation split
-/// is predicted and `save` is called with the state, the same on every rank. Collective over comm. Throws an
-/// agreed Error{numeric} if the loss is no longer finite.
-void train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
-           const TrainingData& data, TrainingState& state, const std::function<void()>& save);
+/// Why a training ended.
+enum class Ending { complete, asked, out_of_time };
+
+/// Trains until config.epochs are finished, or it is asked to stop, or no further step would be done and
+/// saved in time; at least a step, or the validation of an epoch whose steps are done. `save` is called with
+/// the state, the same on every rank: after each epoch, once its validation split is predicted; after a step
+/// when the interval is over; and before it stops. Collective over comm; every rank gets the same. Throws an
+/// agreed Error{numeric} if the loss of a step or of the validation split is not finite, before it changes or
+/// saves anything.
+Ending train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
+             const TrainingData& data, TrainingState& state, const std::function<void()>& save);
 
 }  // namespace cosmo::train

@@ -90,7 +90,11 @@ void declare_training(core::Options& options) {
   options.add("dropout", std::nullopt,
               "probability with which dropout layers drop a value in training [what the network says]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
-  options.add("time-limit", std::nullopt, "minutes; no epoch is begun that would end later [none]");
+  options.add("time-limit", std::nullopt,
+              "minutes that this run may take, saving included; it ends after a step, and the same command "
+              "goes on from there [none]");
+  options.add("checkpoint-minutes", "10",
+              "minutes after which the state is saved also within an epoch; 0: after every step");
   options.add_flag("resume", "continue the training in --output, also a finished one to more --epochs");
 }
 
@@ -189,6 +193,17 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<co
 
 int moments_of_optimizer(const TrainingPlan& plan) { return optimizer_of(plan).moments; }
 
+namespace {
+
+/// [s]
+double read_minutes(const core::Options& options, const std::string& name) {
+  const double minutes = options.number(name);
+  ensure(minutes >= 0, Fault::config, "Option --{} is negative: give minutes.", name);
+  return 60 * minutes;
+}
+
+}  // namespace
+
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks) {
   TrainingPlan plan;
@@ -215,10 +230,8 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   read_optimizer(options, plan);
   plan.voxels = options.choice("voxels", dataset::voxel_transform_names());
   plan.augment = options.choice("augment", {"on", "off"}) == "on";
-  if (options.given("time-limit")) {
-    plan.time_limit = 60 * options.number("time-limit");
-    ensure(plan.time_limit >= 0, Fault::config, "Option --time-limit is negative: give minutes.");
-  }
+  if (options.given("time-limit")) plan.time_limit = read_minutes(options, "time-limit");
+  plan.checkpoint_interval = read_minutes(options, "checkpoint-minutes");
   return plan;
 }
 

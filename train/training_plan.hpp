@@ -39,7 +39,8 @@ struct TrainingPlan {
   std::vector<double> decay_by;
   std::string voxels;
   bool augment;
-  double time_limit = std::numeric_limits<double>::infinity();  ///< [s]
+  double time_limit = std::numeric_limits<double>::infinity();  ///< of the run [s]
+  double checkpoint_interval;                                   ///< [s]
 
   /// Micro-batches of one rank in a step.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
@@ -68,7 +69,8 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<co
 /// Values that the plan's optimizer keeps for each parameter's value.
 int moments_of_optimizer(const TrainingPlan& plan);
 
-/// What identifies the training: everything but directories, ranks, micro-batch and time limit.
+/// What identifies the training: everything but directories, ranks, micro-batch, time limit and when to
+/// save.
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
 
 }  // namespace cosmo::train

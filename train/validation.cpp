@@ -1,6 +1,10 @@
 #include "train/validation.hpp"
 
 #include <algorithm>
+#include <span>
+
+#include "core/error.hpp"
+#include "train/finite.hpp"
 
 namespace cosmo::train {
 
@@ -14,6 +18,16 @@ EpochMetrics validate(const core::Communicator& comm, nn::Loss loss, const datas
     sum += loss(gradient, predictions, batch.targets, {network.outputs(), batch.valid, 1.0});
     return predictions;
   });
+  const auto bad = std::find_if(table.rows.begin(), table.rows.end(), [](const auto& row) {
+    return !all_finite(std::span<const double>(row.prediction));
+  });
+  if (bad != table.rows.end()) {
+    throw core::Error(core::Fault::numeric,
+                      fmt::format("The prediction of {} of the validation data is not finite: lower "
+                                  "--learning-rate, or look at that sample; checkpoints are as they were.",
+                                  data.reader.describe(static_cast<std::uint32_t>(bad - table.rows.begin()))),
+                      true);
+  }
   EpochMetrics metrics{};
   metrics.validation_loss = comm.sum(sum) / static_cast<double>(table.rows.size());
   metrics.rmse_per_subvolume = dataset::rms_errors(table);

@@ -11,7 +11,8 @@
 namespace cosmo::train {
 
 /// The loss and the rms errors of the network on the split; the other figures are left zero.
-/// Collective over comm; every rank gets the same bits.
+/// Collective over comm; every rank gets the same bits. Throws an agreed Error{numeric} naming a sample whose
+/// prediction is not finite.
 EpochMetrics validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
                       nn::Network& network);
 

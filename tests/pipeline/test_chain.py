@@ -84,7 +84,12 @@ class Chain(PipelineTest):
         model, output = self.root / "growing", self.root / "stale"
         train = ("cosmo-train", *self.train_words(), "--epochs", 6, "--output", model)
         infer = ("cosmo-infer", "--model", model, "--data", self.data, "--output", output)
-        succeed(*train, "--time-limit", 0)
+        refused = None
+        while not succeed(*train, "--time-limit", 0)["epochs_done"]:  # a step each time
+            refused = run(*infer)
+            self.assertEqual(refused.returncode, 3)
+            self.assertIn("has not finished an epoch: continue it", refused.stderr)
+        self.assertIsNotNone(refused)
         succeed(*infer)
         first = (output / "predictions.csv").read_bytes()
         succeed(*train)

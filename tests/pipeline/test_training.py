@@ -79,12 +79,15 @@ class Training(PipelineTest):
         self.assertEqual(summary["epochs_done"], 3)
         self.assertAlmostEqual(self.history(output)[2][2], 1e-4, places=12)
 
-    def test_the_time_limit_stops_after_an_epoch_and_the_rerun_continues(self):
+    def test_the_time_limit_stops_after_a_step_and_the_rerun_continues(self):
         whole, parts = self.root / "unlimited", self.root / "limited"
-        self.train(whole)
-        for epoch in range(EPOCHS):
-            summary = self.train(parts, "--time-limit", 0)
-            self.assertEqual(summary["epochs_done"], epoch + 1)
+        steps = self.train(whole, epochs=2)["steps_done"] // 2
+        done = [(0, step) for step in range(1, steps + 1)] + [(1, step) for step in range(steps, 2 * steps + 1)] + [
+            (2, 2 * steps)]
+        for epochs_and_steps in done:
+            summary = self.train(parts, "--time-limit", 0, epochs=2)
+            self.assertEqual((summary["epochs_done"], summary["steps_done"]), epochs_and_steps)
+            self.assertEqual(summary["complete"], epochs_and_steps == done[-1])
         self.assertEqual(contents(parts), contents(whole))
 
     def test_a_kill_at_any_time_changes_nothing(self):

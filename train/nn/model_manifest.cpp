@@ -15,7 +15,7 @@ core::Json ModelManifest::details() const {
                       {"step", record.step},
                       {"path", record.path},
                       {"sha256", record.sha256},
-                      {"validation_loss", record.validation_loss},
+                      {"validation_loss", record.validation_loss ? Json(*record.validation_loss) : Json()},
                       {"best", record.best}});
   }
   Json normalisation_record = {{"voxels", normalisation.voxels},
@@ -55,8 +55,10 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
     model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
                            core::read_length(normalisation, "voxel"), normalisation.at("mean_count")};
     for (const Json& state : json.at("checkpoints")) {
+      const Json& loss = state.at("validation_loss");
       model.checkpoints.push_back({state.at("epoch"), state.at("step"), state.at("path"), state.at("sha256"),
-                                   state.at("validation_loss"), state.at("best")});
+                                   loss.is_null() ? std::nullopt : std::optional(loss.get<double>()),
+                                   state.at("best")});
     }
     const Json& validation = json.at("validation");
     model.validation = {validation.at("universes"), validation.at("subvolumes"),
@@ -65,6 +67,11 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
   });
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
                                   [](const CheckpointRecord& record) { return record.best; });
+  const bool begun = !model.complete && !model.checkpoints.empty() && model.checkpoints.back().epoch == 0;
+  core::ensure(!begun, core::Fault::config,
+               "{} is of a training that has not finished an epoch: continue it with the same cosmo-train "
+               "command.",
+               source);
   core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
                    model.validation.per_universe.size() == model.parameters.size() &&
                    model.validation.per_subvolume.size() == model.parameters.size(),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,12 @@ struct CheckpointRecord {
   std::int64_t step;  ///< optimizer steps finished
   std::string path;   ///< relative to the model's directory
   std::string sha256;
-  double validation_loss;
-  bool best;  ///< lowest validation loss so far
+  std::optional<double> validation_loss;  ///< none of a state in mid-epoch
+  bool best;                              ///< lowest validation loss so far
 };
 
-/// Rms errors on the validation split at the best epoch, in physical units, one a parameter.
+/// Rms errors on the validation split at the best epoch, in physical units, one a parameter; none before an
+/// epoch is finished.
 struct ValidationErrors {
   int universes;
   int subvolumes;  ///< of each universe
@@ -55,7 +57,7 @@ struct ModelManifest {
   const CheckpointRecord& best() const;
 };
 
-/// Throws as core::load_manifest does.
+/// Throws as core::load_manifest does, and Error{config} if no epoch of the training is finished.
 ModelManifest load_model_manifest(const std::filesystem::path& directory);
 
 }  // namespace cosmo::nn

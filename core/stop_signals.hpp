@@ -1,0 +1,20 @@
+#pragma once
+// Requests to stop in order, as job systems and users send them.
+
+namespace cosmo::core {
+
+/// While it lives, SIGTERM and SIGUSR1 do not end the process but are remembered, for work to be saved first.
+/// One a process: a signal handler can only reach what is static.
+class StopSignals {
+ public:
+  StopSignals();
+  /// Gives the signals their effect back and forgets those that came.
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// Whether one of them came to this process.
+  bool received() const;
+};
+
+}  // namespace cosmo::core

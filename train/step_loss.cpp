@@ -1,0 +1,53 @@
+#include "train/step_loss.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "train/finite.hpp"
+
+namespace cosmo::train {
+
+Agreement agree(const core::Communicator& comm, double loss, const Wishes& wishes) {
+  std::array<double, 4> sums = {loss, wishes.stop ? 1.0 : 0.0, wishes.time_is_up ? 1.0 : 0.0,
+                                wishes.save ? 1.0 : 0.0};
+  comm.sum(std::span<double>(sums));
+  return {sums[0], {sums[1] > 0, sums[2] > 0, sums[3] > 0}};
+}
+
+void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {
+  sum_ += loss;
+  if (std::isfinite(sum_) || !culprit_.empty()) return;
+  const std::size_t rows = batch.targets.size() / reader_.spec().parameters.size();
+  const std::size_t outputs = predictions.size() / rows;
+  for (std::size_t row = 0; row < batch.samples.size() && culprit_.empty(); ++row) {
+    if (!all_finite(predictions.subspan(row * outputs, outputs)))
+      culprit_ = reader_.describe(batch.samples[row]);
+  }
+}
+
+void StepLoss::reset() {
+  sum_ = 0;
+  culprit_.clear();
+}
+
+void StepLoss::fail(const core::Communicator& comm, nn::Network& network, std::int64_t step) const {
+  const std::vector<std::string> culprits = comm.gather(culprit_);
+  const auto first =
+      std::find_if(culprits.begin(), culprits.end(), [](const auto& text) { return !text.empty(); });
+  const std::string culprit = first == culprits.end() ? "no sample alone" : *first;
+  const bool whole = comm.max(all_finite(std::span<const float>(network.weights())) ? 0 : 1) == 0;
+  const std::string sentence =
+      whole ? fmt::format(
+                  "The loss of step {} is not finite, first for {}: lower --learning-rate, or look at "
+                  "that sample; checkpoints are as they were.",
+                  step + 1, culprit)
+            : fmt::format(
+                  "The weights are no longer finite after step {}: lower --learning-rate; checkpoints "
+                  "are as they were.",
+                  step);
+  throw core::Error(core::Fault::numeric, sentence, true);
+}
+
+}  // namespace cosmo::train
