@@ -184,6 +184,38 @@ TEST_CASE("any number of readers makes the same bits") {
   }
 }
 
+TEST_CASE("an epoch begun at a later step is the rest of the whole one") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  for (const int readers : {0, 1, 3}) {
+    DataLoader loader(reader, kLog1p,
+                      {.rank = 1,
+                       .ranks = 2,
+                       .global_batch = 8,
+                       .micro_batch = 2,
+                       .shuffle = true,
+                       .augment = true,
+                       .readers = readers,
+                       .spare = readers == 3 ? 0 : 1});
+    std::vector<std::vector<float>> whole;
+    loader.start_epoch(5);
+    while (const auto batch = loader.next()) whole.emplace_back(batch->voxels.begin(), batch->voxels.end());
+    REQUIRE(whole.size() == 6);
+    for (const std::uint32_t first_step : {0u, 1u, 2u, 3u}) {
+      loader.start_epoch(5, first_step);
+      REQUIRE(loader.samples_left() == kSamples - std::min(kSamples, 8 * first_step));
+      for (std::size_t i = 2 * first_step; i < whole.size(); ++i) {
+        const auto batch = loader.next();
+        REQUIRE(std::equal(whole[i].begin(), whole[i].end(), batch->voxels.begin(), batch->voxels.end()));
+        REQUIRE(batch->last_of_step == (i % 2 == 1));
+      }
+      REQUIRE_FALSE(loader.next());
+      REQUIRE(loader.samples_left() == 0);
+    }
+  }
+}
+
 TEST_CASE("a loader may end in mid-epoch") {
   const TemporaryDirectory directory;
   const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
