@@ -41,8 +41,9 @@ constexpr std::size_t kMaxCount = std::size_t{1} << 30;
 
 MpiSession::MpiSession(int& argc, char**& argv) {
   int provided = 0;
-  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  ensure(provided >= MPI_THREAD_FUNNELED, Fault::internal, "This MPI library does not allow threads.");
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  ensure(provided >= MPI_THREAD_SERIALIZED, Fault::internal,
+         "This MPI library allows a process's first thread alone to communicate.");
 }
 
 MpiSession::~MpiSession() { MPI_Finalize(); }
@@ -78,6 +79,18 @@ Communicator::~Communicator() {
 }
 
 void Communicator::barrier() const { check(MPI_Barrier(comm_), "MPI_Barrier"); }
+
+Arrival Communicator::arrive() const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
+  return Arrival(request);
+}
+
+bool Arrival::complete() {
+  int done = 0;
+  check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
 
 std::string Communicator::broadcast(std::string text, int root) const {
   std::uint64_t length = text.size();
@@ -137,6 +150,12 @@ void Communicator::broadcast_bytes(void* data, std::size_t bytes, int root) cons
 void Communicator::all_reduce(void* data, std::size_t count, MPI_Datatype type, MPI_Op operation) const {
   ensure(count <= kMaxCount, Fault::internal, "A reduction of {} values is larger than MPI counts.", count);
   check(MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), type, operation, comm_), "MPI_Allreduce");
+}
+
+void Communicator::all_gather_bytes(const void* own, std::size_t bytes, void* all) const {
+  ensure(bytes <= kMaxCount, Fault::internal, "{} bytes of a rank are more than MPI counts.", bytes);
+  const auto count = static_cast<int>(bytes);
+  check(MPI_Allgather(own, count, MPI_BYTE, all, count, MPI_BYTE, comm_), "MPI_Allgather");
 }
 
 void Communicator::all_to_all_bytes(const void* send, std::span<const int> send_counts, void* recv,

@@ -12,13 +12,26 @@
 
 namespace cosmo::core {
 
-/// Initialises MPI (MPI_THREAD_FUNNELED) for its lifetime and finalises it at the end; one a process.
+/// Initialises MPI for its lifetime and finalises it at the end; one a process. Any thread may call MPI, one
+/// at a time (MPI_THREAD_SERIALIZED).
 class MpiSession {
  public:
   MpiSession(int& argc, char**& argv);
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
+};
+
+/// That a rank has reached a barrier of its communicator.
+class Arrival {
+ public:
+  /// Whether all ranks have reached it. Barriers make progress in this call only. Not collective.
+  bool complete();
+
+ private:
+  friend class Communicator;
+  explicit Arrival(MPI_Request request) : request_(request) {}
+  MPI_Request request_;
 };
 
 /// A group of ranks. Every member but rank() and size() is collective over the group.
@@ -42,6 +55,8 @@ class Communicator {
   MPI_Comm handle() const { return comm_; }
 
   void barrier() const;
+  /// Tells that this rank has reached a barrier, and does not wait for the others.
+  Arrival arrive() const;
 
   /// Gives every rank root's values.
   template <class T>
@@ -70,6 +85,13 @@ class Communicator {
 
   /// Every rank's text, in rank order, on every rank.
   std::vector<std::string> gather(const std::string& text) const;
+
+  /// Gives every rank all ranks' values, as many of each, in rank order: `all` has size() times `own`'s.
+  template <class T>
+  void all_gather(std::span<const T> own, std::span<T> all) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    all_gather_bytes(own.data(), own.size_bytes(), all.data());
+  }
 
   /// Sends send_counts[r] values to each rank r, consecutive in `send`, and receives recv_counts[r] from it,
   /// consecutive in `recv`. Counts are groups of `width` elements of T.
@@ -109,6 +131,7 @@ class Communicator {
   }
   void broadcast_bytes(void* data, std::size_t bytes, int root) const;
   void all_reduce(void* data, std::size_t count, MPI_Datatype type, MPI_Op operation) const;
+  void all_gather_bytes(const void* own, std::size_t bytes, void* all) const;
   void all_to_all_bytes(const void* send, std::span<const int> send_counts, void* recv,
                         std::span<const int> recv_counts, std::size_t element_bytes) const;
 

@@ -1,29 +1,125 @@
 #include "train/gradient_reducer.hpp"
 
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.hpp"
+
 namespace cosmo::train {
 
+namespace {
+
+/// Below, an all-reduce is mostly latency [floats].
+constexpr std::ptrdiff_t kBucket = std::ptrdiff_t{1} << 18;
+
+/// How often the thread looks whether all ranks are ready, while training computes and while it waits: each
+/// look costs the former a few microseconds.
+constexpr std::chrono::microseconds kNap{500}, kShortNap{20};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
 GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float> gradients,
-                                 int micro_batches_per_step)
-    : comm_(comm),
+                                 int micro_batches_per_step, WireFormat wire)
+    : lane_(comm.split(0)),
+      sum_(lane_, wire),
       gradients_(gradients),
       micro_batches_(micro_batches_per_step),
-      accumulated_(micro_batches_per_step > 1 ? gradients.size() : 0) {}
+      accumulated_(micro_batches_per_step > 1 ? gradients.size() : 0),
+      bucket_begin_(gradients.data() + gradients.size()),
+      bucket_end_(bucket_begin_) {
+  if (comm.size() > 1) thread_ = std::thread([this] { reduce_buckets(); });
+}
+
+GradientReducer::~GradientReducer() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
 
 void GradientReducer::ready(std::span<float> part) {
-  if (micro_batches_ == 1) return;
-  float* const accumulated = accumulated_.data() + (part.data() - gradients_.data());
-  const bool first = micro_batch_ == 0;
+  if (micro_batches_ > 1) {
+    float* const accumulated = accumulated_.data() + (part.data() - gradients_.data());
+    const bool first = micro_batch_ == 0;
 #pragma omp parallel for simd schedule(static)
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    if (!first) part[i] += accumulated[i];
-    accumulated[i] = part[i];
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (!first) part[i] += accumulated[i];
+      accumulated[i] = part[i];
+    }
   }
+  if (!thread_.joinable() || micro_batch_ + 1 < micro_batches_) return;
+  core::ensure(part.data() + part.size() <= bucket_begin_, core::Fault::internal,
+               "Gradients are not delivered from the end of the arena on.");
+  bucket_begin_ = part.data();
+  const bool last = bucket_begin_ == gradients_.data();
+  if (!last && bucket_end_ - bucket_begin_ < kBucket) return;
+  {
+    const std::lock_guard lock(mutex_);
+    buckets_.emplace_back(bucket_begin_, bucket_end_);
+  }
+  changed_.notify_all();
+  bucket_end_ = bucket_begin_;
 }
 
 void GradientReducer::finish() {
   if (++micro_batch_ < micro_batches_) return;
   micro_batch_ = 0;
-  if (comm_.size() > 1) comm_.sum(gradients_);
+  if (!thread_.joinable()) return;
+  core::ensure(bucket_end_ == gradients_.data(), core::Fault::internal, "A step lacks gradients.");
+  bucket_begin_ = bucket_end_ = gradients_.data() + gradients_.size();
+  std::unique_lock lock(mutex_);
+  const double exposed_before = times_.exposed;
+  finish_began_ = now();
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return reduced_ == buckets_.size() || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+  times_.waiting += now() - *finish_began_ - (times_.exposed - exposed_before);
+  finish_began_.reset();
+  buckets_.clear();
+  reduced_ = 0;
+}
+
+/// Returns whether all ranks have the next bucket ready, or this one stops. The thread sleeps meanwhile: a
+/// core that spins in an all-reduce because another rank is late does not compute.
+bool GradientReducer::wait_for_ranks(std::unique_lock<std::mutex>& lock) {
+  core::Arrival arrival = lane_.arrive();
+  while (!arrival.complete()) {
+    if (stopping_) return false;
+    changed_.wait_for(lock, finish_began_ ? kShortNap : kNap);
+  }
+  return true;
+}
+
+/// What the thread does.
+void GradientReducer::reduce_buckets() {
+  std::unique_lock lock(mutex_);
+  try {
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || reduced_ < buckets_.size(); });
+      if (stopping_ || !wait_for_ranks(lock)) return;
+      const std::span<float> bucket = buckets_[reduced_];
+      lock.unlock();
+      const double start = now();
+      sum_(bucket);
+      const double end = now();
+      lock.lock();
+      times_.reducing += end - start;
+      if (finish_began_) times_.exposed += std::max(0.0, end - std::max(start, *finish_began_));
+      ++reduced_;
+      changed_.notify_all();
+    }
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    failure_ = std::current_exception();
+    changed_.notify_all();
+  }
 }
 
 }  // namespace cosmo::train

@@ -1,32 +1,76 @@
 #pragma once
 
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <thread>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "core/communicator.hpp"
+#include "train/gradient_sum.hpp"
 
 namespace cosmo::train {
 
+/// Seconds that a rank spent on reductions since it began.
+struct ReductionTimes {
+  double reducing = 0;  ///< from when every rank had a bucket ready until it was summed
+  double exposed = 0;   ///< of these, while training waited in finish(); backward hides the rest
+  double waiting = 0;   ///< in finish() for ranks that had a bucket not ready yet
+
+  double hidden_share() const { return reducing > 0 ? 1 - exposed / reducing : 1; }
+};
+
 /// Makes one gradient of a step out of those of its micro-batches on all ranks: adds each layer's part as
-/// backward delivers it, and sums over the ranks at the end of the step with one all-reduce.
+/// backward delivers it, and lets a thread of its own sum over the ranks meanwhile.
+///
+/// Parts are delivered from the end of the arena to its beginning, the same on every rank and in every step.
+/// They are reduced in buckets, each a stretch of the arena; since all ranks cut the same buckets in the same
+/// order, nothing is negotiated.
 class GradientReducer {
  public:
-  /// `gradients`: the arena that backward writes; it and comm must outlive the reducer.
-  GradientReducer(const core::Communicator& comm, std::span<float> gradients, int micro_batches_per_step);
+  /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
+  GradientReducer(const core::Communicator& comm, std::span<float> gradients, int micro_batches_per_step,
+                  WireFormat wire = WireFormat::f32);
+  /// In mid-step (an exception) it does not wait for other ranks to have their buckets ready.
+  ~GradientReducer();
+  GradientReducer(const GradientReducer&) = delete;
+  GradientReducer& operator=(const GradientReducer&) = delete;
 
   /// Takes a part of the arena that this micro-batch's backward has finished; adds to it what earlier
-  /// micro-batches of the step left there.
+  /// micro-batches of the step left there. From a step's first part until finish() nobody else may use MPI.
   void ready(std::span<float> part);
   /// Ends a micro-batch. After the step's last one the arena holds the step's gradient, the same bits on
   /// every rank. Collective over comm.
   void finish();
 
+  /// Of all steps up to the last finish().
+  const ReductionTimes& times() const { return times_; }
+
  private:
-  const core::Communicator& comm_;
+  void reduce_buckets();
+  bool wait_for_ranks(std::unique_lock<std::mutex>& lock);
+
+  core::Communicator lane_;  ///< of the thread alone
+  GradientSum sum_;
   std::span<float> gradients_;
   int micro_batches_;
   int micro_batch_ = 0;
   core::Buffer<float> accumulated_;  ///< empty if a step is one micro-batch
+  float* bucket_begin_;              ///< of the bucket that is being filled from its end
+  float* bucket_end_;
+  ReductionTimes times_;
+
+  std::mutex mutex_;  ///< for what follows, and times_ within a step
+  std::condition_variable changed_;
+  std::vector<std::span<float>> buckets_;  ///< of this step
+  std::size_t reduced_ = 0;                ///< of them
+  std::optional<double> finish_began_;     ///< while training waits
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;  ///< none on a single rank
 };
 
 }  // namespace cosmo::train

@@ -1,13 +1,20 @@
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/communicator.hpp"
+#include "core/error.hpp"
 #include "core/random.hpp"
+#include "train/bfloat16.hpp"
 #include "train/gradient_reducer.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
+#include "train/replica_check.hpp"
 
 using namespace cosmo;
 
@@ -28,7 +35,7 @@ void fill(std::span<float> voxels, int first_sample) {
 }
 
 /// Forward, loss and backward of samples [first, first + network.batch()).
-void run_micro_batch(nn::Network& network, train::GradientReducer& reducer, int first) {
+void run_micro_batch(nn::Network& network, int first, const std::function<void(std::span<float>)>& ready) {
   fill(network.input(), first);
   std::vector<float> targets;
   for (int i = 0; i < network.batch() * kOutputs; ++i) {
@@ -36,7 +43,7 @@ void run_micro_batch(nn::Network& network, train::GradientReducer& reducer, int 
   }
   std::vector<float> d_output(targets.size());
   nn::mean_squared_error(d_output, network.forward(), targets, {kOutputs, network.batch(), kSamples});
-  network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
+  network.backward(d_output, ready);
 }
 
 /// All gradients in plain layouts, one parameter after another.
@@ -64,11 +71,7 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
 
   nn::Network whole(spec, kInput, kOutputs, kSamples, nn::Mode::training);
   nn::initialise(whole, 1);
-  {  // the reference: all samples at once on this rank; a reducer of one micro-batch leaves gradients as they
-     // are
-    train::GradientReducer untouched(comm, whole.gradients(), 1);
-    run_micro_batch(whole, untouched, 0);
-  }
+  run_micro_batch(whole, 0, [](std::span<float>) {});  // the reference: all samples at once on this rank
 
   const int micro_batch = GENERATE(1, 2);
   if (kSamples % (micro_batch * comm.size()) != 0) return;
@@ -76,9 +79,10 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
   nn::Network part(spec, kInput, kOutputs, micro_batch, nn::Mode::training);
   nn::initialise(part, 1);
   train::GradientReducer reducer(comm, part.gradients(), micro_batches);
+  const auto ready = [&](std::span<float> gradient) { reducer.ready(gradient); };
   for (int step = 0; step < 2; ++step) {  // the second step must not remember the first
     for (int m = 0; m < micro_batches; ++m) {
-      run_micro_batch(part, reducer, (comm.rank() * micro_batches + m) * micro_batch);
+      run_micro_batch(part, (comm.rank() * micro_batches + m) * micro_batch, ready);
       reducer.finish();
     }
     std::vector<double> expected = plain_gradient(whole);
@@ -90,16 +94,118 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
   }
 }
 
+TEST_CASE("a reducer that ends in mid-step does not wait for ranks that never come") {
+  const core::Communicator comm = core::Communicator::world();
+  std::vector<float> arena(1 << 19);
+  {
+    train::GradientReducer reducer(comm, arena, 1);
+    if (comm.rank() > 0) reducer.ready(arena);
+  }
+  CHECK(comm.sum(1) == comm.size());
+}
+
 TEST_CASE("every rank gets the same bits of the reduced gradient") {
   const core::Communicator comm = core::Communicator::world();
   const nn::NetworkSpec spec = nn::with_outputs(nn::find_network("cosmoflow32"), kOutputs);
   nn::Network network(spec, kInput, kOutputs, 1, nn::Mode::training);
   nn::initialise(network, 1);
   train::GradientReducer reducer(comm, network.gradients(), 1);
-  run_micro_batch(network, reducer, comm.rank());
+  run_micro_batch(network, comm.rank(), [&](std::span<float> part) { reducer.ready(part); });
   reducer.finish();
   const std::span<const float> gradient = network.gradients();
   std::vector<float> of_root(gradient.begin(), gradient.end());
   comm.broadcast(std::span(of_root));
   CHECK(std::equal(gradient.begin(), gradient.end(), of_root.begin()));
+}
+
+TEST_CASE("parts are summed over the ranks in the order of backward, large and small ones") {
+  const core::Communicator comm = core::Communicator::world();
+  const std::size_t sizes[] = {5, 1 << 19, 64, (1 << 18) + 16, 16};
+  std::vector<float> arena(std::accumulate(std::begin(sizes), std::end(sizes), std::size_t{0}));
+  const int micro_batches = GENERATE(1, 3);
+  train::GradientReducer reducer(comm, arena, micro_batches);
+  for (int step = 0; step < 3; ++step) {
+    const auto value = [&](int rank, int m, std::size_t i) {
+      return static_cast<float>((rank + 1) * 100 + m * 10 + step) + static_cast<float>(i % 7);
+    };
+    for (int m = 0; m < micro_batches; ++m) {
+      std::size_t end = arena.size();
+      for (const std::size_t size : sizes) {
+        const std::span<float> part = std::span(arena).subspan(end - size, size);
+        for (std::size_t i = 0; i < size; ++i) part[i] = value(comm.rank(), m, end - size + i);
+        reducer.ready(part);
+        end -= size;
+      }
+      reducer.finish();
+    }
+    bool right = true;
+    for (std::size_t i = 0; i < arena.size(); ++i) {
+      float sum = 0;
+      for (int rank = 0; rank < comm.size(); ++rank) {
+        for (int m = 0; m < micro_batches; ++m) sum += value(rank, m, i);
+      }
+      right = right && arena[i] == sum;  // whole numbers
+    }
+    CHECK(right);
+  }
+  CHECK((reducer.times().reducing > 0) == (comm.size() > 1));
+}
+
+TEST_CASE("bf16 on the wire: the rounded sum, in rank order, of rounded gradients") {
+  const core::Communicator comm = core::Communicator::world();
+  std::vector<float> gradient(1001);  // not a multiple of the ranks
+  const auto value = [](int rank, std::size_t i) {
+    const core::RandomStream stream(6, core::Purpose::gaussian_field);
+    const auto scale = static_cast<float>(std::pow(10.0, static_cast<double>(i % 9) - 4));
+    return scale * static_cast<float>(stream.normals(
+                       {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(i), 0})[0]);
+  };
+  train::GradientReducer reducer(comm, gradient, 1, train::WireFormat::bf16);
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = value(comm.rank(), i);
+  reducer.ready(gradient);
+  reducer.finish();
+  if (comm.size() == 1) {
+    CHECK(gradient[7] == value(0, 7));  // no wire
+    return;
+  }
+  bool bitwise = true;
+  double error = 0, square = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    float rounded = 0;
+    double sum = 0;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      rounded += train::from_bfloat16(train::to_bfloat16(value(rank, i)));
+      sum += value(rank, i);
+    }
+    bitwise = bitwise && gradient[i] == train::from_bfloat16(train::to_bfloat16(rounded));
+    error += std::pow(gradient[i] - sum, 2);
+    square += sum * sum;
+  }
+  CHECK(bitwise);
+  CHECK(error < std::pow(0.004, 2) * square);  // a rounding errs by at most 2^-9
+  CHECK(error > std::pow(0.0005, 2) * square);
+}
+
+TEST_CASE("bfloat16 is the nearest, ties to even, and keeps what is not finite") {
+  const auto rounded = [](float value) { return train::from_bfloat16(train::to_bfloat16(value)); };
+  CHECK(rounded(1.0f) == 1.0f);
+  CHECK(rounded(1.0f + 0x1p-8f) == 1.0f);            // a tie
+  CHECK(rounded(1.0f + 0x3p-8f) == 1.0f + 0x1p-6f);  // a tie
+  CHECK(rounded(1.0f + 0x1.01p-8f) == 1.0f + 0x1p-7f);
+  CHECK(rounded(-3.14159274f) == -3.140625f);
+  CHECK(std::isinf(rounded(std::numeric_limits<float>::max())));
+  CHECK(rounded(-std::numeric_limits<float>::infinity()) == -std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(rounded(std::bit_cast<float>(0x7f800001u))));
+  CHECK(std::isnan(rounded(std::bit_cast<float>(0xffffffffu))));
+}
+
+TEST_CASE("a rank whose weights differ is named on every rank") {
+  const core::Communicator comm = core::Communicator::world();
+  std::vector<float> weights(100, 0.5f);
+  CHECK_NOTHROW(train::ensure_equal_replicas(comm, weights, 7));
+  if (comm.size() == 1) return;
+  if (comm.rank() == comm.size() - 1) weights[99] = std::nextafter(0.5f, 1.0f);
+  CHECK_THROWS_WITH(train::ensure_equal_replicas(comm, weights, 7),
+                    Catch::Matchers::Contains(fmt::format("rank {}", comm.size() - 1)) &&
+                        Catch::Matchers::Contains("step 7"));
 }

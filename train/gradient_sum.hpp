@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/communicator.hpp"
+
+namespace cosmo::train {
+
+/// How gradients travel between ranks.
+enum class WireFormat {
+  f32,
+  bf16,  ///< half the bytes; every rank's gradient and the sum are rounded to 8 significant bits
+};
+
+/// The format called "f32" or "bf16". Throws Error{config} for other names.
+WireFormat find_wire_format(std::string_view name);
+
+/// Adds gradients of all ranks, in an order that only their number decides: the same bits on every rank and
+/// in every run.
+class GradientSum {
+ public:
+  /// comm must outlive this.
+  GradientSum(const core::Communicator& comm, WireFormat wire) : comm_(comm), wire_(wire) {}
+
+  /// Makes `values` the sum over ranks. Collective.
+  void operator()(std::span<float> values);
+
+ private:
+  void sum_bfloat16(std::span<float> values);
+
+  const core::Communicator& comm_;
+  WireFormat wire_;
+  std::vector<std::uint16_t> all_;     ///< a piece for each rank to sum, and then the sums
+  std::vector<std::uint16_t> pieces_;  ///< every rank's values of the piece that this rank sums
+};
+
+}  // namespace cosmo::train
