@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/error.hpp"
-
 namespace cosmo::train {
 
 namespace {
-
-/// Below, an all-reduce is mostly latency [floats].
-constexpr std::ptrdiff_t kBucket = std::ptrdiff_t{1} << 18;
 
 /// How often the thread looks whether all ranks are ready, while training computes and while it waits: each
 /// look costs the former a few microseconds.
@@ -29,8 +24,7 @@ GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float
       gradients_(gradients),
       micro_batches_(micro_batches_per_step),
       accumulated_(micro_batches_per_step > 1 ? gradients.size() : 0),
-      bucket_begin_(gradients.data() + gradients.size()),
-      bucket_end_(bucket_begin_) {
+      cutter_(gradients) {
   if (comm.size() > 1) thread_ = std::thread([this] { reduce_buckets(); });
 }
 
@@ -55,25 +49,20 @@ void GradientReducer::ready(std::span<float> part) {
     }
   }
   if (!thread_.joinable() || micro_batch_ + 1 < micro_batches_) return;
-  core::ensure(part.data() + part.size() <= bucket_begin_, core::Fault::internal,
-               "Gradients are not delivered from the end of the arena on.");
-  bucket_begin_ = part.data();
-  const bool last = bucket_begin_ == gradients_.data();
-  if (!last && bucket_end_ - bucket_begin_ < kBucket) return;
+  const auto bucket = cutter_.add(part);
+  if (!bucket) return;
   {
     const std::lock_guard lock(mutex_);
-    buckets_.emplace_back(bucket_begin_, bucket_end_);
+    buckets_.push_back(*bucket);
   }
   changed_.notify_all();
-  bucket_end_ = bucket_begin_;
 }
 
 void GradientReducer::finish() {
   if (++micro_batch_ < micro_batches_) return;
   micro_batch_ = 0;
   if (!thread_.joinable()) return;
-  core::ensure(bucket_end_ == gradients_.data(), core::Fault::internal, "A step lacks gradients.");
-  bucket_begin_ = bucket_end_ = gradients_.data() + gradients_.size();
+  cutter_.restart();
   std::unique_lock lock(mutex_);
   const double exposed_before = times_.exposed;
   finish_began_ = now();

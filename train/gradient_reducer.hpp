@@ -10,6 +10,7 @@
 
 #include "core/buffer.hpp"
 #include "core/communicator.hpp"
+#include "train/gradient_buckets.hpp"
 #include "train/gradient_sum.hpp"
 
 namespace cosmo::train {
@@ -26,9 +27,8 @@ struct ReductionTimes {
 /// Makes one gradient of a step out of those of its micro-batches on all ranks: adds each layer's part as
 /// backward delivers it, and lets a thread of its own sum over the ranks meanwhile.
 ///
-/// Parts are delivered from the end of the arena to its beginning, the same on every rank and in every step.
-/// They are reduced in buckets, each a stretch of the arena; since all ranks cut the same buckets in the same
-/// order, nothing is negotiated.
+/// Parts are delivered from the end of the arena to its beginning, the same on every rank and in every step,
+/// and reduced in buckets.
 class GradientReducer {
  public:
   /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
@@ -59,8 +59,7 @@ class GradientReducer {
   int micro_batches_;
   int micro_batch_ = 0;
   core::Buffer<float> accumulated_;  ///< empty if a step is one micro-batch
-  float* bucket_begin_;              ///< of the bucket that is being filled from its end
-  float* bucket_end_;
+  GradientBuckets cutter_;
   ReductionTimes times_;
 
   std::mutex mutex_;  ///< for what follows, and times_ within a step

@@ -1,0 +1,214 @@
+// What synchronous training costs by ways of reducing gradients, against ranks that train on their own. All
+// ways take turns in one run, since a machine's speed varies more between runs than they differ.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/random.hpp"
+#include "core/tool.hpp"
+#include "train/gradient_reducer.hpp"
+#include "train/larc_adam.hpp"
+#include "train/nn/initialise.hpp"
+#include "train/nn/loss.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+namespace {
+
+using namespace cosmo;
+
+constexpr int kOutputs = 3;
+
+/// A way of reducing gradients in the course of a step.
+struct Way {
+  std::string name;
+  std::function<void(std::span<float>)> ready;
+  std::function<void()> finish;
+  std::function<train::ReductionTimes()> times;
+};
+
+/// Sums in the thread that calls, when all ranks do.
+class BlockingSum {
+ public:
+  explicit BlockingSum(const core::Communicator& comm) : comm_(comm), sum_(comm, train::WireFormat::f32) {}
+
+  void operator()(std::span<float> values) {
+    const double start = omp_get_wtime();
+    comm_.barrier();
+    const double met = omp_get_wtime();
+    sum_(values);
+    times.waiting += met - start;
+    times.reducing += omp_get_wtime() - met;
+    times.exposed = times.reducing;
+  }
+
+  train::ReductionTimes times;
+
+ private:
+  const core::Communicator& comm_;
+  train::GradientSum sum_;
+};
+
+Way independent() {
+  return {"independent", [](std::span<float>) {}, [] {}, [] { return train::ReductionTimes(); }};
+}
+
+/// No reduction at all: what other ranks' delays cost.
+Way barrier(BlockingSum& sum) {
+  return {"barrier", [](std::span<float>) {}, [&sum] { sum({}); }, [&sum] { return sum.times; }};
+}
+
+Way at_the_end(BlockingSum& sum, std::span<float> arena) {
+  return {"one at the end", [](std::span<float>) {}, [&sum, arena] { sum(arena); },
+          [&sum] { return sum.times; }};
+}
+
+Way in_buckets(BlockingSum& sum, train::GradientBuckets& buckets) {
+  return {"buckets",
+          [&](std::span<float> part) {
+            if (const auto bucket = buckets.add(part)) sum(*bucket);
+          },
+          [&] { buckets.restart(); }, [&sum] { return sum.times; }};
+}
+
+Way on_a_thread(std::string name, train::GradientReducer& reducer) {
+  return {std::move(name), [&reducer](std::span<float> part) { reducer.ready(part); },
+          [&reducer] { reducer.finish(); }, [&reducer] { return reducer.times(); }};
+}
+
+/// A network that takes training steps on noise.
+class Training {
+ public:
+  Training(const nn::NetworkSpec& spec, nn::Shape input)
+      : network_(nn::with_outputs(spec, kOutputs), input, kOutputs, 1, nn::Mode::training) {
+    nn::initialise(network_, 1);
+    train::LarcAdamConfig config;
+    config.learning_rate.decay_steps = 1000;
+    optimizer_.emplace(network_.parameters(), config);
+    const core::RandomStream stream(1, core::Purpose::gaussian_field);
+    std::uint32_t i = 0;
+    for (float& voxel : network_.input()) voxel = static_cast<float>(stream.normals({i++, 0, 0})[0]);
+  }
+
+  std::span<float> gradients() { return network_.gradients(); }
+
+  void step(const Way& way) {
+    const nn::LossRows rows{kOutputs, 1, 1};
+    nn::mean_absolute_error(d_output_, network_.forward(), targets_, rows);
+    network_.backward(d_output_, way.ready);
+    way.finish();
+    optimizer_->step(steps_++ % 1000);
+  }
+
+ private:
+  nn::Network network_;
+  std::optional<train::LarcAdam> optimizer_;
+  std::vector<float> targets_ = std::vector<float>(kOutputs, 0.25f);
+  std::vector<float> d_output_ = std::vector<float>(kOutputs);
+  std::int64_t steps_ = 0;
+};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// One way's rounds.
+struct Record {
+  std::vector<double> step_seconds;  ///< ranks / (steps of all ranks a second)
+  train::ReductionTimes start;       ///< before them
+};
+
+void declare(core::Options& options) {
+  options.add("network", "cosmoflow", "of the zoo");
+  options.add("size", "128", "voxels a side");
+  options.add("rounds", "7", "in which every way has its turn; the median counts");
+  options.add("steps", "4", "a turn");
+}
+
+/// Ranks over the sum of their rates. [s]
+double turn(const core::Communicator& comm, Training& training, const Way& way, int steps) {
+  comm.barrier();
+  const double start = omp_get_wtime();
+  for (int i = 0; i < steps; ++i) training.step(way);
+  const double rate = steps / (omp_get_wtime() - start);
+  return comm.size() / comm.sum(rate);
+}
+
+core::Json to_json(const core::Communicator& comm, const Way& way, const Record& record, const Record& alone,
+                   int steps) {
+  const train::ReductionTimes times = way.times();
+  const auto mean = [&](double train::ReductionTimes::*member) {
+    return comm.sum(times.*member - record.start.*member) / comm.size() / steps;
+  };
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < alone.step_seconds.size(); ++i)
+    ratios.push_back(alone.step_seconds[i] / record.step_seconds[i]);
+  const double reducing = mean(&train::ReductionTimes::reducing);
+  const double exposed = mean(&train::ReductionTimes::exposed);
+  return {{"step_ms", 1e3 * median(record.step_seconds)},
+          {"throughput_ratio", median(ratios)},
+          {"waiting_ms", 1e3 * mean(&train::ReductionTimes::waiting)},
+          {"reducing_ms", 1e3 * reducing},
+          {"exposed_ms", 1e3 * exposed},
+          {"hidden_share", reducing > 0 ? 1 - exposed / reducing : 0}};
+}
+
+void run_benchmark(const core::Invocation& run) {
+  const core::Communicator& comm = run.comm;
+  const int size = static_cast<int>(run.options.integer("size", 1, 1024));
+  const int rounds = static_cast<int>(run.options.integer("rounds", 1, 1000));
+  const int steps = static_cast<int>(run.options.integer("steps", 1, 1000));
+  Training training(nn::find_network(run.options.text("network")), {1, size});
+  BlockingSum meet(comm), end_sum(comm), bucket_sum(comm);
+  train::GradientBuckets buckets(training.gradients());
+  train::GradientReducer thread(comm, training.gradients(), 1);
+  train::GradientReducer short_thread(comm, training.gradients(), 1, train::WireFormat::bf16);
+  const std::vector<Way> ways = {independent(),
+                                 barrier(meet),
+                                 at_the_end(end_sum, training.gradients()),
+                                 in_buckets(bucket_sum, buckets),
+                                 on_a_thread("thread", thread),
+                                 on_a_thread("thread, bf16", short_thread)};
+  std::vector<Record> records(ways.size());
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    (void)turn(comm, training, ways[w], 1);  // the first time is slower
+    records[w].start = ways[w].times();
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t w = 0; w < ways.size(); ++w)
+      records[w].step_seconds.push_back(turn(comm, training, ways[w], steps));
+  }
+
+  core::Json summary = {{"ranks", comm.size()}, {"threads", run.threads}};
+  std::string text = fmt::format(
+      "{} ranks x {} threads, {:.2f} MB of gradients; medians of {} rounds of {} steps\n", comm.size(),
+      run.threads, 4e-6 * static_cast<double>(training.gradients().size()), rounds, steps);
+  text += fmt::format("{:<16}{:>9}{:>12}{:>12}{:>13}{:>12}{:>10}\n", "", "step ms", "throughput",
+                      "waiting ms", "reducing ms", "exposed ms", "hidden");
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    const core::Json line = to_json(comm, ways[w], records[w], records[0], rounds * steps);
+    const auto value = [&](const char* key) { return line.at(key).get<double>(); };
+    text += fmt::format("{:<16}{:>9.1f}{:>12.3f}{:>12.2f}{:>13.2f}{:>12.2f}{:>9.1f}%\n", ways[w].name,
+                        value("step_ms"), value("throughput_ratio"), value("waiting_ms"),
+                        value("reducing_ms"), value("exposed_ms"), 100 * value("hidden_share"));
+    summary[ways[w].name] = line;
+  }
+  run.report(summary, text);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return core::run_tool(
+      argc, argv,
+      {"bench-reduction",
+       "ways of summing gradients over ranks, against ranks that train on their own",
+       {nn::library_version()},
+       {{"", "times training steps on noise", "mpirun -n 2 --bind-to core bench-reduction --threads 1", false,
+         &declare, &run_benchmark}}});
+}
