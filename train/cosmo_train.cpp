@@ -169,7 +169,7 @@ void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan
 /// Tells how far a training has come. `best`: null before an epoch is finished.
 void report(const core::Invocation& run, const train::TrainingPlan& plan,
             const train::TrainingProgress& progress, const train::EpochMetrics* best, train::Ending ending,
-            const dataset::ReadReport& reading, Json summary) {
+            const dataset::ReadReport& reading, const train::StragglerReport& stragglers, Json summary) {
   summary.update(reading.to_json());
   summary.update({{"epochs_done", progress.epoch},
                   {"steps_done", progress.step},
@@ -179,7 +179,8 @@ void report(const core::Invocation& run, const train::TrainingPlan& plan,
   std::string text = fmt::format("{}: {} of {} epochs, ", plan.output, progress.epoch, plan.epochs);
   if (best)
     text += fmt::format("best validation loss {:.4f} after epoch {}, ", best->validation_loss, best->epoch);
-  text += core::format_duration(summary.at("seconds").get<double>()) + "\n" + reading.describe();
+  text += core::format_duration(summary.at("seconds").get<double>()) + "\n" + reading.describe() +
+          stragglers.describe();
   if (ending != train::Ending::complete) {
     text += fmt::format("stopped {} after step {}, which is saved: the same command goes on from there\n",
                         ending == train::Ending::asked ? "as asked" : "before the time limit", progress.step);
@@ -232,7 +233,7 @@ void run_training(const core::Invocation& run) {
   nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
   const std::unique_ptr<train::Optimizer> optimizer =
       train::make_optimizer(plan, network.parameters(), splits.training_loader->steps_per_epoch());
-  train::TrainingState state{network, *optimizer, {}};
+  train::TrainingState state{network, *optimizer, {}, {}};
   train::ModelDirectory directory(run.comm, output, manifest_of(plan, data));
   start(run, plan, directory.last_checkpoint(), splits.training_loader->steps_per_epoch(), state);
   const auto save = [&] { directory.save(state, plan.epochs, run.facts); };
@@ -246,7 +247,7 @@ void run_training(const core::Invocation& run) {
   const train::Ending ending =
       train::train(run.comm, run.log,
                    {plan.epochs, nn::find_loss(plan.loss), plan.seed,
-                    plan.micro_batches_per_step(run.comm.size()), interruptions},
+                    plan.micro_batches_per_step(run.comm.size()), plan.wire, interruptions},
                    {*splits.training,
                     *splits.training_loader,
                     {*splits.validation, *splits.validation_loader, data.spec.parameters}},
@@ -255,8 +256,11 @@ void run_training(const core::Invocation& run) {
   reading += splits.validation_loader->statistics();
   const dataset::ReadReport read_report =
       dataset::report_reading(run.comm, reading, readers, seconds_since(training_began));
+  const train::StragglerReport stragglers = train::report_stragglers(run.comm, state.times);
   summary["seconds"] = seconds_since(began);
-  report(run, plan, state.progress, directory.best_kept(state.progress), ending, read_report, summary);
+  summary.update(stragglers.to_json());
+  report(run, plan, state.progress, directory.best_kept(state.progress), ending, read_report, stragglers,
+         summary);
 }
 
 void run_train(const core::Invocation& run) {

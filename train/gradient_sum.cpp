@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "train/bfloat16.hpp"
 
 namespace cosmo::train {
 
@@ -22,20 +21,20 @@ void GradientSum::operator()(std::span<float> values) {
 void GradientSum::sum_bfloat16(std::span<float> values) {
   const auto ranks = static_cast<std::size_t>(comm_.size());
   const std::size_t piece = (values.size() + ranks - 1) / ranks;
-  all_.assign(ranks * piece, 0);
+  all_.assign(ranks * piece, {});
   pieces_.resize(ranks * piece);
-  std::ranges::transform(values, all_.begin(), to_bfloat16);
+  std::ranges::transform(values, all_.begin(), [](float value) { return core::Bfloat16(value); });
   const std::vector<int> counts(ranks, static_cast<int>(piece));
   comm_.all_to_all(all_.data(), counts, pieces_.data(), counts);
-  std::vector<std::uint16_t> sums(piece);
+  std::vector<core::Bfloat16> sums(piece);
   for (std::size_t i = 0; i < piece; ++i) {
     float sum = 0;
-    for (std::size_t rank = 0; rank < ranks; ++rank) sum += from_bfloat16(pieces_[rank * piece + i]);
-    sums[i] = to_bfloat16(sum);
+    for (std::size_t rank = 0; rank < ranks; ++rank) sum += static_cast<float>(pieces_[rank * piece + i]);
+    sums[i] = core::Bfloat16(sum);
   }
-  comm_.all_gather(std::span<const std::uint16_t>(sums), std::span(all_));
+  comm_.all_gather(std::span<const core::Bfloat16>(sums), std::span(all_));
   std::transform(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(values.size()), values.begin(),
-                 from_bfloat16);
+                 [](core::Bfloat16 value) { return static_cast<float>(value); });
 }
 
 }  // namespace cosmo::train

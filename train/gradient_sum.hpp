@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/bfloat16.hpp"
 #include "core/communicator.hpp"
 
 namespace cosmo::train {
@@ -33,8 +33,8 @@ class GradientSum {
 
   const core::Communicator& comm_;
   WireFormat wire_;
-  std::vector<std::uint16_t> all_;     ///< a piece for each rank to sum, and then the sums
-  std::vector<std::uint16_t> pieces_;  ///< every rank's values of the piece that this rank sums
+  std::vector<core::Bfloat16> all_;     ///< a piece for each rank to sum, and then the sums
+  std::vector<core::Bfloat16> pieces_;  ///< every rank's values of the piece that this rank sums
 };
 
 }  // namespace cosmo::train

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "train/gradient_reducer.hpp"
+#include "train/replica_check.hpp"
 #include "train/step_loss.hpp"
 #include "train/timetable.hpp"
 
@@ -47,8 +48,9 @@ std::optional<Ending> ending_of(const Wishes& wishes) {
 
 Ending train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
-  auto& [network, optimizer, progress] = state;
-  GradientReducer reducer(comm, network.gradients(), config.micro_batches_per_step);
+  auto& [network, optimizer, progress, times] = state;
+  ensure_equal_replicas(comm, network.weights(), progress.step);
+  GradientReducer reducer(comm, network.gradients(), config.micro_batches_per_step, config.wire);
   std::vector<float> d_output(static_cast<std::size_t>(network.batch() * network.outputs()));
   Watch watch(config, data.validation.loader);
   const auto checkpoint = [&] {
@@ -69,13 +71,16 @@ Ending train(const core::Communicator& comm, const core::Log& log, const Trainer
 
   while (progress.epoch < config.epochs) {
     while (const auto batch = data.loader.next()) {
+      const auto computing_since = std::chrono::steady_clock::now();
       std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
       const nn::LossRows rows{network.outputs(), batch->valid, static_cast<double>(batch->samples_in_step)};
       const nn::DropoutDraw dropout{config.seed, progress.step, batch->samples};
       const std::span<const float> predictions = network.forward(dropout);
       loss.add(*batch, predictions, config.loss(d_output, predictions, batch->targets, rows));
       network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
+      times.computing += seconds_since(computing_since);
       reducer.finish();
+      times.reduction = reducer.times();
       if (!batch->last_of_step) continue;
 
       watch.finished(Work::step);
@@ -85,12 +90,14 @@ Ending train(const core::Communicator& comm, const core::Log& log, const Trainer
       optimizer.step(progress.step++);
       progress.epoch_loss += step.loss;
       loss.reset();
+      ++times.steps;
       display.advance(batch->samples_in_step,
                       progress.history.empty() ? "" : describe(progress.history.back()));
       const std::optional<Ending> ending = ending_of(step.wishes);
       if (ending || step.wishes.save) checkpoint();
       if (ending) return *ending;
     }
+    ensure_equal_replicas(comm, network.weights(), progress.step);
 
     start_epoch(progress.epoch + 1);  // which reads its first batches in the meantime
     EpochMetrics metrics = validate(comm, config.loss, data.validation, network);

@@ -10,6 +10,7 @@
 #include "dataset/data_loader.hpp"
 #include "train/checkpoint.hpp"
 #include "train/nn/loss.hpp"
+#include "train/straggler_report.hpp"
 #include "train/validation.hpp"
 
 namespace cosmo::train {
@@ -30,6 +31,7 @@ struct TrainerConfig {
   nn::Loss loss;
   std::uint64_t seed;          ///< of what dropout layers drop
   int micro_batches_per_step;  ///< of one rank
+  WireFormat wire;             ///< of gradients between ranks
   Interruptions interruptions = {};
 };
 
@@ -40,11 +42,12 @@ struct TrainingData {
   dataset::SplitToPredict validation;
 };
 
-/// What is trained, and how far it has come.
+/// What is trained, how far it has come, and where the time went since the start of the program.
 struct TrainingState {
   nn::Network& network;
   Optimizer& optimizer;
   TrainingProgress progress;
+  RankTimes times;
 };
 
 /// Why a training ended.
@@ -55,7 +58,7 @@ enum class Ending { complete, asked, out_of_time };
 /// the state, the same on every rank: after each epoch, once its validation split is predicted; after a step
 /// when the interval is over; and before it stops. Collective over comm; every rank gets the same. Throws an
 /// agreed Error{numeric} if the loss of a step or of the validation split is not finite, before it changes or
-/// saves anything.
+/// saves anything, or if ranks' weights differ.
 Ending train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save);
 

@@ -87,6 +87,8 @@ void declare_training(core::Options& options) {
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume)");
   options.add("augment", "on", "turn training samples by the 48 symmetries of the cube: on or off");
   options.add("precision", "f32", "f32");
+  options.add("reduction-precision", "f32",
+              "of gradients on the way between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.add("dropout", std::nullopt,
               "probability with which dropout layers drop a value in training [what the network says]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
@@ -226,6 +228,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   dataset::validate(loader);
   plan.seed = options.seed("seed");
   (void)options.choice("precision", {"f32"});
+  plan.wire = find_wire_format(options.choice("reduction-precision", {"f32", "bf16"}));
   plan.loss = options.choice("loss", {"mae", "mse"});
   read_optimizer(options, plan);
   plan.voxels = options.choice("voxels", dataset::voxel_transform_names());
@@ -250,6 +253,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {"augment", plan.augment},
                        {"precision", "f32"},
                        {"seed", plan.seed}};
+  if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {"train", config, {core::input_record(plan.data, data.base, plan.output)}};

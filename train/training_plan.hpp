@@ -10,6 +10,7 @@
 #include "core/manifest.hpp"
 #include "core/options.hpp"
 #include "dataset/dataset_manifest.hpp"
+#include "train/gradient_sum.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
@@ -37,6 +38,7 @@ struct TrainingPlan {
   double warmup_epochs;
   std::vector<double> decay_at;  ///< epochs from which on the rate is times decay_by
   std::vector<double> decay_by;
+  WireFormat wire;  ///< of gradients between ranks
   std::string voxels;
   bool augment;
   double time_limit = std::numeric_limits<double>::infinity();  ///< of the run [s]

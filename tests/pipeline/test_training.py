@@ -113,6 +113,29 @@ class Training(PipelineTest):
         first = [self.history(output)[0] for output in (large, small)]
         self.assertAlmostEqual(first[0][3], first[1][3], delta=1e-2 * first[0][3])
 
+    def test_gradients_travel_in_bf16_on_request(self):
+        exact = self.train(self.root / "exact", ranks=2)
+        first, second = self.root / "rounded1", self.root / "rounded2"
+        summary = self.train(first, "--reduction-precision", "bf16", ranks=2)
+        self.train(second, "--reduction-precision", "bf16", ranks=2)
+        self.assertEqual(contents(first), contents(second))
+        self.assertNotEqual(summary["id"], exact["id"])
+        self.assertEqual(self.train(self.root / "exact", "--reduction-precision", "f32", ranks=2)["id"], exact["id"])
+        losses = [self.history(self.root / name)[0][3] for name in ("exact", "rounded1")]
+        self.assertNotEqual(*losses)
+        self.assertAlmostEqual(*losses, delta=0.05 * losses[0])
+
+    def test_a_training_tells_what_its_ranks_waited_for(self):
+        for ranks in (1, 2):
+            summary = self.train(self.root / f"times{ranks}", ranks=ranks)
+            for part in ("computing", "waiting", "reducing"):
+                times = summary[f"step_{part}_ms"]
+                self.assertLessEqual(times["min"], times["mean"])
+                self.assertLessEqual(times["mean"], times["max"])
+            self.assertGreater(summary["step_computing_ms"]["min"], 0)
+            self.assertIn(summary["slowest_rank"], range(ranks))
+            self.assertTrue(0 <= summary["reduction_hidden_share"] <= 1)
+
     def test_gradient_descent_with_dropout_is_the_same_experiment_anywhere(self):
         """What is dropped depends on neither ranks, micro-batches nor stops."""
         words = ["--data", self.data, "--network", "mlperf", "--global-batch", 8, "--optimizer", "sgd", "--loss", "mse",

@@ -3,18 +3,22 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
+#include "core/bfloat16.hpp"
 #include "core/communicator.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "train/bfloat16.hpp"
 #include "train/gradient_reducer.hpp"
+#include "train/larc_adam.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/replica_check.hpp"
+#include "train/sgd.hpp"
+#include "train/straggler_report.hpp"
 
 using namespace cosmo;
 
@@ -34,16 +38,19 @@ void fill(std::span<float> voxels, int first_sample) {
   }
 }
 
-/// Forward, loss and backward of samples [first, first + network.batch()).
-void run_micro_batch(nn::Network& network, int first, const std::function<void(std::span<float>)>& ready) {
+/// Forward, loss and backward of samples [first, first + network.batch()). Returns its part of the step's
+/// loss.
+double run_micro_batch(nn::Network& network, int first, const std::function<void(std::span<float>)>& ready) {
   fill(network.input(), first);
   std::vector<float> targets;
   for (int i = 0; i < network.batch() * kOutputs; ++i) {
     targets.push_back(0.1f * static_cast<float>(first * kOutputs + i) - 0.5f);
   }
   std::vector<float> d_output(targets.size());
-  nn::mean_squared_error(d_output, network.forward(), targets, {kOutputs, network.batch(), kSamples});
+  const double loss =
+      nn::mean_squared_error(d_output, network.forward(), targets, {kOutputs, network.batch(), kSamples});
   network.backward(d_output, ready);
+  return loss;
 }
 
 /// All gradients in plain layouts, one parameter after another.
@@ -63,6 +70,36 @@ double norm(const std::vector<double>& values) {
   return std::sqrt(sum);
 }
 
+/// The loss of each step of a training on ever the same kSamples samples.
+std::vector<double> train_a_while(const core::Communicator& comm, int micro_batch,
+                                  const std::string& optimizer_name, int steps) {
+  nn::Network network(nn::with_outputs(nn::find_network("cosmoflow32"), kOutputs), kInput, kOutputs,
+                      micro_batch, nn::Mode::training);
+  nn::initialise(network, 1);
+  std::unique_ptr<train::Optimizer> optimizer;
+  if (optimizer_name == "sgd") {
+    optimizer = std::make_unique<train::Sgd>(network.parameters(), train::SgdConfig{0.9, {0.01, 0.01, 1}});
+  } else {
+    optimizer = std::make_unique<train::LarcAdam>(network.parameters(),
+                                                  train::LarcAdamConfig{.learning_rate = {2e-3, 1e-4, 20}});
+  }
+  const int micro_batches = kSamples / (micro_batch * comm.size());
+  train::GradientReducer reducer(comm, network.gradients(), micro_batches);
+  std::vector<double> losses;
+  for (int step = 0; step < steps; ++step) {
+    double loss = 0;
+    for (int m = 0; m < micro_batches; ++m) {
+      loss += run_micro_batch(network, (comm.rank() * micro_batches + m) * micro_batch,
+                              [&](std::span<float> part) { reducer.ready(part); });
+      reducer.finish();
+    }
+    losses.push_back(comm.sum(loss));
+    optimizer->step(step);
+  }
+  train::ensure_equal_replicas(comm, network.weights(), steps);
+  return losses;
+}
+
 }  // namespace
 
 TEST_CASE("a step's gradient is the same however its samples are dealt to ranks and micro-batches") {
@@ -73,7 +110,7 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
   nn::initialise(whole, 1);
   run_micro_batch(whole, 0, [](std::span<float>) {});  // the reference: all samples at once on this rank
 
-  const int micro_batch = GENERATE(1, 2);
+  const int micro_batch = GENERATE(1, 2, 4);
   if (kSamples % (micro_batch * comm.size()) != 0) return;
   const int micro_batches = kSamples / (micro_batch * comm.size());
   nn::Network part(spec, kInput, kOutputs, micro_batch, nn::Mode::training);
@@ -91,6 +128,23 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
     INFO(comm.size() << " ranks, micro-batch " << micro_batch << ", step " << step);
     CHECK(norm(expected) > 1e-3);
     CHECK(norm(difference) < 1e-5 * norm(expected));
+  }
+}
+
+TEST_CASE("losses do not depend on how samples are dealt, and are the same bits in the same layout") {
+  const core::Communicator world = core::Communicator::world();
+  const core::Communicator alone = world.split(world.rank());
+  const auto [optimizer, steps, tolerance] =
+      GENERATE(table<std::string, int, double>({{"sgd", 20, 5e-5}, {"larc-adam", 3, 1e-4}}));
+  const std::vector<double> expected = train_a_while(alone, kSamples, optimizer, steps);
+  CHECK(expected.back() < 0.9 * expected.front());
+  for (const int micro_batch : {1, 2, 4}) {
+    if (kSamples % (micro_batch * world.size()) != 0) continue;
+    INFO(optimizer << ", " << world.size() << " ranks, micro-batch " << micro_batch);
+    const std::vector<double> losses = train_a_while(world, micro_batch, optimizer, steps);
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      CHECK(std::abs(losses[i] - expected[i]) < tolerance * expected[i]);
+    CHECK(losses == train_a_while(world, micro_batch, optimizer, steps));
   }
 }
 
@@ -112,10 +166,7 @@ TEST_CASE("every rank gets the same bits of the reduced gradient") {
   train::GradientReducer reducer(comm, network.gradients(), 1);
   run_micro_batch(network, comm.rank(), [&](std::span<float> part) { reducer.ready(part); });
   reducer.finish();
-  const std::span<const float> gradient = network.gradients();
-  std::vector<float> of_root(gradient.begin(), gradient.end());
-  comm.broadcast(std::span(of_root));
-  CHECK(std::equal(gradient.begin(), gradient.end(), of_root.begin()));
+  CHECK_NOTHROW(train::ensure_equal_replicas(comm, network.gradients(), 0));
 }
 
 TEST_CASE("parts are summed over the ranks in the order of backward, large and small ones") {
@@ -174,10 +225,10 @@ TEST_CASE("bf16 on the wire: the rounded sum, in rank order, of rounded gradient
     float rounded = 0;
     double sum = 0;
     for (int rank = 0; rank < comm.size(); ++rank) {
-      rounded += train::from_bfloat16(train::to_bfloat16(value(rank, i)));
+      rounded += static_cast<float>(core::Bfloat16(value(rank, i)));
       sum += value(rank, i);
     }
-    bitwise = bitwise && gradient[i] == train::from_bfloat16(train::to_bfloat16(rounded));
+    bitwise = bitwise && gradient[i] == static_cast<float>(core::Bfloat16(rounded));
     error += std::pow(gradient[i] - sum, 2);
     square += sum * sum;
   }
@@ -187,7 +238,7 @@ TEST_CASE("bf16 on the wire: the rounded sum, in rank order, of rounded gradient
 }
 
 TEST_CASE("bfloat16 is the nearest, ties to even, and keeps what is not finite") {
-  const auto rounded = [](float value) { return train::from_bfloat16(train::to_bfloat16(value)); };
+  const auto rounded = [](float value) { return static_cast<float>(core::Bfloat16(value)); };
   CHECK(rounded(1.0f) == 1.0f);
   CHECK(rounded(1.0f + 0x1p-8f) == 1.0f);            // a tie
   CHECK(rounded(1.0f + 0x3p-8f) == 1.0f + 0x1p-6f);  // a tie
@@ -208,4 +259,20 @@ TEST_CASE("a rank whose weights differ is named on every rank") {
   CHECK_THROWS_WITH(train::ensure_equal_replicas(comm, weights, 7),
                     Catch::Matchers::Contains(fmt::format("rank {}", comm.size() - 1)) &&
                         Catch::Matchers::Contains("step 7"));
+}
+
+TEST_CASE("the straggler report names the slowest rank and spreads over ranks") {
+  const core::Communicator comm = core::Communicator::world();
+  train::RankTimes times;
+  times.steps = 10;
+  times.computing = comm.rank() == comm.size() - 1 ? 30 : 20;
+  times.reduction = {.reducing = 4, .exposed = 1, .waiting = 10.0 * comm.rank()};
+  const train::StragglerReport report = train::report_stragglers(comm, times);
+  CHECK(report.slowest == comm.size() - 1);
+  CHECK(report.computing.max == Approx(3));
+  CHECK(report.computing.min == Approx(comm.size() == 1 ? 3 : 2));
+  CHECK(report.computing.mean == Approx(2 + 1.0 / comm.size()));
+  CHECK(report.waiting.max == Approx(comm.size() - 1));
+  CHECK(report.reducing.mean == Approx(0.1));
+  CHECK(report.hidden == Approx(0.75));
 }
