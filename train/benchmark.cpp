@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <vector>
+#include <utility>
 
 #include "core/memory.hpp"
 #include "core/random.hpp"
@@ -16,73 +16,159 @@ namespace cosmo::train {
 
 namespace {
 
+using nn::OperationRecord;
+using nn::Work;
+
 constexpr int kOutputs = 3;
 constexpr int kWarmUp = 2;
 constexpr int kFewest = 7;       ///< timed steps
 constexpr double kDuration = 3;  ///< [s] of timed steps, if that is more
+constexpr int kProfiled = 5;     ///< steps whose operations are timed
 
-void fill_with_noise(std::span<float> voxels) {
-  const core::RandomStream stream(1, core::Purpose::gaussian_field);
-  for (std::size_t i = 0; i < voxels.size(); ++i) {
-    voxels[i] = static_cast<float>(stream.normals({static_cast<std::uint32_t>(i), 0, 0})[0]);
+/// Tells the time since it was last asked [s].
+class Lap {
+ public:
+  double operator()() {
+    const auto before = std::exchange(last_, std::chrono::steady_clock::now());
+    return std::chrono::duration<double>(last_ - before).count();
   }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// A step's stretches on this rank [s].
+struct StepTimes {
+  double input, forward, loss, backward, waiting, communication, optimizer;
+
+  double total() const { return input + forward + loss + backward + waiting + communication + optimizer; }
+};
+
+/// Steps of a training on random voxels.
+class SyntheticTraining {
+ public:
+  SyntheticTraining(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input, int batch)
+      : comm_(comm),
+        network_(spec, input, kOutputs, batch, nn::Mode::training),
+        optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
+        reducer_(comm, network_.gradients(), 1),
+        voxels_(network_.input().size()),
+        targets_(static_cast<std::size_t>(batch) * kOutputs, 0.25f),
+        d_output_(targets_.size()) {
+    nn::initialise(network_, 1);
+    const core::RandomStream stream(1, core::Purpose::gaussian_field);
+    for (std::size_t i = 0; i < voxels_.size(); ++i)
+      voxels_[i] = static_cast<float>(stream.normals({static_cast<std::uint32_t>(i), 0, 0})[0]);
+  }
+
+  nn::Network& network() { return network_; }
+
+  StepTimes step() {
+    const nn::LossRows rows{kOutputs, network_.batch(), static_cast<double>(network_.batch()) * comm_.size()};
+    StepTimes times{};
+    Lap lap;
+    std::copy(voxels_.begin(), voxels_.end(), network_.input().begin());
+    times.input = lap();
+    const std::span<const float> output = network_.forward();
+    times.forward = lap();
+    nn::mean_absolute_error(d_output_, output, targets_, rows);
+    times.loss = lap();
+    network_.backward(d_output_, [&](std::span<float> part) { reducer_.ready(part); });
+    times.backward = lap();
+    comm_.barrier();
+    times.waiting = lap();
+    reducer_.finish();
+    times.communication = lap();
+    optimizer_.step(steps_++);
+    times.optimizer = lap();
+    return times;
+  }
+
+ private:
+  const core::Communicator& comm_;
+  nn::Network network_;
+  LarcAdam optimizer_;
+  GradientReducer reducer_;
+  std::vector<float> voxels_;
+  std::vector<float> targets_;
+  std::vector<float> d_output_;
+  std::int64_t steps_ = 0;
+};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// [s] A step's time, that of the slowest rank. Collective.
+double time_steps(const core::Communicator& comm, SyntheticTraining& training) {
+  std::vector<double> times;
+  double total = 0;
+  for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
+    const double time = comm.max(training.step().total());
+    if (step < kWarmUp) continue;
+    times.push_back(time);
+    total += time;
+  }
+  return median(times);
+}
+
+double seconds_of(const std::vector<OperationRecord>& operations, Work work) {
+  double seconds = 0;
+  for (const OperationRecord& operation : operations) {
+    if (operation.work == work) seconds += operation.seconds;
+  }
+  return seconds;
+}
+
+StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecord>& operations) {
+  return {
+      seconds_of(operations, Work::convolution),
+      seconds_of(operations, Work::dense) + seconds_of(operations, Work::other) + step.loss + step.optimizer,
+      seconds_of(operations, Work::reorder),
+      step.waiting,
+      step.communication,
+      step.input};
+}
+
+/// Fills in operations and breakdown. Collective, for the steps are.
+void profile(SyntheticTraining& training, BenchmarkResult& result) {
+  std::vector<std::vector<OperationRecord>> operations;
+  std::vector<StepBreakdown> breakdowns;
+  for (int step = 0; step < kProfiled; ++step) {
+    training.network().time_operations(true);
+    const StepTimes times = training.step();
+    operations.push_back(training.network().operations());
+    breakdowns.push_back(break_down(times, operations.back()));
+  }
+  training.network().time_operations(false);
+  const auto median_of = [](const auto& samples, const auto& value) {
+    std::vector<double> values;
+    for (const auto& sample : samples) values.push_back(value(sample));
+    return median(values);
+  };
+  result.operations = operations[0];
+  for (std::size_t i = 0; i < result.operations.size(); ++i)
+    result.operations[i].seconds = median_of(operations, [&](const auto& step) { return step[i].seconds; });
+  for (const auto& [name, part] : kStepParts)
+    result.breakdown.*part = median_of(breakdowns, [part](const StepBreakdown& step) { return step.*part; });
 }
 
 }  // namespace
 
-double BenchmarkResult::useful_rate() const {
-  return static_cast<double>(census.useful_flop()) * batch * ranks / step_time;
-}
-
-core::Json BenchmarkResult::to_json() const {
-  return {{"parameters", census.parameters()},
-          {"weights", census.weights()},
-          {"useful_gflop", static_cast<double>(census.useful_flop()) / 1e9},
-          {"paper_gflop", static_cast<double>(census.paper_flop()) / 1e9},
-          {"batch", batch},
-          {"ranks", ranks},
-          {"step_ms", step_time * 1e3},
-          {"useful_gflops", useful_rate() / 1e9},
-          {"peak_gflops", peak / 1e9},
-          {"fraction_of_peak", useful_rate() / peak},
-          {"peak_rss_bytes", static_cast<std::uint64_t>(peak_rss)}};
-}
-
 BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input,
                           int batch, int threads) {
-  nn::Network network(spec, input, kOutputs, batch, nn::Mode::training);
-  nn::initialise(network, 1);
-  LarcAdamConfig optimizer_config;
-  optimizer_config.learning_rate.decay_steps = 1000;
-  LarcAdam optimizer(network.parameters(), optimizer_config);
-  GradientReducer reducer(comm, network.gradients(), 1);
-  const nn::LossRows rows{kOutputs, batch, static_cast<double>(batch) * comm.size()};
-  const std::vector<float> targets(static_cast<std::size_t>(batch) * kOutputs, 0.25f);
-  std::vector<float> d_output(targets.size());
-  fill_with_noise(network.input());
-
-  std::vector<double> times;
-  double total = 0;
-  for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
-    const auto start = std::chrono::steady_clock::now();
-    nn::mean_absolute_error(d_output, network.forward(), targets, rows);
-    network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
-    reducer.finish();
-    optimizer.step(step);
-    const double time =
-        comm.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (step >= kWarmUp) {
-      times.push_back(time);
-      total += time;
-    }
-  }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return {network.census(),
-          batch,
-          comm.size(),
-          times[times.size() / 2],
-          comm.sum(measure_fma_peak(threads)),
-          static_cast<double>(comm.max(core::peak_resident_memory()))};
+  SyntheticTraining training(comm, spec, input, batch);
+  BenchmarkResult result{};
+  result.census = training.network().census();
+  result.batch = batch;
+  result.ranks = comm.size();
+  result.step_time = time_steps(comm, training);
+  profile(training, result);
+  result.peak = comm.sum(measure_fma_peak(threads));
+  result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
+  return result;
 }
 
 }  // namespace cosmo::train

@@ -1,22 +1,51 @@
 #pragma once
 
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/communicator.hpp"
 #include "core/json.hpp"
 #include "train/nn/network.hpp"
 
 namespace cosmo::train {
 
-/// What a training step costs, on synthetic data: forward, loss, backward, reduction, optimizer.
+/// Where the time of a step goes on rank 0 [s]: the parts of Fig. 3 of Mathuriya et al. 2018 that a program
+/// can tell of itself.
+struct StepBreakdown {
+  double convolution;
+  double other_compute;  ///< dense layers, pools, activations, loss, optimizer
+  double reorders;       ///< between layouts
+  double waiting;        ///< for the slowest rank, before the gradients are reduced
+  double communication;  ///< reduction that compute does not hide
+  double input;          ///< voxels into the network
+};
+
+/// The parts by name, in order.
+inline constexpr std::array kStepParts = {std::pair{"convolution", &StepBreakdown::convolution},
+                                          std::pair{"other_compute", &StepBreakdown::other_compute},
+                                          std::pair{"reorders", &StepBreakdown::reorders},
+                                          std::pair{"waiting", &StepBreakdown::waiting},
+                                          std::pair{"communication", &StepBreakdown::communication},
+                                          std::pair{"input", &StepBreakdown::input}};
+
+/// What a training step costs, on synthetic data: input, forward, loss, backward, reduction, optimizer.
 struct BenchmarkResult {
   nn::NetworkCensus census;
   int batch;  ///< samples a rank and step
   int ranks;
-  double step_time;  ///< [s] median
-  double peak;       ///< [flop/s] measured FMA peak of all ranks together
-  double peak_rss;   ///< [bytes] of the largest rank
+  double step_time;                             ///< [s] median, operations untimed
+  double peak;                                  ///< [flop/s] measured FMA peak of all ranks together
+  double peak_rss;                              ///< [bytes] of the largest rank
+  std::vector<nn::OperationRecord> operations;  ///< of rank 0, with median times in steps that time them
+  StepBreakdown breakdown;                      ///< median of each part in the same steps
 
   double useful_rate() const;  ///< [flop/s] of all ranks together
   core::Json to_json() const;
+  /// Time and rate of each layer with weights, forward and for both gradients, as Table I of the paper, then
+  /// the breakdown; lines end in \n.
+  std::string tables() const;
 };
 
 /// Times steps of `spec` on random voxels (channels 1, size³). Collective over comm.

@@ -2,10 +2,11 @@
 
 import unittest
 
-from toolkit import succeed
+from toolkit import run, succeed
 
 FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "peak_gflops",
-          "fraction_of_peak", "peak_rss_bytes"}
+          "fraction_of_peak", "peak_rss_bytes", "layers", "breakdown_ms", "operations"}
+PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication", "input"}
 
 
 class Benchmark(unittest.TestCase):
@@ -19,9 +20,44 @@ class Benchmark(unittest.TestCase):
         self.assertAlmostEqual(found["fraction_of_peak"], found["useful_gflops"] / found["peak_gflops"], places=9)
         self.assertGreater(found["peak_rss_bytes"], 4 * found["parameters"])
 
+        self.check_tables(found)
+
+    def check_tables(self, found):
+        """The layers of Table I are sums of operations, their rates those of the paper's network, and the parts of
+        Fig. 3 make up a step."""
+        layers = {layer["layer"]: layer for layer in found["layers"]}
+        self.assertEqual(list(layers), [f"conv{i}" for i in range(1, 8)] + [f"dense{i}" for i in range(1, 4)])
+        for name, layer in layers.items():
+            phases = {"forward", "weight gradient"} | ({"input gradient"} if name != "conv1" else set())
+            self.assertEqual(layer["ms"].keys(), phases)
+            for phase in phases:
+                self.assertAlmostEqual(layer["ms"][phase], sum(
+                    operation["ms"] for operation in found["operations"]
+                    if (operation["layer"], operation["phase"]) == (name, phase)
+                    and operation["work"] in ("convolution", "dense")), places=9)
+        self.assertAlmostEqual(layers["conv2"]["gflops"]["forward"] * layers["conv2"]["ms"]["forward"], 14155.776, places=3)
+        parts = found["breakdown_ms"]
+        self.assertEqual(parts.keys(), PARTS)
+        self.assertGreater(parts["convolution"], 0.5 * sum(parts.values()))
+        self.assertLess(parts["communication"] + parts["waiting"], 0.01 * sum(parts.values()))
+        self.assertTrue(0.4 < sum(parts.values()) / found["step_ms"] < 2.5, found)
+
     def test_channels(self):
-        found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, "--channels", 4, "--dry-run")
-        self.assertEqual(found["parameters"], 8907556 - 65)  # of the fourth output
+        """mlperf's own are the default."""
+        for words in ([], ["--channels", 4]):
+            found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, *words, "--dry-run")
+            self.assertEqual(found["parameters"], 8907556 - 65)  # of the fourth output
+
+    def test_text(self):
+        """What runs each layer on standard error, the tables on standard output; slow code gets a warning."""
+        done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^  conv2 +jit:\S+ +jit:\S+ +reorder ")
+        self.assertNotIn("warning", done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^  conv1( +[0-9.]+){6}$")
+        self.assertRegex(done.stdout, r"(?m)^  conv2( +[0-9.]+){9}$")
+        self.assertRegex(done.stdout, r"(?m)^  total( +[0-9.]+){9}$")
+        self.assertRegex(done.stdout, r"(?m)^  other compute +[0-9.]+ ms +[0-9.]+ %$")
 
     def test_two_ranks(self):
         found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "tests/train/hashed.hpp"
+#include "train/nn/summary.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
 using namespace cosmo;
@@ -166,4 +167,17 @@ TEST_CASE("the weights' gradient of four input channels is computed as that of t
     return names;
   };
   CHECK(implementations_of(4) == implementations_of(2));
+}
+
+TEST_CASE("slow code of oneDNN is named, fast matrix products are not") {
+  using nn::Phase;
+  using nn::Work;
+  const std::vector<nn::OperationRecord> operations = {
+      {"conv1", Phase::forward, Work::convolution, "jit:avx512_core", 0},
+      {"conv1", Phase::weight_gradient, Work::convolution, "x64:gemm:jit", 0},
+      {"conv2", Phase::forward, Work::convolution, "brgemm:avx512_core", 0},
+      {"pool2", Phase::forward, Work::other, "ref:any", 0},
+      {"dense1", Phase::forward, Work::dense, "x64:gemm:jit", 0}};
+  CHECK(nn::slow_operations(operations) == "conv1 (weight gradient, x64:gemm:jit), pool2 (forward, ref:any)");
+  CHECK(nn::slow_operations(std::span(operations).first(1)).empty());
 }

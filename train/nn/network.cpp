@@ -52,8 +52,7 @@ struct Network::Backend {
       }
     }
     output = tensors.back();
-    if (shop.mode == Mode::training)
-      append_leaky_relu_backward(shop, last_relu, output);
+    if (shop.mode == Mode::training) append_leaky_relu_backward(shop, last_relu, output);
   }
 
   /// The arena's stretch from a layer's first parameter to the end of its last.
@@ -168,7 +167,15 @@ std::vector<OperationRecord> Network::operations() const {
   return records;
 }
 
-void Network::time_operations(bool on) { backend_->timing = on; }
+void Network::time_operations(bool on) {
+  backend_->timing = on;
+  if (!on) return;
+  for (CompiledLayer& layer : backend_->layers) {
+    for (auto* operations : {&layer.forward, &layer.parameter_gradients, &layer.input_gradient})
+      for (Operation& operation : *operations) operation.seconds = 0;
+  }
+  for (Operation& operation : backend_->last_relu) operation.seconds = 0;
+}
 
 std::size_t Network::memory_bytes() const {
   return backend_->shop.memory.bytes() + backend_->shop.parameters.bytes();

@@ -35,9 +35,8 @@ struct OperationRecord {
   std::string layer;
   Phase phase;
   Work work;
-  std::string
-      implementation;  ///< as oneDNN calls it ("ref" and "gemm" in it are slow ones), or a kernel of ours
-  double seconds;      ///< spent in it while operations were timed
+  std::string implementation;  ///< as oneDNN calls it, or a kernel of ours
+  double seconds;              ///< spent in it while operations were timed
 };
 
 /// A network for batches of one size. All primitives and tensors are made by the constructor; the weights
@@ -80,7 +79,7 @@ class Network {
   int outputs() const;
   /// All operations, layer by layer.
   std::vector<OperationRecord> operations() const;
-  /// Begins or ends to add up the time of each operation.
+  /// Begins to add up the time of each operation, from zero, or ends it.
   void time_operations(bool on);
   /// [bytes] All tensors, parameters and scratch space.
   std::size_t memory_bytes() const;
