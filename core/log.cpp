@@ -54,6 +54,12 @@ void Progress::advance(std::int64_t units, std::string_view remark) {
   }
 }
 
+void Progress::remark(std::string_view line) {
+  if (!log_.shows_progress()) return;
+  if (terminal_) fmt::print(stderr, "\r\033[K");
+  Log::write_remark(line);
+}
+
 std::string format_duration(double seconds) {
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);

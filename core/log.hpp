@@ -52,6 +52,8 @@ class Progress {
 
   /// Counts `units` more; `remark` follows the figures.
   void advance(std::int64_t units = 1, std::string_view remark = {});
+  /// A line that stays, above the live line.
+  void remark(std::string_view line);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -31,7 +31,7 @@ cat <<END
 Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
   $out/sim           counts of the universes
   $out/data          shards
-  $out/model         checkpoints, history.csv
+  $out/model         checkpoints, history.csv, loss.svg
   $out/predictions   predictions.csv, metrics.json
 One universe: $bin/cosmo-infer --model $out/model --input $out/sim/sim-00000/counts_z0.h5
 END

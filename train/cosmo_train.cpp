@@ -11,6 +11,7 @@
 #include "dataset/read_report.hpp"
 #include "dataset/staging.hpp"
 #include "train/benchmark.hpp"
+#include "train/fma_peak.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/network.hpp"
@@ -29,6 +30,7 @@ void declare(core::Options& options) {
   options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
   options.add("stage", std::nullopt,
               "directory on a fast local disk; each node copies the shards there first and reads them there");
+  options.add("mllog", std::nullopt, "file for MLPerf's log of this run, replaced if it exists [none]");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
   options.add("size", "128", "voxels a side for --benchmark");
   options.add("channels", std::nullopt, "counts a voxel for --benchmark [mlperf: 4, others: 1]");
@@ -43,6 +45,11 @@ std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outp
                           const nn::NetworkCensus& census) {
   return nn::estimate_training_bytes(spec, input, outputs, batch) +
          moments * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
+}
+
+/// Where the MLPerf log goes; empty for none, and on all ranks but one.
+std::string mlperf_path(const core::Invocation& run) {
+  return run.comm.is_root() && run.options.given("mllog") ? run.options.text("mllog") : "";
 }
 
 /// Tells what runs the network, and warns of what is slow.
@@ -177,10 +184,19 @@ void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan
   });
 }
 
+/// Samples of all epochs that are still to be trained on.
+std::int64_t samples_to_train(const train::TrainingPlan& plan, const train::TrainingProgress& progress,
+                              const Splits& splits) {
+  const std::int64_t samples = splits.training->size();
+  const std::int64_t steps = progress.step - progress.epoch * splits.training_loader->steps_per_epoch();
+  return samples * (plan.epochs - progress.epoch) - std::min(samples, steps * plan.global_batch);
+}
+
 /// Tells how far a training has come. `best`: null before an epoch is finished.
 void report(const core::Invocation& run, const train::TrainingPlan& plan,
             const train::TrainingProgress& progress, const train::EpochMetrics* best, train::Ending ending,
-            const dataset::ReadReport& reading, const train::StragglerReport& stragglers, Json summary) {
+            const train::TrainingMonitor& monitor, const dataset::ReadReport& reading,
+            const train::StragglerReport& stragglers, Json summary) {
   summary.update(reading.to_json());
   summary.update({{"epochs_done", progress.epoch},
                   {"steps_done", progress.step},
@@ -190,8 +206,8 @@ void report(const core::Invocation& run, const train::TrainingPlan& plan,
   std::string text = fmt::format("{}: {} of {} epochs, ", plan.output, progress.epoch, plan.epochs);
   if (best)
     text += fmt::format("best validation loss {:.4f} after epoch {}, ", best->validation_loss, best->epoch);
-  text += core::format_duration(summary.at("seconds").get<double>()) + "\n" + reading.describe() +
-          stragglers.describe();
+  text += core::format_duration(summary.at("seconds").get<double>()) + "\n" + monitor.describe() + "\n" +
+          reading.describe() + stragglers.describe();
   if (ending != train::Ending::complete) {
     text += fmt::format("stopped {} after step {}, which is saved: the same command goes on from there\n",
                         ending == train::Ending::asked ? "as asked" : "before the time limit", progress.step);
@@ -233,11 +249,20 @@ void run_training(const core::Invocation& run) {
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
   run.log.info("{}{}", nn::describe(plan.network, census), outline);
 
+  std::optional<train::MlperfLog> mlperf;
+  run.comm.agree([&] { mlperf.emplace(mlperf_path(run)); });
+  mlperf->start("init");
+  train::log_settings(*mlperf, plan, data, run.comm.size(), run.facts.at("host").get<std::string>());
+  mlperf->stop("init");
+  mlperf->start("run");
+
   std::filesystem::path directory_of_shards = plan.data;
   if (run.options.given("stage")) {
+    mlperf->start("staging");
     directory_of_shards =
         dataset::stage_shards(run.comm, run.log, plan.data, data,
                               {dataset::Split::train, dataset::Split::validation}, run.options.text("stage"));
+    mlperf->stop("staging");
   }
   Splits splits;
   open_splits(run.comm, plan, directory_of_shards, data, readers, splits);
@@ -248,7 +273,14 @@ void run_training(const core::Invocation& run) {
   train::TrainingState state{network, *optimizer, {}, {}};
   train::ModelDirectory directory(run.comm, output, manifest_of(plan, data));
   start(run, plan, directory.last_checkpoint(), splits.training_loader->steps_per_epoch(), state);
-  const auto save = [&] { directory.save(state, plan.epochs, run.facts); };
+  const train::TrainingSpeed speed{static_cast<double>(census.useful_flop()),
+                                   run.comm.sum(train::measure_fma_peak(run.threads))};
+  train::TrainingMonitor monitor(run.log, *mlperf, speed, samples_to_train(plan, state.progress, splits));
+  const auto save = [&] {
+    Json facts = run.facts;
+    facts["training"] = monitor.to_json();
+    directory.save(state, plan.epochs, facts);
+  };
   if (state.progress.epoch == plan.epochs)
     save();  // it was stopped, or a file was lost, after the last epoch
 
@@ -257,22 +289,24 @@ void run_training(const core::Invocation& run) {
       [&] { return signals.received(); }, began, plan.time_limit, plan.checkpoint_interval,
       static_cast<double>(checkpoint_bytes(plan, census)) / kSavedBytesPerSecond};
   const train::Ending ending =
-      train::train(run.comm, run.log,
+      train::train(run.comm, monitor,
                    {plan.epochs, nn::find_loss(plan.loss), plan.seed,
                     plan.micro_batches_per_step(run.comm.size()), plan.wire, interruptions},
                    {*splits.training,
                     *splits.training_loader,
                     {*splits.validation, *splits.validation_loader, data.spec.parameters}},
                    state, save);
+  mlperf->stop_run(ending == train::Ending::complete);
   dataset::ReadStatistics reading = splits.training_loader->statistics();
   reading += splits.validation_loader->statistics();
   const dataset::ReadReport read_report =
       dataset::report_reading(run.comm, reading, readers, seconds_since(training_began));
   const train::StragglerReport stragglers = train::report_stragglers(run.comm, state.times);
   summary["seconds"] = seconds_since(began);
+  summary.update(monitor.to_json());
   summary.update(stragglers.to_json());
-  report(run, plan, state.progress, directory.best_kept(state.progress), ending, read_report, stragglers,
-         summary);
+  report(run, plan, state.progress, directory.best_kept(state.progress), ending, monitor, read_report,
+         stragglers, summary);
 }
 
 void run_train(const core::Invocation& run) {

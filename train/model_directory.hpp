@@ -10,7 +10,7 @@
 namespace cosmo::train {
 
 /// A training's output directory: the checkpoints of the best and the last finished epoch, or of that and the
-/// last state in mid-epoch; history.csv; and a manifest that is true whenever one was saved.
+/// last state in mid-epoch; history.csv, loss.svg; and a manifest that is true whenever one was saved.
 class ModelDirectory {
  public:
   /// `manifest`: what does not change from epoch to epoch. `output` must outlive this. Removes what a killed

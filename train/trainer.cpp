@@ -46,7 +46,7 @@ std::optional<Ending> ending_of(const Wishes& wishes) {
 
 }  // namespace
 
-Ending train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
+Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
   auto& [network, optimizer, progress, times] = state;
   ensure_equal_replicas(comm, network.weights(), progress.step);
@@ -54,7 +54,9 @@ Ending train(const core::Communicator& comm, const core::Log& log, const Trainer
   std::vector<float> d_output(static_cast<std::size_t>(network.batch() * network.outputs()));
   Watch watch(config, data.validation.loader);
   const auto checkpoint = [&] {
+    monitor.pause();
     save();
+    monitor.resume();
     watch.finished(Work::checkpoint);
   };
   const std::int64_t steps_per_epoch = data.loader.steps_per_epoch();
@@ -65,11 +67,9 @@ Ending train(const core::Communicator& comm, const core::Log& log, const Trainer
     data.loader.start_epoch(static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(first_step));
   };
   start_epoch(progress.epoch);
-  core::Progress display(
-      log, "samples",
-      data.loader.samples_left() + std::int64_t{data.reader.size()} * (config.epochs - progress.epoch - 1));
 
   while (progress.epoch < config.epochs) {
+    monitor.begin_epoch(progress.epoch + 1);
     while (const auto batch = data.loader.next()) {
       const auto computing_since = std::chrono::steady_clock::now();
       std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
@@ -91,8 +91,7 @@ Ending train(const core::Communicator& comm, const core::Log& log, const Trainer
       progress.epoch_loss += step.loss;
       loss.reset();
       ++times.steps;
-      display.advance(batch->samples_in_step,
-                      progress.history.empty() ? "" : describe(progress.history.back()));
+      monitor.step(batch->samples_in_step, step.loss);
       const std::optional<Ending> ending = ending_of(step.wishes);
       if (ending || step.wishes.save) checkpoint();
       if (ending) return *ending;
@@ -100,13 +99,16 @@ Ending train(const core::Communicator& comm, const core::Log& log, const Trainer
     ensure_equal_replicas(comm, network.weights(), progress.step);
 
     start_epoch(progress.epoch + 1);  // which reads its first batches in the meantime
-    EpochMetrics metrics = validate(comm, config.loss, data.validation, network);
+    monitor.begin_validation();
+    Validation validation = validate(comm, config.loss, data.validation, network);
     watch.finished(Work::validation);
+    EpochMetrics& metrics = validation.metrics;
     metrics.epoch = ++progress.epoch;
     metrics.step = progress.step;
     metrics.learning_rate = optimizer.learning_rate(progress.step - 1);
     metrics.train_loss = std::exchange(progress.epoch_loss, 0) / data.reader.size();
-    progress.history.push_back(std::move(metrics));
+    progress.history.push_back(metrics);
+    monitor.end_epoch(validation);
     checkpoint();
     if (progress.epoch == config.epochs) break;
     const std::optional<Ending> ending = ending_of(agree(comm, 0, watch.before(Work::step)).wishes);

@@ -6,11 +6,11 @@
 #include <limits>
 
 #include "core/communicator.hpp"
-#include "core/log.hpp"
 #include "dataset/data_loader.hpp"
 #include "train/checkpoint.hpp"
 #include "train/nn/loss.hpp"
 #include "train/straggler_report.hpp"
+#include "train/training_monitor.hpp"
 #include "train/validation.hpp"
 
 namespace cosmo::train {
@@ -59,7 +59,7 @@ enum class Ending { complete, asked, out_of_time };
 /// when the interval is over; and before it stops. Collective over comm; every rank gets the same. Throws an
 /// agreed Error{numeric} if the loss of a step or of the validation split is not finite, before it changes or
 /// saves anything, or if ranks' weights differ.
-Ending train(const core::Communicator& comm, const core::Log& log, const TrainerConfig& config,
+Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save);
 
 }  // namespace cosmo::train

@@ -8,14 +8,16 @@
 
 namespace cosmo::train {
 
-EpochMetrics validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
-                      nn::Network& network) {
-  double sum = 0;
+Validation validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
+                    nn::Network& network) {
+  double sum = 0, absolute = 0;
   std::vector<float> gradient(static_cast<std::size_t>(network.batch() * network.outputs()));
   const dataset::PredictionTable table = dataset::predict_split(comm, data, [&](const dataset::Batch& batch) {
     std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
     const std::span<const float> predictions = network.forward();
-    sum += loss(gradient, predictions, batch.targets, {network.outputs(), batch.valid, 1.0});
+    const nn::LossRows rows{network.outputs(), batch.valid, 1.0};
+    sum += loss(gradient, predictions, batch.targets, rows);
+    absolute += nn::mean_absolute_error(gradient, predictions, batch.targets, rows);
     return predictions;
   });
   const auto bad = std::find_if(table.rows.begin(), table.rows.end(), [](const auto& row) {
@@ -29,10 +31,11 @@ EpochMetrics validate(const core::Communicator& comm, nn::Loss loss, const datas
                       true);
   }
   EpochMetrics metrics{};
-  metrics.validation_loss = comm.sum(sum) / static_cast<double>(table.rows.size());
+  const auto samples = static_cast<double>(table.rows.size());
+  metrics.validation_loss = comm.sum(sum) / samples;
   metrics.rmse_per_subvolume = dataset::rms_errors(table);
   metrics.rmse_per_universe = dataset::rms_errors(dataset::per_universe(table));
-  return metrics;
+  return {metrics, comm.sum(absolute) / samples};
 }
 
 std::string describe(const EpochMetrics& metrics) {

@@ -10,11 +10,16 @@
 
 namespace cosmo::train {
 
-/// The loss and the rms errors of the network on the split; the other figures are left zero.
-/// Collective over comm; every rank gets the same bits. Throws an agreed Error{numeric} naming a sample whose
-/// prediction is not finite.
-EpochMetrics validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
-                      nn::Network& network);
+/// What the network does on the validation split.
+struct Validation {
+  EpochMetrics metrics;        ///< validation_loss and rms errors; the other figures are left zero
+  double mean_absolute_error;  ///< of labels in [−1, 1], whatever the loss
+};
+
+/// Predicts the split. Collective over comm; every rank gets the same bits. Throws an
+/// agreed Error{numeric} naming a sample whose prediction is not finite.
+Validation validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
+                    nn::Network& network);
 
 /// "epoch 7: loss 0.0812, validation 0.0934".
 std::string describe(const EpochMetrics& metrics);

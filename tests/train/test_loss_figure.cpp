@@ -1,0 +1,69 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+
+#include "train/loss_figure.hpp"
+
+using namespace cosmo;
+
+namespace {
+
+std::vector<train::EpochMetrics> history_of(int epochs, double decay) {
+  std::vector<train::EpochMetrics> history;
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    const double loss = 0.5 * std::exp(-decay * (epoch - 1));
+    history.push_back({epoch, epoch, 1e-3, loss, loss + 0.001 * (epoch % 3), {}, {}});
+  }
+  return history;
+}
+
+bool has(const std::string& svg, const std::string& part) { return svg.find(part) != std::string::npos; }
+
+/// The y of each point of curve 0 (training) or 1 (validation).
+std::vector<double> heights(const std::string& svg, int curve) {
+  std::size_t at = 0;
+  for (int i = 0; i <= curve; ++i) at = svg.find("points=\"", at) + 8;
+  std::vector<double> values;
+  while (svg[at - 1] != '"' || values.empty()) {
+    at = svg.find(',', at) + 1;
+    std::size_t used = 0;
+    values.push_back(std::stod(svg.substr(at, 12), &used));
+    at += used + 1;
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("the loss figure has a point an epoch, both curves, and the best epoch") {
+  const auto history = history_of(9, 0.1);
+  const std::string svg = train::loss_figure(history, "cosmoflow", "mae");
+  CHECK(svg == train::loss_figure(history, "cosmoflow", "mae"));
+  CHECK(heights(svg, 0).size() == 9);
+  CHECK(heights(svg, 1).size() == 9);
+  CHECK(has(svg, "best 0.2247, epoch 9"));
+  CHECK(has(svg, "loss (mae)"));
+}
+
+TEST_CASE("losses within a factor of ten start at zero, others are logarithmic") {
+  const std::string straight = train::loss_figure(history_of(2, std::log(2.0)), "", "mae");
+  const auto y = heights(straight, 0);  // 0.5 and 0.25
+  CHECK(366 - y[0] == Approx(2 * (366 - y[1])).margin(0.2));
+  CHECK(has(straight, ">0</text>"));
+  const std::string decades = train::loss_figure(history_of(5, std::log(10.0)), "", "mse");
+  const auto z = heights(decades, 0);  // equal factors are equal distances
+  for (std::size_t i = 2; i < z.size(); ++i) CHECK(z[i] - z[i - 1] == Approx(z[1] - z[0]).margin(0.2));
+  CHECK(has(decades, ">0.001</text>"));
+}
+
+TEST_CASE("a single epoch, a loss of zero and a name of special characters make a figure") {
+  const std::string svg = train::loss_figure(history_of(1, 0), "a<b&c", "mae");
+  CHECK(has(svg, "a&lt;b&amp;c"));
+  CHECK_FALSE(has(svg, "nan"));
+  CHECK_FALSE(has(svg, "inf"));
+  auto zero = history_of(3, 0);
+  for (train::EpochMetrics& epoch : zero) epoch.train_loss = epoch.validation_loss = 0;
+  const std::string flat = train::loss_figure(zero, "zero", "mae");
+  CHECK_FALSE(has(flat, "nan"));
+  CHECK_FALSE(has(flat, "inf"));
+}

@@ -1,0 +1,175 @@
+#include "train/loss_figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace cosmo::train {
+
+namespace {
+
+constexpr double kWidth = 720, kHeight = 420;
+constexpr double kLeft = 70, kRight = 700, kTop = 56, kBottom = 366;  ///< of the plot
+constexpr const char* kGrid = "#dddddd";
+constexpr const char* kInk = "#222222";
+
+/// One of two curves.
+struct Curve {
+  const char* name;
+  const char* colour;
+  double EpochMetrics::*value;
+};
+constexpr std::array<Curve, 2> kCurves = {{{"training", "#3366aa", &EpochMetrics::train_loss},
+                                           {"validation", "#cc5533", &EpochMetrics::validation_loss}}};
+
+/// 1, 2 or 5 times a power of ten, at least `least`.
+double round_step(double least) {
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= least * (1 - 1e-9)) return factor * power;
+  }
+  return 10 * power;
+}
+
+/// A straight or logarithmic scale and its marks.
+struct Axis {
+  double low, high;  ///< values at its ends
+  double from, to;   ///< [px]
+  bool logarithmic;
+  std::vector<double> marks;
+
+  double place(double value) const {
+    const double share =
+        logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+    return from + share * (to - from);
+  }
+};
+
+Axis epoch_axis(int first, int last) {
+  Axis axis{
+      static_cast<double>(first), static_cast<double>(std::max(last, first + 1)), kLeft, kRight, false, {}};
+  const double step = std::max(1.0, round_step((axis.high - axis.low) / 12));
+  for (double mark = std::ceil(axis.low / step) * step; mark <= axis.high; mark += step)
+    axis.marks.push_back(mark);
+  return axis;
+}
+
+/// From zero up, or logarithmic if the losses span more than a factor of ten.
+Axis loss_axis(double smallest, double largest) {
+  if (smallest <= 0 || largest < 10 * smallest) {
+    const double step = round_step(std::max(largest, 1e-30) / 6);
+    Axis axis{0, step * std::max(1.0, std::ceil(largest / step - 1e-9)), kBottom, kTop, false, {}};
+    for (int i = 0; i * step <= axis.high * (1 + 1e-9); ++i) axis.marks.push_back(i * step);
+    return axis;
+  }
+  Axis axis{smallest / 1.1, largest * 1.1, kBottom, kTop, true, {}};
+  const bool dense = largest < 1e3 * smallest;
+  for (double power = std::pow(10, std::floor(std::log10(axis.low))); power <= axis.high; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double mark = factor * power;
+      if ((dense || factor == 1) && mark >= axis.low && mark <= axis.high) axis.marks.push_back(mark);
+    }
+  }
+  return axis;
+}
+
+std::string escaped(const std::string& plain) {
+  std::string text;
+  for (const char c : plain) text += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return text;
+}
+
+std::string text(double x, double y, const char* anchor, const std::string& content, const char* more = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
+                     escaped(content));
+}
+
+std::string line(double x1, double y1, double x2, double y2, const char* colour) {
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1,
+                     y1, x2, y2, colour);
+}
+
+std::string frame(const Axis& x, const Axis& y, const std::string& loss) {
+  std::string svg;
+  for (const double mark : y.marks) {
+    svg += line(kLeft, y.place(mark), kRight, y.place(mark), kGrid);
+    svg += text(kLeft - 8, y.place(mark) + 4, "end", fmt::format("{:.6g}", mark));
+  }
+  for (const double mark : x.marks) {
+    svg += line(x.place(mark), kBottom, x.place(mark), kBottom + 5, kInk);
+    svg += text(x.place(mark), kBottom + 20, "middle", fmt::format("{:.0f}", mark));
+  }
+  svg += line(kLeft, kBottom, kRight, kBottom, kInk) + line(kLeft, kTop, kLeft, kBottom, kInk);
+  svg += text((kLeft + kRight) / 2, kBottom + 42, "middle", "epoch");
+  return svg + text(18, (kTop + kBottom) / 2, "middle", fmt::format("loss ({}) of labels in [−1, 1]", loss),
+                    " transform=\"rotate(-90 18 211)\"");
+}
+
+std::string draw(const Curve& curve, const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {
+  std::string points, dots;
+  for (const EpochMetrics& epoch : history) {
+    const double at = x.place(epoch.epoch), value = y.place(epoch.*curve.value);
+    points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", at, value);
+    if (history.size() <= 60)
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n", at, value);
+  }
+  return fmt::format(
+      "<g fill=\"{0}\"><polyline points=\"{1}\" fill=\"none\" stroke=\"{0}\" stroke-width=\"2\" "
+      "stroke-linejoin=\"round\"/>\n{2}</g>\n",
+      curve.colour, points, dots);
+}
+
+/// Names of the curves with their last values, above the plot.
+std::string legend(const std::vector<EpochMetrics>& history) {
+  std::string svg;
+  double x = kRight;
+  for (auto curve = kCurves.rbegin(); curve != kCurves.rend(); ++curve) {
+    const std::string name = fmt::format("{} {:.4g}", curve->name, history.back().*(curve->value));
+    svg += text(x, kTop - 14, "end", name,
+                fmt::format(" fill=\"{}\" font-weight=\"bold\"", curve->colour).c_str());
+    x -= 150;
+  }
+  return svg;
+}
+
+std::string mark_best(const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {
+  const auto best = std::min_element(history.begin(), history.end(), [](const auto& a, const auto& b) {
+    return a.validation_loss < b.validation_loss;
+  });
+  const double at = x.place(best->epoch), value = y.place(best->validation_loss);
+  const bool right = at > (kLeft + kRight) / 2;
+  return fmt::format(
+             "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
+             at, value, kInk) +
+         text(at + (right ? -10 : 10), value > kBottom - 30 ? value - 14 : value + 22,
+              right ? "end" : "start",
+              fmt::format("best {:.4g}, epoch {}", best->validation_loss, best->epoch),
+              " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
+}
+
+}  // namespace
+
+std::string loss_figure(const std::vector<EpochMetrics>& history, const std::string& title,
+                        const std::string& loss) {
+  double smallest = history[0].train_loss, largest = smallest;
+  for (const EpochMetrics& epoch : history) {
+    for (const Curve& curve : kCurves) {
+      smallest = std::min(smallest, epoch.*curve.value);
+      largest = std::max(largest, epoch.*curve.value);
+    }
+  }
+  const Axis x = epoch_axis(history.front().epoch, history.back().epoch), y = loss_axis(smallest, largest);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"{2}\">\n"
+      "<title>{3}: loss against epoch</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      kWidth, kHeight, kInk, escaped(title));
+  svg += text(kLeft, 26, "start", title, " font-size=\"16\" font-weight=\"bold\"");
+  svg += frame(x, y, loss);
+  for (const Curve& curve : kCurves) svg += draw(curve, history, x, y);
+  return svg + mark_best(history, x, y) + legend(history) + "</svg>\n";
+}
+
+}  // namespace cosmo::train

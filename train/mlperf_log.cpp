@@ -1,0 +1,88 @@
+#include "train/mlperf_log.hpp"
+
+#include <chrono>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace cosmo::train {
+
+using core::Json;
+
+MlperfLog::MlperfLog(std::filesystem::path path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  file_.open(path_);
+  core::ensure(file_.is_open(), core::Fault::io, "{} of --mllog cannot be written: check the directory.",
+               path_.string());
+}
+
+MlperfLog::~MlperfLog() {
+  if (!running_) return;
+  try {
+    stop_run(false);
+  } catch (const core::Error&) {  // the file ends with what could be written
+  }
+}
+
+void MlperfLog::point(std::string_view key, const Json& value, const Json& metadata) {
+  write("POINT_IN_TIME", std::string(key), value, metadata);
+}
+
+void MlperfLog::start(std::string_view what, const Json& metadata) {
+  if (what == "run") running_ = !path_.empty();
+  write("INTERVAL_START", fmt::format("{}_start", what), nullptr, metadata);
+}
+
+void MlperfLog::stop(std::string_view what, const Json& metadata) {
+  write("INTERVAL_END", fmt::format("{}_stop", what), nullptr, metadata);
+}
+
+void MlperfLog::stop_run(bool success) {
+  running_ = false;
+  stop("run", {{"status", success ? "success" : "aborted"}});
+}
+
+void MlperfLog::write(std::string_view event_type, const std::string& key, const Json& value,
+                      const Json& metadata) {
+  if (path_.empty()) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const nlohmann::ordered_json line = {
+      {"namespace", ""},
+      {"time_ms", std::chrono::duration_cast<std::chrono::milliseconds>(now).count()},
+      {"event_type", event_type},
+      {"key", key},
+      {"value", value},
+      {"metadata", metadata}};
+  file_ << ":::MLLOG " << line.dump() << std::endl;
+  core::ensure(file_.good(), core::Fault::io, "{} of --mllog cannot be written: is the disk full?",
+               path_.string());
+}
+
+void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
+                  const std::string& platform) {
+  log.point("submission_benchmark", "cosmoflow");
+  log.point("submission_org", "none");
+  log.point("submission_division", "open");
+  log.point("submission_status", "research");
+  log.point("submission_platform", platform);
+  log.point("cache_clear", false);
+  log.point("number_of_ranks", ranks);
+  log.point("seed", plan.seed);
+  log.point("global_batch_size", plan.global_batch);
+  log.point("gradient_accumulation_steps", plan.micro_batches_per_step(ranks));
+  log.point("train_samples", data.split(dataset::Split::train).samples);
+  log.point("eval_samples", data.split(dataset::Split::validation).samples);
+  log.point("opt_name", plan.optimizer);
+  log.point("opt_base_learning_rate", plan.learning_rate);
+  log.point("opt_learning_rate_warmup_epochs", plan.warmup_epochs);
+  log.point("opt_learning_rate_warmup_factor", plan.warmup_epochs > 0 ? 0 : 1);
+  log.point("opt_learning_rate_decay_boundary_epochs", plan.decay_at);
+  log.point("opt_learning_rate_decay_factor", plan.decay_by);
+  log.point("opt_weight_decay", 0);
+  for (const nn::Layer& layer : plan.network.layers) {
+    const auto* dropout = std::get_if<nn::Dropout>(&layer.kind);
+    if (dropout != nullptr) log.point("dropout", dropout->probability, {{"layer", layer.name}});
+  }
+}
+
+}  // namespace cosmo::train
