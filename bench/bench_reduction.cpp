@@ -33,7 +33,7 @@ struct Way {
 /// Sums in the thread that calls, when all ranks do.
 class BlockingSum {
  public:
-  explicit BlockingSum(const core::Communicator& comm) : comm_(comm), sum_(comm, train::WireFormat::f32) {}
+  BlockingSum(const core::Communicator& comm, train::WireFormat wire) : comm_(comm), sum_(comm, wire) {}
 
   void operator()(std::span<float> values) {
     const double start = omp_get_wtime();
@@ -61,8 +61,8 @@ Way barrier(BlockingSum& sum) {
   return {"barrier", [](std::span<float>) {}, [&sum] { sum({}); }, [&sum] { return sum.times; }};
 }
 
-Way at_the_end(BlockingSum& sum, std::span<float> arena) {
-  return {"one at the end", [](std::span<float>) {}, [&sum, arena] { sum(arena); },
+Way at_the_end(std::string name, BlockingSum& sum, std::span<float> arena) {
+  return {std::move(name), [](std::span<float>) {}, [&sum, arena] { sum(arena); },
           [&sum] { return sum.times; }};
 }
 
@@ -126,6 +126,10 @@ struct Record {
 void declare(core::Options& options) {
   options.add("network", "cosmoflow", "of the zoo");
   options.add("size", "128", "voxels a side");
+  options.add(
+      "way", std::nullopt,
+      "to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "
+      "(blocking ones during backward), thread (that of cosmo-train), end-bf16, thread-bf16 [all]");
   options.add("rounds", "7", "in which every way has its turn; the median counts");
   options.add("steps", "4", "a turn");
 }
@@ -164,16 +168,24 @@ void run_benchmark(const core::Invocation& run) {
   const int rounds = static_cast<int>(run.options.integer("rounds", 1, 1000));
   const int steps = static_cast<int>(run.options.integer("steps", 1, 1000));
   Training training(nn::find_network(run.options.text("network")), {1, size});
-  BlockingSum meet(comm), end_sum(comm), bucket_sum(comm);
-  train::GradientBuckets buckets(training.gradients());
-  train::GradientReducer thread(comm, training.gradients(), 1);
-  train::GradientReducer short_thread(comm, training.gradients(), 1, train::WireFormat::bf16);
-  const std::vector<Way> ways = {independent(),
-                                 barrier(meet),
-                                 at_the_end(end_sum, training.gradients()),
-                                 in_buckets(bucket_sum, buckets),
-                                 on_a_thread("thread", thread),
-                                 on_a_thread("thread, bf16", short_thread)};
+  const std::span<float> gradients = training.gradients();
+  constexpr auto kF32 = train::WireFormat::f32, kBf16 = train::WireFormat::bf16;
+  BlockingSum meet(comm, kF32), end_sum(comm, kF32), end_sum_bf16(comm, kBf16), bucket_sum(comm, kF32);
+  train::GradientBuckets buckets(gradients);
+  train::GradientReducer thread(comm, gradients, 1, kF32), thread_bf16(comm, gradients, 1, kBf16);
+  std::vector<Way> ways = {independent(),
+                           barrier(meet),
+                           at_the_end("end", end_sum, gradients),
+                           at_the_end("end-bf16", end_sum_bf16, gradients),
+                           in_buckets(bucket_sum, buckets),
+                           on_a_thread("thread", thread),
+                           on_a_thread("thread-bf16", thread_bf16)};
+  if (run.options.given("way")) {
+    std::vector<std::string> names;
+    for (const Way& way : ways) names.push_back(way.name);
+    const std::string& chosen = run.options.choice("way", names);
+    std::erase_if(ways, [&](const Way& way) { return way.name != "independent" && way.name != chosen; });
+  }
   std::vector<Record> records(ways.size());
   for (std::size_t w = 0; w < ways.size(); ++w) {
     (void)turn(comm, training, ways[w], 1);  // the first time is slower

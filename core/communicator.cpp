@@ -41,9 +41,10 @@ constexpr std::size_t kMaxCount = std::size_t{1} << 30;
 
 MpiSession::MpiSession(int& argc, char**& argv) {
   int provided = 0;
-  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
-  ensure(provided >= MPI_THREAD_SERIALIZED, Fault::internal,
-         "This MPI library allows a process's first thread alone to communicate.");
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+  ensure(
+      provided >= MPI_THREAD_MULTIPLE, Fault::internal,
+      "This MPI library does not let several threads communicate (MPI_THREAD_MULTIPLE): use one that does.");
 }
 
 MpiSession::~MpiSession() { MPI_Finalize(); }

@@ -12,8 +12,8 @@
 
 namespace cosmo::core {
 
-/// Initialises MPI for its lifetime and finalises it at the end; one a process. Any thread may call MPI, one
-/// at a time (MPI_THREAD_SERIALIZED).
+/// Initialises MPI for its lifetime and finalises it at the end; one a process. Several threads may call MPI,
+/// each with a communicator of its own.
 class MpiSession {
  public:
   MpiSession(int& argc, char**& argv);

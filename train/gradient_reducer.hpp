@@ -40,7 +40,7 @@ class GradientReducer {
   GradientReducer& operator=(const GradientReducer&) = delete;
 
   /// Takes a part of the arena that this micro-batch's backward has finished; adds to it what earlier
-  /// micro-batches of the step left there. From a step's first part until finish() nobody else may use MPI.
+  /// micro-batches of the step left there.
   void ready(std::span<float> part);
   /// Ends a micro-batch. After the step's last one the arena holds the step's gradient, the same bits on
   /// every rank. Collective over comm.
