@@ -98,11 +98,6 @@ void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
   ahead_.start(batches_ - first_);
 }
 
-std::uint32_t DataLoader::samples_left() const {
-  const std::size_t before = next_ / batches_per_step() * static_cast<std::size_t>(config_.global_batch);
-  return source_.size() - static_cast<std::uint32_t>(std::min<std::size_t>(before, source_.size()));
-}
-
 std::optional<Batch> DataLoader::next() {
   if (next_ == batches_) return std::nullopt;
   const auto start = Clock::now();

@@ -64,8 +64,6 @@ class DataLoader {
   DataLoader& operator=(const DataLoader&) = delete;
 
   std::uint32_t steps_per_epoch() const;
-  /// Samples of the epoch's steps that next() has not come to, over all ranks.
-  std::uint32_t samples_left() const;
   /// Begins to read the epoch from a step on, at most steps_per_epoch(); what is left of another is dropped.
   void start_epoch(std::uint32_t epoch, std::uint32_t first_step = 0);
   /// The next batch of this rank, or nothing at the end of the epoch and before the first.

@@ -204,14 +204,12 @@ TEST_CASE("an epoch begun at a later step is the rest of the whole one") {
     REQUIRE(whole.size() == 6);
     for (const std::uint32_t first_step : {0u, 1u, 2u, 3u}) {
       loader.start_epoch(5, first_step);
-      REQUIRE(loader.samples_left() == kSamples - std::min(kSamples, 8 * first_step));
       for (std::size_t i = 2 * first_step; i < whole.size(); ++i) {
         const auto batch = loader.next();
         REQUIRE(std::equal(whole[i].begin(), whole[i].end(), batch->voxels.begin(), batch->voxels.end()));
         REQUIRE(batch->last_of_step == (i % 2 == 1));
       }
       REQUIRE_FALSE(loader.next());
-      REQUIRE(loader.samples_left() == 0);
     }
   }
 }
