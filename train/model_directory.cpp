@@ -85,8 +85,10 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
     write_checkpoint(path, manifest_.network, state.network, state.optimizer, progress);
   });
   output_.add_text("history.csv", history_csv(progress.history, manifest_.parameters.names));
-  output_.add_text("loss.svg", loss_figure(progress.history, manifest_.network.name,
-                                           output_.manifest().request.config.at("loss").get<std::string>()));
+  if (!progress.history.empty())
+    output_.add_text("loss.svg",
+                     loss_figure(progress.history, manifest_.network.name,
+                                 output_.manifest().request.config.at("loss").get<std::string>()));
   const EpochMetrics* best = best_kept(progress);
   const std::vector<core::FileRecord> records = output_.manifest().files;
   for (const core::FileRecord& record : records) {

@@ -58,6 +58,11 @@ def kill_after(seconds, tool, *words):
         process.wait()
 
 
+def children(pid):
+    """Processes that a process has started, as the ranks of an mpirun on this machine."""
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def error_line(done, tool):
     """The one sentence with which a tool refused; fails if there is none or more than one."""
     lines = [line for line in done.stderr.splitlines() if line.startswith(f"{tool}: error: ")]

@@ -88,10 +88,11 @@ class Experiment {
         {.rank = rank, .ranks = ranks, .global_batch = micro_batch * ranks, .micro_batch = micro_batch});
     nn::Network network(small_network(), kInput, kOutputs, micro_batch, nn::Mode::training);
     train::LarcAdam optimizer(network.parameters(), {});
-    train::TrainingState state{network, optimizer, {}};
+    train::TrainingState state{network, optimizer, {}, {}};
 
     const core::Log log(false, true);
-    core::OutputDirectory output(comm_, log, path_of(name), {"train", {{"experiment", 1}}, {}}, {});
+    core::OutputDirectory output(comm_, log, path_of(name),
+                                 {"train", {{"experiment", 1}, {"loss", "mae"}}, {}}, {});
     train::ModelDirectory model(comm_, output, manifest());
     nn::initialise(network, 3);
     if (const core::FileRecord* last = model.last_checkpoint()) {
@@ -99,12 +100,16 @@ class Experiment {
       state.progress =
           train::read_checkpoint(path_of(name) / last->path, small_network(), network, optimizer, kOutputs);
     }
+    train::MlperfLog mlperf("");
+    train::TrainingMonitor monitor(log, mlperf, {1, 1}, kSamples);
     int asked = 0;
     interruptions.stop_asked = [&] { return ++asked == stop_at && rank == ranks - 1; };
-    const train::Ending ending = train::train(
-        comm_, log, {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks), interruptions},
-        {reader, loader, {reader, validation, data_.spec.parameters}}, state,
-        [&] { model.save(state, kEpochs, core::Json::object()); });
+    const train::Ending ending =
+        train::train(comm_, monitor,
+                     {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks),
+                      train::WireFormat::f32, interruptions},
+                     {reader, loader, {reader, validation, data_.spec.parameters}}, state,
+                     [&] { model.save(state, kEpochs, core::Json::object()); });
     comm_.barrier();
     return {ending,
             state.progress,

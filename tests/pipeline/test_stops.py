@@ -1,0 +1,251 @@
+"""A training that is stopped, fails or finds bad input saves what it should, damages nothing, and can be continued."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+import zlib
+
+import h5py
+import numpy as np
+
+from toolkit import (ENVIRONMENT, PipelineTest, children, command, contents, error_line, run, run_with_faults, sha256,
+                     succeed)
+
+CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
+EPOCHS = 40  # two seconds
+
+
+def files_of(output):
+    """sha256 of what a training has made in its directory, of which there may be none yet."""
+    return {name: digest for name, digest in contents(output).items() if name != "journal.jsonl"}
+
+
+class Stops(PipelineTest):
+    UNIVERSES = 12  # 64 training samples: 6 steps of 12, the last one of 4
+
+    @classmethod
+    def train_words(cls):
+        return ["--data", cls.data, "--network", "cosmoflow32", "--global-batch", 12, "--threads", 1]
+
+    @classmethod
+    def words_with(cls, data, network="cosmoflow32"):
+        return ["--data", data, "--network", network, *cls.train_words()[4:]]
+
+    def train(self, output, *words, ranks=1, epochs=2):
+        return succeed("cosmo-train", *self.train_words(), "--epochs", epochs, *words, "--output", output, ranks=ranks)
+
+    def refused(self, code, parts, output, *words):
+        """Checks exit code and sentence, on one rank and on two, and that no file in `output` changed."""
+        before = files_of(output)
+        for ranks in (1, 2):
+            done = run("cosmo-train", *words, "--epochs", 2, "--output", output, ranks=ranks)
+            self.assertEqual(done.returncode, code, done.stderr)
+            sentence = error_line(done, "cosmo-train")
+            for part in parts:
+                self.assertIn(str(part), sentence)
+            self.assertEqual(files_of(output), before)
+
+    def start_and_signal(self, number, target, output, ranks):
+        """Starts a training, sends it a signal after its first epoch, and returns its exit code and output."""
+        words = command(ranks, "cosmo-train", *self.train_words(), "--epochs", EPOCHS, "--output", output, "--json")
+        with subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            deadline = time.monotonic() + 60
+            while not list(output.glob("checkpoints/*.h5")):
+                self.assertIsNone(process.poll())
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            os.kill(process.pid if target == "first" else children(process.pid)[-1], number)
+            text, _ = process.communicate(timeout=60)
+        return process.returncode, text
+
+    def test_signals_save_and_the_same_command_goes_on(self):
+        wholes = {}
+        for ranks, number, target in ((1, signal.SIGTERM, "first"), (1, signal.SIGUSR1, "first"),
+                                      (2, signal.SIGUSR1, "first"), (2, signal.SIGTERM, "one rank")):
+            if ranks not in wholes:
+                self.train(self.root / f"whole{ranks}", ranks=ranks, epochs=EPOCHS)
+                wholes[ranks] = contents(self.root / f"whole{ranks}")
+            output = self.root / f"signal{number}-{ranks}"
+            code, text = self.start_and_signal(number, target, output, ranks)
+            self.assertEqual(code, 0, text)
+            summary = json.loads(text)
+            self.assertFalse(summary["complete"])
+            manifest = json.loads((output / "manifest.json").read_text())
+            self.assertFalse(manifest["complete"])
+            self.assertEqual(max(state["step"] for state in manifest["checkpoints"]), summary["steps_done"])
+            self.assertEqual(self.train(output, ranks=ranks, epochs=EPOCHS)["steps_done"], 6 * EPOCHS)
+            self.assertEqual(contents(output), wholes[ranks], f"{ranks} ranks, signal {number} to {target}")
+
+    def test_a_terminated_mpirun_leaves_whole_files(self):
+        """mpirun passes SIGTERM on, and kills its ranks two seconds later; its exit code is 1."""
+        whole, output = self.root / "unterminated", self.root / "terminated"
+        self.train(whole, ranks=2, epochs=EPOCHS)
+        code, _ = self.start_and_signal(signal.SIGTERM, "first", output, 2)
+        self.assertNotEqual(code, 0)
+        self.train(output, ranks=2, epochs=EPOCHS)
+        self.assertEqual(contents(output), contents(whole))
+
+    def test_a_training_goes_on_with_another_number_of_ranks(self):
+        whole = self.root / "one-rank"
+        self.train(whole)
+        losses = [self.losses(whole)]
+        for stop, (before, after) in enumerate(((1, 2), (2, 1), (1, 4), (4, 2))):
+            output = self.root / f"ranks{before}{after}"
+            for _ in range(stop + 1):
+                summary = self.train(output, "--time-limit", 0, ranks=before)
+            self.assertEqual(summary["steps_done"], stop + 1)
+            self.assertTrue(self.train(output, ranks=after)["complete"])
+            losses.append(self.losses(output))
+        for other in losses[1:]:
+            np.testing.assert_allclose(other[0], losses[0][0], rtol=1e-2)  # Adam amplifies rounding
+        with_sgd = ["--optimizer", "sgd", "--learning-rate", 0.01, "--loss", "mse"]
+        self.train(self.root / "sgd", *with_sgd)
+        for _ in range(3):
+            self.train(self.root / "sgd12", *with_sgd, "--time-limit", 0)
+        self.train(self.root / "sgd12", *with_sgd, ranks=2)
+        np.testing.assert_allclose(self.losses(self.root / "sgd12"), self.losses(self.root / "sgd"), rtol=1e-4)
+
+    @staticmethod
+    def losses(output):
+        """(epochs, 2): loss of training and validation."""
+        return np.genfromtxt(output / "history.csv", delimiter=",", skip_header=1)[:, 3:5]
+
+    def test_a_full_disk_leaves_the_last_checkpoint_and_the_run_can_be_continued(self):
+        words = [*self.train_words(), "--epochs", 2, "--checkpoint-minutes", 0]
+        wholes = {}
+        for ranks in (1, 2):
+            self.train(self.root / f"roomy{ranks}", "--checkpoint-minutes", 0, ranks=ranks)
+            wholes[ranks] = contents(self.root / f"roomy{ranks}")
+        size = next((self.root / "roomy1/checkpoints").iterdir()).stat().st_size
+        for case, (room, suffix, ranks) in enumerate(((size // 2, ".h5.part", 1), (size * 7 // 2, ".h5.part", 1),
+                                                      (size * 15 // 2, ".h5.part", 2), (3000, "journal.jsonl.part", 1),
+                                                      (20000, "manifest.json.part", 1), (400, "history.csv.part", 1),
+                                                      (1000, "run.json.part", 2))):
+            output = self.root / f"full{case}"
+            done = run_with_faults({"DISK_BYTES": room, "DISK_SUFFIX": suffix}, "cosmo-train", *words, "--output",
+                                   output, ranks=ranks)
+            if done.returncode == 0 and suffix == "journal.jsonl.part":
+                continue  # it is written once
+            self.assertEqual(done.returncode, IO, done.stderr)
+            self.assertIn(str(output), error_line(done, "cosmo-train"))
+            if room > size and suffix == ".h5.part":
+                self.check_checkpoints(output, room // size)
+            succeed("cosmo-train", *words, "--output", output, ranks=ranks)
+            self.assertEqual(contents(output), wholes[ranks], f"{room} bytes of {suffix}")
+
+    def check_checkpoints(self, output, saved):
+        """The last checkpoint that the manifest lists is the last that had room, and is whole."""
+        states = json.loads((output / "manifest.json").read_text())["checkpoints"]
+        last = max(states, key=lambda state: state["path"])
+        self.assertEqual(last["step"] + last["epoch"], saved)  # one a step, and one an epoch
+        for state in states:
+            self.assertEqual(sha256(output / state["path"]), state["sha256"])
+
+    def stopped(self, name, network="cosmoflow32"):
+        """A training stopped after three steps; returns its directory and the path of its checkpoint."""
+        output = self.root / name
+        for _ in range(3):
+            succeed("cosmo-train", *self.words_with(self.data, network), "--epochs", 2, "--time-limit", 0, "--output", output)
+        return output, next((output / "checkpoints").iterdir())
+
+    @staticmethod
+    def record_again(directory, path):
+        """Writes size and sha256 of a file that was altered on purpose into the manifest."""
+        manifest = json.loads((directory / "manifest.json").read_text())
+        record, = [record for record in manifest["files"] if record["path"] == path.relative_to(directory).as_posix()]
+        record.update(bytes=path.stat().st_size, sha256=sha256(path))
+        (directory / "manifest.json").write_text(json.dumps(manifest))
+
+    def test_a_sample_that_gives_no_finite_loss_is_named(self):
+        """One voxel with all particles, in weights so large that only this sample leaves float's range."""
+        data = shutil.copytree(self.data, self.root / "spiked")
+        shard = data / "train/shard-00002.h5"
+        with h5py.File(shard, "r+") as file:
+            spike = np.zeros_like(file["x"][5])
+            spike[16, 16, 16] = file["x"][5].sum(dtype=np.int64)
+            file.attrs.modify("max_count", max(file.attrs["max_count"], np.uint64(spike.max())))
+            file["x"][5] = spike
+            file["crc32"][5] = zlib.crc32(spike.tobytes())
+            simulation, subvolume = file["simulation"][5], file["subvolume"][5]
+        self.record_again(data, shard)
+        words = [*self.words_with(data), "--voxels", "mean"]
+        output = self.root / "overflowing"
+        succeed("cosmo-train", *words, "--epochs", 2, "--time-limit", 0, "--output", output)
+        checkpoint, = (output / "checkpoints").iterdir()
+        with h5py.File(checkpoint, "r+") as file:
+            file["weights/conv1/weights"][...] *= np.float32(3e35)
+        self.record_again(output, checkpoint)
+        self.refused(NUMERIC, [f"(simulation {simulation}, sub-volume {subvolume}; row 5 of {shard})", "loss of step",
+                               "--learning-rate"], output, *words)
+
+    def test_a_diverging_training_saves_nothing_that_is_not_finite(self):
+        output = self.root / "diverging"
+        words = ["--optimizer", "sgd", "--epochs", 30, "--checkpoint-minutes", 0]
+        for ranks in (1, 2):
+            shutil.rmtree(output, ignore_errors=True)
+            done = run("cosmo-train", *self.train_words(), *words, "--learning-rate", 1e6, "--output", output, ranks=ranks)
+            self.assertEqual(done.returncode, NUMERIC, done.stderr)
+            self.assertIn("lower --learning-rate", error_line(done, "cosmo-train"))
+            for checkpoint in output.glob("checkpoints/*.h5"):
+                with h5py.File(checkpoint) as file:
+                    file.visititems(lambda _, item: isinstance(item, h5py.Group) or self.assertTrue(
+                        np.isfinite(item[...]).all()))
+
+    def test_checkpoints_that_are_not_this_trainings(self):
+        output, checkpoint = self.stopped("other-network")
+        _, other = self.stopped("stranger", "mlperf")
+        shutil.copyfile(other, checkpoint)
+        self.record_again(output, checkpoint)
+        self.refused(FORMAT, [checkpoint, "checkpoint of another network"], output, *self.train_words())
+
+    def test_a_checkpoint_with_other_bytes(self):
+        output, checkpoint = self.stopped("flipped")
+        content = bytearray(checkpoint.read_bytes())
+        content[len(content) // 2] ^= 1
+        checkpoint.write_bytes(content)
+        self.refused(FORMAT, [checkpoint, "sha256"], output, *self.train_words())
+
+    def test_a_checkpoint_that_is_not_finite_or_out_of_its_epoch(self):
+        output, checkpoint = self.stopped("not-finite")
+        whole = checkpoint.read_bytes()
+        with h5py.File(checkpoint, "r+") as file:
+            file["second_moment/dense1/biases"][1] = np.nan
+        self.record_again(output, checkpoint)
+        self.refused(FORMAT, [checkpoint, "second_moment", "not finite"], output, *self.train_words())
+        checkpoint.write_bytes(whole)
+        with h5py.File(checkpoint, "r+") as file:
+            file.attrs["step"] = np.uint64(7)
+        self.record_again(output, checkpoint)
+        self.refused(FORMAT, [checkpoint.name, "step 7", "6 steps"], output, *self.train_words())
+
+    def test_targets_that_are_not_numbers(self):
+        for name in ("y", "y_unit"):
+            data = shutil.copytree(self.data, self.root / f"nan-in-{name}")
+            shard = data / "train/shard-00001.h5"
+            with h5py.File(shard, "r+") as file:
+                file[name][3, 1] = np.nan
+            self.record_again(data, shard)
+            self.refused(FORMAT, [shard, "sample 3"], self.root / "never", *self.words_with(data))
+
+    def test_shards_that_do_not_fit_the_network(self):
+        never = self.root / "never"
+        large, channels = self.root / "data64", self.root / "two-channels"
+        succeed("cosmo-prep", *self.prep_words(), "--subvolumes", 1, "--output", large)
+        self.refused(CONFIG, ["conv5", "choose another --network"], never, *self.words_with(large, "cosmoflow"))
+        shutil.copytree(self.data, channels)
+        for split in ("train", "validation", "test"):
+            for shard in (channels / split).iterdir():
+                with h5py.File(shard, "r+") as file:
+                    counts = file["x"][:]
+                    del file["x"]
+                    file.create_dataset("x", data=np.stack([counts, counts], axis=1), chunks=(1, 2, *counts.shape[1:]))
+                self.record_again(channels, shard)
+        self.refused(FORMAT, [channels / "train/shard-0000", "/x"], never, *self.words_with(channels))
+
+
+if __name__ == "__main__":
+    unittest.main()
