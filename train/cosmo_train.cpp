@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 #include "core/output_directory.hpp"
 #include "core/stop_signals.hpp"
 #include "core/tool.hpp"
@@ -139,20 +140,48 @@ std::int64_t checkpoint_bytes(const train::TrainingPlan& plan, const nn::Network
          census.parameters();
 }
 
+/// How a rank reads the splits.
+struct LoaderConfigs {
+  dataset::LoaderConfig training;
+  dataset::LoaderConfig validation;
+};
+
+LoaderConfigs loaders_of(const core::Communicator& comm, const train::TrainingPlan& plan, int readers) {
+  const int rank = comm.rank(), ranks = comm.size();
+  return {{.rank = rank,
+           .ranks = ranks,
+           .global_batch = plan.global_batch,
+           .micro_batch = plan.micro_batch,
+           .seed = plan.seed,
+           .shuffle = true,
+           .augment = plan.augment,
+           .readers = readers},
+          {.rank = rank,
+           .ranks = ranks,
+           .global_batch = plan.micro_batch * ranks,
+           .micro_batch = plan.micro_batch,
+           .readers = readers,
+           .spare = 0}};
+}
+
+/// What a rank has now and what it will allocate for the training [bytes].
+std::int64_t memory_of_training(const train::TrainingPlan& plan, const dataset::SampleSpec& spec,
+                                const nn::NetworkCensus& census, const LoaderConfigs& loaders) {
+  const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
+  const int arenas = train::moments_of_optimizer(plan) + (accumulates ? 1 : 0);
+  return static_cast<std::int64_t>(core::resident_memory() +
+                                   dataset::DataLoader::memory_bytes(spec, loaders.training) +
+                                   dataset::DataLoader::memory_bytes(spec, loaders.validation)) +
+         memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas, census);
+}
+
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
-                const nn::NetworkCensus& census, int ranks) {
-  const int moments = train::moments_of_optimizer(plan);
-  return {{"output", plan.output},
-          {"id", request.id()},
-          {"network", plan.network.name},
-          {"parameters", census.parameters()},
-          {"epochs", plan.epochs},
-          {"global_batch", plan.global_batch},
-          {"micro_batch", plan.micro_batch},
-          {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
-          {"memory_bytes_per_rank",
-           memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, moments, census)},
-          {"disk_bytes", kCheckpoints * checkpoint_bytes(plan, census)}};
+                const nn::NetworkCensus& census, std::int64_t memory, int ranks) {
+  return {{"output", plan.output},           {"id", request.id()},
+          {"network", plan.network.name},    {"parameters", census.parameters()},
+          {"epochs", plan.epochs},           {"global_batch", plan.global_batch},
+          {"micro_batch", plan.micro_batch}, {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
+          {"memory_bytes_per_rank", memory}, {"disk_bytes", kCheckpoints * checkpoint_bytes(plan, census)}};
 }
 
 /// The data that a training reads; members refer to earlier ones.
@@ -165,22 +194,15 @@ struct Splits {
 
 /// Opens both splits in `directory`; ranks check the shards' content together. Collective.
 void open_splits(const core::Communicator& comm, const train::TrainingPlan& plan,
-                 const std::filesystem::path& directory, const dataset::DatasetManifest& data, int readers,
-                 Splits& splits) {
+                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
+                 const LoaderConfigs& loaders, Splits& splits) {
   const int rank = comm.rank(), ranks = comm.size();
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
   comm.agree([&] {
     splits.training.emplace(directory, data, dataset::Split::train, rank, ranks);
     splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);
-    splits.training_loader.emplace(*splits.training, transform,
-                                   dataset::LoaderConfig{rank, ranks, plan.global_batch, plan.micro_batch,
-                                                         plan.seed, true, plan.augment, readers});
-    splits.validation_loader.emplace(*splits.validation, transform,
-                                     dataset::LoaderConfig{.rank = rank,
-                                                           .ranks = ranks,
-                                                           .global_batch = plan.micro_batch * ranks,
-                                                           .micro_batch = plan.micro_batch,
-                                                           .readers = readers});
+    splits.training_loader.emplace(*splits.training, transform, loaders.training);
+    splits.validation_loader.emplace(*splits.validation, transform, loaders.validation);
   });
 }
 
@@ -233,7 +255,9 @@ void run_training(const core::Invocation& run) {
   core::Request request;
   run.comm.agree([&] { request = train::request_of(plan, data); });
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs);
-  Json summary = summary_of(plan, request, census, run.comm.size());
+  const LoaderConfigs loaders = loaders_of(run.comm, plan, readers);
+  Json summary = summary_of(plan, request, census, memory_of_training(plan, data.spec, census, loaders),
+                            run.comm.size());
   const std::string outline = fmt::format(
       "{} epochs of {} samples in steps of {}, {} at once on each of {} ranks x {} threads; about {} of "
       "memory a rank\n",
@@ -265,7 +289,7 @@ void run_training(const core::Invocation& run) {
     mlperf->stop("staging");
   }
   Splits splits;
-  open_splits(run.comm, plan, directory_of_shards, data, readers, splits);
+  open_splits(run.comm, plan, directory_of_shards, data, loaders, splits);
   nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
   announce(run.log, network.operations());
   const std::unique_ptr<train::Optimizer> optimizer =
@@ -305,6 +329,7 @@ void run_training(const core::Invocation& run) {
   summary["seconds"] = seconds_since(began);
   summary.update(monitor.to_json());
   summary.update(stragglers.to_json());
+  summary["peak_rss_bytes"] = run.comm.max(core::peak_resident_memory());
   report(run, plan, state.progress, directory.best_kept(state.progress), ending, monitor, read_report,
          stragglers, summary);
 }

@@ -1,12 +1,16 @@
 """Whatever file operation, or moment, kills a run, the same command finishes it, and every file is an unbroken run's.
 
-COSMO_KILLS=all kills at each file operation and 200 random moments of cosmo-sim and cosmo-prep (40 minutes):
+COSMO_KILLS=all kills at each file operation and 200 random moments of cosmo-sim and cosmo-prep, and 50 of cosmo-train on
+one rank and on two (40 minutes):
     COSMO_BIN=build/release/bin COSMO_KILLS=all /usr/bin/python3 tests/pipeline/test_kills.py
 """
 
+import contextlib
+import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,11 +18,57 @@ import tempfile
 import time
 import unittest
 
-from toolkit import ENVIRONMENT, command, contents, kill_after, run, run_with_faults, succeed
+from toolkit import ENVIRONMENT, children, command, contents, kill_after, run, run_with_faults, sha256, succeed
 
 ALL = os.environ.get("COSMO_KILLS") == "all"
 SIM = ["generate", "--simulations", 4, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2,
        "--redshifts", "0,1"]
+STEPS_PER_EPOCH = 4  # two universes of eight samples in steps of four
+
+
+SMALL_NETWORK = {"name": "small", "input": "voxels", "layers": [
+    {"name": "conv", "inputs": ["voxels"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 1, "padding": 0,
+     "slope": 0.01},
+    {"name": "drop", "inputs": ["conv"], "kind": "dropout", "probability": 0.2},
+    {"name": "dense", "inputs": ["drop"], "kind": "dense", "outputs": 0, "slope": 1}]}
+
+
+def kill_ranks_after(seconds, victims, ranks, tool, *words):
+    """Starts a tool, kills the ranks `victims` after so many seconds if it is not done by then, and waits for the rest."""
+    with subprocess.Popen(command(ranks, tool, *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            processes = [process.pid] if ranks == 1 else children(process.pid)
+            for victim in victims:
+                if victim < len(processes):  # mpirun may not have started them yet
+                    os.kill(processes[victim], signal.SIGKILL)
+            if ranks > 1 and not processes:
+                process.kill()
+            process.wait(60)
+
+
+def last_checkpoint(output):
+    """What a rerun says that it goes on from: nothing, or the last checkpoint that is noted, which must be whole."""
+    manifest, journal = output / "manifest.json", output / "journal.jsonl"
+    records = []
+    if manifest.exists():
+        found = json.loads(manifest.read_text())
+        records = [] if found["complete"] else found["files"]  # the kill came too late
+    elif journal.exists():
+        for line in journal.read_text().splitlines()[1:]:
+            with contextlib.suppress(ValueError):  # half a line
+                records.append(json.loads(line))
+    checkpoints = [record for record in records if record["path"].startswith("checkpoints/")]
+    if not checkpoints:
+        return []
+    last = max(checkpoints, key=lambda record: record["path"])
+    assert sha256(output / last["path"]) == last["sha256"], last["path"]
+    epoch, step = re.fullmatch(r"checkpoints/epoch-(\d+)(?:_step-(\d+))?.h5", last["path"]).groups()
+    if step is None:
+        return [f"{int(epoch)} epochs"]
+    return [f"{int(epoch)} epochs and {int(step) - int(epoch) * STEPS_PER_EPOCH} steps"]
 
 
 class Kills(unittest.TestCase):
@@ -29,6 +79,10 @@ class Kills(unittest.TestCase):
         cls.sim = cls.root / "sim"
         succeed("cosmo-sim", *SIM, "--output", cls.sim)
         cls.shard = ["shard", "--input", cls.sim, "--samples-per-shard", 4]
+        data, network = cls.root / "samples", cls.root / "small.json"
+        succeed("cosmo-prep", *cls.shard, "--output", data)
+        network.write_text(json.dumps(SMALL_NETWORK))
+        cls.training = ["--data", data, "--network", network, "--global-batch", 4, "--threads", 1, "--checkpoint-minutes", 0]
 
     @classmethod
     def tearDownClass(cls):
@@ -111,9 +165,31 @@ class Kills(unittest.TestCase):
 
     @unittest.skipUnless(ALL, "COSMO_KILLS=all runs it")
     def test_shards_killed_at_any_moment(self):
-        data = self.root / "data"
-        succeed("cosmo-prep", *self.shard, "--output", data)
-        self.kill_at_moments(0, contents(data), "cosmo-prep", *self.shard)
+        self.kill_at_moments(0, contents(self.root / "samples"), "cosmo-prep", *self.shard)
+
+    def test_trainings_killed_at_file_operations(self):
+        self.kill_at_operations(6, "cosmo-train", *self.training, "--epochs", 2)
+
+    def test_trainings_killed_at_any_moment(self):
+        """One rank, or one of two, or both: each goes on from the last checkpoint that was published."""
+        words = [*self.training, "--epochs", 10]
+        moment = random.Random(2)
+        for ranks in (1, 2):
+            whole, parts = self.root / f"whole-training{ranks}", self.root / f"killed-training{ranks}"
+            begin = time.monotonic()
+            succeed("cosmo-train", *words, "--output", whole, ranks=ranks)
+            duration = time.monotonic() - begin
+            for kill in range(50 if ALL else 3):
+                seconds = moment.uniform(0, duration)
+                with self.subTest(ranks=ranks, kill=kill, seconds=seconds):
+                    shutil.rmtree(parts, ignore_errors=True)
+                    kill_ranks_after(seconds, [kill % 2] if ranks == 2 and kill % 3 else range(ranks), ranks,
+                                     "cosmo-train", *words, "--output", parts)
+                    last = last_checkpoint(parts)
+                    rerun = run("cosmo-train", *words, "--output", parts, ranks=ranks)
+                    self.assertEqual(rerun.returncode, 0, rerun.stderr)
+                    self.assertEqual(re.findall("continuing after (.*)", rerun.stderr), last)
+                    self.assertEqual(contents(parts), contents(whole))
 
 
 if __name__ == "__main__":
