@@ -164,7 +164,9 @@ LoaderConfigs loaders_of(const core::Communicator& comm, const train::TrainingPl
            .spare = 0}};
 }
 
-/// What a rank has now and what it will allocate for the training [bytes].
+constexpr std::int64_t kLibraries = 8 << 20;  ///< of oneDNN and HDF5, loaded where first used [bytes]
+
+/// What a rank has now and what it will load and allocate for the training [bytes].
 std::int64_t memory_of_training(const train::TrainingPlan& plan, const dataset::SampleSpec& spec,
                                 const nn::NetworkCensus& census, const LoaderConfigs& loaders) {
   const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
@@ -172,7 +174,7 @@ std::int64_t memory_of_training(const train::TrainingPlan& plan, const dataset::
   return static_cast<std::int64_t>(core::resident_memory() +
                                    dataset::DataLoader::memory_bytes(spec, loaders.training) +
                                    dataset::DataLoader::memory_bytes(spec, loaders.validation)) +
-         memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas, census);
+         kLibraries + memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas, census);
 }
 
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,

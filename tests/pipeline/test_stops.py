@@ -80,6 +80,11 @@ class Stops(PipelineTest):
             self.assertEqual(self.train(output, ranks=ranks, epochs=EPOCHS)["steps_done"], 6 * EPOCHS)
             self.assertEqual(contents(output), wholes[ranks], f"{ranks} ranks, signal {number} to {target}")
 
+    def test_memory_is_what_was_predicted(self):
+        summary = self.train(self.root / "measured")
+        self.assertAlmostEqual(summary["memory_bytes_per_rank"], summary["peak_rss_bytes"],
+                               delta=0.1 * summary["peak_rss_bytes"] + 8e6)
+
     def test_a_terminated_mpirun_leaves_whole_files(self):
         """mpirun passes SIGTERM on, and kills its ranks two seconds later; its exit code is 1."""
         whole, output = self.root / "unterminated", self.root / "terminated"
