@@ -1,12 +1,20 @@
 """The benchmark's contract: the paper's counts of the paper's network, and every field of the summary."""
 
+import pathlib
+import subprocess
 import unittest
 
-from toolkit import run, succeed
+from toolkit import BIN, run, succeed
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 
 FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "peak_gflops",
           "fraction_of_peak", "peak_rss_bytes", "layers", "breakdown_ms", "operations"}
 PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication", "input"}
+
+
+def has_torch():
+    return subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0
 
 
 class Benchmark(unittest.TestCase):
@@ -58,6 +66,18 @@ class Benchmark(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^  conv2( +[0-9.]+){9}$")
         self.assertRegex(done.stdout, r"(?m)^  total( +[0-9.]+){9}$")
         self.assertRegex(done.stdout, r"(?m)^  other compute +[0-9.]+ ms +[0-9.]+ %$")
+
+    @unittest.skipUnless(has_torch(), "needs python3-torch")
+    def test_comparison_with_pytorch(self):
+        done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", "--network", "mlperf", "--size", "32",
+                               "--batch", "2", "--rounds", "1", "--steps", "1", "--threads", "1", "--cosmo-train",
+                               BIN / "cosmo-train"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^PyTorch \d\S* with \S*")
+        self.assertRegex(done.stdout, r"(?m)^  cosmo-train +[0-9.]+ ms +[0-9.]+ Gflop/s +\d+ % of the measured peak$")
+        self.assertRegex(done.stdout, r"(?m)^  ratio to PyTorch's best \(\w+\): [0-9.]+$")
+        for layer in [f"conv{i}" for i in range(1, 6)] + [f"dense{i}" for i in range(1, 4)]:
+            self.assertRegex(done.stdout, rf"(?m)^  {layer}( +[0-9.]+){{4}}$")
 
     def test_two_ranks(self):
         found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,
