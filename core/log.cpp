@@ -47,7 +47,9 @@ void Progress::advance(std::int64_t units, std::string_view remark) {
   const std::string line = fmt::format("{} / {} {}, {}, {}{}{}", done_, total_, unit_, pace, time,
                                        remark.empty() ? "" : ", ", remark);
   if (terminal_) {
-    fmt::print(stderr, "\r\033[K{}", line);
+    constexpr const char* kNoWrap = "\033[?7l";  // a narrow terminal cuts the line off
+    constexpr const char* kWrap = "\033[?7h";
+    fmt::print(stderr, "\r\033[K{}{}{}", kNoWrap, line, kWrap);
     std::fflush(stderr);
   } else {
     Log::write_remark(line);

@@ -125,7 +125,7 @@ class Telemetry(PipelineTest):
             shown += chunk
         os.close(ours)
         self.assertEqual(process.wait(), 0)
-        live = rb"\r\x1b\[K144 / 144 samples, [0-9.]+ a second, in [^,]+, epoch 3, loss [0-9.]+, [0-9.e+]+ Gflop/s, \d+ % of the peak"
+        live = rb"\r\x1b\[K\x1b\[\?7l144 / 144 samples, [0-9.]+ a second, in [^,]+, epoch 3, loss [0-9.]+, [0-9.e+]+ Gflop/s, \d+ % of the peak\x1b\[\?7h"
         self.assertRegex(shown, live)
         self.assertRegex(shown, rb"\r\x1b\[Kepoch 3: loss [0-9.]+, validation [0-9.]+, ")
 
