@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "train/nn/first_layer.hpp"
 
 namespace cosmo::nn {
 
@@ -80,14 +81,14 @@ LayerCensus count(const std::string& name, const Tanh& layer, Shape input) {
 
 /// [bytes] What backward needs of each value that a layer makes: the value, unless the reader is a pool that
 /// keeps less of it.
-std::int64_t kept_bytes(const Layer::Kind& layer, const Layer::Kind* reader) {
+std::int64_t kept_bytes(const Layer::Kind& layer, const Layer* reader) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   if (std::holds_alternative<MaxPool>(layer)) return kFloat + 1;  // and where the maximum was
   if (std::holds_alternative<Dropout>(layer)) return 2 * kFloat;  // and its factor
   const bool weighted = std::holds_alternative<Convolution>(layer) || std::holds_alternative<Dense>(layer);
   if (!weighted || reader == nullptr) return kFloat;
-  if (std::holds_alternative<MaxPool>(*reader)) return 0;
-  const auto* pool = std::get_if<AveragePool>(reader);
+  if (std::holds_alternative<MaxPool>(reader->kind)) return 0;
+  const auto* pool = std::get_if<AveragePool>(&reader->kind);
   return pool != nullptr && pool->size == pool->stride ? 1 : kFloat;
 }
 
@@ -121,10 +122,17 @@ std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int o
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   std::int64_t bytes = kFloat * (batch * input.elements() + 2 * census.parameters());
   std::array<std::int64_t, 2> gradients = {0, 0};
+  std::size_t tensors = 0;
   for (std::size_t i = 0; i < census.layers.size(); ++i) {
     const std::int64_t output = batch * census.layers[i].output.elements();
-    gradients[i % 2] = std::max(gradients[i % 2], output);
-    const auto* reader = i + 1 < spec.layers.size() ? &spec.layers[i + 1].kind : nullptr;
+    const Layer* reader = i + 1 < spec.layers.size() ? &spec.layers[i + 1] : nullptr;
+    const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
+    if (i == 0 && convolution != nullptr && is_first_layer(*convolution, input.channels, reader)) {
+      bytes += output / 8;  // a bit a value, which is never written
+      continue;
+    }
+    std::int64_t& gradient = gradients[tensors++ % 2];
+    gradient = std::max(gradient, output);
     bytes += kept_bytes(spec.layers[i].kind, reader) * output;
   }
   return bytes + kFloat * (gradients[0] + gradients[1]);

@@ -1,3 +1,4 @@
+#include "train/nn/first_layer.hpp"
 #include "train/nn/weighted_layer.hpp"
 
 namespace cosmo::nn {
@@ -5,6 +6,7 @@ namespace cosmo::nn {
 namespace {
 
 using Layout = dnnl::memory::desc;
+using Tag = dnnl::memory::format_tag;
 
 struct ConvolutionPrimitives {
   using Forward = dnnl::convolution_forward;
@@ -26,67 +28,80 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
-  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& source,
-                                  const Tensor& output, const dnnl::memory& d_weights,
-                                  const dnnl::memory& d_biases) const;
 };
 
-/// Plain inputs of so many channels oneDNN 2.6 convolves as they are for the weights' gradient; of more that
-/// are no whole blocks, it takes the unrolled input's matrix product, several times as slow.
-constexpr std::int64_t kGroup = 3;
+constexpr const char* kOurs = "cosmo:avx512";
 
-bool is_gemm(const dnnl::primitive_desc& description) {
-  return std::string_view(description.impl_info_str()).find("gemm") != std::string_view::npos;
+/// What forward and backward of a first layer work on.
+struct FirstLayerMemory {
+  dnnl::memory input, weights, biases, output, notes;
+};
+
+void append_forward(CompiledLayer& compiled, const FirstLayer& layer, const FirstLayerMemory& at) {
+  compiled.forward.push_back({Work::convolution, kOurs, [=](const Pass&) {
+                                first_layer_forward(layer, data<float>(at.input), data<float>(at.weights),
+                                                    data<float>(at.biases), data<float>(at.output),
+                                                    at.notes ? data<Lanes>(at.notes) : nullptr);
+                              }});
 }
 
-Layout with_channels(const Layout& layout, std::int64_t channels) {
-  dnnl::memory::dims dims = layout.dims();
-  dims[1] = channels;
-  return plain_layout(dims);
+void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& layer,
+                     const FirstLayerMemory& at, const dnnl::memory& d_output, const dnnl::memory& d_weights,
+                     const dnnl::memory& d_biases) {
+  const dnnl::memory scratch =
+      shop.memory.place(shop.memory.slot(), plain_layout({layer.scratch()}), shop.engine);
+  compiled.parameter_gradients.push_back(
+      {Work::convolution, kOurs, [=](const Pass&) {
+         first_layer_backward(layer, data<float>(at.input), data<float>(d_output), data<Lanes>(at.notes),
+                              data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
+       }});
 }
 
-/// Whether the weights' gradient is to be computed by groups of input channels.
-bool wants_groups(const Workshop& shop, const ConvolutionPrimitives& primitives, const Layout& source,
-                  const Layout& output, const Layout& weights, const Layout& biases) {
-  if (source != plain_layout(source.dims()) || source.dims()[1] <= kGroup) return false;
-  return is_gemm(describe_parameter_gradients(shop, primitives, source, weights, biases, output)) &&
-         !is_gemm(describe_parameter_gradients(shop, primitives, with_channels(source, kGroup),
-                                               with_channels(weights, kGroup), biases, output));
-}
-
-dnnl::memory channels_of(Workshop& shop, const dnnl::memory& whole, std::int64_t first, std::int64_t count) {
-  dnnl::memory::dims dims = whole.get_desc().dims(), offsets(dims.size(), 0);
-  dims[1] = count;
-  offsets[1] = first;
-  return shop.memory.view(whole, whole.get_desc().submemory_desc(dims, offsets), shop.engine);
-}
-
-/// Each group is copied out of the input, and computes the biases' gradient anew.
-void ConvolutionPrimitives::append_parameter_gradients(Workshop& shop, CompiledLayer& compiled,
-                                                       const dnnl::memory& source, const Tensor& output,
-                                                       const dnnl::memory& d_weights,
-                                                       const dnnl::memory& d_biases) const {
-  const Layout input = source.get_desc(), weights = d_weights.get_desc();
-  if (!wants_groups(shop, *this, input, output.values.get_desc(), weights, d_biases.get_desc()))
-    return nn::append_parameter_gradients(shop, compiled, *this, source, output, d_weights, d_biases);
-  auto& operations = compiled.parameter_gradients;
-  const dnnl::memory all = shop.memory.place(shop.memory.slot(), plain_layout(weights.dims()), shop.engine);
-  const std::int64_t channels = input.dims()[1], groups = (channels + kGroup - 1) / kGroup;
-  for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t first = group * channels / groups, count = (group + 1) * channels / groups - first;
-    const dnnl::memory part = shop.reordered(operations, channels_of(shop, source, first, count),
-                                             with_channels(input, count), true);
-    nn::append_parameter_gradients(shop, compiled, *this, part, output, channels_of(shop, all, first, count),
-                                   d_biases);
+/// Builds a convolution together with the pool that reads it.
+Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolution& convolution,
+                         const Tensor& source, const Layer& reader) {
+  constexpr auto kFloat = dnnl::memory::data_type::f32;
+  const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
+  const FirstLayer layer = {input[0],
+                            input[1],
+                            input[2],
+                            convolution.padding,
+                            outputs / kBlock,
+                            static_cast<float>(convolution.slope),
+                            std::holds_alternative<MaxPool>(reader.kind)};
+  const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims, Tag tag) {
+    return shop.add_parameter(
+        compiled, {compiled.name + suffix, role, 0, dims, input[1] * cells, outputs * cells, 0, {}, {}},
+        {dims, kFloat, tag});
+  };
+  const ParameterMemory weights =
+      add(".weights", Parameter::Role::weights, {outputs, input[1], k, k, k}, Tag::Odhwi16o);
+  const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, Tag::x);
+  // A maximum's reader applies the leaky ReLU's backward pass.
+  Tensor output = shop.next_tensor(
+      {{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()}, kFloat, Tag::nCdhw16c},
+      layer.maximum ? convolution.slope : 1, false);
+  output.pooled = true;
+  FirstLayerMemory at = {source.values, weights.values, biases.values, output.values, {}};
+  if (shop.mode == Mode::training) {
+    const auto bytes = layer.notes() * static_cast<std::int64_t>(sizeof(Lanes));
+    at.notes =
+        shop.memory.place(shop.memory.slot(), {{bytes}, dnnl::memory::data_type::u8, Tag::a}, shop.engine);
+    append_backward(shop, compiled, layer, at, output.gradient, weights.gradient, biases.gradient);
   }
-  shop.append_reorder(operations, all, d_weights);
+  append_forward(compiled, layer, at);
+  return output;
 }
 
 }  // namespace
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
-  const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const Layout source_layout = source.values.get_desc();
+  const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
+  if (!source.gradient && source_layout == plain_layout(input) && is_first_layer(layer, input[1], reader))
+    return build_first_layer(shop, compiled, layer, source, *reader);
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
   const WeightedLayer weighted = {

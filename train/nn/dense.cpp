@@ -23,11 +23,6 @@ struct DensePrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {source, weights, output};
   }
-  void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& source,
-                                  const Tensor& output, const dnnl::memory& d_weights,
-                                  const dnnl::memory& d_biases) const {
-    nn::append_parameter_gradients(shop, compiled, *this, source, output, d_weights, d_biases);
-  }
 };
 
 }  // namespace

@@ -48,6 +48,12 @@ dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl:
   return copy;
 }
 
+ParameterMemory Workshop::add_parameter(CompiledLayer& layer, Parameter parameter,
+                                        const dnnl::memory::desc& layout) {
+  layer.parameters.push_back(parameters.parameters().size());
+  return parameters.add(std::move(parameter), layout, engine);
+}
+
 void Workshop::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                               const dnnl::memory& target) {
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));

@@ -38,6 +38,8 @@ struct Tensor {
   double slope = 1;  ///< of the leaky ReLU that made it
   /// Whether the values live only until their reader, a pool that keeps what backward needs, has run forward.
   bool transient = false;
+  /// Whether it is already what the pool that reads it would make of it.
+  bool pooled = false;
 };
 
 /// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters,
@@ -72,6 +74,8 @@ class Workshop {
   /// `operations` makes. Temporary copies share one slot: only the operation that follows may use them.
   dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                          const dnnl::memory::desc& layout, bool temporary);
+  /// A parameter of the layer.
+  ParameterMemory add_parameter(CompiledLayer& layer, Parameter parameter, const dnnl::memory::desc& layout);
   /// Appends a copy of `source` into `target`'s layout.
   void append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                       const dnnl::memory& target);
@@ -107,6 +111,12 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const T
 
 /// Row-major.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
+
+/// The elements of a tensor.
+template <class T>
+T* data(const dnnl::memory& memory) {
+  return static_cast<T*>(memory.get_data_handle());
+}
 
 /// The values of a tensor, padding included.
 inline std::span<float> values_of(const dnnl::memory& memory) {

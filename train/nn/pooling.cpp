@@ -41,6 +41,11 @@ void append_passes(Workshop& shop, CompiledLayer& compiled, const Window& window
                {DNNL_ARG_WORKSPACE, workspace}});
 }
 
+Tensor already_pooled(Tensor tensor) {
+  tensor.pooled = false;
+  return tensor;
+}
+
 }  // namespace
 
 bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout, double slope) {
@@ -50,6 +55,7 @@ bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory:
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
              const Layer*) {
+  if (source.pooled) return already_pooled(source);
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // there is none
   const Window window{kAlgorithm, layer.size, layer.stride};
   const Forward forward = describe_forward(shop, window, source.values.get_desc());
@@ -64,6 +70,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, 
 // the output, which has fewer values, and nobody needs those of the input again.
 Tensor build(Workshop& shop, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
              const Layer*) {
+  if (source.pooled) return already_pooled(source);
   const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
   const Forward forward = describe_forward(shop, window, source.values.get_desc());
   const Tensor output = shop.next_tensor(forward.dst_desc(), source.slope, false);

@@ -96,11 +96,6 @@ void pool_backward(float* d_values, const float* d_pooled, const std::uint8_t* p
   }
 }
 
-template <class T>
-T* data(const dnnl::memory& memory) {
-  return static_cast<T*>(memory.get_data_handle());
-}
-
 template <int block>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
                     const dnnl::memory& signs, const Geometry& geometry) {

@@ -122,9 +122,8 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
       shop.attributes(layer.slope), shop.engine);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
-    compiled.parameters.push_back(shop.parameters.parameters().size());
-    return shop.parameters.add(
-        {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout, shop.engine);
+    return shop.add_parameter(
+        compiled, {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout);
   };
   const ParameterMemory weights =
       add(".weights", Parameter::Role::weights, layer.weights, description.weights_desc());
@@ -139,7 +138,7 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
                {DNNL_ARG_DST, output.values}});
   if (shop.mode == Mode::inference) return output;
 
-  primitives.append_parameter_gradients(shop, compiled, input, output, weights.gradient, biases.gradient);
+  append_parameter_gradients(shop, compiled, primitives, input, output, weights.gradient, biases.gradient);
   if (source.gradient)
     append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
   return output;

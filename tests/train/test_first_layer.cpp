@@ -1,0 +1,203 @@
+#include <omp.h>
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/train/hashed.hpp"
+#include "train/nn/first_layer.hpp"
+#include "train/nn/network.hpp"
+#include "train/nn/network_spec.hpp"
+
+using namespace cosmo;
+using nn::FirstLayer;
+using nn::kBlock;
+
+namespace {
+
+/// What the kernels give, or what the definition gives.
+struct Result {
+  std::vector<double> pooled, d_weights, d_biases;
+};
+
+struct Problem {
+  explicit Problem(const FirstLayer& layer_) : layer(layer_) {
+    const std::int64_t side = layer.side;
+    input =
+        test::hashed_values(1, static_cast<std::size_t>(layer.images * layer.channels * side * side * side));
+    // Of the first image, a third is constant, so that maxima occur several times.
+    std::fill_n(input.begin(), side * side * side / 3, 0.25f);
+    weights = test::hashed_values(2, static_cast<std::size_t>(layer.weights()));
+    biases = test::hashed_values(3, static_cast<std::size_t>(layer.blocks * kBlock));
+    d_pooled = test::hashed_values(4, static_cast<std::size_t>(layer.pooled_cells() * kBlock));
+  }
+
+  FirstLayer layer;
+  std::vector<float> input, weights, biases, d_pooled;
+};
+
+std::vector<double> in_double(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+/// [d_weights and d_biases, pooled] by the kernels, NaN where they were not written.
+Result run(const Problem& problem) {
+  const FirstLayer& layer = problem.layer;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> pooled(problem.d_pooled.size(), kNan), d_weights(problem.weights.size(), kNan),
+      d_biases(problem.biases.size(), kNan), scratch(static_cast<std::size_t>(layer.scratch()), kNan);
+  std::vector<nn::Lanes> notes(static_cast<std::size_t>(layer.notes()));
+  nn::first_layer_forward(layer, problem.input.data(), problem.weights.data(), problem.biases.data(),
+                          pooled.data(), notes.data());
+  nn::first_layer_backward(layer, problem.input.data(), problem.d_pooled.data(), notes.data(),
+                           d_weights.data(), d_biases.data(), scratch.data());
+  return {in_double(pooled), in_double(d_weights), in_double(d_biases)};
+}
+
+/// One output channel of one image by the definition.
+class Reference {
+ public:
+  Reference(const Problem& problem, std::int64_t image, std::int64_t output, Result& result)
+      : p_(problem), layer_(problem.layer), image_(image), output_(output), result_(result) {}
+
+  void add() {
+    const std::int64_t side = layer_.pooled();
+    for (std::int64_t z = 0; z < side; ++z) {
+      for (std::int64_t y = 0; y < side; ++y) {
+        for (std::int64_t x = 0; x < side; ++x) add_window(z, y, x);
+      }
+    }
+  }
+
+ private:
+  double input(std::int64_t channel, std::int64_t z, std::int64_t y, std::int64_t x) const {
+    const std::int64_t side = layer_.side;
+    if (std::min({z, y, x}) < 0 || std::max({z, y, x}) >= side) return 0;
+    const std::int64_t plane = image_ * layer_.channels + channel;
+    return static_cast<double>(
+        p_.input[static_cast<std::size_t>(((plane * side + z) * side + y) * side + x)]);
+  }
+
+  /// function(index of the weight, input that it meets) for the cell at (z, y, x).
+  template <class Function>
+  void for_each_tap(std::int64_t z, std::int64_t y, std::int64_t x, const Function& function) const {
+    for (std::int64_t tap = 0; tap < 27; ++tap) {
+      for (std::int64_t c = 0; c < layer_.channels; ++c) {
+        const std::int64_t weight =
+            (((output_ / kBlock) * 27 + tap) * layer_.channels + c) * kBlock + output_ % kBlock;
+        function(static_cast<std::size_t>(weight),
+                 input(c, z + tap / 9 - layer_.padding, y + tap / 3 % 3 - layer_.padding,
+                       x + tap % 3 - layer_.padding));
+      }
+    }
+  }
+
+  void add_window(std::int64_t z, std::int64_t y, std::int64_t x) {
+    const std::int64_t side = layer_.pooled();
+    const std::int64_t block = image_ * layer_.blocks + output_ / kBlock;
+    const auto at =
+        static_cast<std::size_t>((((block * side + z) * side + y) * side + x) * kBlock + output_ % kBlock);
+    std::array<double, 8> values;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto [dz, dy, dx] = corner(i);
+      values[i] = static_cast<double>(p_.biases[static_cast<std::size_t>(output_)]);
+      for_each_tap(2 * z + dz, 2 * y + dy, 2 * x + dx, [&](std::size_t weight, double value) {
+        values[i] += static_cast<double>(p_.weights[weight]) * value;
+      });
+      if (values[i] > values[most] + 1e-5) most = i;
+    }
+    result_.pooled[at] = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const double slope = values[i] > 0 ? 1 : static_cast<double>(layer_.slope);
+      const double share = layer_.maximum ? (i == most ? 1 : 0) : 1.0 / 8;
+      result_.pooled[at] += share * slope * values[i];
+      const double d_value = static_cast<double>(p_.d_pooled[at]) * (layer_.maximum ? share : share * slope);
+      result_.d_biases[static_cast<std::size_t>(output_)] += d_value;
+      const auto [dz, dy, dx] = corner(i);
+      for_each_tap(2 * z + dz, 2 * y + dy, 2 * x + dx,
+                   [&](std::size_t weight, double value) { result_.d_weights[weight] += d_value * value; });
+    }
+  }
+
+  static std::array<std::int64_t, 3> corner(std::size_t i) {
+    return {static_cast<std::int64_t>(i / 4), static_cast<std::int64_t>(i / 2 % 2),
+            static_cast<std::int64_t>(i % 2)};
+  }
+
+  const Problem& p_;
+  const FirstLayer& layer_;
+  std::int64_t image_, output_;
+  Result& result_;
+};
+
+Result reference(const Problem& problem) {
+  Result result = {std::vector<double>(problem.d_pooled.size()), std::vector<double>(problem.weights.size()),
+                   std::vector<double>(problem.biases.size())};
+  for (std::int64_t image = 0; image < problem.layer.images; ++image) {
+    for (std::int64_t output = 0; output < problem.layer.blocks * kBlock; ++output)
+      Reference(problem, image, output, result).add();
+  }
+  return result;
+}
+
+void check_close(const std::vector<double>& found, const std::vector<double>& expected) {
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    largest = std::max(largest, std::abs(expected[i]));
+    difference = std::max(difference, std::isfinite(found[i]) ? std::abs(found[i] - expected[i]) : 1e9);
+  }
+  CHECK(difference < 1e-5 * largest);
+}
+
+// Odd and even sides, whole and broken tiles, several images, channels and blocks.
+const std::vector<FirstLayer> kLayers = {{1, 1, 4, 0, 1, 0.01f, false}, {2, 1, 13, 0, 2, 0.01f, false},
+                                         {3, 3, 9, 1, 1, 0.3f, false},  {1, 8, 6, 1, 1, 1.0f, false},
+                                         {1, 4, 3, 1, 1, 0.3f, true},   {2, 4, 8, 1, 2, 0.3f, true},
+                                         {1, 2, 11, 0, 3, 0.0f, true},  {1, 1, 33, 1, 1, 2.0f, false}};
+
+}  // namespace
+
+TEST_CASE("the first layer's kernels agree with their definition") {
+  for (const FirstLayer& layer : kLayers) {
+    INFO(layer.images << " images, " << layer.channels << " channels of " << layer.side << "³, padding "
+                      << layer.padding << ", " << layer.blocks << " blocks, slope " << layer.slope
+                      << (layer.maximum ? ", maxima" : ", averages"));
+    const Problem problem(layer);
+    const Result found = run(problem), expected = reference(problem);
+    check_close(found.pooled, expected.pooled);
+    check_close(found.d_weights, expected.d_weights);
+    check_close(found.d_biases, expected.d_biases);
+  }
+}
+
+TEST_CASE("the first layer's kernels give the same bits with any number of threads") {
+  const int threads = omp_get_max_threads();
+  for (const FirstLayer& layer : kLayers) {
+    const Problem problem(layer);
+    omp_set_num_threads(1);
+    const Result alone = run(problem);
+    for (const int count : {2, 3, 5}) {
+      omp_set_num_threads(count);
+      const Result together = run(problem);
+      CHECK(together.pooled == alone.pooled);
+      CHECK(together.d_weights == alone.d_weights);
+      CHECK(together.d_biases == alone.d_biases);
+    }
+    omp_set_num_threads(threads);
+  }
+}
+
+TEST_CASE("only first layers of this form are taken") {
+  const nn::Convolution convolution = {32, 3, 1, 1, 0.3};
+  const nn::Layer pool = {"b", {"a"}, nn::MaxPool{2, 2}};
+  CHECK(nn::is_first_layer(convolution, 4, &pool) == nn::kWideVectors);
+  CHECK_FALSE(nn::is_first_layer(convolution, 4, nullptr));
+  CHECK_FALSE(nn::is_first_layer(convolution, 9, &pool));
+  CHECK_FALSE(nn::is_first_layer({20, 3, 1, 1, 0.3}, 4, &pool));
+  CHECK_FALSE(nn::is_first_layer({32, 3, 2, 1, 0.3}, 4, &pool));
+  CHECK_FALSE(nn::is_first_layer({32, 4, 1, 1, 0.3}, 4, &pool));
+  for (const nn::Layer::Kind& other :
+       {nn::Layer::Kind(nn::MaxPool{3, 2}), nn::Layer::Kind(nn::AveragePool{2, 1}),
+        nn::Layer::Kind(nn::Dense{1})}) {
+    const nn::Layer reader = {"b", {"a"}, other};
+    CHECK_FALSE(nn::is_first_layer(convolution, 4, &reader));
+  }
+}

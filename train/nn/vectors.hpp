@@ -1,0 +1,72 @@
+#pragma once
+// Private to train/nn: vectors of sixteen floats, a block of channels, for the kernels of our own.
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+namespace cosmo::nn {
+
+/// Channels in a block of the layout nCdhw16c.
+constexpr int kBlock = 16;
+using Vector [[gnu::vector_size(kBlock * sizeof(float))]] = float;
+/// A bit for each channel of a block.
+using Lanes = std::uint16_t;
+
+/// Whether a Vector is one register; otherwise the kernels are right but slow.
+#ifdef __AVX512F__
+constexpr bool kWideVectors = true;
+#else
+constexpr bool kWideVectors = false;
+#endif
+
+inline Vector load(const float* values) {
+  Vector vector;
+  std::memcpy(&vector, values, sizeof vector);
+  return vector;
+}
+
+inline void store(float* values, const Vector& vector) { std::memcpy(values, &vector, sizeof vector); }
+
+/// Every lane is `value`. (Adding to zero instead would not leave -0 alone, and cost an addition.)
+inline Vector broadcast(float value) { return value - Vector{}; }
+
+/// The lanes in which a > b.
+inline Lanes above(const Vector& a, const Vector& b) {
+#ifdef __AVX512F__
+  return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+#else
+  unsigned lanes = 0;
+  for (int i = 0; i < kBlock; ++i) lanes |= (a[i] > b[i] ? 1u : 0u) << i;
+  return static_cast<Lanes>(lanes);
+#endif
+}
+
+/// `yes` in these lanes, `no` in the others.
+inline Vector select(Lanes lanes, const Vector& yes, const Vector& no) {
+#ifdef __AVX512F__
+  return _mm512_mask_blend_ps(lanes, no, yes);
+#else
+  Vector result = no;
+  for (int i = 0; i < kBlock; ++i) result[i] = (lanes >> i & 1) != 0 ? yes[i] : no[i];
+  return result;
+#endif
+}
+
+template <int... i, class Function>
+[[gnu::always_inline]] inline void unrolled(std::integer_sequence<int, i...>, const Function& function) {
+  (function(std::integral_constant<int, i>{}), ...);
+}
+
+/// function(0), ..., function(count - 1), each with its argument known to the compiler, so that arrays
+/// indexed by it can be registers.
+template <int count, class Function>
+[[gnu::always_inline]] inline void unrolled(const Function& function) {
+  unrolled(std::make_integer_sequence<int, count>{}, function);
+}
+
+}  // namespace cosmo::nn
