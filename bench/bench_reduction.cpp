@@ -4,10 +4,14 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/tool.hpp"
 #include "train/gradient_reducer.hpp"
@@ -79,11 +83,29 @@ Way on_a_thread(std::string name, train::GradientReducer& reducer) {
           [&reducer] { reducer.finish(); }, [&reducer] { return reducer.times(); }};
 }
 
+/// Delays of a rank, exponentially distributed.
+class Delays {
+ public:
+  Delays(double mean, int rank) : mean_(mean), rank_(static_cast<std::uint32_t>(rank)) {}
+
+  void sleep() {
+    if (mean_ == 0) return;
+    const double uniform = stream_.uniform({rank_, count_++, 0});
+    std::this_thread::sleep_for(std::chrono::duration<double>(-mean_ * std::log1p(-uniform)));
+  }
+
+ private:
+  double mean_;  ///< [s]
+  std::uint32_t rank_;
+  std::uint32_t count_ = 0;
+  core::RandomStream stream_{2, core::Purpose::gaussian_field};
+};
+
 /// A network that takes training steps on noise.
 class Training {
  public:
-  Training(const nn::NetworkSpec& spec, nn::Shape input)
-      : network_(nn::with_outputs(spec, kOutputs), input, kOutputs, 1, nn::Mode::training) {
+  Training(const nn::NetworkSpec& spec, nn::Shape input, Delays delays)
+      : delays_(delays), network_(nn::with_outputs(spec, kOutputs), input, kOutputs, 1, nn::Mode::training) {
     nn::initialise(network_, 1);
     train::LarcAdamConfig config;
     config.learning_rate.decay_steps = 1000;
@@ -96,6 +118,7 @@ class Training {
   std::span<float> gradients() { return network_.gradients(); }
 
   void step(const Way& way) {
+    delays_.sleep();
     const nn::LossRows rows{kOutputs, 1, 1};
     nn::mean_absolute_error(d_output_, network_.forward(), targets_, rows);
     network_.backward(d_output_, way.ready);
@@ -104,6 +127,7 @@ class Training {
   }
 
  private:
+  Delays delays_;
   nn::Network network_;
   std::optional<train::LarcAdam> optimizer_;
   std::vector<float> targets_ = std::vector<float>(kOutputs, 0.25f);
@@ -130,6 +154,7 @@ void declare(core::Options& options) {
       "way", std::nullopt,
       "to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "
       "(blocking ones during backward), thread (that of cosmo-train), end-bf16, thread-bf16 [all]");
+  options.add("delay", "0", "mean of exponentially distributed sleeps with which a rank's steps begin, ms");
   options.add("rounds", "7", "in which every way has its turn; the median counts");
   options.add("steps", "4", "a turn");
 }
@@ -167,7 +192,9 @@ void run_benchmark(const core::Invocation& run) {
   const int size = static_cast<int>(run.options.integer("size", 1, 1024));
   const int rounds = static_cast<int>(run.options.integer("rounds", 1, 1000));
   const int steps = static_cast<int>(run.options.integer("steps", 1, 1000));
-  Training training(nn::find_network(run.options.text("network")), {1, size});
+  const double delay = 1e-3 * run.options.number("delay");
+  core::ensure(delay >= 0, core::Fault::config, "Option --delay is negative: give milliseconds.");
+  Training training(nn::find_network(run.options.text("network")), {1, size}, Delays(delay, comm.rank()));
   const std::span<float> gradients = training.gradients();
   constexpr auto kF32 = train::WireFormat::f32, kBf16 = train::WireFormat::bf16;
   BlockingSum meet(comm, kF32), end_sum(comm, kF32), end_sum_bf16(comm, kBf16), bucket_sum(comm, kF32);

@@ -12,7 +12,7 @@ namespace cosmo::train {
 /// Where the time of a rank's training steps went, since the program started.
 struct RankTimes {
   std::int64_t steps = 0;
-  double computing = 0;  ///< forward, loss and backward [s]
+  double computing = 0;  ///< forward, loss, backward and optimizer [s]
   ReductionTimes reduction;
 };
 
@@ -24,7 +24,7 @@ struct Spread {
 /// Who kept the others waiting, and what the reduction of gradients cost: times of a mean step [s].
 struct StragglerReport {
   int ranks;
-  Spread computing;  ///< forward, loss and backward
+  Spread computing;  ///< forward, loss, backward and optimizer
   Spread waiting;    ///< for ranks that were later
   Spread reducing;   ///< of gradients, while nothing else was done
   double hidden;     ///< share of the reduction during which backward went on, mean over ranks

@@ -87,7 +87,9 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
       const bool last = progress.step + 1 == (progress.epoch + 1) * steps_per_epoch;
       const Agreement step = agree(comm, loss.sum(), watch.before(last ? Work::validation : Work::step));
       if (!std::isfinite(step.loss)) loss.fail(comm, network, progress.step);
+      const auto updating_since = std::chrono::steady_clock::now();
       optimizer.step(progress.step++);
+      times.computing += seconds_since(updating_since);
       progress.epoch_loss += step.loss;
       loss.reset();
       ++times.steps;
