@@ -56,7 +56,6 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
   const auto checkpoint = [&] {
     monitor.pause();
     save();
-    monitor.resume();
     watch.finished(Work::checkpoint);
   };
   const std::int64_t steps_per_epoch = data.loader.steps_per_epoch();
@@ -97,6 +96,7 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
       const std::optional<Ending> ending = ending_of(step.wishes);
       if (ending || step.wishes.save) checkpoint();
       if (ending) return *ending;
+      monitor.resume();
     }
     ensure_equal_replicas(comm, network.weights(), progress.step);
 

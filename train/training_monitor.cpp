@@ -30,6 +30,7 @@ void TrainingMonitor::pause() {
 }
 
 void TrainingMonitor::resume() {
+  if (training_) return;
   resumed_ = Clock::now();
   training_ = true;
 }
