@@ -6,11 +6,11 @@
 
 #include "core/memory.hpp"
 #include "core/random.hpp"
-#include "train/fma_peak.hpp"
 #include "train/gradient_reducer.hpp"
 #include "train/larc_adam.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
+#include "train/peak.hpp"
 
 namespace cosmo::train {
 
@@ -47,9 +47,10 @@ struct StepTimes {
 /// Steps of a training on random voxels.
 class SyntheticTraining {
  public:
-  SyntheticTraining(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input, int batch)
+  SyntheticTraining(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input, int batch,
+                    nn::Precision precision)
       : comm_(comm),
-        network_(spec, input, kOutputs, batch, nn::Mode::training),
+        network_(spec, input, kOutputs, batch, nn::Mode::training, precision),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
         reducer_(comm, network_.gradients(), 1),
         voxels_(network_.input().size()),
@@ -158,15 +159,17 @@ void profile(SyntheticTraining& training, BenchmarkResult& result) {
 }  // namespace
 
 BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input,
-                          int batch, int threads) {
-  SyntheticTraining training(comm, spec, input, batch);
+                          int batch, int threads, nn::Precision precision) {
+  SyntheticTraining training(comm, spec, input, batch, precision);
   BenchmarkResult result{};
   result.census = training.network().census();
   result.batch = batch;
   result.ranks = comm.size();
   result.step_time = time_steps(comm, training);
   profile(training, result);
-  result.peak = comm.sum(measure_fma_peak(threads));
+  const Peak peak = measure_peak(threads, precision);
+  result.peak = comm.sum(peak.rate);
+  result.peak_unit = peak.unit;
   result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
   return result;
 }

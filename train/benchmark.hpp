@@ -36,7 +36,8 @@ struct BenchmarkResult {
   int batch;  ///< samples a rank and step
   int ranks;
   double step_time;                             ///< [s] median, operations untimed
-  double peak;                                  ///< [flop/s] measured FMA peak of all ranks together
+  double peak;                                  ///< [flop/s] measured peak of all ranks together
+  std::string peak_unit;                        ///< what reached it
   double peak_rss;                              ///< [bytes] of the largest rank
   std::vector<nn::OperationRecord> operations;  ///< of rank 0, with median times in steps that time them
   StepBreakdown breakdown;                      ///< median of each part in the same steps
@@ -48,8 +49,9 @@ struct BenchmarkResult {
   std::string tables() const;
 };
 
-/// Times steps of `spec` on random voxels (channels 1, size³). Collective over comm.
+/// Times steps of `spec` on random voxels. The peak is that of the precision: of fused multiply-adds in f32,
+/// in bf16 that of the best units that the CPU has for it. Collective over comm.
 BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input,
-                          int batch, int threads);
+                          int batch, int threads, nn::Precision precision);
 
 }  // namespace cosmo::train

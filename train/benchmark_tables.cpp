@@ -83,6 +83,7 @@ core::Json BenchmarkResult::to_json() const {
           {"step_ms", step_time * 1e3},
           {"useful_gflops", useful_rate() / 1e9},
           {"peak_gflops", peak / 1e9},
+          {"peak_unit", peak_unit},
           {"fraction_of_peak", useful_rate() / peak},
           {"peak_rss_bytes", static_cast<std::uint64_t>(peak_rss)},
           {"layers", layers},

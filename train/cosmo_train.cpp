@@ -12,11 +12,11 @@
 #include "dataset/read_report.hpp"
 #include "dataset/staging.hpp"
 #include "train/benchmark.hpp"
-#include "train/fma_peak.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/summary.hpp"
+#include "train/peak.hpp"
 #include "train/trainer.hpp"
 #include "train/training_plan.hpp"
 
@@ -43,8 +43,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 /// Network, gradients and the optimizer's moments [bytes].
 std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int moments,
-                          const nn::NetworkCensus& census) {
-  return nn::estimate_training_bytes(spec, input, outputs, batch) +
+                          nn::Precision precision, const nn::NetworkCensus& census) {
+  return nn::estimate_training_bytes(spec, input, outputs, batch, precision) +
          moments * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
 }
 
@@ -64,6 +64,7 @@ void run_benchmark(const core::Invocation& run) {
   nn::NetworkSpec spec;
   nn::Shape input{1, 0};
   int batch = 1;
+  nn::Precision precision{};
   constexpr int kOutputs = 3, kMoments = 2;
   run.comm.agree([&] {
     spec = nn::with_outputs(train::read_network(run.options), kOutputs);
@@ -74,6 +75,7 @@ void run_benchmark(const core::Invocation& run) {
                                              : 1;
     if (run.options.given("micro-batch"))
       batch = static_cast<int>(run.options.integer("micro-batch", 1, 1 << 16));
+    precision = nn::find_precision(run.options.choice("precision", {"f32", "bf16"}));
     (void)nn::take_census(spec, input, kOutputs);
   });
   const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
@@ -81,25 +83,28 @@ void run_benchmark(const core::Invocation& run) {
     return run.report(
         {{"parameters", census.parameters()},
          {"weights", census.weights()},
-         {"memory_bytes_per_rank", memory_bytes(spec, input, kOutputs, batch, kMoments, census)}},
+         {"memory_bytes_per_rank", memory_bytes(spec, input, kOutputs, batch, kMoments, precision, census)}},
         nn::describe(spec, census));
   }
   run.log.info("{}", nn::describe(spec, census));
-  const train::BenchmarkResult result = train::benchmark(run.comm, spec, input, batch, run.threads);
+  const train::BenchmarkResult result =
+      train::benchmark(run.comm, spec, input, batch, run.threads, precision);
   announce(run.log, result.operations);
   run.report(
       result.to_json(),
       fmt::format(
           "{}\n{:.1f} ms a step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the measured peak of "
-          "{:.0f} Gflop/s, {} resident\n",
+          "{:.0f} Gflop/s ({}), {} resident\n",
           result.tables(), result.step_time * 1e3, result.ranks, result.batch, result.useful_rate() / 1e9,
-          100 * result.useful_rate() / result.peak, result.peak / 1e9, core::format_bytes(result.peak_rss)));
+          100 * result.useful_rate() / result.peak, result.peak / 1e9, result.peak_unit,
+          core::format_bytes(result.peak_rss)));
 }
 
 nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::DatasetManifest& data) {
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
   nn::ModelManifest model{};
   model.network = plan.network;
+  model.precision = plan.precision;
   model.input = plan.input;
   model.parameters = data.spec.parameters;
   model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.voxel_size(),
@@ -174,7 +179,9 @@ std::int64_t memory_of_training(const train::TrainingPlan& plan, const dataset::
   return static_cast<std::int64_t>(core::resident_memory() +
                                    dataset::DataLoader::memory_bytes(spec, loaders.training) +
                                    dataset::DataLoader::memory_bytes(spec, loaders.validation)) +
-         kLibraries + memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas, census);
+         kLibraries +
+         memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas,
+                      nn::find_precision(plan.precision), census);
 }
 
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,
@@ -292,7 +299,9 @@ void run_training(const core::Invocation& run) {
   }
   Splits splits;
   open_splits(run.comm, plan, directory_of_shards, data, loaders, splits);
-  nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training);
+  const nn::Precision precision = nn::find_precision(plan.precision);
+  nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training,
+                      precision);
   announce(run.log, network.operations());
   const std::unique_ptr<train::Optimizer> optimizer =
       train::make_optimizer(plan, network.parameters(), splits.training_loader->steps_per_epoch());
@@ -300,7 +309,7 @@ void run_training(const core::Invocation& run) {
   train::ModelDirectory directory(run.comm, output, manifest_of(plan, data));
   start(run, plan, directory.last_checkpoint(), splits.training_loader->steps_per_epoch(), state);
   const train::TrainingSpeed speed{static_cast<double>(census.useful_flop()),
-                                   run.comm.sum(train::measure_fma_peak(run.threads))};
+                                   run.comm.sum(train::measure_peak(run.threads, precision).rate)};
   train::TrainingMonitor monitor(run.log, *mlperf, speed, samples_to_train(plan, state.progress, splits));
   const auto save = [&] {
     Json facts = run.facts;

@@ -12,7 +12,7 @@ namespace cosmo::train {
 /// What is known beforehand of a training's speed.
 struct TrainingSpeed {
   double flop_per_sample;  ///< useful ones, of a training step
-  double peak;             ///< [flop/s] measured FMA peak of all ranks together
+  double peak;             ///< [flop/s] measured peak of all ranks together
 };
 
 /// What a training tells while it runs: a live line, a line an epoch, and MLPerf's events.

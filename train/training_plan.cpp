@@ -86,7 +86,8 @@ void declare_training(core::Options& options) {
   options.add("voxels", "log1p",
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume)");
   options.add("augment", "on", "turn training samples by the 48 symmetries of the cube: on or off");
-  options.add("precision", "f32", "f32");
+  options.add("precision", "f32",
+              "of convolutions and pools: f32, or bf16 with f32 weights (a CPU with AVX512_BF16)");
   options.add("reduction-precision", "f32",
               "of gradients on the way between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.add("dropout", std::nullopt,
@@ -227,7 +228,8 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   loader.micro_batch = plan.micro_batch;
   dataset::validate(loader);
   plan.seed = options.seed("seed");
-  (void)options.choice("precision", {"f32"});
+  plan.precision = options.choice("precision", {"f32", "bf16"});
+  (void)nn::find_precision(plan.precision);
   plan.wire = find_wire_format(options.choice("reduction-precision", {"f32", "bf16"}));
   plan.loss = options.choice("loss", {"mae", "mse"});
   read_optimizer(options, plan);
@@ -251,7 +253,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {"loss", plan.loss},
                        {"voxels", plan.voxels},
                        {"augment", plan.augment},
-                       {"precision", "f32"},
+                       {"precision", plan.precision},
                        {"seed", plan.seed}};
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;

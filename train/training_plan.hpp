@@ -29,6 +29,7 @@ struct TrainingPlan {
   int global_batch;
   int micro_batch;
   std::uint64_t seed;
+  std::string precision;  ///< of nn::find_precision
   std::string loss;
   std::string optimizer;
   std::string larc;  ///< of larc-adam

@@ -8,7 +8,7 @@ from toolkit import BIN, run, succeed
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 
-FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "peak_gflops",
+FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "peak_gflops", "peak_unit",
           "fraction_of_peak", "peak_rss_bytes", "layers", "breakdown_ms", "operations"}
 PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication", "input"}
 

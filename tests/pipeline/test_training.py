@@ -1,14 +1,20 @@
 """Training is reproducible to the bit: twice, after any stop, and after being killed."""
 
 import json
+import pathlib
 import shutil
+import subprocess
 import unittest
 
 import h5py
 
-from toolkit import PipelineTest, contents, error_line, kill_after, run, sha256, succeed, times
+from toolkit import ENVIRONMENT, PipelineTest, command, contents, error_line, kill_after, run, sha256, succeed, times
 
 EPOCHS = 4
+
+
+def has_bf16():
+    return "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def store_again(path, storage):
@@ -55,6 +61,35 @@ class Training(PipelineTest):
         succeed("cosmo-train", *words, "--epochs", EPOCHS, "--output", outputs[2], "--resume")
         for output in outputs[1:]:
             self.assertEqual(contents(output), contents(outputs[0]))
+
+    @unittest.skipUnless(has_bf16(), "the CPU has no AVX512_BF16")
+    def test_bf16_gives_the_same_bits_twice_and_after_a_stop_and_f32_weights(self):
+        outputs = [self.root / name for name in ("bf16-1", "bf16-2", "bf16-3")]
+        words = ("--precision", "bf16")
+        exact = self.train(self.root / "f32")
+        for output in outputs[:2]:
+            summary = self.train(output, *words)
+            self.assertNotEqual(summary["id"], exact["id"])
+        self.train(outputs[2], *words, epochs=2)
+        self.train(outputs[2], *words, "--resume")
+        for output in outputs[1:]:
+            self.assertEqual(contents(output), contents(outputs[0]))
+        manifest = json.loads((outputs[0] / "manifest.json").read_text())
+        self.assertEqual(manifest["precision"], "bf16")
+        with h5py.File(outputs[0] / manifest["checkpoints"][-1]["path"]) as checkpoint:
+            self.assertEqual(checkpoint["weights/conv2/weights"].dtype, "float32")
+        succeed("cosmo-infer", "--model", outputs[0], "--data", self.data, "--split", "test", "--output",
+                self.root / "predictions-bf16")
+
+    def test_bf16_is_refused_where_the_cpu_has_nothing_for_it(self):
+        for words in (["--benchmark", "--network", "cosmoflow32", "--size", 32],
+                      [*self.train_words(), "--output", self.root / "refused"]):
+            done = subprocess.run(command(1, "cosmo-train", *words, "--precision", "bf16"), text=True,
+                                  env=dict(ENVIRONMENT, ONEDNN_MAX_CPU_ISA="AVX512_CORE"), capture_output=True)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("--precision bf16", error_line(done, "cosmo-train"))
+            self.assertIn("choose f32", error_line(done, "cosmo-train"))
+        self.assertFalse((self.root / "refused").exists())
 
     def test_a_finished_training_that_lost_a_file_is_whole_again_after_a_rerun(self):
         output = self.root / "lossy"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/nn/network_spec.hpp"
+#include "train/nn/precision.hpp"
 
 namespace cosmo::nn {
 
@@ -50,6 +51,7 @@ NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs);
 /// [bytes] What a Network for training holds, within a tenth with AVX-512: input, activations (less
 /// where a pool keeps signs or maxima), the two buffers of activation gradients, weights and their gradients.
 /// Oblivious of padding, copies between layouts and scratch space. Throws as take_census.
-std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch);
+std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch,
+                                     Precision precision = Precision::f32);
 
 }  // namespace cosmo::nn

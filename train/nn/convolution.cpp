@@ -37,14 +37,16 @@ struct FirstLayerMemory {
   dnnl::memory input, weights, biases, output, notes;
 };
 
+template <class Pooled>
 void append_forward(CompiledLayer& compiled, const FirstLayer& layer, const FirstLayerMemory& at) {
   compiled.forward.push_back({Work::convolution, kOurs, [=](const Pass&) {
                                 first_layer_forward(layer, data<float>(at.input), data<float>(at.weights),
-                                                    data<float>(at.biases), data<float>(at.output),
+                                                    data<float>(at.biases), data<Pooled>(at.output),
                                                     at.notes ? data<Lanes>(at.notes) : nullptr);
                               }});
 }
 
+template <class Pooled>
 void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& layer,
                      const FirstLayerMemory& at, const dnnl::memory& d_output, const dnnl::memory& d_weights,
                      const dnnl::memory& d_biases) {
@@ -52,12 +54,13 @@ void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& 
       shop.memory.place(shop.memory.slot(), plain_layout({layer.scratch()}), shop.engine);
   compiled.parameter_gradients.push_back(
       {Work::convolution, kOurs, [=](const Pass&) {
-         first_layer_backward(layer, data<float>(at.input), data<float>(d_output), data<Lanes>(at.notes),
+         first_layer_backward(layer, data<float>(at.input), data<Pooled>(d_output), data<Lanes>(at.notes),
                               data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
        }});
 }
 
-/// Builds a convolution together with the pool that reads it.
+/// Builds a convolution, in f32, together with the pool that reads it, which makes bf16 if that is the
+/// precision.
 Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolution& convolution,
                          const Tensor& source, const Layer& reader) {
   constexpr auto kFloat = dnnl::memory::data_type::f32;
@@ -79,18 +82,21 @@ Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolut
       add(".weights", Parameter::Role::weights, {outputs, input[1], k, k, k}, Tag::Odhwi16o);
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, Tag::x);
   // A maximum's reader applies the leaky ReLU's backward pass.
-  Tensor output = shop.next_tensor(
-      {{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()}, kFloat, Tag::nCdhw16c},
-      layer.maximum ? convolution.slope : 1, false);
+  const bool to_bf16 = shop.precision == Precision::bf16;
+  Tensor output = shop.next_tensor({{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()},
+                                    to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
+                                    Tag::nCdhw16c},
+                                   layer.maximum ? convolution.slope : 1, false);
   output.pooled = true;
   FirstLayerMemory at = {source.values, weights.values, biases.values, output.values, {}};
   if (shop.mode == Mode::training) {
     const auto bytes = layer.notes() * static_cast<std::int64_t>(sizeof(Lanes));
     at.notes =
         shop.memory.place(shop.memory.slot(), {{bytes}, dnnl::memory::data_type::u8, Tag::a}, shop.engine);
-    append_backward(shop, compiled, layer, at, output.gradient, weights.gradient, biases.gradient);
+    const auto append = to_bf16 ? append_backward<core::Bfloat16> : append_backward<float>;
+    append(shop, compiled, layer, at, output.gradient, weights.gradient, biases.gradient);
   }
-  append_forward(compiled, layer, at);
+  (to_bf16 ? append_forward<core::Bfloat16> : append_forward<float>)(compiled, layer, at);
   return output;
 }
 
@@ -104,10 +110,13 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, 
     return build_first_layer(shop, compiled, layer, source, *reader);
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
+  using enum dnnl::memory::data_type;
+  const auto type = convolves_in_bf16(shop.precision, input[1]) ? bf16 : f32;
   const WeightedLayer weighted = {
       layer.slope,
       {layer.outputs, input[1], k, k, k},
-      any_layout({shop.batch, layer.outputs, positions(input[2]), positions(input[3]), positions(input[4])}),
+      any_layout({shop.batch, layer.outputs, positions(input[2]), positions(input[3]), positions(input[4])},
+                 type),
       input[1] * k * k * k,
       layer.outputs * k * k * k};
   const ConvolutionPrimitives primitives = {{layer.stride, layer.stride, layer.stride},

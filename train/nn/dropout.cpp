@@ -33,11 +33,13 @@ void draw_factors(std::span<float> factors, const Values& values, const std::opt
   }
 }
 
-Operation multiply(const dnnl::memory& product, const dnnl::memory& a, const dnnl::memory& b) {
+template <class T>
+Operation multiply(const dnnl::memory& product, const dnnl::memory& values, const dnnl::memory& factors) {
   return {Work::other, "dropout", [=](const Pass&) {
-            const std::span<float> to = values_of(product), x = values_of(a), y = values_of(b);
+            const std::span<T> to = values_of<T>(product), x = values_of<T>(values);
+            const std::span<float> y = values_of(factors);
 #pragma omp parallel for simd schedule(static)
-            for (std::size_t i = 0; i < to.size(); ++i) to[i] = x[i] * y[i];
+            for (std::size_t i = 0; i < to.size(); ++i) to[i] = T(static_cast<float>(x[i]) * y[i]);
           }};
 }
 
@@ -56,10 +58,13 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Dropout& layer, cons
   compiled.forward.push_back({Work::other, "dropout", [=](const Pass& pass) {
                                 draw_factors(values_of(plain), values, pass.dropout);
                               }});
-  const dnnl::memory factors = shop.reordered(compiled.forward, plain, layout, false);
-  compiled.forward.push_back(multiply(output.values, source.values, factors));
+  const dnnl::memory factors =
+      shop.reordered(compiled.forward, plain, with_type(layout, dnnl::memory::data_type::f32), false);
+  const auto multiply_values =
+      layout.data_type() == dnnl::memory::data_type::bf16 ? multiply<core::Bfloat16> : multiply<float>;
+  compiled.forward.push_back(multiply_values(output.values, source.values, factors));
   if (!source.gradient) return output;
-  compiled.input_gradient.push_back(multiply(source.gradient, output.gradient, factors));
+  compiled.input_gradient.push_back(multiply_values(source.gradient, output.gradient, factors));
   append_leaky_relu_backward(shop, compiled.input_gradient, source);
   return output;
 }

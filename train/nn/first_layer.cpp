@@ -94,9 +94,9 @@ using Sums = Vector[kWindow][kWindow][kTile];
 }
 
 /// One row of windows, all channels of a block.
-template <bool is_maximum>
+template <bool is_maximum, class Pooled>
 void forward_row(const FirstLayer& layer, const Rows& rows, const float* weights, const Vector& bias,
-                 float* pooled, Lanes* notes) {
+                 Pooled* pooled, Lanes* notes) {
   const std::int64_t tap_stride = layer.channels * kBlock, count = layer.pooled();
   for (std::int64_t first = 0; first < count; first += kTile / kWindow) {
     Sums sums;
@@ -124,7 +124,8 @@ void forward_row(const FirstLayer& layer, const Rows& rows, const float* weights
 
 /// The gradient of a row of cells before their leaky ReLU, with kKernel - 1 zeros before and behind. Adds
 /// their sum to d_bias.
-void expand_row(float* row, const float* d_pooled, const Lanes* notes, std::int64_t count, float noted,
+template <class Pooled>
+void expand_row(float* row, const Pooled* d_pooled, const Lanes* notes, std::int64_t count, float noted,
                 float others, float* d_bias) {
   Vector sum = load(d_bias);
   for (std::int64_t x = 0; x < count; ++x) {
@@ -161,8 +162,9 @@ void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, std:
 }
 
 /// Adds to the gradients what the windows at (z, y) of an image give.
+template <class Pooled>
 void backward_row(const FirstLayer& layer, const Rows& rows, std::vector<float>& d_cells, std::int64_t row,
-                  const float* d_pooled, const Lanes* notes, std::int64_t block, float* d_weights,
+                  const Pooled* d_pooled, const Lanes* notes, std::int64_t block, float* d_weights,
                   float* d_biases) {
   const std::int64_t count = layer.pooled(), tap_stride = layer.channels * kBlock;
   const float noted = layer.maximum ? 1.0f : 1.0f / kCells;
@@ -193,8 +195,9 @@ bool is_first_layer(const Convolution& convolution, std::int64_t channels, const
 
 std::int64_t FirstLayer::scratch() const { return kParts * (weights() + blocks * kBlock); }
 
+template <class Pooled>
 void first_layer_forward(const FirstLayer& layer, const float* input, const float* weights,
-                         const float* biases, float* pooled, Lanes* notes) {
+                         const float* biases, Pooled* pooled, Lanes* notes) {
   const std::int64_t side = layer.pooled(), block_weights = layer.weights() / layer.blocks;
 #pragma omp parallel
   {
@@ -206,7 +209,7 @@ void first_layer_forward(const FirstLayer& layer, const float* input, const floa
         rows.read(layer, input, image, z, y);
         for (std::int64_t block = 0; block < layer.blocks; ++block) {
           const std::int64_t first = (((image * layer.blocks + block) * side + z) * side + y) * side;
-          const auto forward = layer.maximum ? forward_row<true> : forward_row<false>;
+          const auto forward = layer.maximum ? forward_row<true, Pooled> : forward_row<false, Pooled>;
           forward(layer, rows, weights + block * block_weights, load(biases + block * kBlock),
                   pooled + first * kBlock, notes == nullptr ? nullptr : notes + first * kCells);
         }
@@ -215,7 +218,8 @@ void first_layer_forward(const FirstLayer& layer, const float* input, const floa
   }
 }
 
-void first_layer_backward(const FirstLayer& layer, const float* input, const float* d_pooled,
+template <class Pooled>
+void first_layer_backward(const FirstLayer& layer, const float* input, const Pooled* d_pooled,
                           const Lanes* notes, float* d_weights, float* d_biases, float* scratch) {
   const std::int64_t side = layer.pooled(), slabs = layer.images * side;
   const std::int64_t weights = layer.weights(), part_size = layer.scratch() / kParts;
@@ -245,5 +249,14 @@ void first_layer_backward(const FirstLayer& layer, const float* input, const flo
     (i < weights ? d_weights[i] : d_biases[i - weights]) = sum;
   }
 }
+
+template void first_layer_forward(const FirstLayer&, const float*, const float*, const float*, float*,
+                                  Lanes*);
+template void first_layer_forward(const FirstLayer&, const float*, const float*, const float*,
+                                  core::Bfloat16*, Lanes*);
+template void first_layer_backward(const FirstLayer&, const float*, const float*, const Lanes*, float*,
+                                   float*, float*);
+template void first_layer_backward(const FirstLayer&, const float*, const core::Bfloat16*, const Lanes*,
+                                   float*, float*, float*);
 
 }  // namespace cosmo::nn

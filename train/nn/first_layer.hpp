@@ -37,12 +37,14 @@ struct FirstLayer {
 /// channels and on a machine with vectors wide enough to be worth it.
 bool is_first_layer(const Convolution& convolution, std::int64_t channels, const Layer* reader);
 
-/// `notes` may be nullptr where no backward pass follows.
+/// `notes` may be nullptr where no backward pass follows. Pooled is float or core::Bfloat16.
+template <class Pooled>
 void first_layer_forward(const FirstLayer& layer, const float* input, const float* weights,
-                         const float* biases, float* pooled, Lanes* notes);
+                         const float* biases, Pooled* pooled, Lanes* notes);
 /// Gradients of the weights and biases from that of the pooled tensor, for maxima that before their leaky
 /// ReLU, with the notes of the forward pass. The same bits with any number of threads.
-void first_layer_backward(const FirstLayer& layer, const float* input, const float* d_pooled,
+template <class Pooled>
+void first_layer_backward(const FirstLayer& layer, const float* input, const Pooled* d_pooled,
                           const Lanes* notes, float* d_weights, float* d_biases, float* scratch);
 
 }  // namespace cosmo::nn

@@ -18,8 +18,9 @@ Work work_of(dnnl::primitive::kind kind) {
 
 }  // namespace
 
-Workshop::Workshop(Mode mode_, int batch_)
+Workshop::Workshop(Mode mode_, Precision precision_, int batch_)
     : mode(mode_),
+      precision(precision_),
       batch(batch_),
       engine(dnnl::engine::kind::cpu, 0),
       scratch_slot_(memory.slot()),
@@ -43,6 +44,7 @@ Tensor Workshop::input_tensor(const dnnl::memory::desc& layout) {
 dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                                  const dnnl::memory::desc& layout, bool temporary) {
   if (source.get_desc() == layout) return source;
+  if (same_bytes(source.get_desc(), layout)) return memory.view(source, layout, engine);
   const dnnl::memory copy = memory.place(temporary ? temporary_slot_ : memory.slot(), layout, engine);
   append_reorder(operations, source, copy);
   return copy;
@@ -89,6 +91,23 @@ dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims) {
   dnnl::memory::dims strides(dims.size(), 1);
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
   return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type) {
+  layout.data.data_type = dnnl::memory::convert_to_c(type);
+  return layout;
+}
+
+bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
+  if (a == b) return true;
+  using Tag = dnnl::memory::format_tag;
+  const dnnl::memory::dims dims = a.dims();
+  if (dims.size() != 5 || dims != b.dims() || a.data_type() != b.data_type()) return false;
+  const auto one_block = [&](const dnnl::memory::desc& layout) {  // or no blocks, but the channels last
+    const auto is = [&](Tag tag) { return layout == dnnl::memory::desc(dims, layout.data_type(), tag); };
+    return is(Tag::ndhwc) || (dims[1] == 16 && is(Tag::nCdhw16c)) || (dims[1] == 8 && is(Tag::nCdhw8c));
+  };
+  return one_block(a) && one_block(b);
 }
 
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor) {

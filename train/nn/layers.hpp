@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/bfloat16.hpp"
 #include "train/nn/memory_plan.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
@@ -55,9 +56,10 @@ struct CompiledLayer {
 /// What layers are built with and from: the engine and the memory plans.
 class Workshop {
  public:
-  Workshop(Mode mode, int batch);
+  Workshop(Mode mode, Precision precision, int batch);
 
   Mode mode;
+  Precision precision;
   int batch;
   dnnl::engine engine;
   MemoryPlan memory;
@@ -70,8 +72,9 @@ class Workshop {
   Tensor next_tensor(const dnnl::memory::desc& layout, double slope, bool transient);
   /// The network's input: a slot of its own and no gradient.
   Tensor input_tensor(const dnnl::memory::desc& layout);
-  /// `source` in `layout`: itself if it is so already, otherwise a copy that an operation added to
-  /// `operations` makes. Temporary copies share one slot: only the operation that follows may use them.
+  /// `source` in `layout`: itself, or a view of it, if it is so already, otherwise a copy that an operation
+  /// added to `operations` makes. Temporary copies share one slot: only the operation that follows may use
+  /// them.
   dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                          const dnnl::memory::desc& layout, bool temporary);
   /// A parameter of the layer.
@@ -112,15 +115,24 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const T
 /// Row-major.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
 
+/// The same layout of values of another type.
+dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type);
+/// Whether tensors of these layouts are the same bytes.
+bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
+
 /// The elements of a tensor.
 template <class T>
 T* data(const dnnl::memory& memory) {
   return static_cast<T*>(memory.get_data_handle());
 }
 
-/// The values of a tensor, padding included.
-inline std::span<float> values_of(const dnnl::memory& memory) {
-  return {static_cast<float*>(memory.get_data_handle()), memory.get_desc().get_size() / sizeof(float)};
+/// The values of a tensor, padding included; T is float or core::Bfloat16.
+template <class T = float>
+std::span<T> values_of(const dnnl::memory& memory) {
+  return {static_cast<T*>(memory.get_data_handle()), memory.get_desc().get_size() / sizeof(T)};
+}
+inline bool is_bf16(const dnnl::memory& memory) {
+  return memory.get_desc().data_type() == dnnl::memory::data_type::bf16;
 }
 
 /// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where

@@ -24,6 +24,7 @@ core::Json ModelManifest::details() const {
                                {"mean_count", normalisation.mean_count}};
   core::write_length(normalisation_record, "voxel", normalisation.voxel_size);
   return {{"network", network},
+          {"precision", precision},
           {"input", {{"channels", input.channels}, {"size", input.size}}},
           {"parameters", parameters},
           {"normalisation", normalisation_record},
@@ -49,6 +50,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
   const Json& json = model.base.details;
   core::reading_json(source, [&] {
     model.network = json.at("network");
+    model.precision = json.value("precision", model.precision);
     model.input = {json.at("input").at("channels"), json.at("input").at("size")};
     model.parameters = json.at("parameters");
     const Json& normalisation = json.at("normalisation");

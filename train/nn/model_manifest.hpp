@@ -44,6 +44,7 @@ struct ValidationErrors {
 struct ModelManifest {
   core::Manifest base;
   NetworkSpec network;
+  std::string precision = "f32";  ///< that it was trained in; its weights are f32 in any
   Shape input;
   core::ParameterSpace parameters;
   InputNormalisation normalisation;

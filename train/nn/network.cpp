@@ -23,8 +23,12 @@ void append_records(std::vector<OperationRecord>& records, const std::string& la
 }  // namespace
 
 struct Network::Backend {
-  Backend(const NetworkSpec& spec, Shape input_shape, int output_count, int batch, Mode mode)
-      : census(take_census(spec, input_shape, output_count)), outputs(output_count), shop(mode, batch) {
+  Backend(const NetworkSpec& spec, Shape input_shape, int output_count, int batch, Mode mode,
+          Precision precision)
+      : census(take_census(spec, input_shape, output_count)),
+        outputs(output_count),
+        shop(mode, precision, batch) {
+    ensure(mode == Mode::training || precision == Precision::f32, Fault::internal, "Inference is in f32.");
     ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
     build_layers(with_outputs(spec, output_count), input_shape);
     shop.memory.allocate();
@@ -95,8 +99,8 @@ struct Network::Backend {
   bool timing = false;               ///< of operations
 };
 
-Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode)
-    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode)) {}
+Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode, Precision precision)
+    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode, precision)) {}
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;

@@ -14,6 +14,7 @@
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
+#include "train/nn/precision.hpp"
 
 namespace cosmo::nn {
 
@@ -40,12 +41,14 @@ struct OperationRecord {
 };
 
 /// A network for batches of one size. All primitives and tensors are made by the constructor; the weights
-/// start as zeros (see initialise.hpp). Spans stay valid as long as the network, also when it is moved.
+/// start as zeros (see initialise.hpp). Inference is in f32. Spans stay valid as long as the network, also
+/// when it is moved.
 class Network {
  public:
   /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
   /// has no implementation, std::bad_alloc.
-  Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode);
+  Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
+          Precision precision = Precision::f32);
   ~Network();
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;

@@ -16,7 +16,7 @@ using Forward = dnnl::pooling_forward::primitive_desc;
 Forward describe_forward(const Workshop& shop, const Window& window, const dnnl::memory::desc& input) {
   dnnl::memory::dims dims = input.dims();  // (N, C, D, H, W)
   for (std::size_t axis : {2, 3, 4}) dims[axis] = window.positions(dims[axis]);
-  const dnnl::memory::desc any(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+  const dnnl::memory::desc any(dims, input.data_type(), dnnl::memory::format_tag::any);
   const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
   return {{shop.forward_kind(), window.algorithm, input, any, stride, size, padding, padding},
           shop.attributes(1),

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "train/nn/layers.hpp"
 
@@ -13,7 +14,8 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-/// A tensor (N, C/block, D, H, W, block), the layouts nCdhw16c and nCdhw8c, and its pooled image.
+/// A tensor (N, C/block, D, H, W, block), the layouts nCdhw16c, nCdhw8c and, all channels in one block,
+/// ndhwc, and its pooled image.
 struct Geometry {
   std::int64_t images;  ///< N × C / block
   std::int64_t side;    ///< cells along each side
@@ -32,82 +34,114 @@ struct Geometry {
 
 /// Channels in a block, or 0 for other layouts.
 int block_of(const dnnl::memory::desc& layout) {
+  const dnnl::memory::dims dims = layout.dims();
   const auto is = [&](Tag tag) {
-    return layout.dims().size() == 5 && layout == dnnl::memory::desc(layout.dims(), layout.data_type(), tag);
+    return dims.size() == 5 && layout == dnnl::memory::desc(dims, layout.data_type(), tag);
   };
-  return is(Tag::nCdhw16c) ? 16 : is(Tag::nCdhw8c) ? 8 : 0;
+  if (is(Tag::nCdhw16c)) return 16;
+  if (is(Tag::nCdhw8c)) return 8;
+  const bool whole = dims.size() == 5 && (dims[1] == 16 || dims[1] == 32 || dims[1] == 64);
+  return whole && is(Tag::ndhwc) ? static_cast<int>(dims[1]) : 0;
+}
+
+/// sums += the averages' shares that a row of values has; sign[i] = value[i] > 0.
+template <int block, class Value>
+void add_row(float* sums, std::uint8_t* sign, const Value* value, const Geometry& g) {
+#pragma omp simd
+  for (std::int64_t k = 0; k < g.pooled * g.window * block; ++k) sign[k] = static_cast<float>(value[k]) > 0;
+  const float scale = g.scale();
+  for (std::int64_t x = 0; x < g.pooled; ++x, sums += block) {
+    std::array<float, block> row_sum = {};
+    for (std::int64_t dx = 0; dx < g.window; ++dx, value += block) {
+      for (int c = 0; c < block; ++c) row_sum[static_cast<std::size_t>(c)] += static_cast<float>(value[c]);
+    }
+    for (int c = 0; c < block; ++c) sums[c] += scale * row_sum[static_cast<std::size_t>(c)];
+  }
 }
 
 /// pooled = averages of values; positive[i] = values[i] > 0 in all complete windows.
-template <int block>
-void pool_forward(float* pooled, std::uint8_t* positive, const float* values, const Geometry& g) {
-  const float scale = g.scale();
-  const std::int64_t covered = g.pooled * g.window;
+template <int block, class Value, class Pooled>
+void pool_forward(Pooled* pooled, std::uint8_t* positive, const Value* values, const Geometry& g) {
+  const std::int64_t size = g.pooled * block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
     for (std::int64_t slab = 0; slab < g.pooled; ++slab) {
-      std::fill_n(pooled + g.pooled_row(image, slab * g.window, 0) * block, g.pooled * g.pooled * block,
-                  0.0f);
-      for (std::int64_t i = 0; i < g.window * covered; ++i) {
-        const std::int64_t z = slab * g.window + i / covered, y = i % covered;
-        const float* value = values + g.row(image, z, y) * block;
-        std::uint8_t* sign = positive + g.row(image, z, y) * block;
-#pragma omp simd
-        for (std::int64_t k = 0; k < covered * block; ++k) sign[k] = value[k] > 0;
-        float* sum = pooled + g.pooled_row(image, z, y) * block;
-        for (std::int64_t x = 0; x < g.pooled; ++x, sum += block) {
-          std::array<float, block> row_sum = {};
-          for (std::int64_t dx = 0; dx < g.window; ++dx, value += block) {
-            for (int c = 0; c < block; ++c) row_sum[static_cast<std::size_t>(c)] += value[c];
-          }
-          for (int c = 0; c < block; ++c) sum[c] += scale * row_sum[static_cast<std::size_t>(c)];
+      std::vector<float> sums(static_cast<std::size_t>(size));
+      for (std::int64_t line = 0; line < g.pooled; ++line) {
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (std::int64_t i = 0; i < g.window * g.window; ++i) {
+          const std::int64_t z = slab * g.window + i / g.window, y = line * g.window + i % g.window;
+          add_row<block>(sums.data(), positive + g.row(image, z, y) * block,
+                         values + g.row(image, z, y) * block, g);
         }
+        Pooled* const row = pooled + g.pooled_row(image, slab * g.window, line * g.window) * block;
+        for (std::int64_t k = 0; k < size; ++k) row[k] = Pooled(sums[static_cast<std::size_t>(k)]);
+      }
+    }
+  }
+}
+
+/// A row of d_values = d_pooled / window³, × slope where not positive.
+template <int block, class Value, class Pooled>
+void spread_row(Value* d_value, const Pooled* d_sum, const std::uint8_t* sign, float slope,
+                const Geometry& g) {
+  const float scale = g.scale();
+  for (std::int64_t x = 0; x < g.pooled; ++x, d_sum += block) {
+    std::array<Value, block> above, below;
+    for (int c = 0; c < block; ++c) {
+      const float share = scale * static_cast<float>(d_sum[c]);
+      above[static_cast<std::size_t>(c)] = Value(share);
+      below[static_cast<std::size_t>(c)] = Value(slope * share);
+    }
+    for (std::int64_t dx = 0; dx < g.window; ++dx, d_value += block, sign += block) {
+      for (int c = 0; c < block; ++c) {
+        const auto channel = static_cast<std::size_t>(c);
+        d_value[c] = sign[c] != 0 ? above[channel] : below[channel];
       }
     }
   }
 }
 
 /// d_values = d_pooled / window³, × slope where not positive; zero outside complete windows.
-template <int block>
-void pool_backward(float* d_values, const float* d_pooled, const std::uint8_t* positive, float slope,
+template <int block, class Value, class Pooled>
+void pool_backward(Value* d_values, const Pooled* d_pooled, const std::uint8_t* positive, float slope,
                    const Geometry& g) {
-  const float scale = g.scale();
   const std::int64_t covered = g.pooled * g.window;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
     for (std::int64_t z = 0; z < g.side; ++z) {
       for (std::int64_t y = 0; y < g.side; ++y) {
-        float* const row = d_values + g.row(image, z, y) * block;
-        const std::int64_t size = z < covered && y < covered ? covered * block : 0;
-        std::fill(row + size, row + g.side * block, 0.0f);
-        if (size == 0) continue;
-        float* d_value = row;
-        const float* d_sum = d_pooled + g.pooled_row(image, z, y) * block;
-        for (std::int64_t x = 0; x < g.pooled; ++x, d_sum += block) {
-          for (std::int64_t dx = 0; dx < g.window; ++dx, d_value += block) {
-            for (int c = 0; c < block; ++c) d_value[c] = scale * d_sum[c];
-          }
-        }
-        const std::uint8_t* sign = positive + g.row(image, z, y) * block;
-#pragma omp simd
-        for (std::int64_t k = 0; k < size; ++k) row[k] = sign[k] != 0 ? row[k] : slope * row[k];
+        Value* const row = d_values + g.row(image, z, y) * block;
+        const bool inside = z < covered && y < covered;
+        std::fill(row + (inside ? covered * block : 0), row + g.side * block, Value());
+        if (inside)
+          spread_row<block>(row, d_pooled + g.pooled_row(image, z, y) * block,
+                            positive + g.row(image, z, y) * block, slope, g);
       }
     }
   }
 }
 
-template <int block>
+template <int block, class Value, class Pooled>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
                     const dnnl::memory& signs, const Geometry& geometry) {
   compiled.forward.push_back({Work::other, "signs kept", [=](const Pass&) {
-                                pool_forward<block>(data<float>(output.values), data<std::uint8_t>(signs),
-                                                    data<float>(source.values), geometry);
+                                pool_forward<block>(data<Pooled>(output.values), data<std::uint8_t>(signs),
+                                                    data<Value>(source.values), geometry);
                               }});
   compiled.input_gradient.push_back(
       {Work::other, "signs kept", [=, slope = static_cast<float>(source.slope)](const Pass&) {
-         pool_backward<block>(data<float>(source.gradient), data<float>(output.gradient),
+         pool_backward<block>(data<Value>(source.gradient), data<Pooled>(output.gradient),
                               data<std::uint8_t>(signs), slope, geometry);
        }});
+}
+
+template <class Value, class Pooled>
+auto kernels_of(int block) {
+  return block == 8    ? &append_kernels<8, Value, Pooled>
+         : block == 16 ? &append_kernels<16, Value, Pooled>
+         : block == 32 ? &append_kernels<32, Value, Pooled>
+                       : &append_kernels<64, Value, Pooled>;
 }
 
 }  // namespace
@@ -119,15 +153,20 @@ bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, doubl
 
 Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer,
                                const Tensor& source, const dnnl::memory::desc& layout) {
-  const Tensor output = shop.next_tensor(layout, 1, false);
+  using core::Bfloat16;
+  const bool from_bf16 = is_bf16(source.values), to_bf16 = shop.precision == Precision::bf16;
+  using enum dnnl::memory::data_type;
+  const Tensor output = shop.next_tensor(with_type(layout, to_bf16 ? bf16 : f32), 1, false);
   const dnnl::memory::desc like_source = source.values.get_desc();
-  const auto values = static_cast<std::int64_t>(like_source.get_size() / sizeof(float));
-  const dnnl::memory signs =
-      shop.memory.place(shop.memory.slot(), {{values}, dnnl::memory::data_type::u8, Tag::a}, shop.engine);
+  const auto values = static_cast<std::int64_t>(with_type(like_source, u8).get_size());
+  const dnnl::memory signs = shop.memory.place(shop.memory.slot(), {{values}, u8, Tag::a}, shop.engine);
   const std::int64_t side = like_source.dims()[2];
   const int block = block_of(like_source);
   const Geometry geometry = {values / (side * side * side * block), side, layout.dims()[2], layer.size};
-  (block == 16 ? append_kernels<16> : append_kernels<8>)(compiled, source, output, signs, geometry);
+  const auto append = from_bf16 ? kernels_of<Bfloat16, Bfloat16>(block)
+                      : to_bf16 ? kernels_of<float, Bfloat16>(block)
+                                : kernels_of<float, float>(block);
+  append(compiled, source, output, signs, geometry);
   return output;
 }
 

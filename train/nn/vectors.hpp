@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/bfloat16.hpp"
+
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -31,6 +33,18 @@ inline Vector load(const float* values) {
 }
 
 inline void store(float* values, const Vector& vector) { std::memcpy(values, &vector, sizeof vector); }
+
+inline Vector load(const core::Bfloat16* values) {
+  float whole[kBlock];
+  for (int i = 0; i < kBlock; ++i) whole[i] = static_cast<float>(values[i]);
+  return load(whole);
+}
+
+inline void store(core::Bfloat16* values, const Vector& vector) {
+  float whole[kBlock];
+  store(whole, vector);
+  for (int i = 0; i < kBlock; ++i) values[i] = core::Bfloat16(whole[i]);
+}
 
 /// Every lane is `value`. (Adding to zero instead would not leave -0 alone, and cost an addition.)
 inline Vector broadcast(float value) { return value - Vector{}; }

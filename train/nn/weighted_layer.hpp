@@ -11,12 +11,12 @@ namespace cosmo::nn {
 struct WeightedLayer {
   double slope;                ///< of its leaky ReLU
   dnnl::memory::dims weights;  ///< (outputs, inputs, ...)
-  dnnl::memory::desc output;   ///< (batch, outputs, ...), layout possibly any
+  dnnl::memory::desc output;   ///< (batch, outputs, ...), layout possibly any, of the type to compute in
   std::int64_t fan_in, fan_out;
 };
 
-inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims) {
-  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
+  return {dims, type, dnnl::memory::format_tag::any};
 }
 
 /// Whether oneDNN found only its slow reference code.
@@ -31,9 +31,12 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
     const Workshop& shop, const Primitives& primitives, const dnnl::memory::desc& like_source,
     const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
     const dnnl::memory::desc& like_output) {
-  const auto any = [](const dnnl::memory::desc& layout) { return any_layout(layout.dims()); };
+  const auto any = [](const dnnl::memory::desc& layout) {
+    return any_layout(layout.dims(), layout.data_type());
+  };
+  const dnnl::memory::desc like_weights = with_type(d_weights, like_source.data_type());
   const typename Primitives::Forward::primitive_desc forward(
-      primitives.forward(shop.forward_kind(), any(like_source), any(d_weights), d_biases, like_output),
+      primitives.forward(shop.forward_kind(), any(like_source), any(like_weights), d_biases, like_output),
       shop.attributes(1), shop.engine);
   const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
                             const dnnl::memory::desc& output) {
@@ -83,24 +86,26 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
                            const Tensor& output, const ParameterMemory& weights) {
   using Backward = typename Primitives::BackwardData;
   auto& operations = compiled.input_gradient;
-  const dnnl::memory::desc like_source = source.values.get_desc(), like_output = output.values.get_desc();
+  const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
+  const dnnl::memory::desc any_source = any_layout(like_source.dims(), like_source.data_type());
+  const dnnl::memory::desc any_weights = any_layout(layer.weights, like_source.data_type());
   const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel) {
     return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, like_output),
                                              shop.attributes(1), shop.engine, forward, true);
   };
   // A dense layer's weights can stay as they are; a convolution's are reordered, or it would be a slow one.
-  typename Backward::primitive_desc description =
-      Primitives::kOneWeightLayout ? describe(any_layout(like_source.dims()), weights.values.get_desc())
-                                   : describe(like_source, any_layout(layer.weights));
-  if (!description) description = describe(any_layout(like_source.dims()), any_layout(layer.weights));
+  typename Backward::primitive_desc description = Primitives::kOneWeightLayout
+                                                      ? describe(any_source, weights.values.get_desc())
+                                                      : describe(like_source, any_weights);
+  if (!description) description = describe(any_source, any_weights);
   if (!description) throw dnnl::error(dnnl_unimplemented, "no input gradient");
   const dnnl::memory d_output =
       shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
   const dnnl::memory weights_copy =
       shop.reordered(operations, weights.values, description.weights_desc(), true);
-  const bool in_place = description.diff_src_desc() == source.gradient.get_desc();
+  const bool in_place = same_bytes(description.diff_src_desc(), source.gradient.get_desc());
   const dnnl::memory result =
-      in_place ? source.gradient
+      in_place ? shop.memory.view(source.gradient, description.diff_src_desc(), shop.engine)
                : shop.memory.place(shop.memory.slot(), description.diff_src_desc(), shop.engine);
   shop.append(operations, description, Backward(description),
               {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
@@ -108,32 +113,48 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
   append_leaky_relu_backward(shop, operations, source);
 }
 
+/// The layout of the weights in the arena: the forward pass's, which is their gradient's, too. In bf16, where
+/// all passes work on copies, their gradient's.
+template <class Primitives>
+dnnl::memory::desc layout_of_weights(const Workshop& shop, const Primitives& primitives,
+                                     const typename Primitives::Forward::primitive_desc& forward) {
+  using enum dnnl::memory::data_type;
+  const dnnl::memory::desc weights = forward.weights_desc();
+  if (weights.data_type() == f32) return weights;
+  return describe_parameter_gradients(shop, primitives, forward.src_desc(), any_layout(weights.dims(), f32),
+                                      forward.bias_desc(), forward.dst_desc())
+      .diff_weights_desc();
+}
+
 /// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the
-/// layouts.
+/// layouts of tensors.
 template <class Primitives>
 Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
                       const WeightedLayer& layer, const Tensor& source, const Layer* reader) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
+  const dnnl::memory::data_type type = layer.output.data_type();
   const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
   const typename Forward::primitive_desc description(
-      primitives.forward(shop.forward_kind(), any_layout(source.values.get_desc().dims()),
-                         any_layout(layer.weights), bias_layout, layer.output),
+      primitives.forward(shop.forward_kind(), any_layout(source.values.get_desc().dims(), type),
+                         any_layout(layer.weights, type), bias_layout, layer.output),
       shop.attributes(layer.slope), shop.engine);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
     return shop.add_parameter(
         compiled, {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout);
   };
-  const ParameterMemory weights =
-      add(".weights", Parameter::Role::weights, layer.weights, description.weights_desc());
+  const ParameterMemory weights = add(".weights", Parameter::Role::weights, layer.weights,
+                                      layout_of_weights(shop, primitives, description));
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, bias_layout);
   const dnnl::memory input = shop.reordered(compiled.forward, source.values, description.src_desc(), false);
+  const dnnl::memory weights_copy =
+      shop.reordered(compiled.forward, weights.values, description.weights_desc(), true);
   const Tensor output = shop.next_tensor(description.dst_desc(), layer.slope,
                                          is_transient(shop, reader, description.dst_desc(), layer.slope));
   shop.append(compiled.forward, description, Forward(description),
               {{DNNL_ARG_SRC, input},
-               {DNNL_ARG_WEIGHTS, weights.values},
+               {DNNL_ARG_WEIGHTS, weights_copy},
                {DNNL_ARG_BIAS, biases.values},
                {DNNL_ARG_DST, output.values}});
   if (shop.mode == Mode::inference) return output;

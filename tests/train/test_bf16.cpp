@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <numeric>
+
+#include "core/bfloat16.hpp"
+#include "core/error.hpp"
+#include "tests/train/hashed.hpp"
+#include "train/nn/loss.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+using namespace cosmo;
+using nn::AveragePool;
+using nn::Convolution;
+using nn::Dense;
+using nn::Dropout;
+using nn::MaxPool;
+using nn::Precision;
+using nn::Tanh;
+
+namespace {
+
+struct Case {
+  nn::NetworkSpec spec;
+  nn::Shape input;
+  double tolerance = 0.01;  ///< of gradients, of their norms
+};
+
+// First layers in f32 and in bf16, average pools after either, channels that leave padding in blocks.
+const std::vector<Case> kCases = {
+    {{"as cosmoflow",
+      "x",
+      {{"a", {"x"}, Convolution{16, 3, 1, 0, 0.01}},
+       {"b", {"a"}, AveragePool{2, 2}},
+       {"c", {"b"}, Convolution{32, 4, 1, 0, 0.01}},
+       {"d", {"c"}, AveragePool{2, 2}},
+       {"e", {"d"}, Convolution{64, 2, 2, 0, 0.01}},
+       {"f", {"e"}, Dense{21, 0.01}},
+       {"g", {"f"}, Dense{3}}}},
+     {1, 19}},
+    {{"odd channels",
+      "x",
+      {{"a", {"x"}, Convolution{5, 3, 1, 0, 0.1}},
+       {"b", {"a"}, AveragePool{2, 1}},
+       {"c", {"b"}, Convolution{19, 2, 2, 1, 0.1}},
+       {"d", {"c"}, AveragePool{2, 2}},
+       {"e", {"d"}, Dropout{0.2}},
+       {"f", {"e"}, Convolution{7, 1, 1, 0, 0.2}},
+       {"g", {"f"}, Dense{3}}}},
+     {2, 11}},
+    {{"four channels, the same size",
+      "x",
+      {{"a", {"x"}, Convolution{32, 3, 1, 1, 0.3}},
+       {"b", {"a"}, AveragePool{2, 2}},
+       {"c", {"b"}, Convolution{64, 3, 1, 1, 0.3}},
+       {"e", {"c"}, Dense{21, 0.3}},
+       {"f", {"e"}, Dropout{0.5}},
+       {"g", {"f"}, Dense{3}}}},
+     {4, 8}},
+    {{"pool first",
+      "x",
+      {{"a", {"x"}, AveragePool{2, 2}},
+       {"b", {"a"}, Convolution{17, 2, 1, 0, 1}},
+       {"c", {"b"}, AveragePool{2, 1}},
+       {"d", {"c"}, Tanh{1.5}},
+       {"e", {"d"}, Dense{3}},
+       {"f", {"e"}, Tanh{1.2}}}},
+     {5, 12},
+     0.05},  // a tanh of 2 has a slope of 0.07 only
+    {nn::find_network("cosmoflow32"), {1, 32}},
+    {nn::find_network("cosmoflow64"), {1, 64}},
+};
+
+constexpr int kBatch = 2;
+const std::vector<std::uint32_t> kSamples = {5, 2};
+
+/// Small weights, and biases of ±2 by turns: rounding takes no value across a leaky ReLU's kink, which would
+/// change gradients by more than rounding does.
+nn::Network make(const Case& example, Precision precision) {
+  nn::Network network(example.spec, example.input, 3, kBatch, nn::Mode::training, precision);
+  for (const nn::Parameter& parameter : network.parameters()) {
+    std::vector<float> values = test::start_values(parameter);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = parameter.role == nn::Parameter::Role::weights ? 0.3f * values[i]
+                  : i % 2 == 0                                   ? 2.0f
+                                                                 : -2.0f;
+    }
+    network.copy_from_plain(parameter, values, parameter.values);
+  }
+  for (std::size_t i = 0; i < network.input().size(); ++i) network.input()[i] = test::hashed(1000, i);
+  return network;
+}
+
+std::vector<float> pass(nn::Network& network, const std::vector<float>& d_output) {
+  const std::span<const float> output = network.forward(nn::DropoutDraw{1, 0, kSamples});
+  std::vector<float> copy(output.begin(), output.end());
+  network.backward(d_output, [](std::span<float>) {});
+  return copy;
+}
+
+double norm(std::span<const float> values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+double distance(std::span<const float> a, std::span<const float> b) {
+  std::vector<float> difference(a.begin(), a.end());
+  for (std::size_t i = 0; i < b.size(); ++i) difference[i] -= b[i];
+  return norm(difference);
+}
+
+/// Runs both networks forward and backward and compares outputs and each parameter's gradient, of its norm.
+void check_pass(nn::Network& exact, nn::Network& rounded, double tolerance) {
+  const std::vector<float> d_output = test::hashed_values(1001, 3 * kBatch);
+  const std::vector<float> expected = pass(exact, d_output), found = pass(rounded, d_output);
+  CHECK(distance(found, expected) < 0.01 * norm(expected));
+  for (const nn::Parameter& parameter : exact.parameters()) {
+    const nn::Parameter& other = rounded.parameters()[parameter.index];
+    const std::vector<float> gradient = test::plain(exact, parameter, parameter.gradient);
+    INFO(parameter.name);
+    const double error = distance(test::plain(rounded, other, other.gradient), gradient) / norm(gradient);
+    CHECK(error < tolerance);
+  }
+}
+
+bool no_bf16() { return nn::bf16_units() == nn::Bf16Units::none; }
+
+}  // namespace
+
+TEST_CASE("bfloat16 is the nearest, ties to even, and what is not finite stays so") {
+  const auto rounded = [](float value) { return static_cast<float>(core::Bfloat16(value)); };
+  CHECK(rounded(1.0f) == 1.0f);
+  CHECK(rounded(1.0f + 0x1p-8f) == 1.0f);
+  CHECK(rounded(1.0f + 0x1.8p-7f) == 1.0f + 0x1p-6f);
+  CHECK(rounded(1.0f + 0x1.1p-8f) == 1.0f + 0x1p-7f);
+  CHECK(rounded(-3.0e38f) == Approx(-3.0e38f).epsilon(0x1p-9));
+  CHECK(rounded(3.4e38f) == INFINITY);
+  CHECK(std::isnan(rounded(NAN)));
+  CHECK(std::isnan(rounded(std::bit_cast<float>(0x7fffffffu))));
+  CHECK(std::isnan(rounded(std::bit_cast<float>(0xff800001u))));
+}
+
+TEST_CASE("a precision has a name, and bf16 a CPU for it") {
+  CHECK(nn::find_precision("f32") == Precision::f32);
+  CHECK_THROWS_AS(nn::find_precision("f64"), core::Error);
+  if (no_bf16()) {
+    CHECK_THROWS_AS(nn::find_precision("bf16"), core::Error);
+  } else {
+    CHECK(nn::find_precision("bf16") == Precision::bf16);
+  }
+}
+
+TEST_CASE("every layer's gradients in bf16 agree with those in f32") {
+  if (no_bf16()) return;
+  for (const Case& example : kCases) {
+    nn::Network exact = make(example, Precision::f32), rounded = make(example, Precision::bf16);
+    INFO(example.spec.name);
+    check_pass(exact, rounded, example.tolerance);
+  }
+}
+
+TEST_CASE("gradients through a max pool in bf16 agree with those in f32") {
+  if (no_bf16()) return;
+  // Each channel is an input or its negative and bf16 holds it exactly: in either precision the same values
+  // win.
+  const nn::NetworkSpec spec = {
+      "n",
+      "x",
+      {{"a", {"x"}, Convolution{32, 1, 1, 0, 0.25}}, {"b", {"a"}, MaxPool{2, 2}}, {"c", {"b"}, Dense{3}}}};
+  const auto make_exact = [&](Precision precision) {
+    nn::Network network(spec, {4, 10}, 3, kBatch, nn::Mode::training, precision);
+    test::set_start_values(network);
+    const nn::Parameter &weights = network.parameters()[0], &biases = network.parameters()[1];
+    std::vector<float> signs(weights.elements());
+    for (std::size_t i = 0; i < 32; ++i) signs[4 * i + i % 4] = i % 8 < 4 ? 1.0f : -1.0f;
+    network.copy_from_plain(weights, signs, weights.values);
+    std::fill(biases.values.begin(), biases.values.end(), 0.0f);
+    for (std::size_t i = 0; i < network.input().size(); ++i)
+      network.input()[i] = static_cast<float>(core::Bfloat16(test::hashed(1000, i)));
+    return network;
+  };
+  nn::Network exact = make_exact(Precision::f32), rounded = make_exact(Precision::bf16);
+  check_pass(exact, rounded, 0.01);
+}
+
+TEST_CASE("gradients of mlperf in bf16 agree with those in f32, but for other maxima") {
+  if (no_bf16()) return;
+  const auto make_start = [](Precision precision) {
+    nn::Network network(nn::find_network("mlperf"), {4, 32}, 3, kBatch, nn::Mode::training, precision);
+    test::set_start_values(network);
+    for (std::size_t i = 0; i < network.input().size(); ++i) network.input()[i] = test::hashed(1000, i);
+    return network;
+  };
+  nn::Network exact = make_start(Precision::f32), rounded = make_start(Precision::bf16);
+  check_pass(exact, rounded, 0.4);
+}
+
+TEST_CASE("no activation is copied between layouts in a bf16 network of whole blocks") {
+  if (no_bf16()) return;
+  for (const Case* example : {&kCases[0], &kCases[5]}) {
+    const nn::Network network = make(*example, Precision::bf16);
+    std::map<std::string, int> reorders;
+    for (const nn::OperationRecord& operation : network.operations()) {
+      INFO(operation.layer << ": " << operation.implementation);
+      CHECK(operation.implementation.find("ref") == std::string::npos);
+      if (operation.work == nn::Work::reorder) ++reorders[operation.layer];
+    }
+    for (const nn::Layer& layer : example->spec.layers) {
+      const auto* convolution = std::get_if<Convolution>(&layer.kind);
+      if (convolution == nullptr) continue;
+      INFO(example->spec.name << " " << layer.name);
+      CHECK(reorders[layer.name] == (&layer == &example->spec.layers.front() ? 0 : 2));  // of weights
+    }
+  }
+}
+
+TEST_CASE("padding of a bf16 network's arenas is zero and stays so under gradient steps") {
+  if (no_bf16()) return;
+  const Case& example = kCases[1];
+  nn::Network network = make(example, Precision::bf16);
+  std::vector<float> inside(network.weights().size(), 0.0f);
+  for (const nn::Parameter& parameter : network.parameters()) {
+    const std::span<float> part = std::span(inside).subspan(parameter.offset, parameter.values.size());
+    network.copy_from_plain(parameter, std::vector<float>(parameter.elements(), 1.0f), part);
+  }
+  const auto padding = std::count(inside.begin(), inside.end(), 0.0f);
+  REQUIRE(padding > 0);
+  REQUIRE(static_cast<std::int64_t>(inside.size()) - padding == network.census().parameters());
+  const std::vector<float> d_output = test::hashed_values(1, 3 * kBatch);
+  for (int step = 0; step < 5; ++step) {
+    pass(network, d_output);
+    for (std::size_t i = 0; i < inside.size(); ++i) network.weights()[i] -= 0.1f * network.gradients()[i];
+  }
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    if (inside[i] == 0) REQUIRE((network.weights()[i] == 0 && network.gradients()[i] == 0));
+  }
+}
+
+TEST_CASE("gradient steps in bf16 lower the loss as those in f32 do, and repeat bit by bit") {
+  if (no_bf16()) return;
+  const std::vector<float> targets = test::hashed_values(7, 3 * kBatch);
+  const auto train = [&](Precision precision) {
+    nn::Network network = make(kCases[0], precision);
+    std::vector<float> d_output(targets.size()), losses;
+    for (int step = 0; step < 30; ++step) {
+      losses.push_back(static_cast<float>(
+          nn::mean_squared_error(d_output, network.forward(), targets, {3, kBatch, kBatch}) / kBatch));
+      network.backward(d_output, [](std::span<float>) {});
+      for (std::size_t i = 0; i < network.weights().size(); ++i)
+        network.weights()[i] -= 0.03f * network.gradients()[i];
+    }
+    return losses;
+  };
+  const std::vector<float> exact = train(Precision::f32), rounded = train(Precision::bf16);
+  CHECK(exact.back() < 0.3f * exact.front());
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    CHECK(rounded[i] == Approx(exact[i]).margin(0.02 * static_cast<double>(exact.front())));
+  CHECK(train(Precision::bf16) == rounded);
+}
+
+TEST_CASE("the memory estimate in bf16 is what a network takes, copies and scratch space aside") {
+  if (no_bf16()) return;
+  const nn::NetworkSpec spec = nn::find_network("cosmoflow64");
+  const nn::Network network(spec, {1, 64}, 3, 4, nn::Mode::training, Precision::bf16);
+  const auto estimate =
+      static_cast<double>(nn::estimate_training_bytes(spec, {1, 64}, 3, 4, Precision::bf16));
+  CHECK(static_cast<double>(network.memory_bytes()) > 0.95 * estimate);
+  CHECK(static_cast<double>(network.memory_bytes()) < 1.4 * estimate);
+}

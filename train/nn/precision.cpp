@@ -1,0 +1,31 @@
+#include "train/nn/precision.hpp"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "core/error.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+
+Bf16Units bf16_units() {
+  const auto has = [](dnnl::cpu_isa wanted) {  // a set of bits: each instruction set includes its elders
+    const auto bits = static_cast<unsigned>(wanted);
+    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+  };
+  return has(dnnl::cpu_isa::avx512_core_amx)    ? Bf16Units::tiles
+         : has(dnnl::cpu_isa::avx512_core_bf16) ? Bf16Units::dot_products
+                                                : Bf16Units::none;
+}
+
+Precision find_precision(std::string_view name) {
+  if (name == "f32") return Precision::f32;
+  ensure(name == "bf16", Fault::config, "There is no --precision \"{}\": choose f32 or bf16.", name);
+  ensure(
+      bf16_units() != Bf16Units::none, Fault::config,
+      "This CPU has no instructions for --precision bf16 (AVX512_BF16): choose f32, which is faster on it.");
+  return Precision::bf16;
+}
+
+}  // namespace cosmo::nn
