@@ -41,12 +41,13 @@ THIRD_PARTY = {
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn"},
-    r"immintrin\.h": {"train/nn"},
+    r"immintrin\.h": {"train", "train/nn"},
     r"Eigen/": {"infer"},
     r"version_facts\.hpp": {"core"},
 }
 
-POSIX = {"fcntl.h", "sched.h", "signal.h", "sys/file.h", "sys/mman.h", "sys/resource.h", "sys/stat.h", "unistd.h"}
+POSIX = {"fcntl.h", "sched.h", "signal.h", "sys/file.h", "sys/mman.h", "sys/resource.h", "sys/stat.h", "sys/syscall.h",
+         "unistd.h"}
 STANDARD = re.compile(r"^[a-z_]+$")  # <vector>, <cstdint>, ...
 
 
