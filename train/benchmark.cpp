@@ -76,10 +76,10 @@ class SyntheticTraining {
     times.loss = lap();
     network_.backward(d_output_, [&](std::span<float> part) { reducer_.ready(part); });
     times.backward = lap();
-    comm_.barrier();
-    times.waiting = lap();
+    const double waited_before = reducer_.times().waiting;
     reducer_.finish();
-    times.communication = lap();
+    times.waiting = reducer_.times().waiting - waited_before;
+    times.communication = lap() - times.waiting;
     optimizer_.step(steps_++);
     times.optimizer = lap();
     return times;
