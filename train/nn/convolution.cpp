@@ -1,4 +1,5 @@
 #include "train/nn/first_layer.hpp"
+#include "train/nn/row_convolution.hpp"
 #include "train/nn/weighted_layer.hpp"
 
 namespace cosmo::nn {
@@ -7,6 +8,9 @@ namespace {
 
 using Layout = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
+
+constexpr auto kFloat = dnnl::memory::data_type::f32;
+constexpr const char* kOurs = "cosmo:avx512";  // an implementation's name
 
 struct ConvolutionPrimitives {
   using Forward = dnnl::convolution_forward;
@@ -28,9 +32,49 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
+  /// The convolution as one by rows, if the layouts are those that rows need.
+  std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
+                                        const Layout& output) const {
+    const bool fits = stride[0] == 1 && source == Layout(source.dims(), kFloat, Tag::nCdhw16c) &&
+                      output == Layout(output.dims(), kFloat, Tag::nCdhw16c) &&
+                      source.dims()[1] % kBlock == 0 && output.dims()[1] % kBlock == 0 &&
+                      weights == Layout(weights.dims(), kFloat, Tag::OIdhw16i16o);
+    if (!fits) return std::nullopt;
+    return RowConvolution{source.dims()[0], source.dims()[1] / kBlock, output.dims()[1] / kBlock,
+                          source.dims()[2], weights.dims()[2],         padding[0]};
+  }
+  /// Appends our own forward pass, if there is one for the layer.
+  bool append_own_forward(Workshop& shop, CompiledLayer& compiled, const WeightedLayer& layer,
+                          const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,
+                          const Tensor& output) const {
+    const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
+    if (!rows || !has_rows(*rows)) return false;
+    const dnnl::memory packed = shop.temporary(plain_layout({rows->weights()}));
+    compiled.forward.push_back(
+        {Work::convolution, kOurs,
+         [=, rows = *rows, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
+           pack_forward(rows, data<float>(weights), data<float>(packed));
+           convolve_rows(rows, data<float>(source), data<float>(packed), data<float>(biases), slope,
+                         data<float>(to));
+         }});
+    return true;
+  }
+  /// Appends our own computation of the input's gradient, if there is one for the layer.
+  bool append_own_input_gradient(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& weights,
+                                 const Tensor& source, const Tensor& output) const {
+    const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
+    if (!rows || !has_rows(rows->transposed())) return false;
+    const dnnl::memory packed = shop.temporary(plain_layout({rows->weights()}));
+    compiled.input_gradient.push_back(
+        {Work::convolution, kOurs,
+         [=, rows = *rows, from = output.gradient, to = source.gradient](const Pass&) {
+           pack_transposed(rows, data<float>(weights), data<float>(packed));
+           convolve_rows(rows.transposed(), data<float>(from), data<float>(packed), nullptr, 1,
+                         data<float>(to));
+         }});
+    return true;
+  }
 };
-
-constexpr const char* kOurs = "cosmo:avx512";
 
 /// What forward and backward of a first layer work on.
 struct FirstLayerMemory {
@@ -63,7 +107,6 @@ void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& 
 /// precision.
 Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolution& convolution,
                          const Tensor& source, const Layer& reader) {
-  constexpr auto kFloat = dnnl::memory::data_type::f32;
   const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
   const FirstLayer layer = {input[0],

@@ -50,6 +50,10 @@ dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl:
   return copy;
 }
 
+dnnl::memory Workshop::temporary(const dnnl::memory::desc& layout) {
+  return memory.place(temporary_slot_, layout, engine);
+}
+
 ParameterMemory Workshop::add_parameter(CompiledLayer& layer, Parameter parameter,
                                         const dnnl::memory::desc& layout) {
   layer.parameters.push_back(parameters.parameters().size());

@@ -77,6 +77,9 @@ class Workshop {
   /// them.
   dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                          const dnnl::memory::desc& layout, bool temporary);
+  /// A tensor in the slot that temporary copies share: only the operation before which it is filled may use
+  /// it.
+  dnnl::memory temporary(const dnnl::memory::desc& layout);
   /// A parameter of the layer.
   ParameterMemory add_parameter(CompiledLayer& layer, Parameter parameter, const dnnl::memory::desc& layout);
   /// Appends a copy of `source` into `target`'s layout.

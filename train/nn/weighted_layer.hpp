@@ -86,6 +86,8 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
                            const Tensor& output, const ParameterMemory& weights) {
   using Backward = typename Primitives::BackwardData;
   auto& operations = compiled.input_gradient;
+  if (primitives.append_own_input_gradient(shop, compiled, weights.values, source, output))
+    return append_leaky_relu_backward(shop, operations, source);
   const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
   const dnnl::memory::desc any_source = any_layout(like_source.dims(), like_source.data_type());
   const dnnl::memory::desc any_weights = any_layout(layer.weights, like_source.data_type());
@@ -152,11 +154,12 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
       shop.reordered(compiled.forward, weights.values, description.weights_desc(), true);
   const Tensor output = shop.next_tensor(description.dst_desc(), layer.slope,
                                          is_transient(shop, reader, description.dst_desc(), layer.slope));
-  shop.append(compiled.forward, description, Forward(description),
-              {{DNNL_ARG_SRC, input},
-               {DNNL_ARG_WEIGHTS, weights_copy},
-               {DNNL_ARG_BIAS, biases.values},
-               {DNNL_ARG_DST, output.values}});
+  if (!primitives.append_own_forward(shop, compiled, layer, input, weights.values, biases.values, output))
+    shop.append(compiled.forward, description, Forward(description),
+                {{DNNL_ARG_SRC, input},
+                 {DNNL_ARG_WEIGHTS, weights_copy},
+                 {DNNL_ARG_BIAS, biases.values},
+                 {DNNL_ARG_DST, output.values}});
   if (shop.mode == Mode::inference) return output;
 
   append_parameter_gradients(shop, compiled, primitives, input, output, weights.gradient, biases.gradient);

@@ -1,0 +1,142 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "tests/train/hashed.hpp"
+#include "train/nn/row_convolution.hpp"
+
+using namespace cosmo;
+using nn::kBlock;
+using nn::RowConvolution;
+
+namespace {
+
+std::size_t tensor_size(std::int64_t images, std::int64_t blocks, std::int64_t side) {
+  return static_cast<std::size_t>(images * blocks * side * side * side * kBlock);
+}
+
+/// Where channel c of cell (z, y, x) is in nCdhw16c.
+std::size_t at(std::int64_t image, std::int64_t blocks, std::int64_t side, std::int64_t c, std::int64_t z,
+               std::int64_t y, std::int64_t x) {
+  return static_cast<std::size_t>(
+      ((((image * blocks + c / kBlock) * side + z) * side + y) * side + x) * kBlock + c % kBlock);
+}
+
+/// Where the weight is in OIdhw16i16o.
+std::size_t weight_at(const RowConvolution& layer, std::int64_t out, std::int64_t in, std::int64_t tap) {
+  const std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
+  return static_cast<std::size_t>(
+      (((out / kBlock * layer.inputs + in / kBlock) * taps + tap) * kBlock + in % kBlock) * kBlock +
+      out % kBlock);
+}
+
+/// A value of the convolution by its definition.
+double output_at(const RowConvolution& layer, const std::vector<float>& input,
+                 const std::vector<float>& weights, std::int64_t image, std::int64_t out, std::int64_t z,
+                 std::int64_t y, std::int64_t x) {
+  const std::int64_t k = layer.kernel;
+  double sum = 0;
+  for (std::int64_t tap = 0; tap < k * k * k; ++tap) {
+    const std::int64_t from_z = z + tap / (k * k) - layer.padding, from_y = y + tap / k % k - layer.padding,
+                       from_x = x + tap % k - layer.padding;
+    if (std::min({from_z, from_y, from_x}) < 0 || std::max({from_z, from_y, from_x}) >= layer.side) continue;
+    for (std::int64_t in = 0; in < layer.inputs * kBlock; ++in) {
+      sum += static_cast<double>(input[at(image, layer.inputs, layer.side, in, from_z, from_y, from_x)]) *
+             static_cast<double>(weights[weight_at(layer, out, in, tap)]);
+    }
+  }
+  return sum;
+}
+
+// Several images, blocks, kernels and paddings; sides that tiles do and do not divide.
+const std::vector<RowConvolution> kLayers = {
+    {1, 1, 2, 50, 4, 0}, {2, 2, 2, 49, 3, 1}, {1, 2, 1, 48, 4, 3}, {1, 1, 4, 51, 4, 1}, {1, 2, 2, 50, 3, 0}};
+
+std::vector<float> run(const RowConvolution& layer, const std::vector<float>& input,
+                       const std::vector<float>& packed, const float* biases, float slope) {
+  std::vector<float> output(tensor_size(layer.images, layer.outputs, layer.output_side()), std::nanf(""));
+  nn::convolve_rows(layer, input.data(), packed.data(), biases, slope, output.data());
+  return output;
+}
+
+struct Problem {
+  explicit Problem(const RowConvolution& layer)
+      : input(test::hashed_values(1, tensor_size(layer.images, layer.inputs, layer.side))),
+        weights(test::hashed_values(2, static_cast<std::size_t>(layer.weights()))),
+        biases(test::hashed_values(3, static_cast<std::size_t>(layer.outputs * kBlock))),
+        packed(weights.size()) {}
+
+  std::vector<float> input, weights, biases, packed;
+};
+
+}  // namespace
+
+TEST_CASE("convolutions by rows agree with their definition") {
+  for (const RowConvolution& layer : kLayers) {
+    INFO(layer.images << " images, " << layer.inputs << " to " << layer.outputs << " blocks, side "
+                      << layer.side << ", kernel " << layer.kernel << ", padding " << layer.padding);
+    REQUIRE(nn::has_rows(layer) == (nn::kWideVectors && layer.output_side() >= 48));
+    Problem p(layer);
+    nn::pack_forward(layer, p.weights.data(), p.packed.data());
+    constexpr float kSlope = 0.3f;
+    const std::vector<float> output = run(layer, p.input, p.packed, p.biases.data(), kSlope);
+    CHECK(std::all_of(output.begin(), output.end(), [](float value) { return std::isfinite(value); }));
+    // At places that a hash draws, and at the edges.
+    const std::int64_t side = layer.output_side();
+    double difference = 0, largest = 0;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      const auto draw = [&](std::uint64_t which, std::int64_t below) {
+        const double place =
+            0.5 * (1 + 1.4 * static_cast<double>(test::hashed(10 + which, i)));  // over both ends
+        return std::clamp<std::int64_t>(
+            static_cast<std::int64_t>(std::floor(place * static_cast<double>(below))), 0, below - 1);
+      };
+      const std::int64_t image = draw(0, layer.images), out = draw(1, layer.outputs * kBlock),
+                         z = draw(2, side), y = draw(3, side), x = draw(4, side);
+      const double value = output_at(layer, p.input, p.weights, image, out, z, y, x) +
+                           static_cast<double>(p.biases[static_cast<std::size_t>(out)]);
+      const double expected = value > 0 ? value : static_cast<double>(kSlope) * value;
+      largest = std::max(largest, std::abs(expected));
+      const float found = output[at(image, layer.outputs, side, out, z, y, x)];
+      difference = std::max(difference, std::abs(static_cast<double>(found) - expected));
+    }
+    CHECK(difference < 1e-5 * largest);
+  }
+}
+
+// <A x, y> = <x, Aᵀ y> for all x and y.
+TEST_CASE("the transposed convolution by rows is the transpose") {
+  for (const RowConvolution& layer : kLayers) {
+    Problem p(layer);
+    nn::pack_forward(layer, p.weights.data(), p.packed.data());
+    const std::vector<float> output = run(layer, p.input, p.packed, nullptr, 1);
+    const std::vector<float> d_output = test::hashed_values(4, output.size());
+    nn::pack_transposed(layer, p.weights.data(), p.packed.data());
+    const std::vector<float> d_input = run(layer.transposed(), d_output, p.packed, nullptr, 1);
+    REQUIRE(d_input.size() == p.input.size());
+    const auto square = [](const std::vector<float>& a) {
+      return std::inner_product(a.begin(), a.end(), a.begin(), 0.0);
+    };
+    const double forward = std::inner_product(output.begin(), output.end(), d_output.begin(), 0.0);
+    const double backward = std::inner_product(p.input.begin(), p.input.end(), d_input.begin(), 0.0);
+    CHECK(std::abs(forward - backward) < 1e-6 * std::sqrt(square(output) * square(d_output)));
+  }
+}
+
+TEST_CASE("convolutions by rows give the same bits with any number of threads") {
+  const int threads = omp_get_max_threads();
+  const RowConvolution layer = kLayers[1];
+  Problem p(layer);
+  nn::pack_forward(layer, p.weights.data(), p.packed.data());
+  omp_set_num_threads(1);
+  const std::vector<float> alone = run(layer, p.input, p.packed, p.biases.data(), 0.3f);
+  for (const int count : {2, 3}) {
+    omp_set_num_threads(count);
+    CHECK(run(layer, p.input, p.packed, p.biases.data(), 0.3f) == alone);
+  }
+  omp_set_num_threads(threads);
+}
