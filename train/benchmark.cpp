@@ -102,17 +102,23 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// [s] A step's time, that of the slowest rank. Collective.
-double time_steps(const core::Communicator& comm, SyntheticTraining& training) {
-  std::vector<double> times;
+/// Fills in the step's time, that of the slowest rank, and the peak. Both are medians over the run, for a
+/// shared host's clock changes from one second to the next. Collective.
+void time_steps(const core::Communicator& comm, SyntheticTraining& training, int threads,
+                nn::Precision precision, BenchmarkResult& result) {
+  std::vector<double> times, peaks;
   double total = 0;
   for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
     const double time = comm.max(training.step().total());
+    const Peak peak = measure_peak(threads, precision);
+    result.peak_unit = peak.unit;
     if (step < kWarmUp) continue;
+    peaks.push_back(comm.sum(peak.rate));
     times.push_back(time);
     total += time;
   }
-  return median(times);
+  result.step_time = median(times);
+  result.peak = median(peaks);
 }
 
 double seconds_of(const std::vector<OperationRecord>& operations, Work work) {
@@ -165,11 +171,8 @@ BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec&
   result.census = training.network().census();
   result.batch = batch;
   result.ranks = comm.size();
-  result.step_time = time_steps(comm, training);
+  time_steps(comm, training, threads, precision, result);
   profile(training, result);
-  const Peak peak = measure_peak(threads, precision);
-  result.peak = comm.sum(peak.rate);
-  result.peak_unit = peak.unit;
   result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
   return result;
 }

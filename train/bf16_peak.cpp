@@ -18,7 +18,7 @@ namespace {
 template <class Work>
 double best_rate(int threads, double flop, Work work) {
   double best = 0;
-  for (int repeat = 0; repeat < 15; ++repeat) {
+  for (int repeat = 0; repeat < 5; ++repeat) {
     const double start = omp_get_wtime();
 #pragma omp parallel num_threads(threads)
     work();

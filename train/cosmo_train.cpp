@@ -44,7 +44,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 /// Network, gradients and the optimizer's moments [bytes].
 std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int moments,
                           nn::Precision precision, const nn::NetworkCensus& census) {
-  return nn::estimate_training_bytes(spec, input, outputs, batch, precision) +
+  const std::size_t network =
+      nn::Network::planned_bytes(spec, input, outputs, batch, nn::Mode::training, precision);
+  return static_cast<std::int64_t>(network) +
          moments * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
 }
 
@@ -169,19 +171,19 @@ LoaderConfigs loaders_of(const core::Communicator& comm, const train::TrainingPl
            .spare = 0}};
 }
 
-constexpr std::int64_t kLibraries = 8 << 20;  ///< of oneDNN and HDF5, loaded where first used [bytes]
+constexpr std::int64_t kLibraries = 8 << 20;  ///< of HDF5 and MPI, loaded where first used [bytes]
 
 /// What a rank has now and what it will load and allocate for the training [bytes].
 std::int64_t memory_of_training(const train::TrainingPlan& plan, const dataset::SampleSpec& spec,
                                 const nn::NetworkCensus& census, const LoaderConfigs& loaders) {
   const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
   const int arenas = train::moments_of_optimizer(plan) + (accumulates ? 1 : 0);
-  return static_cast<std::int64_t>(core::resident_memory() +
+  const std::int64_t network = memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas,
+                                            nn::find_precision(plan.precision), census);
+  return network + kLibraries +
+         static_cast<std::int64_t>(core::resident_memory() +  // with oneDNN, which planned the network
                                    dataset::DataLoader::memory_bytes(spec, loaders.training) +
-                                   dataset::DataLoader::memory_bytes(spec, loaders.validation)) +
-         kLibraries +
-         memory_bytes(plan.network, plan.input, plan.outputs, plan.micro_batch, arenas,
-                      nn::find_precision(plan.precision), census);
+                                   dataset::DataLoader::memory_bytes(spec, loaders.validation));
 }
 
 Json summary_of(const train::TrainingPlan& plan, const core::Request& request,

@@ -40,7 +40,7 @@ void multiply_add(long rounds) {
 double measure_fma_peak(int threads) {
   constexpr long kRounds = 400'000;
   double best = 0;
-  for (int repeat = 0; repeat < 15; ++repeat) {
+  for (int repeat = 0; repeat < 5; ++repeat) {
     const double start = omp_get_wtime();
 #pragma omp parallel num_threads(threads)
     multiply_add(kRounds);

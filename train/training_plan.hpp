@@ -14,6 +14,7 @@
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
+#include "train/nn/precision.hpp"
 #include "train/optimizer.hpp"
 
 namespace cosmo::train {

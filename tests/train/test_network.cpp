@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 #include "tests/train/hashed.hpp"
 #include "train/nn/summary.hpp"
 #include "train/nn/zoo/zoo.hpp"
@@ -113,18 +114,17 @@ TEST_CASE("inference gives what training gives, in less memory") {
   CHECK(moved.forward().data() == found.data());
 }
 
-TEST_CASE("the memory estimate is what a network takes, copies between layouts aside") {
-  const auto check = [](const char* name, nn::Shape input, int batch) {
-    const nn::NetworkSpec spec = nn::find_network(name);
-    const nn::Network network(spec, input, 3, batch, nn::Mode::training);
-    const auto estimate = static_cast<double>(nn::estimate_training_bytes(spec, input, 3, batch));
-    INFO(name);
-    CHECK(static_cast<double>(network.memory_bytes()) > 0.95 * estimate);
-    CHECK(static_cast<double>(network.memory_bytes()) < 1.4 * estimate);
+TEST_CASE("the memory of a network is known before it is allocated") {
+  const nn::NetworkSpec spec = nn::find_network("cosmoflow64");
+  const auto planned = [&](int batch, nn::Mode mode) {
+    return nn::Network::planned_bytes(spec, {1, 64}, 3, batch, mode);
   };
-  check("cosmoflow32", {1, 32}, 4);
-  check("cosmoflow64", {1, 64}, 2);
-  check("mlperf", {4, 64}, 1);
+  for (const nn::Mode mode : {nn::Mode::training, nn::Mode::inference})
+    CHECK(nn::Network(spec, {1, 64}, 3, 2, mode).memory_bytes() == planned(2, mode));
+  CHECK(planned(4, nn::Mode::training) > planned(2, nn::Mode::training));
+  const std::size_t before = core::peak_resident_memory();
+  CHECK(planned(2000, nn::Mode::training) > std::size_t{4} << 30);
+  CHECK(core::peak_resident_memory() < before + (std::size_t{256} << 20));
 }
 
 TEST_CASE("every operation tells what it is, its implementation and, while timed, its time") {

@@ -1,11 +1,9 @@
 #include "train/nn/census.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "core/error.hpp"
-#include "train/nn/first_layer.hpp"
 
 namespace cosmo::nn {
 
@@ -13,8 +11,6 @@ using core::ensure;
 using core::Fault;
 
 namespace {
-
-constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
 template <class Member>
 std::int64_t sum(const std::vector<LayerCensus>& layers, Member member) {
@@ -81,27 +77,6 @@ LayerCensus count(const std::string& name, const Tanh& layer, Shape input) {
   return without_weights(input, input);
 }
 
-/// [bytes] What backward needs of each value that a layer makes: the value, unless the reader is a pool that
-/// keeps less of it.
-std::int64_t kept_bytes(const Layer::Kind& layer, const Layer* reader, std::int64_t value_bytes) {
-  if (std::holds_alternative<MaxPool>(layer)) return value_bytes + 1;       // and where the maximum was
-  if (std::holds_alternative<Dropout>(layer)) return value_bytes + kFloat;  // and its factor
-  const bool weighted = std::holds_alternative<Convolution>(layer) || std::holds_alternative<Dense>(layer);
-  if (!weighted || reader == nullptr) return value_bytes;
-  if (std::holds_alternative<MaxPool>(reader->kind)) return 0;
-  const auto* pool = std::get_if<AveragePool>(&reader->kind);
-  return pool != nullptr && pool->size == pool->stride ? 1 : value_bytes;
-}
-
-/// [bytes] Of a value that a layer makes, from that of its input's.
-std::int64_t value_bytes(const Layer::Kind& layer, const Shape& input, std::int64_t input_bytes,
-                         Precision precision) {
-  if (std::holds_alternative<Convolution>(layer))
-    return convolves_in_bf16(precision, input.channels) ? 2 : kFloat;
-  if (std::holds_alternative<AveragePool>(layer) && precision == Precision::bf16) return 2;
-  return std::holds_alternative<Dense>(layer) ? kFloat : input_bytes;
-}
-
 }  // namespace
 
 std::int64_t NetworkCensus::weights() const { return sum(layers, &LayerCensus::weights); }
@@ -125,30 +100,6 @@ NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
         std::visit([&](const auto& kind) { return count(layer.name, kind, source); }, layer.kind));
   }
   return census;
-}
-
-std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch,
-                                     Precision precision) {
-  const NetworkCensus census = take_census(spec, input, outputs);
-  std::int64_t bytes = kFloat * (batch * input.elements() + 2 * census.parameters());
-  std::array<std::int64_t, 2> gradients = {0, 0};
-  std::size_t tensors = 0;
-  std::int64_t value = kFloat;
-  for (std::size_t i = 0; i < census.layers.size(); ++i) {
-    const std::int64_t output = batch * census.layers[i].output.elements();
-    const Layer* reader = i + 1 < spec.layers.size() ? &spec.layers[i + 1] : nullptr;
-    const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
-    if (i == 0 && convolution != nullptr && is_first_layer(*convolution, input.channels, reader)) {
-      if (precision == Precision::bf16) value = 2;  // of the pool
-      bytes += output / 8;                          // a bit a value, which is never written
-      continue;
-    }
-    value = value_bytes(spec.layers[i].kind, census.layers[i].input, value, precision);
-    std::int64_t& gradient = gradients[tensors++ % 2];
-    gradient = std::max(gradient, value * output);
-    bytes += kept_bytes(spec.layers[i].kind, reader, value) * output;
-  }
-  return bytes + gradients[0] + gradients[1];
 }
 
 }  // namespace cosmo::nn

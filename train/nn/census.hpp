@@ -1,11 +1,10 @@
 #pragma once
-// What a network amounts to at a given input size: shapes, weights, flops and memory, without building it.
+// What a network amounts to at a given input size: shapes, weights and flops, without building it.
 
 #include <cstdint>
 #include <vector>
 
 #include "train/nn/network_spec.hpp"
-#include "train/nn/precision.hpp"
 
 namespace cosmo::nn {
 
@@ -47,11 +46,5 @@ struct NetworkCensus {
 /// The census of `spec` for inputs (channels, size³) with `outputs` outputs.
 /// Throws Error{config} if the network is ill-formed (resolve_inputs) or does not fit the input.
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs);
-
-/// [bytes] What a Network for training holds, within a tenth with AVX-512: input, activations (less
-/// where a pool keeps signs or maxima), the two buffers of activation gradients, weights and their gradients.
-/// Oblivious of padding, copies between layouts and scratch space. Throws as take_census.
-std::int64_t estimate_training_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch,
-                                     Precision precision = Precision::f32);
 
 }  // namespace cosmo::nn

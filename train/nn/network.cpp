@@ -31,8 +31,15 @@ struct Network::Backend {
     ensure(mode == Mode::training || precision == Precision::f32, Fault::internal, "Inference is in f32.");
     ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
     build_layers(with_outputs(spec, output_count), input_shape);
+  }
+
+  void allocate() {
     shop.memory.allocate();
-    shop.parameters.allocate(mode == Mode::training);
+    shop.parameters.allocate(shop.mode == Mode::training);
+  }
+
+  std::size_t memory_bytes() const {
+    return shop.memory.bytes() + shop.parameters.bytes(shop.mode == Mode::training);
   }
 
   void build_layers(const NetworkSpec& spec, Shape shape) {
@@ -100,7 +107,9 @@ struct Network::Backend {
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode, Precision precision)
-    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode, precision)) {}
+    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode, precision)) {
+  backend_->allocate();
+}
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;
@@ -181,8 +190,11 @@ void Network::time_operations(bool on) {
   for (Operation& operation : backend_->last_relu) operation.seconds = 0;
 }
 
-std::size_t Network::memory_bytes() const {
-  return backend_->shop.memory.bytes() + backend_->shop.parameters.bytes();
+std::size_t Network::memory_bytes() const { return backend_->memory_bytes(); }
+
+std::size_t Network::planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
+                                   Precision precision) {
+  return Backend(spec, input, outputs, batch, mode, precision).memory_bytes();
 }
 
 std::string library_version() {

@@ -86,6 +86,9 @@ class Network {
   void time_operations(bool on);
   /// [bytes] All tensors, parameters and scratch space.
   std::size_t memory_bytes() const;
+  /// memory_bytes() of such a network, without allocating it. Throws as the constructor.
+  static std::size_t planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
+                                   Precision precision = Precision::f32);
 
  private:
   struct Backend;

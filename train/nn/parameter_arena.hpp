@@ -27,8 +27,8 @@ class ParameterArena {
   const dnnl::memory::desc& layout(std::size_t index) const { return layouts_.at(index); }
   std::span<float> values() { return values_.span(); }
   std::span<float> gradients() { return gradients_.span(); }
-  /// [bytes] Of both arenas.
-  std::size_t bytes() const { return (values_.size() + gradients_.size()) * sizeof(float); }
+  /// [bytes] Of both arenas, or of the values alone, allocated or not.
+  std::size_t bytes(bool with_gradients) const { return (with_gradients ? 2 : 1) * size_ * sizeof(float); }
 
  private:
   std::vector<Parameter> parameters_;
