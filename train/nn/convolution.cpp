@@ -1,5 +1,5 @@
 #include "train/nn/first_layer.hpp"
-#include "train/nn/row_convolution.hpp"
+#include "train/nn/row_gradient.hpp"
 #include "train/nn/weighted_layer.hpp"
 
 namespace cosmo::nn {
@@ -56,6 +56,20 @@ struct ConvolutionPrimitives {
            pack_forward(rows, data<float>(weights), data<float>(packed));
            convolve_rows(rows, data<float>(source), data<float>(packed), data<float>(biases), slope,
                          data<float>(to));
+         }});
+    return true;
+  }
+  /// Appends our own computation of the gradients of weights and biases, if there is one for the layer.
+  bool append_own_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& source,
+                                      const Tensor& output, const dnnl::memory& d_weights,
+                                      const dnnl::memory& d_biases) const {
+    const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
+    if (!rows || !has_row_gradient(*rows)) return false;
+    const dnnl::memory scratch = shop.temporary(plain_layout({row_gradient_scratch(*rows)}));
+    compiled.parameter_gradients.push_back(
+        {Work::convolution, kOurs, [=, rows = *rows, d_output = output.gradient](const Pass&) {
+           row_gradient(rows, data<float>(source), data<float>(d_output), data<float>(d_weights),
+                        data<float>(d_biases), data<float>(scratch));
          }});
     return true;
   }

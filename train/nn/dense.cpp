@@ -24,6 +24,7 @@ struct DensePrimitives {
     return {source, weights, output};
   }
   static bool append_own_forward(const auto&...) { return false; }
+  static bool append_own_parameter_gradients(const auto&...) { return false; }
   static bool append_own_input_gradient(const auto&...) { return false; }
 };
 

@@ -125,8 +125,7 @@ void for_each_weight(const RowConvolution& layer, const float* weights, const Fu
 }  // namespace
 
 bool has_rows(const RowConvolution& layer) {
-  constexpr std::int64_t kShortest = 48;  // cells
-  return kWideVectors && std::min(layer.side, layer.output_side()) >= kShortest &&
+  return kWideVectors && std::min(layer.side, layer.output_side()) >= kShortestRow &&
          find_tile(layer) != nullptr;
 }
 

@@ -7,6 +7,9 @@
 
 namespace cosmo::nn {
 
+/// [cells] Of rows shorter than this oneDNN is as fast.
+constexpr std::int64_t kShortestRow = 48;
+
 /// A convolution of stride 1 from a tensor (N, C, D, H, W) to another, both nCdhw16c.
 struct RowConvolution {
   std::int64_t images;
@@ -22,8 +25,7 @@ struct RowConvolution {
   }
 };
 
-/// Whether there is a kernel for rows of this form, worth it on this machine: of rows shorter than 48 cells
-/// oneDNN is as fast.
+/// Whether there is a kernel for rows of this form, worth it on this machine.
 bool has_rows(const RowConvolution& layer);
 
 /// Packs weights of layout OIdhw16i16o as convolve_rows() takes them.

@@ -59,6 +59,7 @@ template <class Primitives>
 void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
                                 const dnnl::memory& source, const Tensor& output,
                                 const dnnl::memory& d_weights, const dnnl::memory& d_biases) {
+  if (primitives.append_own_parameter_gradients(shop, compiled, source, output, d_weights, d_biases)) return;
   auto& operations = compiled.parameter_gradients;
   const auto description =
       describe_parameter_gradients(shop, primitives, source.get_desc(), d_weights.get_desc(),
