@@ -171,7 +171,7 @@ void row_gradient(const RowConvolution& layer, const float* input, const float* 
   const std::int64_t weights = layer.weights(), size = row_gradient_scratch(layer) / kParts;
 #pragma omp parallel
   {
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic)
     for (std::int64_t part = 0; part < kParts; ++part) {
       std::fill_n(scratch + part * size, size, 0.0f);
       add_part(layer, part, input, d_output, scratch + part * size);
