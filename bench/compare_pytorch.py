@@ -32,7 +32,7 @@ def arguments():
 
 
 def make_network(torch, name, size, layout):
-    """The network with its names of layers with weights, input channels and loss."""
+    """The network with its names of layers with weights, input channels and outputs."""
     nn = torch.nn
 
     class LeakyReLU(nn.Module):
@@ -70,11 +70,11 @@ def make_network(torch, name, size, layout):
             layers += [nn.Conv3d(width, outputs, 3, padding=1), LeakyReLU(0.3), nn.MaxPool3d(2)]
             width = outputs
         layers += [Flatten(), nn.Linear(width * (size // 32)**3, 128), LeakyReLU(0.3), nn.Dropout(0.5), nn.Linear(128, 64),
-                   LeakyReLU(0.3), nn.Dropout(0.5), nn.Linear(64, 3), ScaledTanh()]
+                   LeakyReLU(0.3), nn.Dropout(0.5), nn.Linear(64, 4), ScaledTanh()]
     network = nn.Sequential(*layers)
     if layout == "channels_last_3d":
         network = network.to(memory_format=torch.channels_last_3d)
-    return network, channels
+    return network, channels, {"cosmoflow": 3, "mlperf": 4}[name]
 
 
 def layer_times(torch, step):
@@ -100,13 +100,13 @@ def work(options):
 
     torch.manual_seed(0)
     torch.set_num_threads(options.threads)
-    network, channels = make_network(torch, options.network, options.size, options.worker)
+    network, channels, outputs = make_network(torch, options.network, options.size, options.worker)
     voxels = torch.randn(options.batch, channels, *3 * [options.size])
     if options.worker == "channels_last_3d":
         voxels = voxels.to(memory_format=torch.channels_last_3d)
     elif options.worker == "mkldnn":
         voxels = voxels.to_mkldnn()
-    targets = torch.rand(options.batch, 3)
+    targets = torch.rand(options.batch, outputs)
     if options.network == "cosmoflow":
         optimizer, loss = torch.optim.Adam(network.parameters(), 2e-3), torch.nn.functional.l1_loss
     else:

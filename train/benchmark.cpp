@@ -19,7 +19,6 @@ namespace {
 using nn::OperationRecord;
 using nn::Work;
 
-constexpr int kOutputs = 3;
 constexpr int kWarmUp = 2;
 constexpr int kFewest = 7;       ///< timed steps
 constexpr double kDuration = 3;  ///< [s] of timed steps, if that is more
@@ -47,14 +46,14 @@ struct StepTimes {
 /// Steps of a training on random voxels.
 class SyntheticTraining {
  public:
-  SyntheticTraining(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input, int batch,
-                    nn::Precision precision)
+  SyntheticTraining(const core::Communicator& comm, const BenchmarkConfig& config)
       : comm_(comm),
-        network_(spec, input, kOutputs, batch, nn::Mode::training, precision),
+        network_(config.network, config.input, config.outputs, config.batch, nn::Mode::training,
+                 config.precision),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
         reducer_(comm, network_.gradients(), 1),
         voxels_(network_.input().size()),
-        targets_(static_cast<std::size_t>(batch) * kOutputs, 0.25f),
+        targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
         d_output_(targets_.size()) {
     nn::initialise(network_, 1);
     const core::RandomStream stream(1, core::Purpose::gaussian_field);
@@ -65,7 +64,8 @@ class SyntheticTraining {
   nn::Network& network() { return network_; }
 
   StepTimes step() {
-    const nn::LossRows rows{kOutputs, network_.batch(), static_cast<double>(network_.batch()) * comm_.size()};
+    const nn::LossRows rows{network_.outputs(), network_.batch(),
+                            static_cast<double>(network_.batch()) * comm_.size()};
     StepTimes times{};
     Lap lap;
     std::copy(voxels_.begin(), voxels_.end(), network_.input().begin());
@@ -164,14 +164,13 @@ void profile(SyntheticTraining& training, BenchmarkResult& result) {
 
 }  // namespace
 
-BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input,
-                          int batch, int threads, nn::Precision precision) {
-  SyntheticTraining training(comm, spec, input, batch, precision);
+BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig& config, int threads) {
+  SyntheticTraining training(comm, config);
   BenchmarkResult result{};
   result.census = training.network().census();
-  result.batch = batch;
+  result.batch = config.batch;
   result.ranks = comm.size();
-  time_steps(comm, training, threads, precision, result);
+  time_steps(comm, training, threads, config.precision, result);
   profile(training, result);
   result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
   return result;

@@ -49,9 +49,17 @@ struct BenchmarkResult {
   std::string tables() const;
 };
 
-/// Times steps of `spec` on random voxels. The peak is that of the precision: of fused multiply-adds in f32,
+/// What is timed: a network for inputs (channels, size³), on `batch` samples a rank.
+struct BenchmarkConfig {
+  nn::NetworkSpec network;
+  nn::Shape input;
+  int outputs;
+  int batch;
+  nn::Precision precision;
+};
+
+/// Times training steps on random voxels. The peak is that of the precision: of fused multiply-adds in f32,
 /// in bf16 that of the best units that the CPU has for it. Collective over comm.
-BenchmarkResult benchmark(const core::Communicator& comm, const nn::NetworkSpec& spec, nn::Shape input,
-                          int batch, int threads, nn::Precision precision);
+BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig& config, int threads);
 
 }  // namespace cosmo::train

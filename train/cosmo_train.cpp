@@ -12,10 +12,12 @@
 #include "dataset/read_report.hpp"
 #include "dataset/staging.hpp"
 #include "train/benchmark.hpp"
+#include "train/memory_check.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/summary.hpp"
+#include "train/nn/zoo/zoo.hpp"
 #include "train/peak.hpp"
 #include "train/trainer.hpp"
 #include "train/training_plan.hpp"
@@ -33,8 +35,9 @@ void declare(core::Options& options) {
               "directory on a fast local disk; each node copies the shards there first and reads them there");
   options.add("mllog", std::nullopt, "file for MLPerf's log of this run, replaced if it exists [none]");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
-  options.add("size", "128", "voxels a side for --benchmark");
-  options.add("channels", std::nullopt, "counts a voxel for --benchmark [mlperf: 4, others: 1]");
+  options.add("size", std::nullopt, "voxels a side for --benchmark [what the network is meant for]");
+  options.add("channels", std::nullopt,
+              "counts a voxel for --benchmark [what the network is meant for: mlperf 4, others 1]");
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -62,35 +65,40 @@ void announce(const core::Log& log, std::span<const nn::OperationRecord> operati
   if (!slow.empty()) log.warn("oneDNN has only slow code here for {}.", slow);
 }
 
-void run_benchmark(const core::Invocation& run) {
-  nn::NetworkSpec spec;
-  nn::Shape input{1, 0};
-  int batch = 1;
-  nn::Precision precision{};
-  constexpr int kOutputs = 3, kMoments = 2;
-  run.comm.agree([&] {
-    spec = nn::with_outputs(train::read_network(run.options), kOutputs);
-    input.size = static_cast<int>(run.options.integer("size", 1, 1024));
-    input.channels = run.options.given("channels")
-                         ? static_cast<int>(run.options.integer("channels", 1, 1024))
-                     : spec.name == "mlperf" ? 4
-                                             : 1;
-    if (run.options.given("micro-batch"))
-      batch = static_cast<int>(run.options.integer("micro-batch", 1, 1 << 16));
-    precision = nn::find_precision(run.options.choice("precision", {"f32", "bf16"}));
-    (void)nn::take_census(spec, input, kOutputs);
-  });
-  const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
-  if (run.options.flag("dry-run")) {
-    return run.report(
-        {{"parameters", census.parameters()},
-         {"weights", census.weights()},
-         {"memory_bytes_per_rank", memory_bytes(spec, input, kOutputs, batch, kMoments, precision, census)}},
-        nn::describe(spec, census));
+/// The benchmark that the options ask for: by default of the data that the network is meant for.
+train::BenchmarkConfig read_benchmark(const core::Options& options) {
+  nn::NetworkEntry meant{"", nullptr, "", 1, 128, 3};
+  for (const nn::NetworkEntry& entry : nn::networks()) {
+    if (entry.name == options.text("network")) meant = entry;
   }
-  run.log.info("{}", nn::describe(spec, census));
-  const train::BenchmarkResult result =
-      train::benchmark(run.comm, spec, input, batch, run.threads, precision);
+  const auto read = [&](const char* name, int otherwise, int most) {
+    return options.given(name) ? static_cast<int>(options.integer(name, 1, most)) : otherwise;
+  };
+  train::BenchmarkConfig config{nn::with_outputs(train::read_network(options), meant.outputs),
+                                {read("channels", meant.channels, 1024), read("size", meant.size, 1024)},
+                                meant.outputs,
+                                read("micro-batch", 1, 1 << 16),
+                                nn::find_precision(options.choice("precision", {"f32", "bf16"}))};
+  (void)nn::take_census(config.network, config.input, config.outputs);
+  return config;
+}
+
+void run_benchmark(const core::Invocation& run) {
+  constexpr int kMoments = 2;
+  train::BenchmarkConfig config;
+  run.comm.agree([&] { config = read_benchmark(run.options); });
+  const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
+  const std::int64_t memory = memory_bytes(config.network, config.input, config.outputs, config.batch,
+                                           kMoments, config.precision, census);
+  if (run.options.flag("dry-run")) {
+    return run.report({{"parameters", census.parameters()},
+                       {"weights", census.weights()},
+                       {"memory_bytes_per_rank", memory}},
+                      nn::describe(config.network, census));
+  }
+  run.log.info("{}", nn::describe(config.network, census));
+  train::ensure_memory(run.comm, memory);
+  const train::BenchmarkResult result = train::benchmark(run.comm, config, run.threads);
   announce(run.log, result.operations);
   run.report(
       result.to_json(),
@@ -283,6 +291,7 @@ void run_training(const core::Invocation& run) {
   summary["up_to_date"] = output.up_to_date();
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
   run.log.info("{}{}", nn::describe(plan.network, census), outline);
+  train::ensure_memory(run.comm, summary.at("memory_bytes_per_rank").get<std::int64_t>());
 
   std::optional<train::MlperfLog> mlperf;
   run.comm.agree([&] { mlperf.emplace(mlperf_path(run)); });

@@ -23,7 +23,7 @@ std::string describe(const Spread& spread) {
 core::Json StragglerReport::to_json() const {
   return {{"step_computing_ms", to_json_ms(computing)},
           {"step_waiting_ms", to_json_ms(waiting)},
-          {"step_reducing_ms", to_json_ms(reducing)},
+          {"step_exposed_ms", to_json_ms(exposed)},
           {"reduction_hidden_share", hidden},
           {"slowest_rank", slowest}};
 }
@@ -32,9 +32,8 @@ std::string StragglerReport::describe() const {
   if (ranks == 1) return fmt::format("a step computes {:.1f} ms\n", 1e3 * computing.mean);
   return fmt::format(
       "a step computes {}, mean (least to most) of {} ranks, rank {} the longest; waits {} for other ranks "
-      "and "
-      "{} for the reduction, of which {:.1f} % is hidden\n",
-      train::describe(computing), ranks, slowest, train::describe(waiting), train::describe(reducing),
+      "and {} for the reduction; backward hides {:.1f} % of it\n",
+      train::describe(computing), ranks, slowest, train::describe(waiting), train::describe(exposed),
       100 * hidden);
 }
 

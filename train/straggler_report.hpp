@@ -26,7 +26,7 @@ struct StragglerReport {
   int ranks;
   Spread computing;  ///< forward, loss, backward and optimizer
   Spread waiting;    ///< for ranks that were later
-  Spread reducing;   ///< of gradients, while nothing else was done
+  Spread exposed;    ///< reducing gradients, while nothing else was done
   double hidden;     ///< share of the reduction during which backward went on, mean over ranks
   int slowest;       ///< the rank that computed longest
 

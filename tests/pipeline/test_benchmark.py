@@ -54,7 +54,14 @@ class Benchmark(unittest.TestCase):
         """mlperf's own are the default."""
         for words in ([], ["--channels", 4]):
             found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, *words, "--dry-run")
-            self.assertEqual(found["parameters"], 8907556 - 65)  # of the fourth output
+            self.assertEqual(found["parameters"], 8907556)
+
+    def test_memory(self):
+        """What does not fit is refused before it is allocated, the same on two ranks."""
+        for ranks in (1, 2):
+            done = run("cosmo-train", "--benchmark", "--network", "cosmoflow", "--micro-batch", 60000, ranks=ranks)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("more memory on a node", done.stderr)
 
     def test_text(self):
         """What runs each layer on standard error, the tables on standard output; slow code gets a warning."""

@@ -199,7 +199,7 @@ TEST_CASE("parts are summed over the ranks in the order of backward, large and s
     }
     CHECK(right);
   }
-  CHECK((reducer.times().reducing > 0) == (comm.size() > 1));
+  CHECK((reducer.times().exposed > 0) == (comm.size() > 1));
 }
 
 TEST_CASE("bf16 on the wire: the rounded sum, in rank order, of rounded gradients") {
@@ -273,6 +273,6 @@ TEST_CASE("the straggler report names the slowest rank and spreads over ranks") 
   CHECK(report.computing.min == Approx(comm.size() == 1 ? 3 : 2));
   CHECK(report.computing.mean == Approx(2 + 1.0 / comm.size()));
   CHECK(report.waiting.max == Approx(comm.size() - 1));
-  CHECK(report.reducing.mean == Approx(0.1));
+  CHECK(report.exposed.mean == Approx(0.1));
   CHECK(report.hidden == Approx(0.75));
 }

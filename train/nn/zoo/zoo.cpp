@@ -10,10 +10,10 @@ namespace cosmo::nn {
 namespace {
 
 constexpr std::array<NetworkEntry, 4> kNetworks = {{
-    {"cosmoflow", &zoo::cosmoflow, "the 2018 paper's network, for 128³ inputs"},
-    {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs"},
-    {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs"},
-    {"mlperf", &zoo::mlperf, "MLPerf HPC's CosmoFlow, for 128³ inputs"},
+    {"cosmoflow", &zoo::cosmoflow, "the 2018 paper's network, for 128³ inputs", 1, 128, 3},
+    {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs", 1, 64, 3},
+    {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs", 1, 32, 3},
+    {"mlperf", &zoo::mlperf, "MLPerf HPC's CosmoFlow, for 128³ inputs", 4, 128, 4},
 }};
 
 }  // namespace

@@ -13,6 +13,7 @@ struct NetworkEntry {
   std::string_view name;
   NetworkSpec (*make)();
   std::string_view meaning;
+  int channels, size, outputs;  ///< of the data that it is meant for: (channels, size³) and parameters
 };
 
 /// Every network, in the order in which help texts list them.
