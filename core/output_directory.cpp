@@ -344,7 +344,30 @@ bool OutputDirectory::adopt(const Json& found, const Overwrite& overwrite, bool 
          overwrite.remedy);
   if (!difference.empty()) return false;
   manifest_.files = whole_files(found, check_content);
+  refuse_precious_losses(found, overwrite);
   return true;
+}
+
+/// Called before anything in the directory is changed.
+void OutputDirectory::refuse_precious_losses(const Json& found, const Overwrite& overwrite) const {
+  if (overwrite.force || overwrite.precious.empty()) return;
+  bool kept = false;
+  fs::path missing;
+  for (const FileRecord& record : found.at("files").get<std::vector<FileRecord>>()) {
+    if (!record.path.starts_with(overwrite.precious)) continue;
+    const fs::path path = path_ / record.path;
+    const bool whole = manifest_.find(record.path) != nullptr;
+    std::error_code error;
+    ensure(whole || !fs::exists(path, error), Fault::format,
+           "{} is damaged, it is not the {} bytes that were written: restore it, or give --force to go on "
+           "without it.",
+           path.string(), record.bytes);
+    kept = kept || whole;
+    if (!whole) missing = path;
+  }
+  ensure(kept || missing.empty(), Fault::format,
+         "{} is missing, and there is no other to go on from: restore it, or give --force to begin again.",
+         missing.string());
 }
 
 /// The listed files that are in the directory, with their size, and with their content if that is to be

@@ -27,6 +27,9 @@ struct Overwrite {
   std::vector<std::string> extendable = {};
   /// What the refusal of a different output proposes beside another directory.
   std::string remedy = "--force to replace it";
+  /// Files whose paths begin with this, if it is not empty, cannot be made again without great loss: a
+  /// damaged one, or the loss of all of them, is an error unless by force.
+  std::string precious = {};
 };
 
 /// The units of an output, say universes, that a process makes: first <= i < last. Several processes may make
@@ -61,7 +64,8 @@ class OutputDirectory {
   /// Creates or opens `path` for `request`. Collective over comm, which must outlive this.
   /// Throws, on every rank, Error{config} if the directory holds another output, naming the setting that
   /// differs, or files of somebody else, or is an input; Error{io} if another process is writing there,
-  /// naming it. Overwriting by force takes the whole directory, whatever the slice.
+  /// naming it; Error{format} if precious files are damaged or all lost. Overwriting by force takes the whole
+  /// directory, whatever the slice.
   OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
                   const Overwrite& overwrite, const Slice& slice = {});
   /// What is at `path` for `request`, as the root sees it: others may be at work there, and file systems show
@@ -124,6 +128,7 @@ class OutputDirectory {
   void remove_all_but_kept(const Json& found) const;
   void refuse_foreign_files() const;
   bool adopt(const Json& found, const Overwrite& overwrite, bool check_content);
+  void refuse_precious_losses(const Json& found, const Overwrite& overwrite) const;
   void begin_journal() const;
 
   const Communicator& comm_;

@@ -287,6 +287,7 @@ void run_training(const core::Invocation& run) {
   core::Overwrite overwrite{.force = run.options.flag("force")};
   overwrite.remedy = "--resume to continue it to more --epochs with all else equal, or --force to replace it";
   if (run.options.flag("resume")) overwrite.extendable = {"epochs"};
+  overwrite.precious = train::ModelDirectory::kCheckpoints;
   core::OutputDirectory output(run.comm, run.log, plan.output, request, overwrite);
   summary["up_to_date"] = output.up_to_date();
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));

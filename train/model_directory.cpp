@@ -21,7 +21,9 @@ std::string path_of(const TrainingProgress& progress) {
   return fmt::format("checkpoints/epoch-{:06}_step-{:09}.h5", progress.epoch, progress.step);
 }
 
-bool is_checkpoint(const core::FileRecord& record) { return record.path.starts_with("checkpoints/epoch-"); }
+bool is_checkpoint(const core::FileRecord& record) {
+  return record.path.starts_with(ModelDirectory::kCheckpoints);
+}
 
 }  // namespace
 

@@ -13,6 +13,9 @@ namespace cosmo::train {
 /// last state in mid-epoch; history.csv, loss.svg; and a manifest that is true whenever one was saved.
 class ModelDirectory {
  public:
+  /// What the paths of checkpoints begin with.
+  static constexpr const char* kCheckpoints = "checkpoints/epoch-";
+
   /// `manifest`: what does not change from epoch to epoch. `output` must outlive this. Removes what a killed
   /// run left of checkpoints. Collective over `comm`, that of output.
   ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output, nn::ModelManifest manifest);

@@ -214,6 +214,64 @@ class Stops(PipelineTest):
         checkpoint.write_bytes(content)
         self.refused(FORMAT, [checkpoint, "sha256"], output, *self.train_words())
 
+    def stopped_after_an_epoch(self, name):
+        """A training of two epochs stopped after the first step of the second; returns the words that continue it, its
+        directory and its two checkpoints."""
+        output = self.root / name
+        words = [*self.train_words(), "--decay-epochs", 2]
+        succeed("cosmo-train", *words, "--epochs", 1, "--output", output)
+        succeed("cosmo-train", *words, "--epochs", 2, "--resume", "--time-limit", 0, "--output", output)
+        best, last = sorted((output / "checkpoints").iterdir())
+        return words, output, best, last
+
+    def test_a_truncated_checkpoint_is_named_and_nothing_is_removed(self):
+        words, output, best, last = self.stopped_after_an_epoch("truncated")
+        for state, size, more in ((best, 0, []), (last, 1000, []), (last, 0, ["--resume"])):
+            whole = state.read_bytes()
+            os.truncate(state, size)
+            self.refused(FORMAT, [state, "damaged", "--force"], output, *words, *more)
+            state.write_bytes(whole)
+        succeed("cosmo-train", *words, "--epochs", 2, "--output", output)
+        finished = contents(output)
+        last = max((output / "checkpoints").iterdir())
+        os.truncate(last, 1000)
+        self.refused(FORMAT, [last, "damaged", "--force"], output, *words)
+        succeed("cosmo-train", *words, "--epochs", 2, "--force", "--output", output)
+        self.assertEqual(contents(output), finished)
+
+    def test_a_truncated_checkpoint_before_the_manifest_stands(self):
+        """The journal is what a run leaves that finds no room for its first manifest."""
+        output = self.root / "truncated-early"
+        words = [*self.train_words(), "--epochs", 2, "--time-limit", 0, "--output", output]
+        done = run_with_faults({"DISK_BYTES": 100, "DISK_SUFFIX": "manifest.json.part"}, "cosmo-train", *words)
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertTrue((output / "journal.jsonl").exists())
+        checkpoint, = (output / "checkpoints").iterdir()
+        whole = checkpoint.read_bytes()
+        os.truncate(checkpoint, len(whole) - 1)
+        self.refused(FORMAT, [checkpoint, "damaged"], output, *self.train_words())
+        checkpoint.unlink()
+        self.refused(FORMAT, [checkpoint, "missing"], output, *self.train_words())
+        checkpoint.write_bytes(whole)
+        self.assertEqual(succeed("cosmo-train", *words)["steps_done"], 2)
+
+    def test_a_removed_checkpoint_leaves_the_other_one_to_go_on_from(self):
+        words, output, best, last = self.stopped_after_an_epoch("removed")
+        kept = shutil.copytree(output, self.root / "removed-last")
+        (kept / last.relative_to(output)).unlink()
+        wholes = []
+        for directory in (output, kept):
+            self.assertEqual(succeed("cosmo-train", *words, "--epochs", 2, "--output", directory)["steps_done"], 12)
+            wholes.append(contents(directory))
+        self.assertEqual(*wholes)
+
+    def test_a_training_without_its_checkpoints_does_not_begin_again_unasked(self):
+        words, output, best, last = self.stopped_after_an_epoch("all-removed")
+        shutil.rmtree(output / "checkpoints")
+        for more in ([], ["--resume"]):
+            self.refused(FORMAT, [last, "missing", "--force"], output, *words, *more)
+        self.assertTrue(succeed("cosmo-train", *words, "--epochs", 2, "--force", "--output", output)["complete"])
+
     def test_a_checkpoint_that_is_not_finite_or_out_of_its_epoch(self):
         output, checkpoint = self.stopped("not-finite")
         whole = checkpoint.read_bytes()
