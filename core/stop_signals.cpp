@@ -18,6 +18,11 @@ void set_effect(void (*handler)(int)) {
   action.sa_flags = SA_RESTART;  // reading and writing go on as if nothing had been
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  struct sigaction interrupt = {};
+  sigaction(SIGINT, nullptr, &interrupt);
+  if (interrupt.sa_handler == SIG_IGN) return;
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);  // who is in a hurry sends it twice
+  sigaction(SIGINT, &action, nullptr);
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 namespace cosmo::core {
 
-/// While it lives, SIGTERM and SIGUSR1 do not end the process but are remembered, for work to be saved first.
+/// While it lives, SIGTERM, SIGUSR1 and the first SIGINT (Ctrl-C) do not end the process but are remembered,
+/// for work to be saved first; a second SIGINT ends it. A SIGINT that is ignored, as by a shell's background
+/// jobs, stays so.
 /// One a process: a signal handler can only reach what is static.
 class StopSignals {
  public:
