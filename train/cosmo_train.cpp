@@ -33,7 +33,9 @@ void declare(core::Options& options) {
   options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
   options.add("stage", std::nullopt,
               "directory on a fast local disk; each node copies the shards there first and reads them there");
-  options.add("mllog", std::nullopt, "file for MLPerf's log of this run, replaced if it exists [none]");
+  options.add(
+      "mllog", std::nullopt,
+      "file for MLPerf's log of this run, outside its directories; an earlier log is replaced [none]");
   options.add_flag("benchmark", "time training steps on synthetic data instead; needs no --data or --output");
   options.add("size", std::nullopt, "voxels a side for --benchmark [what the network is meant for]");
   options.add("channels", std::nullopt,
@@ -53,9 +55,16 @@ std::int64_t memory_bytes(const nn::NetworkSpec& spec, nn::Shape input, int outp
          moments * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
 }
 
-/// Where the MLPerf log goes; empty for none, and on all ranks but one.
+/// Where the MLPerf log goes; empty for none, and on all ranks but one. Throws Error if it would destroy
+/// something.
 std::string mlperf_path(const core::Invocation& run) {
-  return run.comm.is_root() && run.options.given("mllog") ? run.options.text("mllog") : "";
+  if (!run.comm.is_root() || !run.options.given("mllog")) return "";
+  std::vector<train::RunDirectory> directories;
+  for (const char* option : {"data", "output", "stage"}) {
+    if (run.options.given(option)) directories.push_back({option, run.options.text(option)});
+  }
+  train::check_log_path(run.options.text("mllog"), directories);
+  return run.options.text("mllog");
 }
 
 /// Tells what runs the network, and warns of what is slow.
@@ -262,7 +271,9 @@ void run_training(const core::Invocation& run) {
   dataset::DatasetManifest data;
   train::TrainingPlan plan;
   int readers = 1;
+  std::string log_path;
   run.comm.agree([&] {
+    log_path = mlperf_path(run);
     readers = static_cast<int>(run.options.integer("readers", 0, 64));
     data = dataset::load_dataset_manifest(run.options.text("data"));
     plan = train::read_training_plan(run.options, data, run.comm.size());
@@ -295,7 +306,7 @@ void run_training(const core::Invocation& run) {
   train::ensure_memory(run.comm, summary.at("memory_bytes_per_rank").get<std::int64_t>());
 
   std::optional<train::MlperfLog> mlperf;
-  run.comm.agree([&] { mlperf.emplace(mlperf_path(run)); });
+  run.comm.agree([&] { mlperf.emplace(log_path); });
   mlperf->start("init");
   train::log_settings(*mlperf, plan, data, run.comm.size(), run.facts.at("host").get<std::string>());
   mlperf->stop("init");

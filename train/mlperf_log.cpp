@@ -7,13 +7,50 @@
 
 namespace cosmo::train {
 
+namespace fs = std::filesystem;
+using core::ensure;
+using core::Fault;
 using core::Json;
+
+namespace {
+
+constexpr std::string_view kLineStart = ":::MLLOG";
+
+bool is_inside(const fs::path& path, const fs::path& directory) {
+  const auto real = [](const fs::path& any) { return fs::weakly_canonical(fs::absolute(any)); };
+  return *real(path).lexically_relative(real(directory)).begin() != "..";
+}
+
+/// True of a file that holds something else than an MLPerf log; devices and pipes hold nothing.
+bool is_of_others(const fs::path& path) {
+  if (!fs::is_regular_file(path) || fs::is_empty(path)) return false;
+  std::string start(kLineStart.size(), '\0');
+  std::ifstream(path).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start != kLineStart;
+}
+
+}  // namespace
+
+void check_log_path(const fs::path& path, const std::vector<RunDirectory>& directories) {
+  try {
+    for (const RunDirectory& directory : directories) {
+      ensure(!is_inside(path, directory.path), Fault::config,
+             "{} of --mllog is inside {} of --{}: choose a file elsewhere.", path.string(),
+             directory.path.string(), directory.option);
+    }
+    ensure(!is_of_others(path), Fault::config,
+           "{} of --mllog is no MLPerf log and would be replaced by one: choose another file.",
+           path.string());
+  } catch (const fs::filesystem_error& error) {
+    core::fail(Fault::io, "{} of --mllog cannot be looked at ({}): choose another file.", path.string(),
+               error.code().message());
+  }
+}
 
 MlperfLog::MlperfLog(std::filesystem::path path) : path_(std::move(path)) {
   if (path_.empty()) return;
   file_.open(path_);
-  core::ensure(file_.is_open(), core::Fault::io, "{} of --mllog cannot be written: check the directory.",
-               path_.string());
+  ensure(file_.is_open(), Fault::io, "{} of --mllog cannot be written: check the directory.", path_.string());
 }
 
 MlperfLog::~MlperfLog() {
@@ -53,9 +90,8 @@ void MlperfLog::write(std::string_view event_type, const std::string& key, const
       {"key", key},
       {"value", value},
       {"metadata", metadata}};
-  file_ << ":::MLLOG " << line.dump() << std::endl;
-  core::ensure(file_.good(), core::Fault::io, "{} of --mllog cannot be written: is the disk full?",
-               path_.string());
+  file_ << kLineStart << ' ' << line.dump() << std::endl;
+  ensure(file_.good(), Fault::io, "{} of --mllog cannot be written: is the disk full?", path_.string());
 }
 
 void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,

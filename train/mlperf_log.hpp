@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json.hpp"
 #include "train/training_plan.hpp"
@@ -38,6 +40,16 @@ class MlperfLog {
   std::ofstream file_;
   bool running_ = false;
 };
+
+/// A directory of the run, and the option that names it.
+struct RunDirectory {
+  std::string option;
+  std::filesystem::path path;
+};
+
+/// Throws Error{config} if a log at `path` would destroy something: in one of the run's directories, or in
+/// place of a file that is no such log.
+void check_log_path(const std::filesystem::path& path, const std::vector<RunDirectory>& directories);
 
 /// Who runs what with which settings. `platform`: where.
 void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,

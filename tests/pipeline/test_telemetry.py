@@ -7,7 +7,7 @@ import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from toolkit import ENVIRONMENT, PipelineTest, command, error_line, run, succeed
+from toolkit import ENVIRONMENT, PipelineTest, command, contents, error_line, run, succeed
 
 EPOCHS = 3
 ONCE = ["submission_benchmark", "submission_org", "submission_division", "submission_status", "submission_platform",
@@ -95,6 +95,35 @@ class Telemetry(PipelineTest):
         full = run("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", "/dev/full")
         self.assertEqual(full.returncode, 4)
         self.assertIn("disk full", error_line(full, "cosmo-train"))
+
+    def test_mlperf_log_that_would_destroy_something(self):
+        """Refused before anything is written; files are as before."""
+        stage, notes, link = self.root / "stage-of-log", self.root / "notes", self.root / "link"
+        notes.write_text("mine\n")
+        link.symlink_to(self.data)
+        before, output = contents(self.data), self.root / "spared"
+        shard = next(self.data.rglob("*.h5"))
+        inside = [(shard, "--data"), (self.data / "new.log", "--data"), (link / "new.log", "--data"),
+                  (output, "--output"), (output / "new.log", "--output"), (stage / "a" / "b.log", "--stage")]
+        for ranks in (1, 2):
+            for log, option in [*inside, (notes, "no MLPerf log")]:
+                if ranks == 2 and log != shard:
+                    continue
+                done = run("cosmo-train", *self.train_words(), "--output", output, "--stage", stage, "--mllog", log,
+                           ranks=ranks)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                for part in (str(log), "--mllog", option, "choose"):
+                    self.assertIn(part, error_line(done, "cosmo-train"))
+        self.assertEqual(contents(self.data), before)
+        self.assertEqual(notes.read_text(), "mine\n")
+        self.assertFalse(output.exists() or stage.exists())
+
+    def test_mlperf_log_in_place_of_an_earlier_or_an_empty_one(self):
+        log = self.root / "again.log"
+        log.write_text("")
+        for name in ("again1", "again2"):
+            self.train(name, "--mllog", log)
+            self.assertEqual([event["key"] for event in events(log)].count("run_start"), 1)
 
     def test_speed(self):
         """The rates are consistent, and stand in run.json too."""
