@@ -277,10 +277,6 @@ void run_training(const core::Invocation& run) {
     readers = static_cast<int>(run.options.integer("readers", 0, 64));
     data = dataset::load_dataset_manifest(run.options.text("data"));
     plan = train::read_training_plan(run.options, data, run.comm.size());
-    const std::uint64_t samples = data.split(dataset::Split::train).samples;
-    core::ensure(samples >= static_cast<std::uint64_t>(run.comm.size()), Fault::config,
-                 "{} has {} training samples for {} ranks: use at most as many ranks as samples.", plan.data,
-                 samples, run.comm.size());
   });
   core::Request request;
   run.comm.agree([&] { request = train::request_of(plan, data); });

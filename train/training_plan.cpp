@@ -205,10 +205,31 @@ double read_minutes(const core::Options& options, const std::string& name) {
   return 60 * minutes;
 }
 
+/// Of samples, ranks and what each works on at once.
+void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples, int ranks) {
+  const int share = plan.global_batch / ranks;
+  ensure(samples >= static_cast<std::uint64_t>(ranks), Fault::config,
+         "{} has {} training samples for {} ranks: use at most as many ranks as samples.", plan.data, samples,
+         ranks);
+  ensure(static_cast<std::uint64_t>(plan.global_batch) <= samples, Fault::config,
+         "--global-batch {} exceeds the {} training samples of {}: give at most {}.", plan.global_batch,
+         samples, plan.data, samples - samples % static_cast<std::uint64_t>(ranks));
+  ensure(options.given("micro-batch") || share * ranks == plan.global_batch, Fault::config,
+         "--global-batch {} must be a multiple of the {} ranks: give {}, or use another number of ranks.",
+         plan.global_batch, ranks,
+         share == 0 ? fmt::format("{}", ranks) : fmt::format("{} or {}", share * ranks, (share + 1) * ranks));
+  dataset::LoaderConfig loader;
+  loader.ranks = ranks;
+  loader.global_batch = plan.global_batch;
+  loader.micro_batch = plan.micro_batch;
+  dataset::validate(loader);
+}
+
 }  // namespace
 
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks) {
+  const std::uint64_t samples = data.split(dataset::Split::train).samples;
   TrainingPlan plan;
   plan.data = options.text("data");
   plan.output = options.text("output");
@@ -222,11 +243,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.micro_batch = options.given("micro-batch")
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, ranks, plan.input);
-  dataset::LoaderConfig loader;
-  loader.ranks = ranks;
-  loader.global_batch = plan.global_batch;
-  loader.micro_batch = plan.micro_batch;
-  dataset::validate(loader);
+  check_batches(options, plan, samples, ranks);
   plan.seed = options.seed("seed");
   plan.precision = options.choice("precision", {"f32", "bf16"});
   (void)nn::find_precision(plan.precision);

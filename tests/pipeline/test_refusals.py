@@ -165,6 +165,15 @@ class Refusals(PipelineTest):
             self.assertEqual(done.returncode, CONFIG)
             self.assertIn(f"--global-batch 8 is no multiple of --micro-batch 3 × {ranks} ranks",
                           error_line(done, "cosmo-train"))
+        for ranks, batch, sentence in ((3, 16, "--global-batch 16 must be a multiple of the 3 ranks: give 15 or 18,"),
+                                       (3, 2, "--global-batch 2 must be a multiple of the 3 ranks: give 3,"),
+                                       (1, 49, "--global-batch 49 exceeds the 48 training samples of"),
+                                       (5, 2**20, f"training samples of {self.data}: give at most 45.")):
+            done = run("cosmo-train", "--data", self.data, "--network", "cosmoflow32", *output, "--global-batch", batch,
+                       ranks=ranks)
+            self.assertEqual(done.returncode, CONFIG)
+            self.assertIn(sentence, error_line(done, "cosmo-train"))
+
         def training(code, parts, *words):
             network = [] if "--network" in words else ["--network", "cosmoflow32"]
             self.refused(code, parts, "cosmo-train", "--data", self.data, *network, *output, *words,
