@@ -300,6 +300,10 @@ void run_training(const core::Invocation& run) {
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
   run.log.info("{}{}", nn::describe(plan.network, census), outline);
   train::ensure_memory(run.comm, summary.at("memory_bytes_per_rank").get<std::int64_t>());
+  if (!plan.decay_at.empty() && plan.decay_at.back() >= plan.epochs) {
+    run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
+                 plan.decay_at.back(), plan.epochs);
+  }
 
   std::optional<train::MlperfLog> mlperf;
   run.comm.agree([&] { mlperf.emplace(log_path); });

@@ -32,6 +32,8 @@ std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn
   return std::make_unique<Sgd>(parameters, SgdConfig{plan.momentum, rate});
 }
 
+constexpr int kMostEpochs = 1'000'000;
+
 struct OptimizerEntry {
   const char* name;
   const char* option;                          ///< that no other optimizer has
@@ -47,7 +49,7 @@ struct OptimizerEntry {
 /// in proportion for others).
 constexpr std::array<OptimizerEntry, 2> kOptimizers = {{
     {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc); },
-     [](int) { return 2e-3; }, [](double) { return 1e-4; }, 2, &make_larc_adam},
+     [](int) { return 2e-3; }, [](double rate) { return std::min(1e-4, rate); }, 2, &make_larc_adam},
     {"sgd", "momentum", [](const TrainingPlan& plan) { return core::Json(plan.momentum); },
      [](int batch) { return 1e-3 * batch / 64; }, [](double rate) { return rate; }, 1, &make_sgd},
 }};
@@ -71,8 +73,10 @@ void declare_training(core::Options& options) {
               "samples a rank works on at once [as many as make up one 128³ volume]");
   options.add("learning-rate", std::nullopt,
               "before any decay [larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
-  options.add("min-learning-rate", std::nullopt,
-              "after the decay that is linear in the step [larc-adam: 1e-4; sgd: the learning rate]");
+  options.add(
+      "min-learning-rate", std::nullopt,
+      "after the decay that is linear in the step [larc-adam: 1e-4, or the learning rate if that is lower; "
+      "sgd: the learning rate]");
   options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
   options.add("warmup-epochs", "0", "epochs over which the learning rate rises linearly from 0");
   options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
@@ -138,7 +142,7 @@ namespace {
 
 /// --decay-epochs, or what a training that is resumed began with, or --epochs.
 int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
-  if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, 1'000'000));
+  if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, kMostEpochs));
   int decay_epochs = plan.epochs;
   const std::filesystem::path manifest = std::filesystem::path(plan.output) / core::kManifestName;
   if (options.flag("resume") && std::filesystem::exists(manifest)) {
@@ -173,8 +177,25 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   ensure(plan.decay_at.size() == plan.decay_by.size(), Fault::usage,
          "Options --decay-at and --decay-by name {} epochs and {} factors: give as many of each.",
          plan.decay_at.size(), plan.decay_by.size());
-  constexpr std::int64_t kFine = 1'000'000;  // any number of steps an epoch will do
-  validate(plan.schedule(kFine));
+}
+
+/// In epochs, as the options tell them; and that they are steps of this training.
+void check_schedule(const TrainingPlan& plan, std::int64_t steps_per_epoch) {
+  ensure(plan.warmup_epochs >= 0 && plan.warmup_epochs <= plan.epochs, Fault::config,
+         "--warmup-epochs {} is not between 0 and the {} of --epochs: choose a value in that range.",
+         plan.warmup_epochs, plan.epochs);
+  double before = 0;
+  for (const double epochs : plan.decay_at) {
+    ensure(epochs > before && epochs <= kMostEpochs, Fault::config,
+           "--decay-at {} does not rise between 0 and {}: give epochs of which each is later than the last.",
+           fmt::join(plan.decay_at, ","), kMostEpochs);
+    before = epochs;
+  }
+  for (const double factor : plan.decay_by) {
+    ensure(factor > 0 && factor <= 1, Fault::config,
+           "--decay-by {} is not above 0 and at most 1: give factors of the rate without drops.", factor);
+  }
+  validate(plan.schedule(steps_per_epoch));
 }
 
 }  // namespace
@@ -237,7 +258,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.input = {data.spec.channels(), data.spec.side()};
   plan.network = nn::with_outputs(read_network(options), plan.outputs);
   (void)nn::take_census(plan.network, plan.input, plan.outputs);
-  plan.epochs = static_cast<int>(options.integer("epochs", 1, 1'000'000));
+  plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
   plan.micro_batch = options.given("micro-batch")
@@ -250,6 +271,8 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.wire = find_wire_format(options.choice("reduction-precision", {"f32", "bf16"}));
   plan.loss = options.choice("loss", {"mae", "mse"});
   read_optimizer(options, plan);
+  const auto batch = static_cast<std::uint64_t>(plan.global_batch);
+  check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
   plan.voxels = options.choice("voxels", dataset::voxel_transform_names());
   plan.augment = options.choice("augment", {"on", "off"}) == "on";
   if (options.given("time-limit")) plan.time_limit = read_minutes(options, "time-limit");

@@ -186,7 +186,13 @@ class Refusals(PipelineTest):
         training(CONFIG, ["--momentum", "below 1"], "--optimizer", "sgd", "--momentum", 1)
         training(USAGE, ["1 epochs and 0 factors"], "--decay-at", 3)
         training(CONFIG, ["--decay-at"], "--decay-at", "5,3", "--decay-by", "0.5,0.25")
-        training(CONFIG, ["--warmup-epochs"], "--warmup-epochs", -1)
+        training(CONFIG, ["--decay-at 1,1e+300 does not rise between 0 and 1000000"], "--decay-at", "1,1e300",
+                 "--decay-by", "0.5,0.25")
+        training(CONFIG, ["--decay-at", "a step apart"], "--decay-at", "1,1.1", "--decay-by", "0.5,0.25")
+        training(CONFIG, ["--decay-by 2 is not above 0 and at most 1"], "--decay-at", 1, "--decay-by", 2)
+        for epochs in ("-1", "5.5", "99999999999", "1e+300"):
+            training(CONFIG, [f"--warmup-epochs {epochs} is not between 0 and the 5 of --epochs"], "--warmup-epochs",
+                     epochs, "--epochs", 5)
         self.refused(USAGE, ["nosuchnet", "--network"], "cosmo-train", *self.train_words()[:2], *output, "--network", "nosuchnet")
         self.refused(USAGE, ["--split"], "cosmo-infer", *self.infer_words(), *output, "--split", "exam")
         self.assertFalse((self.root / "never").exists())

@@ -199,6 +199,22 @@ class Training(PipelineTest):
         self.assertEqual(ids[0], ids[1])
         self.assertEqual(len(set(ids)), len(ids) - 1)
 
+    def test_a_learning_rate_below_the_usual_minimum_stays(self):
+        words = [*self.train_words(), "--epochs", 2, "--output"]
+        small, low = self.root / "small-rate", self.root / "low-rate"
+        succeed("cosmo-train", *words, small, "--learning-rate", 5e-5)
+        self.assertEqual([row[2] for row in self.history(small)], [5e-5, 5e-5])
+        dry = [succeed("cosmo-train", *words, low, "--dry-run", *more)["id"]
+               for more in ([], ["--min-learning-rate", 1e-4, "--learning-rate", 2e-3])]
+        self.assertEqual(dry[0], dry[1])
+
+    def test_a_drop_after_the_end_is_warned_of(self):
+        for epoch, warned in ((1, False), (2, True)):
+            done = run("cosmo-train", *self.train_words(), "--epochs", 2, "--output", self.root / f"drop{epoch}",
+                       "--decay-at", epoch, "--decay-by", 0.5)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("--decay-at 2 is not before the end of 2 epochs" in done.stderr, warned)
+
     def test_the_history_is_a_table_with_a_line_an_epoch(self):
         output = self.root / "history"
         self.train(output)
