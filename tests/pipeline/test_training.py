@@ -163,7 +163,7 @@ class Training(PipelineTest):
     def test_a_training_tells_what_its_ranks_waited_for(self):
         for ranks in (1, 2):
             summary = self.train(self.root / f"times{ranks}", ranks=ranks)
-            for part in ("computing", "waiting", "reducing"):
+            for part in ("computing", "waiting", "exposed"):
                 times = summary[f"step_{part}_ms"]
                 self.assertLessEqual(times["min"], times["mean"])
                 self.assertLessEqual(times["mean"], times["max"])
