@@ -188,16 +188,17 @@ TEST_CASE("the first layer's kernels give the same bits with any number of threa
 TEST_CASE("only first layers of this form are taken") {
   const nn::Convolution convolution = {32, 3, 1, 1, 0.3};
   const nn::Layer pool = {"b", {"a"}, nn::MaxPool{2, 2}};
-  CHECK(nn::is_first_layer(convolution, 4, &pool) == nn::kWideVectors);
-  CHECK_FALSE(nn::is_first_layer(convolution, 4, nullptr));
-  CHECK_FALSE(nn::is_first_layer(convolution, 9, &pool));
-  CHECK_FALSE(nn::is_first_layer({20, 3, 1, 1, 0.3}, 4, &pool));
-  CHECK_FALSE(nn::is_first_layer({32, 3, 2, 1, 0.3}, 4, &pool));
-  CHECK_FALSE(nn::is_first_layer({32, 4, 1, 1, 0.3}, 4, &pool));
+  CHECK(nn::is_first_layer(convolution, 4, 128, &pool) == nn::kWideVectors);
+  CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, nullptr));
+  CHECK_FALSE(nn::is_first_layer(convolution, 9, 128, &pool));
+  CHECK_FALSE(nn::is_first_layer(convolution, 4, 257, &pool));
+  CHECK_FALSE(nn::is_first_layer({20, 3, 1, 1, 0.3}, 4, 128, &pool));
+  CHECK_FALSE(nn::is_first_layer({32, 3, 2, 1, 0.3}, 4, 128, &pool));
+  CHECK_FALSE(nn::is_first_layer({32, 4, 1, 1, 0.3}, 4, 128, &pool));
   for (const nn::Layer::Kind& other :
        {nn::Layer::Kind(nn::MaxPool{3, 2}), nn::Layer::Kind(nn::AveragePool{2, 1}),
         nn::Layer::Kind(nn::Dense{1})}) {
     const nn::Layer reader = {"b", {"a"}, other};
-    CHECK_FALSE(nn::is_first_layer(convolution, 4, &reader));
+    CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, &reader));
   }
 }

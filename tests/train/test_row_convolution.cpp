@@ -52,9 +52,9 @@ double output_at(const RowConvolution& layer, const std::vector<float>& input,
   return sum;
 }
 
-// Several images, blocks, kernels and paddings; sides that tiles do and do not divide.
-const std::vector<RowConvolution> kLayers = {
-    {1, 1, 2, 50, 4, 0}, {2, 2, 2, 49, 3, 1}, {1, 2, 1, 48, 4, 3}, {1, 1, 4, 51, 4, 1}, {1, 2, 2, 50, 3, 0}};
+// Several images, blocks, kernels and paddings; every form of tiles.
+const std::vector<RowConvolution> kLayers = {{1, 1, 2, 63, 4, 0}, {2, 2, 2, 48, 3, 1}, {1, 2, 1, 45, 4, 3},
+                                             {1, 2, 2, 64, 4, 1}, {1, 2, 2, 50, 3, 0}, {1, 2, 4, 30, 4, 0}};
 
 std::vector<float> run(const RowConvolution& layer, const std::vector<float>& input,
                        const std::vector<float>& packed, const float* biases, float slope) {
@@ -79,7 +79,7 @@ TEST_CASE("convolutions by rows agree with their definition") {
   for (const RowConvolution& layer : kLayers) {
     INFO(layer.images << " images, " << layer.inputs << " to " << layer.outputs << " blocks, side "
                       << layer.side << ", kernel " << layer.kernel << ", padding " << layer.padding);
-    REQUIRE(nn::has_rows(layer) == (nn::kWideVectors && layer.output_side() >= 48));
+    REQUIRE(nn::has_rows(layer) == nn::kWideVectors);
     Problem p(layer);
     nn::pack_forward(layer, p.weights.data(), p.packed.data());
     constexpr float kSlope = 0.3f;
@@ -125,6 +125,13 @@ TEST_CASE("the transposed convolution by rows is the transpose") {
     const double backward = std::inner_product(p.input.begin(), p.input.end(), d_input.begin(), 0.0);
     CHECK(std::abs(forward - backward) < 1e-6 * std::sqrt(square(output) * square(d_output)));
   }
+}
+
+TEST_CASE("only rows that tiles divide are convolved so") {
+  for (const RowConvolution& layer : {RowConvolution{1, 1, 2, 50, 4, 0}, RowConvolution{1, 1, 3, 63, 4, 0},
+                                      RowConvolution{1, 1, 2, 16, 3, 1}, RowConvolution{1, 1, 2, 264, 3, 1},
+                                      RowConvolution{1, 1, 2, 64, 5, 2}})
+    CHECK_FALSE(nn::has_rows(layer));
 }
 
 TEST_CASE("convolutions by rows give the same bits with any number of threads") {

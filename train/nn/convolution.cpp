@@ -163,7 +163,8 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, 
              const Layer* reader) {
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
-  if (!source.gradient && source_layout == plain_layout(input) && is_first_layer(layer, input[1], reader))
+  if (!source.gradient && source_layout == plain_layout(input) &&
+      is_first_layer(layer, input[1], input[2], reader))
     return build_first_layer(shop, compiled, layer, source, *reader);
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };

@@ -1,7 +1,6 @@
 #include "train/nn/first_layer.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace cosmo::nn {
 
@@ -11,20 +10,22 @@ constexpr int kKernel = FirstLayer::kKernel, kWindow = FirstLayer::kWindow, kCel
 constexpr int kTile = 4;                      ///< cells along x that forward computes at once
 constexpr int kRows = kWindow + kKernel - 1;  ///< of the input, along z and y, that a row of windows sees
 constexpr int kTaps = kKernel * kKernel * kKernel;
+/// Of more channels a row of windows sees more than the first cache holds.
+constexpr std::int64_t kMostChannels = 8;
+/// [cells] Of an input; what fits the stack.
+constexpr std::int64_t kLongestSide = 256;
+/// Floats from one row to the next: known to the compiler, it keeps addresses out of the registers.
+constexpr std::int64_t kLength = kLongestSide + 16;
 /// Backward sums over as many parts of the volume, whatever the number of threads, and then over the parts.
 constexpr std::int64_t kParts = 32;
 
-/// What a row of windows sees of the input, (channels, kRows, kRows, length), zeros around and behind
+/// What a row of windows sees of the input, (channels, kRows, kRows, kLength), zeros around and behind
 /// included.
 struct Rows {
-  explicit Rows(const FirstLayer& layer)
-      : length((layer.side + 2 * layer.padding + 2 * kTile) / kTile * kTile),
-        values(static_cast<std::size_t>(layer.channels * kRows * kRows * length)) {}
-
   void read(const FirstLayer& layer, const float* input, std::int64_t image, std::int64_t z, std::int64_t y) {
-    float* row = values.data();
+    float* row = values;
     for (std::int64_t plane = image * layer.channels; plane < (image + 1) * layer.channels; ++plane) {
-      for (std::int64_t i = 0; i < kRows * kRows; ++i, row += length) {
+      for (std::int64_t i = 0; i < kRows * kRows; ++i, row += kLength) {
         const std::int64_t from_z = kWindow * z + i / kRows - layer.padding;
         const std::int64_t from_y = kWindow * y + i % kRows - layer.padding;
         const bool inside = std::min(from_z, from_y) >= 0 && std::max(from_z, from_y) < layer.side;
@@ -32,32 +33,33 @@ struct Rows {
         if (inside) {
           std::copy_n(from, layer.side, row + layer.padding);
         } else {
-          std::fill_n(row, length, 0.0f);
+          std::fill_n(row, kLength, 0.0f);
         }
       }
     }
   }
 
-  std::int64_t length;
-  std::vector<float> values;
+  const float* of_channel(std::int64_t channel) const { return values + channel * kRows * kRows * kLength; }
+
+  float values[kMostChannels * kRows * kRows * kLength] = {};
 };
 
 using Sums = Vector[kWindow][kWindow][kTile];
 
 /// Adds one channel's part of the convolution at kWindow × kWindow × kTile cells. Each input cell is loaded
 /// once for all taps and outputs.
-[[gnu::always_inline]] inline void convolve(Sums& sums, const float* rows, std::int64_t length,
-                                            const float* weights, std::int64_t tap_stride) {
+[[gnu::always_inline]] inline void convolve(Sums& sums, const float* rows,
+                                            const float (&weights)[kTaps][kBlock]) {
   unrolled<kRows * kRows>([&](auto row) __attribute__((always_inline)) {
     constexpr int z = row / kRows, y = row % kRows;
     unrolled<kTile + kKernel - 1>([&](auto x) __attribute__((always_inline)) {
-      const Vector value = broadcast(rows[row * length + x]);
+      const Vector value = broadcast(rows[row * kLength + x]);
       unrolled<kWindow * kWindow * kKernel>([&](auto i) __attribute__((always_inline)) {
         constexpr int to_z = i / kKernel / kWindow, to_y = i / kKernel % kWindow, kx = i % kKernel;
         constexpr int kz = z - to_z, ky = y - to_y, to_x = x - kx;
         if constexpr (kz >= 0 && kz < kKernel && ky >= 0 && ky < kKernel && to_x >= 0 && to_x < kTile) {
           constexpr int tap = (kz * kKernel + ky) * kKernel + kx;
-          sums[to_z][to_y][to_x] += value * load(weights + tap * tap_stride);
+          sums[to_z][to_y][to_x] += value * load(weights[tap]);
         }
       });
     });
@@ -97,15 +99,17 @@ using Sums = Vector[kWindow][kWindow][kTile];
 template <bool is_maximum, class Pooled>
 void forward_row(const FirstLayer& layer, const Rows& rows, const float* weights, const Vector& bias,
                  Pooled* pooled, Lanes* notes) {
-  const std::int64_t tap_stride = layer.channels * kBlock, count = layer.pooled();
+  const std::int64_t count = layer.pooled();
+  alignas(Vector) float packed[kMostChannels][kTaps][kBlock];  // the weights, a channel's together
+  for (std::int64_t i = 0; i < kTaps * layer.channels; ++i)
+    std::copy_n(weights + i * kBlock, kBlock, packed[i % layer.channels][i / layer.channels]);
   for (std::int64_t first = 0; first < count; first += kTile / kWindow) {
     Sums sums;
     unrolled<kCells * kTile / kWindow>([&](auto i) __attribute__((always_inline)) {
       sums[i / kTile / kWindow][i / kTile % kWindow][i % kTile] = bias;
     });
     for (std::int64_t c = 0; c < layer.channels; ++c) {
-      convolve(sums, rows.values.data() + c * kRows * kRows * rows.length + kWindow * first, rows.length,
-               weights + c * kBlock, tap_stride);
+      convolve(sums, rows.of_channel(c) + kWindow * first, packed[c]);
     }
     unrolled<kTile / kWindow>([&](auto i) __attribute__((always_inline)) {
       if (first + i == count) return;
@@ -127,22 +131,22 @@ void forward_row(const FirstLayer& layer, const Rows& rows, const float* weights
 template <class Pooled>
 void expand_row(float* row, const Pooled* d_pooled, const Lanes* notes, std::int64_t count, float noted,
                 float others, float* d_bias) {
-  Vector sum = load(d_bias);
+  Vector sums[kWindow] = {load(d_bias)};  // an addition waits for the one before it
   for (std::int64_t x = 0; x < count; ++x) {
     const Vector d_window = load(d_pooled + x * kBlock), high = noted * d_window, low = others * d_window;
     for (int i = 0; i < kWindow; ++i) {
       const Vector d_cell = select(notes[x * kCells + i], high, low);
       store(row + (kKernel - 1 + kWindow * x + i) * kBlock, d_cell);
-      sum += d_cell;
+      sums[i] += d_cell;
     }
   }
-  store(d_bias, sum);
+  store(d_bias, sums[0] + sums[1]);
 }
 
 /// Adds to the gradients of all taps of one channel, `tap_stride` floats apart, what a row of cells gives.
 /// d_cells begins with kKernel - 1 zeros, and as many follow its `count` cells.
-void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, std::int64_t length,
-              const float* d_cells, std::int64_t count) {
+void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, const float* d_cells,
+              std::int64_t count) {
   Vector sums[kTaps];
   unrolled<kTaps>([&](auto tap)
                       __attribute__((always_inline)) { sums[tap] = load(d_weights + tap * tap_stride); });
@@ -152,7 +156,7 @@ void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, std:
       d[kx] = load(d_cells + (kKernel - 1 - kx) * kBlock);
     });
     unrolled<kKernel * kKernel>([&](auto row) __attribute__((always_inline)) {
-      const Vector value = broadcast(rows[(row / kKernel * kRows + row % kKernel) * length + x]);
+      const Vector value = broadcast(rows[(row / kKernel * kRows + row % kKernel) * kLength + x]);
       unrolled<kKernel>([&](auto kx)
                             __attribute__((always_inline)) { sums[row * kKernel + kx] += value * d[kx]; });
     });
@@ -163,34 +167,35 @@ void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, std:
 
 /// Adds to the gradients what the windows at (z, y) of an image give.
 template <class Pooled>
-void backward_row(const FirstLayer& layer, const Rows& rows, std::vector<float>& d_cells, std::int64_t row,
+void backward_row(const FirstLayer& layer, const Rows& rows, float* d_cells, std::int64_t row,
                   const Pooled* d_pooled, const Lanes* notes, std::int64_t block, float* d_weights,
                   float* d_biases) {
   const std::int64_t count = layer.pooled(), tap_stride = layer.channels * kBlock;
   const float noted = layer.maximum ? 1.0f : 1.0f / kCells;
   const float others = layer.maximum ? 0.0f : layer.slope / kCells;
   for (int i = 0; i < kWindow * kWindow; ++i) {
-    expand_row(d_cells.data(), d_pooled + row * count * kBlock, notes + row * count * kCells + kWindow * i,
-               count, noted, others, d_biases + block * kBlock);
-    const float* const corner = rows.values.data() + (i / kWindow * kRows + i % kWindow) * rows.length;
+    expand_row(d_cells, d_pooled + row * count * kBlock, notes + row * count * kCells + kWindow * i, count,
+               noted, others, d_biases + block * kBlock);
+    const std::int64_t corner = (i / kWindow * kRows + i % kWindow) * kLength;
     for (std::int64_t c = 0; c < layer.channels; ++c) {
       add_taps(d_weights + (block * kTaps * layer.channels + c) * kBlock, tap_stride,
-               corner + c * kRows * kRows * rows.length, rows.length, d_cells.data(), kWindow * count);
+               rows.of_channel(c) + corner, d_cells, kWindow * count);
     }
   }
 }
 
 }  // namespace
 
-bool is_first_layer(const Convolution& convolution, std::int64_t channels, const Layer* reader) {
-  constexpr std::int64_t kMostChannels = 8;  // of more, a row of windows sees more than the first cache holds
+bool is_first_layer(const Convolution& convolution, std::int64_t channels, std::int64_t side,
+                    const Layer* reader) {
   const auto is_window = [](const auto& pool) { return pool.size == kWindow && pool.stride == kWindow; };
   const auto* average = reader == nullptr ? nullptr : std::get_if<AveragePool>(&reader->kind);
   const auto* maximum = reader == nullptr ? nullptr : std::get_if<MaxPool>(&reader->kind);
   const bool is_pooled =
       (average != nullptr && is_window(*average)) || (maximum != nullptr && is_window(*maximum));
-  return kWideVectors && is_pooled && channels <= kMostChannels && convolution.outputs % kBlock == 0 &&
-         convolution.kernel == kKernel && convolution.stride == 1 && convolution.padding <= 1;
+  return kWideVectors && is_pooled && channels <= kMostChannels && side <= kLongestSide &&
+         convolution.outputs % kBlock == 0 && convolution.kernel == kKernel && convolution.stride == 1 &&
+         convolution.padding <= 1;
 }
 
 std::int64_t FirstLayer::scratch() const { return kParts * (weights() + blocks * kBlock); }
@@ -201,7 +206,7 @@ void first_layer_forward(const FirstLayer& layer, const float* input, const floa
   const std::int64_t side = layer.pooled(), block_weights = layer.weights() / layer.blocks;
 #pragma omp parallel
   {
-    Rows rows(layer);
+    Rows rows;
 #pragma omp for schedule(static)
     for (std::int64_t slab = 0; slab < layer.images * side; ++slab) {
       const std::int64_t image = slab / side, z = slab % side;
@@ -225,8 +230,8 @@ void first_layer_backward(const FirstLayer& layer, const float* input, const Poo
   const std::int64_t weights = layer.weights(), part_size = layer.scratch() / kParts;
 #pragma omp parallel
   {
-    Rows rows(layer);
-    std::vector<float> d_cells(static_cast<std::size_t>((kWindow * side + 2 * (kKernel - 1)) * kBlock));
+    Rows rows;
+    alignas(Vector) float d_cells[(kLongestSide + 2 * kKernel) * kBlock] = {};
 #pragma omp for schedule(static)
     for (std::int64_t part = 0; part < kParts; ++part) {
       float* const sums = scratch + part * part_size;

@@ -35,7 +35,8 @@ struct FirstLayer {
 
 /// Whether a convolution of the network's input and the layer that reads it are such a layer, of few enough
 /// channels and on a machine with vectors wide enough to be worth it.
-bool is_first_layer(const Convolution& convolution, std::int64_t channels, const Layer* reader);
+bool is_first_layer(const Convolution& convolution, std::int64_t channels, std::int64_t side,
+                    const Layer* reader);
 
 /// `notes` may be nullptr where no backward pass follows. Pooled is float or core::Bfloat16.
 template <class Pooled>

@@ -1,18 +1,20 @@
 #include "train/nn/row_convolution.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <iterator>
 
 namespace cosmo::nn {
 
 namespace {
 
+/// Blocks of outputs of the largest tile.
+constexpr std::int64_t kMostBlocks = 2;
+
 /// Adds to `width` cells × `blocks` blocks of a row, `out_stride` floats between blocks, what a row of input
-/// of one block gives through the `kernel` taps along it. Each input cell is loaded once for all taps. Bit i
-/// of `inside` tells whether input cell i is none of the padding.
-template <int width, int kernel, int blocks, bool at_edge>
-void add_tile(float* out, std::int64_t out_stride, const float* input, const float* weights,
-              unsigned inside) {
+/// of one block gives through the `kernel` taps along it. Each input cell is loaded once for all taps. The
+/// input cells from `first` up to `last` are none of the padding.
+template <int width, int kernel, int blocks, int first, int last>
+void add_tile(float* out, std::int64_t out_stride, const float* input, const float* weights) {
   Vector sums[blocks][width];
   unrolled<blocks * width>([&](auto i) __attribute__((always_inline)) {
     sums[i / width][i % width] = load(out + i / width * out_stride + i % width * kBlock);
@@ -21,12 +23,12 @@ void add_tile(float* out, std::int64_t out_stride, const float* input, const flo
     Vector taps[kernel * blocks];
     unrolled<kernel * blocks>([&](auto i)
                                   __attribute__((always_inline)) { taps[i] = load(weights + i * kBlock); });
-    unrolled<width + kernel - 1>([&](auto from) __attribute__((always_inline)) {
-      if (at_edge && (inside >> from & 1) == 0) return;
+    unrolled<last - first>([&](auto i) __attribute__((always_inline)) {
+      constexpr int from = first + i;
       const Vector value = broadcast(input[from * kBlock]);
-      unrolled<kernel * blocks>([&](auto i) __attribute__((always_inline)) {
-        constexpr int to = from - i / blocks;
-        if constexpr (to >= 0 && to < width) sums[i % blocks][to] += value * taps[i];
+      unrolled<kernel * blocks>([&](auto tap) __attribute__((always_inline)) {
+        constexpr int to = from - tap / blocks;
+        if constexpr (to >= 0 && to < width) sums[tap % blocks][to] += value * taps[tap];
       });
     });
   }
@@ -35,58 +37,65 @@ void add_tile(float* out, std::int64_t out_stride, const float* input, const flo
   });
 }
 
-using AddTile = void (*)(float*, std::int64_t, const float*, const float*, unsigned);
+using AddTile = void (*)(float*, std::int64_t, const float*, const float*);
 
 /// A form of tiles: the registers hold width × blocks sums.
 struct Tile {
   int width, kernel, blocks;
-  AddTile inner, at_edge;
+  AddTile inner;
+  AddTile at_start[4], at_end[4];  ///< of a row, by the cells of padding there
 };
+
+template <int width, int kernel, int blocks, int padding = kernel - 1>
+constexpr void set_edges(Tile& tile) {
+  constexpr int count = width + kernel - 1;
+  tile.at_start[padding] = add_tile<width, kernel, blocks, padding, count>;
+  tile.at_end[padding] = add_tile<width, kernel, blocks, 0, count - padding>;
+  if constexpr (padding > 0) set_edges<width, kernel, blocks, padding - 1>(tile);
+}
 
 template <int width, int kernel, int blocks>
 constexpr Tile make_tile() {
-  return {width, kernel, blocks, add_tile<width, kernel, blocks, false>,
-          add_tile<width, kernel, blocks, true>};
+  Tile tile = {width, kernel, blocks, add_tile<width, kernel, blocks, 0, width + kernel - 1>, {}, {}};
+  set_edges<width, kernel, blocks>(tile);
+  return tile;
 }
 
+/// The best first.
 constexpr Tile kTiles[] = {make_tile<10, 4, 2>(), make_tile<9, 4, 2>(),  make_tile<8, 4, 2>(),
                            make_tile<21, 4, 1>(), make_tile<16, 4, 1>(), make_tile<10, 3, 2>(),
                            make_tile<8, 3, 2>()};
 
-/// Cells of a row that tiles of this width compute.
-std::int64_t covered(const Tile& tile, std::int64_t cells) {
-  return (cells + tile.width - 1) / tile.width * tile.width;
-}
-
 const Tile* find_tile(const RowConvolution& layer) {
-  const Tile* best = nullptr;
-  for (const Tile& tile : kTiles) {
-    const bool fits = tile.kernel == layer.kernel && layer.outputs % tile.blocks == 0;
-    if (!fits) continue;
-    if (best == nullptr || tile.blocks > best->blocks ||
-        (tile.blocks == best->blocks &&
-         covered(tile, layer.output_side()) < covered(*best, layer.output_side())))
-      best = &tile;
-  }
-  return best;
+  const auto* tile = std::find_if(std::begin(kTiles), std::end(kTiles), [&](const Tile& candidate) {
+    return candidate.kernel == layer.kernel && layer.outputs % candidate.blocks == 0 &&
+           layer.output_side() % candidate.width == 0;
+  });
+  return tile == std::end(kTiles) ? nullptr : tile;
 }
 
-/// One row of outputs, all blocks of a tile, in `sums` (blocks, row, 16).
-void convolve_row(const RowConvolution& layer, const Tile& tile, std::int64_t row, const float* input,
-                  const float* packed, std::int64_t z, std::int64_t y, float* sums) {
-  const std::int64_t k = layer.kernel, side = layer.side, end = layer.output_side();
-  const std::int64_t slice = tile.kernel * tile.blocks * kBlock * kBlock;
-  for (std::int64_t i = 0; i < layer.inputs * k * k; ++i) {
-    const std::int64_t from_z = z + i / k % k - layer.padding, from_y = y + i % k - layer.padding;
-    if (std::min(from_z, from_y) < 0 || std::max(from_z, from_y) >= side) continue;
-    const float* from = input + ((i / (k * k) * side + from_z) * side + from_y) * side * kBlock;
-    for (std::int64_t x = 0; x < end; x += tile.width) {
-      const std::int64_t first = x - layer.padding, count = tile.width + k - 1;
-      const std::int64_t skipped = std::max<std::int64_t>(-first, 0), last = std::min(side - first, count);
-      const unsigned inside = (1u << last) - (1u << skipped);
-      const AddTile add = skipped == 0 && last == count ? tile.inner : tile.at_edge;
-      add(sums + x * kBlock, row * kBlock, from + first * kBlock, packed + i * slice, inside);
-    }
+/// Adds to the sums of a row, all blocks of a tile, what one row of input of one block gives.
+void add_row(const RowConvolution& layer, const Tile& tile, const float* input, const float* weights,
+             float* sums) {
+  const std::int64_t end = layer.output_side(), stride = end * kBlock, last = end - tile.width;
+  const float* const from = input - layer.padding * kBlock;
+  tile.at_start[layer.padding](sums, stride, from, weights);
+  for (std::int64_t x = tile.width; x < last; x += tile.width)
+    tile.inner(sums + x * kBlock, stride, from + x * kBlock, weights);
+  tile.at_end[layer.padding](sums + last * kBlock, stride, from + last * kBlock, weights);
+}
+
+/// Rows (z, y) to (z, y_end - 1) of outputs, all blocks of a tile, in `sums` (rows, blocks, row, 16).
+void convolve(const RowConvolution& layer, const Tile& tile, const float* input, const float* packed,
+              std::int64_t z, std::int64_t y, std::int64_t y_end, float* sums) {
+  const std::int64_t k = layer.kernel, side = layer.side, size = tile.blocks * layer.output_side() * kBlock;
+  std::fill_n(sums, (y_end - y) * size, 0.0f);
+  for (std::int64_t i = 0; i < layer.inputs * k * k; ++i, packed += k * tile.blocks * kBlock * kBlock) {
+    const std::int64_t from_z = z + i / k % k - layer.padding, shift = i % k - layer.padding;
+    if (from_z < 0 || from_z >= side) continue;
+    const float* const plane = input + (i / (k * k) * side + from_z) * side * side * kBlock;
+    for (std::int64_t row = std::max(y, -shift); row < std::min(y_end, side - shift); ++row)
+      add_row(layer, tile, plane + (row + shift) * side * kBlock, packed, sums + (row - y) * size);
   }
 }
 
@@ -126,7 +135,7 @@ void for_each_weight(const RowConvolution& layer, const float* weights, const Fu
 
 bool has_rows(const RowConvolution& layer) {
   return kWideVectors && std::min(layer.side, layer.output_side()) >= kShortestRow &&
-         find_tile(layer) != nullptr;
+         layer.output_side() <= kLongestRow && find_tile(layer) != nullptr;
 }
 
 void pack_forward(const RowConvolution& layer, const float* weights, float* packed) {
@@ -148,27 +157,22 @@ void pack_transposed(const RowConvolution& layer, const float* weights, float* p
 void convolve_rows(const RowConvolution& layer, const float* input, const float* packed, const float* biases,
                    float slope, float* output) {
   const Tile& tile = *find_tile(layer);
-  const std::int64_t side = layer.output_side(), row = covered(tile, side),
-                     groups = layer.outputs / tile.blocks;
+  const std::int64_t side = layer.output_side(), groups = layer.outputs / tile.blocks;
+  const std::int64_t together = layer.rows_together(), bands = (side + together - 1) / together;
   const std::int64_t group_weights = layer.weights() / groups;
   const std::int64_t image_size = layer.inputs * layer.side * layer.side * layer.side * kBlock;
-#pragma omp parallel
-  {
-    std::vector<float> sums(static_cast<std::size_t>(tile.blocks * row * kBlock));
-#pragma omp for schedule(dynamic, 4)
-    for (std::int64_t i = 0; i < layer.images * groups * side * side; ++i) {
-      const std::int64_t y = i % side, z = i / side % side, group = i / (side * side) % groups;
-      const std::int64_t image = i / (side * side * groups);
-      std::fill(sums.begin(), sums.end(), 0.0f);
-      convolve_row(layer, tile, row, input + image * image_size, packed + group * group_weights, z, y,
-                   sums.data());
-      for (std::int64_t block = 0; block < tile.blocks; ++block) {
-        const std::int64_t plane = (image * groups + group) * tile.blocks + block;
-        const Vector bias =
-            biases == nullptr ? Vector{} : load(biases + (group * tile.blocks + block) * kBlock);
-        finish_row(sums.data() + block * row * kBlock, side, bias, slope,
-                   output + ((plane * side + z) * side + y) * side * kBlock);
-      }
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t i = 0; i < layer.images * groups * side * bands; ++i) {
+    const std::int64_t y = i % bands * together, y_end = std::min(y + together, side);
+    const std::int64_t z = i / bands % side, group = i / (side * bands) % groups;
+    const std::int64_t image = i / (side * bands * groups);
+    alignas(Vector) float sums[kMostBlocks * std::max(kLongestRow, kCellsTogether) * kBlock];
+    convolve(layer, tile, input + image * image_size, packed + group * group_weights, z, y, y_end, sums);
+    for (std::int64_t j = 0; j < (y_end - y) * tile.blocks; ++j) {
+      const std::int64_t block = group * tile.blocks + j % tile.blocks, row = y + j / tile.blocks;
+      const Vector bias = biases == nullptr ? Vector{} : load(biases + block * kBlock);
+      finish_row(sums + j * side * kBlock, side, bias, slope,
+                 output + (((image * layer.outputs + block) * side + z) * side + row) * side * kBlock);
     }
   }
 }

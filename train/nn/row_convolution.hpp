@@ -1,14 +1,18 @@
 #pragma once
 // Private to train/nn: convolutions of large tensors, a row of outputs at a time.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "train/nn/vectors.hpp"
 
 namespace cosmo::nn {
 
-/// [cells] Of rows shorter than this oneDNN is as fast.
-constexpr std::int64_t kShortestRow = 48;
+/// [cells] Rows shorter than this are left to oneDNN, which is as fast, and those longer, which no network
+/// here has.
+constexpr std::int64_t kShortestRow = 24, kLongestRow = 256;
+/// Cells of output worked on together, of several short rows: of 64 to 400 they are as fast.
+constexpr std::int64_t kCellsTogether = 128;
 
 /// A convolution of stride 1 from a tensor (N, C, D, H, W) to another, both nCdhw16c.
 struct RowConvolution {
@@ -19,6 +23,8 @@ struct RowConvolution {
 
   std::int64_t output_side() const { return side + 2 * padding - kernel + 1; }
   std::int64_t weights() const { return inputs * outputs * kernel * kernel * kernel * kBlock * kBlock; }
+  /// Rows of outputs worked on together, while the weights are in the first cache.
+  std::int64_t rows_together() const { return std::max<std::int64_t>(1, kCellsTogether / output_side()); }
   /// The convolution that turns the gradient of this one's output into that of its input.
   RowConvolution transposed() const {
     return {images, outputs, inputs, output_side(), kernel, kernel - 1 - padding};

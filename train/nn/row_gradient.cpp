@@ -7,10 +7,12 @@ namespace cosmo::nn {
 
 namespace {
 
-/// The sums go over as many parts of the volume, whatever the number of threads, and then over the parts.
-constexpr std::int64_t kParts = 32;
-/// Rows of outputs over which sums stay in registers: of one they are 3 % slower, of more no faster.
-constexpr std::int64_t kRows = 3;
+/// The sums go over parts of the volume, as many whatever the number of threads, and then over the parts:
+/// fewer for more weights, which have slices of their own to share.
+std::int64_t parts_of(const RowConvolution& layer) {
+  constexpr std::int64_t kMost = 32, kFewest = 8, kScratch = 1 << 20;
+  return std::clamp(kScratch / layer.weights(), kFewest, kMost);
+}
 
 /// What registers hold: the gradients of all taps along a row, for some channels of an input block and some
 /// blocks of outputs, and the input cells that an output cell sees.
@@ -100,7 +102,7 @@ constexpr Form make_form() {
   return {kernel, blocks, channels, add_rows<kernel, blocks, channels>};
 }
 
-constexpr Form kForms[] = {make_form<4, 2, 2>(), make_form<3, 4, 2>(), make_form<3, 2, 2>()};
+constexpr Form kForms[] = {make_form<4, 2, 2>(), make_form<3, 2, 2>()};
 
 const Form* find_form(const RowConvolution& layer) {
   const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& candidate) {
@@ -109,23 +111,29 @@ const Form* find_form(const RowConvolution& layer) {
   return form == std::end(kForms) ? nullptr : form;
 }
 
-/// Adds to the gradients of all weights what rows (z, y) to (z, y_end - 1) of an image's outputs give.
-void add_to_weights(const RowConvolution& layer, const Form& form, const float* input, const float* d_output,
-                    std::int64_t z, std::int64_t y, std::int64_t y_end, float* d_weights) {
+/// What a task of row_gradient() makes: the gradients of one block of inputs and a form's blocks of outputs.
+struct Slice {
+  std::int64_t input, output;  ///< the first block of each
+};
+
+/// Adds to the gradients of a slice what rows (z, y) to (z, y_end - 1) of an image's outputs give.
+void add_to_weights(const RowConvolution& layer, const Form& form, const Slice& slice, const float* input,
+                    const float* d_output, std::int64_t z, std::int64_t y, std::int64_t y_end,
+                    float* d_weights) {
   const std::int64_t k = layer.kernel, side = layer.side, end = layer.output_side();
   const std::int64_t taps = k * kBlock * kBlock;  // floats of those along a row
   const Strides strides = {end * end * end * kBlock, layer.inputs * k * k * taps};
-  for (std::int64_t i = 0; i < layer.inputs * k * k; ++i, d_weights += taps) {
-    const std::int64_t from_z = z + i / k % k - layer.padding, shift = i % k - layer.padding;
+  input += slice.input * side * side * side * kBlock;
+  d_output += slice.output * strides.d_output;
+  d_weights += slice.output * strides.d_weights + slice.input * k * k * taps;
+  for (std::int64_t i = 0; i < k * k; ++i, d_weights += taps) {
+    const std::int64_t from_z = z + i / k - layer.padding, shift = i % k - layer.padding;
     const std::int64_t first = std::max(y, -shift), rows = std::min(y_end, side - shift) - first;
     if (from_z < 0 || from_z >= side || rows <= 0) continue;
-    const float* const from = input + ((i / (k * k) * side + from_z) * side + first + shift) * side * kBlock;
-    for (std::int64_t block = 0; block < layer.outputs; block += form.blocks) {
-      const float* const to = d_output + block * strides.d_output + (z * end + first) * end * kBlock;
-      for (int c = 0; c < kBlock; c += form.channels) {
-        form.add(layer, rows, from + c, to, d_weights + block * strides.d_weights + c * kBlock, strides);
-      }
-    }
+    const float* const from = input + (from_z * side + first + shift) * side * kBlock;
+    const float* const to = d_output + (z * end + first) * end * kBlock;
+    for (int c = 0; c < kBlock; c += form.channels)
+      form.add(layer, rows, from + c, to, d_weights + c * kBlock, strides);
   }
 }
 
@@ -135,22 +143,28 @@ void add_to_bias(const float* d_output, std::int64_t cells, float* d_bias) {
   store(d_bias, sum);
 }
 
-/// Adds to the sums, weights then biases, what one part of the output gives.
-void add_part(const RowConvolution& layer, std::int64_t part, const float* input, const float* d_output,
-              float* sums) {
-  const Form& form = *find_form(layer);
-  const std::int64_t side = layer.output_side(), plane_groups = (side + kRows - 1) / kRows;
-  const std::int64_t groups = layer.images * side * plane_groups;  // of rows
+/// Makes a slice of the sums, weights then biases, over one part of the output.
+void sum_part(const RowConvolution& layer, const Form& form, std::int64_t part, const Slice& slice,
+              const float* input, const float* d_output, float* sums) {
+  const std::int64_t side = layer.output_side(), together = layer.rows_together();
+  const std::int64_t bands = (side + together - 1) / together, groups = layer.images * side * bands;
   const std::int64_t image_size = layer.inputs * layer.side * layer.side * layer.side * kBlock;
-  const std::int64_t block_size = side * side * side * kBlock;
-  for (std::int64_t i = part * groups / kParts; i < (part + 1) * groups / kParts; ++i) {
-    const std::int64_t y = i % plane_groups * kRows, y_end = std::min(y + kRows, side);
-    const std::int64_t z = i / plane_groups % side, image = i / (plane_groups * side);
+  const std::int64_t block_size = side * side * side * kBlock, parts = parts_of(layer);
+  const std::int64_t weights = layer.weights() / (layer.inputs * layer.outputs);  // of a pair of blocks
+  float* const biases = sums + layer.weights();
+  for (std::int64_t block = slice.output; block < slice.output + form.blocks; ++block) {
+    std::fill_n(sums + (block * layer.inputs + slice.input) * weights, weights, 0.0f);
+    if (slice.input == 0) std::fill_n(biases + block * kBlock, kBlock, 0.0f);
+  }
+  for (std::int64_t i = part * groups / parts; i < (part + 1) * groups / parts; ++i) {
+    const std::int64_t y = i % bands * together, y_end = std::min(y + together, side);
+    const std::int64_t z = i / bands % side, image = i / (bands * side);
     const float* const d_image = d_output + image * layer.outputs * block_size;
-    add_to_weights(layer, form, input + image * image_size, d_image, z, y, y_end, sums);
-    for (std::int64_t block = 0; block < layer.outputs; ++block) {
+    add_to_weights(layer, form, slice, input + image * image_size, d_image, z, y, y_end, sums);
+    if (slice.input > 0) continue;
+    for (std::int64_t block = slice.output; block < slice.output + form.blocks; ++block) {
       add_to_bias(d_image + block * block_size + (z * side + y) * side * kBlock, (y_end - y) * side,
-                  sums + layer.weights() + block * kBlock);
+                  biases + block * kBlock);
     }
   }
 }
@@ -163,23 +177,27 @@ bool has_row_gradient(const RowConvolution& layer) {
 }
 
 std::int64_t row_gradient_scratch(const RowConvolution& layer) {
-  return kParts * (layer.weights() + layer.outputs * kBlock);
+  return parts_of(layer) * (layer.weights() + layer.outputs * kBlock);
 }
 
 void row_gradient(const RowConvolution& layer, const float* input, const float* d_output, float* d_weights,
                   float* d_biases, float* scratch) {
-  const std::int64_t weights = layer.weights(), size = row_gradient_scratch(layer) / kParts;
+  const Form& form = *find_form(layer);
+  const std::int64_t weights = layer.weights(), parts = parts_of(layer),
+                     size = row_gradient_scratch(layer) / parts;
+  const std::int64_t slices = layer.inputs * layer.outputs / form.blocks;
 #pragma omp parallel
   {
 #pragma omp for schedule(dynamic)
-    for (std::int64_t part = 0; part < kParts; ++part) {
-      std::fill_n(scratch + part * size, size, 0.0f);
-      add_part(layer, part, input, d_output, scratch + part * size);
+    for (std::int64_t i = 0; i < parts * slices; ++i) {
+      const std::int64_t part = i % parts, slice = i / parts;
+      sum_part(layer, form, part, {slice % layer.inputs, slice / layer.inputs * form.blocks}, input, d_output,
+               scratch + part * size);
     }
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < size; ++i) {
       float sum = 0;
-      for (std::int64_t part = 0; part < kParts; ++part) sum += scratch[part * size + i];
+      for (std::int64_t part = 0; part < parts; ++part) sum += scratch[part * size + i];
       (i < weights ? d_weights[i] : d_biases[i - weights]) = sum;
     }
   }
