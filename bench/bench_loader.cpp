@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "core/checksum.hpp"
 #include "core/log.hpp"
 #include "core/random.hpp"
+#include "core/timer.hpp"
 #include "dataset/data_loader.hpp"
 #include "dataset/shard_writer.hpp"
 
@@ -60,10 +60,9 @@ dataset::DatasetManifest write_shard(const fs::path& directory, dataset::Compres
 double rate(const std::function<void()>& epoch) {
   double best = 0;
   for (int r = 0; r < kRepetitions; ++r) {
-    const auto start = std::chrono::steady_clock::now();
+    const core::Timer timer;
     epoch();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best = std::max(best, kSamples / seconds);
+    best = std::max(best, kSamples / timer.seconds());
   }
   return best;
 }

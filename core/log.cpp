@@ -18,12 +18,7 @@ void Log::result(std::string_view text) const {
 }
 
 Progress::Progress(const Log& log, std::string unit, std::int64_t total)
-    : log_(log),
-      unit_(std::move(unit)),
-      total_(total),
-      terminal_(isatty(STDERR_FILENO) == 1),
-      start_(Clock::now()),
-      shown_(start_) {}
+    : log_(log), unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (log_.shows_progress() && terminal_ && done_ > 0) fmt::print(stderr, "\n");
@@ -32,11 +27,9 @@ Progress::~Progress() {
 void Progress::advance(std::int64_t units, std::string_view remark) {
   done_ += units;
   if (!log_.shows_progress()) return;
-  const auto now = Clock::now();
-  const double since_shown = std::chrono::duration<double>(now - shown_).count();
-  if (done_ < total_ && since_shown < (terminal_ ? 0.2 : 10.0)) return;
-  shown_ = now;
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  if (done_ < total_ && since_shown_.seconds() < (terminal_ ? 0.2 : 10.0)) return;
+  since_shown_.restart();
+  const double elapsed = since_start_.seconds();
   const double rate = static_cast<double>(done_) / elapsed;
   const std::string pace = rate >= 1        ? fmt::format("{:.1f} a second", rate)
                            : rate * 60 >= 1 ? fmt::format("{:.1f} a minute", rate * 60)

@@ -3,11 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "core/timer.hpp"
 
 namespace cosmo::core {
 
@@ -56,15 +57,13 @@ class Progress {
   void remark(std::string_view line);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   const Log& log_;
   std::string unit_;
   std::int64_t total_;
   std::int64_t done_ = 0;
   bool terminal_;
-  Clock::time_point start_;
-  Clock::time_point shown_;
+  Timer since_start_;
+  Timer since_shown_;
 };
 
 /// "48 s", "3 min 20 s" or "2 h 5 min".

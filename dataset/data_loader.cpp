@@ -1,10 +1,10 @@
 #include "dataset/data_loader.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/timer.hpp"
 #include "dataset/augmentation.hpp"
 #include "dataset/sample_order.hpp"
 
@@ -14,12 +14,6 @@ using core::ensure;
 using core::Fault;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// At most `size` elements from `first` on, as many as there are.
 std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::size_t first,
@@ -100,10 +94,10 @@ void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
 
 std::optional<Batch> DataLoader::next() {
   if (next_ == batches_) return std::nullopt;
-  const auto start = Clock::now();
+  const core::Timer waited;
   const std::size_t batch = next_++;
   const Slot& slot = slots_[ahead_.take()];
-  statistics_ += {seconds_since(start), slot.seconds, slot.bytes};
+  statistics_ += {waited.seconds(), slot.seconds, slot.bytes};
   const auto samples = batch_samples(batch);
   return Batch{slot.voxels.span(),
                slot.targets,
@@ -130,7 +124,7 @@ std::span<const std::uint32_t> DataLoader::batch_samples(std::size_t batch) cons
 }
 
 void DataLoader::make(std::size_t item, Reader& reader) {
-  const auto start = Clock::now();
+  const core::Timer making;
   Slot& slot = slots_[item % slots_.size()];
   slot.bytes = 0;
   std::span<float> voxels = slot.voxels.span();
@@ -145,7 +139,7 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   }
   std::fill(voxels.begin(), voxels.end(), 0.0f);
   std::fill(targets.begin(), targets.end(), 0.0f);
-  slot.seconds = seconds_since(start);
+  slot.seconds = making.seconds();
 }
 
 void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {

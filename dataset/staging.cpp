@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <system_error>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/timer.hpp"
 
 namespace cosmo::dataset {
 
@@ -41,7 +41,7 @@ void copy_shard(const fs::path& from, const fs::path& to, const core::FileRecord
 fs::path stage_shards(const core::Communicator& comm, const core::Log& log, const fs::path& directory,
                       const DatasetManifest& manifest, const std::vector<Split>& splits,
                       const fs::path& stage) {
-  const auto start = std::chrono::steady_clock::now();
+  const core::Timer timer;
   const core::Communicator node = comm.node();
   const std::size_t id_begin = std::string_view("sha256:").size();
   fs::path staged = stage / manifest.base.request.id().substr(id_begin, 16);
@@ -58,8 +58,7 @@ fs::path stage_shards(const core::Communicator& comm, const core::Log& log, cons
       (there ? kept : copied) += shards[s]->bytes;
     }
   });
-  const double seconds =
-      comm.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  const double seconds = comm.max(timer.seconds());
   const auto all_copied = static_cast<double>(comm.sum(copied));
   log.info("staged {} in {} in {}, {}/s; {} were there", core::format_bytes(all_copied), staged.string(),
            core::format_duration(seconds), core::format_bytes(all_copied / seconds),

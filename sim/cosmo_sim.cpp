@@ -1,7 +1,6 @@
 // cosmo-sim: universes from cosmological parameters.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include "core/output_directory.hpp"
 #include "core/rounds.hpp"
 #include "core/simulation_manifest.hpp"
+#include "core/timer.hpp"
 #include "core/tool.hpp"
 #include "sim/background.hpp"
 #include "sim/cosmo_sim_inspect.hpp"
@@ -309,7 +309,7 @@ void report_plan(const core::Invocation& run, const sim::Plan& plan, const Surve
 }
 
 void run_generate(const core::Invocation& run) {
-  const auto start = std::chrono::steady_clock::now();
+  const core::Timer timer;
   sim::Plan plan;
   run.comm.agree([&] { plan = sim::read_plan(run.options); });
   core::Request request = sim::request_of(plan);
@@ -335,7 +335,7 @@ void run_generate(const core::Invocation& run) {
   summary["simulations_made"] = missing.size();
   summary["simulations_left"] = left;
   summary["peak_rss_bytes"] = run.comm.max(core::peak_resident_memory());
-  summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summary["seconds"] = timer.seconds();
   run.report(summary, conclusion(plan, summary, missing.size(), left));
 }
 

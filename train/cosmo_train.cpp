@@ -1,6 +1,5 @@
 // cosmo-train: a network that reads cosmological parameters off particle counts.
 
-#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "core/memory.hpp"
 #include "core/output_directory.hpp"
 #include "core/stop_signals.hpp"
+#include "core/timer.hpp"
 #include "core/tool.hpp"
 #include "dataset/read_report.hpp"
 #include "dataset/staging.hpp"
@@ -40,10 +40,6 @@ void declare(core::Options& options) {
   options.add("size", std::nullopt, "voxels a side for --benchmark [what the network is meant for]");
   options.add("channels", std::nullopt,
               "counts a voxel for --benchmark [what the network is meant for: mlperf 4, others 1]");
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// Network, gradients and the optimizer's moments [bytes].
@@ -266,7 +262,7 @@ void report(const core::Invocation& run, const train::TrainingPlan& plan,
 }
 
 void run_training(const core::Invocation& run) {
-  const auto began = std::chrono::steady_clock::now();
+  const core::Timer run_time;
   const core::StopSignals signals;
   dataset::DatasetManifest data;
   train::TrainingPlan plan;
@@ -342,9 +338,9 @@ void run_training(const core::Invocation& run) {
   if (state.progress.epoch == plan.epochs)
     save();  // it was stopped, or a file was lost, after the last epoch
 
-  const auto training_began = std::chrono::steady_clock::now();
+  const core::Timer training_time;
   const train::Interruptions interruptions{
-      [&] { return signals.received(); }, began, plan.time_limit, plan.checkpoint_interval,
+      [&] { return signals.received(); }, run_time, plan.time_limit, plan.checkpoint_interval,
       static_cast<double>(checkpoint_bytes(plan, census)) / kSavedBytesPerSecond};
   const train::Ending ending =
       train::train(run.comm, monitor,
@@ -358,9 +354,9 @@ void run_training(const core::Invocation& run) {
   dataset::ReadStatistics reading = splits.training_loader->statistics();
   reading += splits.validation_loader->statistics();
   const dataset::ReadReport read_report =
-      dataset::report_reading(run.comm, reading, readers, seconds_since(training_began));
+      dataset::report_reading(run.comm, reading, readers, training_time.seconds());
   const train::StragglerReport stragglers = train::report_stragglers(run.comm, state.times);
-  summary["seconds"] = seconds_since(began);
+  summary["seconds"] = run_time.seconds();
   summary.update(monitor.to_json());
   summary.update(stragglers.to_json());
   summary["peak_rss_bytes"] = run.comm.max(core::peak_resident_memory());

@@ -11,10 +11,6 @@ namespace {
 /// look costs the former a few microseconds.
 constexpr std::chrono::microseconds kNap{500}, kShortNap{20};
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float> gradients,
@@ -65,11 +61,11 @@ void GradientReducer::finish() {
   cutter_.restart();
   std::unique_lock lock(mutex_);
   const double exposed_before = times_.exposed;
-  finish_began_ = now();
+  finish_began_ = clock_.seconds();
   changed_.notify_all();
   changed_.wait(lock, [this] { return reduced_ == buckets_.size() || failure_; });
   if (failure_) std::rethrow_exception(failure_);
-  times_.waiting += now() - *finish_began_ - (times_.exposed - exposed_before);
+  times_.waiting += clock_.seconds() - *finish_began_ - (times_.exposed - exposed_before);
   finish_began_.reset();
   buckets_.clear();
   reduced_ = 0;
@@ -95,9 +91,9 @@ void GradientReducer::reduce_buckets() {
       if (stopping_ || !wait_for_ranks(lock)) return;
       const std::span<float> bucket = buckets_[reduced_];
       lock.unlock();
-      const double start = now();
+      const double start = clock_.seconds();
       sum_(bucket);
-      const double end = now();
+      const double end = clock_.seconds();
       lock.lock();
       times_.reducing += end - start;
       if (finish_began_) times_.exposed += std::max(0.0, end - std::max(start, *finish_began_));

@@ -10,6 +10,7 @@
 
 #include "core/buffer.hpp"
 #include "core/communicator.hpp"
+#include "core/timer.hpp"
 #include "train/gradient_buckets.hpp"
 #include "train/gradient_sum.hpp"
 
@@ -61,12 +62,13 @@ class GradientReducer {
   core::Buffer<float> accumulated_;  ///< empty if a step is one micro-batch
   GradientBuckets cutter_;
   ReductionTimes times_;
+  core::Timer clock_;
 
   std::mutex mutex_;  ///< for what follows, and times_ within a step
   std::condition_variable changed_;
   std::vector<std::span<float>> buckets_;  ///< of this step
   std::size_t reduced_ = 0;                ///< of them
-  std::optional<double> finish_began_;     ///< while training waits
+  std::optional<double> finish_began_;     ///< by the clock, while training waits
   bool stopping_ = false;
   std::exception_ptr failure_;
   std::thread thread_;  ///< none on a single rank

@@ -14,10 +14,6 @@ namespace cosmo::train {
 
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// A rank's part in deciding when to save and when to stop.
 class Watch {
  public:
@@ -25,12 +21,12 @@ class Watch {
       : config_(config.interruptions),
         timetable_({config_.time_limit, config_.checkpoint_interval, config_.checkpoint_guess,
                     validation.steps_per_epoch() / static_cast<double>(config.micro_batches_per_step)},
-                   seconds_since(config_.began)) {}
+                   config_.run_time.seconds()) {}
 
-  void finished(Work work) { timetable_.finished(work, seconds_since(config_.began)); }
+  void finished(Work work) { timetable_.finished(work, config_.run_time.seconds()); }
   /// What this rank wants before it goes on to `next`.
   Wishes before(Work next) const {
-    const double now = seconds_since(config_.began);
+    const double now = config_.run_time.seconds();
     return {config_.stop_asked(), !timetable_.leaves_time_for(next, now), timetable_.checkpoint_is_due(now)};
   }
 
@@ -70,14 +66,14 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
   while (progress.epoch < config.epochs) {
     monitor.begin_epoch(progress.epoch + 1);
     while (const auto batch = data.loader.next()) {
-      const auto computing_since = std::chrono::steady_clock::now();
+      const core::Timer computing;
       std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
       const nn::LossRows rows{network.outputs(), batch->valid, static_cast<double>(batch->samples_in_step)};
       const nn::DropoutDraw dropout{config.seed, progress.step, batch->samples};
       const std::span<const float> predictions = network.forward(dropout);
       loss.add(*batch, predictions, config.loss(d_output, predictions, batch->targets, rows));
       network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
-      times.computing += seconds_since(computing_since);
+      times.computing += computing.seconds();
       reducer.finish();
       times.reduction = reducer.times();
       if (!batch->last_of_step) continue;
@@ -86,9 +82,9 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
       const bool last = progress.step + 1 == (progress.epoch + 1) * steps_per_epoch;
       const Agreement step = agree(comm, loss.sum(), watch.before(last ? Work::validation : Work::step));
       if (!std::isfinite(step.loss)) loss.fail(comm, network, progress.step);
-      const auto updating_since = std::chrono::steady_clock::now();
+      const core::Timer updating;
       optimizer.step(progress.step++);
-      times.computing += seconds_since(updating_since);
+      times.computing += updating.seconds();
       progress.epoch_loss += step.loss;
       loss.reset();
       ++times.steps;

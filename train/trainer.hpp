@@ -1,11 +1,11 @@
 #pragma once
 // The epoch loop on one page.
 
-#include <chrono>
 #include <functional>
 #include <limits>
 
 #include "core/communicator.hpp"
+#include "core/timer.hpp"
 #include "dataset/data_loader.hpp"
 #include "train/checkpoint.hpp"
 #include "train/nn/loss.hpp"
@@ -20,7 +20,7 @@ struct Interruptions {
   std::function<bool()> stop_asked = [] {
     return false;
   };  ///< asked after every step; one rank's yes will do
-  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();  ///< the run
+  core::Timer run_time = {};
   double time_limit = std::numeric_limits<double>::infinity();           ///< of the run, saving included [s]
   double checkpoint_interval = std::numeric_limits<double>::infinity();  ///< at most, in whole steps [s]
   double checkpoint_guess = 0;  ///< how long saving will take, before it was done once [s]

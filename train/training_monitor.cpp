@@ -31,7 +31,7 @@ void TrainingMonitor::pause() {
 
 void TrainingMonitor::resume() {
   if (training_) return;
-  resumed_ = Clock::now();
+  since_resumed_.restart();
   training_ = true;
 }
 
@@ -52,8 +52,7 @@ void TrainingMonitor::end_epoch(const Validation& validation) {
 }
 
 double TrainingMonitor::seconds() const {
-  return earlier_seconds_ +
-         (training_ ? std::chrono::duration<double>(Clock::now() - resumed_).count() : 0.0);
+  return earlier_seconds_ + (training_ ? since_resumed_.seconds() : 0.0);
 }
 
 double TrainingMonitor::samples_per_second() const {

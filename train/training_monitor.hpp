@@ -1,9 +1,8 @@
 #pragma once
 
-#include <chrono>
-
 #include "core/json.hpp"
 #include "core/log.hpp"
+#include "core/timer.hpp"
 #include "train/mlperf_log.hpp"
 #include "train/validation.hpp"
 
@@ -38,8 +37,6 @@ class TrainingMonitor {
   std::string describe() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   double seconds() const;  ///< in steps
   double samples_per_second() const;
   double rate() const { return samples_per_second() * speed_.flop_per_sample; }
@@ -49,7 +46,7 @@ class TrainingMonitor {
   TrainingSpeed speed_;
   core::Progress progress_;
   int epoch_ = 0;
-  Clock::time_point resumed_;
+  core::Timer since_resumed_;
   bool training_ = false;
   double earlier_seconds_ = 0;  ///< in steps of earlier epochs
   std::int64_t samples_ = 0;    ///< trained on so far

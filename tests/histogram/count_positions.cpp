@@ -1,7 +1,6 @@
 // count_positions POSITIONS CELLS BOX OUTPUT: counts float32 positions (particles, 3) [Mpc/h] of a raw file,
 // of which each rank takes an equal part, and writes them as a count file. Prints the seconds of counting.
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/timer.hpp"
 #include "histogram/count_file.hpp"
 
 using namespace cosmo;
@@ -29,12 +29,12 @@ std::vector<float> read_part(const std::string& path, const core::Communicator& 
 void count(const core::Communicator& comm, char** argv) {
   const std::vector<float> positions = read_part(argv[1], comm);
   const core::GridSpec spec{std::stoi(argv[2]), std::stod(argv[3])};
-  const auto start = std::chrono::steady_clock::now();
+  const core::Timer timer;
   const auto grid = histogram::count_particles(comm, spec, positions);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = timer.seconds();
   const auto particles = comm.sum(static_cast<std::uint64_t>(positions.size() / 3));
   histogram::write_counts(comm, argv[4], {.grid = spec, .seed = 42, .particles = particles}, grid);
-  if (comm.is_root()) std::printf("%.4f\n", seconds.count());
+  if (comm.is_root()) std::printf("%.4f\n", seconds);
 }
 
 }  // namespace

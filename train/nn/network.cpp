@@ -1,10 +1,10 @@
 #include "train/nn/network.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "core/error.hpp"
+#include "core/timer.hpp"
 #include "train/nn/layers.hpp"
 
 namespace cosmo::nn {
@@ -80,10 +80,10 @@ struct Network::Backend {
         operation.run(pass);
         continue;
       }
-      const auto start = std::chrono::steady_clock::now();
+      const core::Timer timer;
       operation.run(pass);
       stream.wait();
-      operation.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      operation.seconds += timer.seconds();
     }
   }
 
