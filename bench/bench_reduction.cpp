@@ -1,8 +1,6 @@
 // What synchronous training costs by ways of reducing gradients, against ranks that train on their own. All
 // ways take turns in one run, since a machine's speed varies more between runs than they differ.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,7 +10,9 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/median.hpp"
 #include "core/random.hpp"
+#include "core/timer.hpp"
 #include "core/tool.hpp"
 #include "train/gradient_reducer.hpp"
 #include "train/larc_adam.hpp"
@@ -40,12 +40,11 @@ class BlockingSum {
   BlockingSum(const core::Communicator& comm, train::WireFormat wire) : comm_(comm), sum_(comm, wire) {}
 
   void operator()(std::span<float> values) {
-    const double start = omp_get_wtime();
+    core::Timer timer;
     comm_.barrier();
-    const double met = omp_get_wtime();
+    times.waiting += timer.restart();
     sum_(values);
-    times.waiting += met - start;
-    times.reducing += omp_get_wtime() - met;
+    times.reducing += timer.seconds();
     times.exposed = times.reducing;
   }
 
@@ -135,12 +134,6 @@ class Training {
   std::int64_t steps_ = 0;
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// One way's rounds.
 struct Record {
   std::vector<double> step_seconds;  ///< ranks / (steps of all ranks a second)
@@ -162,9 +155,9 @@ void declare(core::Options& options) {
 /// Ranks over the sum of their rates. [s]
 double turn(const core::Communicator& comm, Training& training, const Way& way, int steps) {
   comm.barrier();
-  const double start = omp_get_wtime();
+  const core::Timer timer;
   for (int i = 0; i < steps; ++i) training.step(way);
-  const double rate = steps / (omp_get_wtime() - start);
+  const double rate = steps / timer.seconds();
   return comm.size() / comm.sum(rate);
 }
 
@@ -179,8 +172,8 @@ core::Json to_json(const core::Communicator& comm, const Way& way, const Record&
     ratios.push_back(alone.step_seconds[i] / record.step_seconds[i]);
   const double reducing = mean(&train::ReductionTimes::reducing);
   const double exposed = mean(&train::ReductionTimes::exposed);
-  return {{"step_ms", 1e3 * median(record.step_seconds)},
-          {"throughput_ratio", median(ratios)},
+  return {{"step_ms", 1e3 * core::median(record.step_seconds)},
+          {"throughput_ratio", core::median(ratios)},
           {"waiting_ms", 1e3 * mean(&train::ReductionTimes::waiting)},
           {"reducing_ms", 1e3 * reducing},
           {"exposed_ms", 1e3 * exposed},

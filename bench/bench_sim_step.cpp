@@ -1,14 +1,13 @@
 // Where the time of one COLA step goes, against the time in which memory could move the bytes that each part
 // cannot do without.
 
-#include <omp.h>
-
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "bench/stream_copy.hpp"
+#include "core/median.hpp"
+#include "core/timer.hpp"
 #include "core/tool.hpp"
 #include "sim/cola_stepper.hpp"
 #include "sim/force_kernel.hpp"
@@ -31,12 +30,11 @@ struct Kernel {
 double median_seconds(int repeats, const std::function<void()>& run) {
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) {
-    const double start = omp_get_wtime();
+    const core::Timer timer;
     run();
-    seconds.push_back(omp_get_wtime() - start);
+    seconds.push_back(timer.seconds());
   }
-  std::ranges::nth_element(seconds, seconds.begin() + repeats / 2);
-  return seconds[static_cast<std::size_t>(repeats / 2)];
+  return core::median(seconds);
 }
 
 void declare(core::Options& options) {
@@ -69,7 +67,6 @@ void run_benchmark(const core::Invocation& run) {
   for (const sim::Step& step : steps) {
     step_seconds.push_back(median_seconds(1, [&] { cola.advance(particles, step); }));
   }
-  std::ranges::sort(step_seconds);
 
   sim::ParticleOrder order(forces.grid(), forces.mesh().slab());
   const double cells = std::pow(static_cast<double>(config.mesh_per_side) / config.particles_per_side, 3);
@@ -101,7 +98,7 @@ void run_benchmark(const core::Invocation& run) {
     summary[name] = {{"seconds", seconds}, {"floor_seconds", floor}, {"ratio", seconds / floor}};
   };
   for (const Kernel& kernel : kernels) line(kernel.name, median_seconds(repeats, kernel.run), kernel.bytes);
-  line("step", step_seconds[step_seconds.size() / 2], kStepBytes);
+  line("step", core::median(step_seconds), kStepBytes);
   run.report(summary, text);
 }
 

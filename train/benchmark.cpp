@@ -1,11 +1,11 @@
 #include "train/benchmark.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <utility>
 
+#include "core/median.hpp"
 #include "core/memory.hpp"
 #include "core/random.hpp"
+#include "core/timer.hpp"
 #include "train/gradient_reducer.hpp"
 #include "train/larc_adam.hpp"
 #include "train/nn/initialise.hpp"
@@ -23,18 +23,6 @@ constexpr int kWarmUp = 2;
 constexpr int kFewest = 7;       ///< timed steps
 constexpr double kDuration = 3;  ///< [s] of timed steps, if that is more
 constexpr int kProfiled = 5;     ///< steps whose operations are timed
-
-/// Tells the time since it was last asked [s].
-class Lap {
- public:
-  double operator()() {
-    const auto before = std::exchange(last_, std::chrono::steady_clock::now());
-    return std::chrono::duration<double>(last_ - before).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 /// A step's stretches on this rank [s].
 struct StepTimes {
@@ -67,21 +55,21 @@ class SyntheticTraining {
     const nn::LossRows rows{network_.outputs(), network_.batch(),
                             static_cast<double>(network_.batch()) * comm_.size()};
     StepTimes times{};
-    Lap lap;
+    core::Timer lap;
     std::copy(voxels_.begin(), voxels_.end(), network_.input().begin());
-    times.input = lap();
+    times.input = lap.restart();
     const std::span<const float> output = network_.forward();
-    times.forward = lap();
+    times.forward = lap.restart();
     nn::mean_absolute_error(d_output_, output, targets_, rows);
-    times.loss = lap();
+    times.loss = lap.restart();
     network_.backward(d_output_, [&](std::span<float> part) { reducer_.ready(part); });
-    times.backward = lap();
+    times.backward = lap.restart();
     const double waited_before = reducer_.times().waiting;
     reducer_.finish();
     times.waiting = reducer_.times().waiting - waited_before;
-    times.communication = lap() - times.waiting;
+    times.communication = lap.restart() - times.waiting;
     optimizer_.step(steps_++);
-    times.optimizer = lap();
+    times.optimizer = lap.restart();
     return times;
   }
 
@@ -95,12 +83,6 @@ class SyntheticTraining {
   std::vector<float> d_output_;
   std::int64_t steps_ = 0;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Fills in the step's time, that of the slowest rank, and the peak. Both are medians over the run, for a
 /// shared host's clock changes from one second to the next. Collective.
@@ -117,8 +99,8 @@ void time_steps(const core::Communicator& comm, SyntheticTraining& training, int
     times.push_back(time);
     total += time;
   }
-  result.step_time = median(times);
-  result.peak = median(peaks);
+  result.step_time = core::median(times);
+  result.peak = core::median(peaks);
 }
 
 double seconds_of(const std::vector<OperationRecord>& operations, Work work) {
@@ -153,7 +135,7 @@ void profile(SyntheticTraining& training, BenchmarkResult& result) {
   const auto median_of = [](const auto& samples, const auto& value) {
     std::vector<double> values;
     for (const auto& sample : samples) values.push_back(value(sample));
-    return median(values);
+    return core::median(values);
   };
   result.operations = operations[0];
   for (std::size_t i = 0; i < result.operations.size(); ++i)
