@@ -1,8 +1,6 @@
 #include "train/bf16_peak.hpp"
 
-#include <omp.h>
-
-#include <algorithm>
+#include "train/best_rate.hpp"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -13,19 +11,6 @@
 namespace cosmo::train {
 
 namespace {
-
-/// The best rate of several runs of `work` on each thread, of so many flop a run.
-template <class Work>
-double best_rate(int threads, double flop, Work work) {
-  double best = 0;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const double start = omp_get_wtime();
-#pragma omp parallel num_threads(threads)
-    work();
-    best = std::max(best, flop * threads / (omp_get_wtime() - start));
-  }
-  return best;
-}
 
 constexpr long kRounds = 200'000;
 

@@ -1,8 +1,6 @@
 #include "train/fma_peak.hpp"
 
-#include <omp.h>
-
-#include <algorithm>
+#include "train/best_rate.hpp"
 
 namespace cosmo::train {
 
@@ -20,13 +18,15 @@ using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 /// Keeps the compiler from knowing the value, and from dropping it.
 void hide(Vector& value) { asm volatile("" : "+v"(value)); }
 
-/// Runs `rounds` × kChains independent fused multiply-adds.
-void multiply_add(long rounds) {
+constexpr long kRounds = 400'000;
+
+/// Runs kRounds × kChains independent fused multiply-adds.
+void multiply_add() {
   Vector chains[kChains] = {};
   for (Vector& chain : chains) hide(chain);
   Vector factor = Vector{} + 0.5f;
   Vector addend = Vector{} + 1.0f;
-  for (long round = 0; round < rounds; ++round) {
+  for (long round = 0; round < kRounds; ++round) {
     hide(factor);
     hide(addend);
 #pragma GCC unroll 32
@@ -38,16 +38,7 @@ void multiply_add(long rounds) {
 }  // namespace
 
 double measure_fma_peak(int threads) {
-  constexpr long kRounds = 400'000;
-  double best = 0;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const double start = omp_get_wtime();
-#pragma omp parallel num_threads(threads)
-    multiply_add(kRounds);
-    const double flop = 2.0 * kLanes * kChains * kRounds * threads;
-    best = std::max(best, flop / (omp_get_wtime() - start));
-  }
-  return best;
+  return best_rate(threads, 2.0 * kLanes * kChains * kRounds, &multiply_add);
 }
 
 }  // namespace cosmo::train
