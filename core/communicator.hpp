@@ -82,6 +82,11 @@ class Communicator {
     all_reduce(&value, 1, type_of<T>(), MPI_MAX);
     return value;
   }
+  template <class T>
+  T min(T value) const {
+    all_reduce(&value, 1, type_of<T>(), MPI_MIN);
+    return value;
+  }
 
   /// Every rank's text, in rank order, on every rank.
   std::vector<std::string> gather(const std::string& text) const;

@@ -18,7 +18,7 @@ class Nodes {
     ranks_ = static_cast<std::uint64_t>(node.size());
     resident_ = comm.max(core::resident_memory());
     // The least that one of its ranks sees: control groups may differ.
-    available_ = std::min(~node.max(~core::available_memory()), kLarge) + ranks_ * resident_;
+    available_ = std::min(node.min(core::available_memory()), kLarge) + ranks_ * resident_;
   }
 
   /// Of the node that lacks most, or has least to spare.

@@ -11,6 +11,9 @@ TEST_CASE("collective calls deliver what their docstrings say") {
   const int size = comm.size(), rank = comm.rank();
   CHECK(comm.sum(std::int64_t{rank}) == size * (size - 1) / 2);
   CHECK(comm.max(double(rank)) == size - 1);
+  CHECK(comm.min(double(rank)) == 0);
+  CHECK(comm.min(~std::uint64_t{0} - static_cast<std::uint64_t>(rank)) ==
+        ~std::uint64_t{0} - static_cast<std::uint64_t>(size - 1));
   CHECK(comm.broadcast(std::string(rank == 0 ? "root" : "other word")) == "root");
   const auto words = comm.gather(std::string(static_cast<std::size_t>(rank), 'x'));
   for (int r = 0; r < size; ++r)
