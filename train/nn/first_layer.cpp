@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train/nn/part_sums.hpp"
+
 namespace cosmo::nn {
 
 namespace {
@@ -247,11 +249,7 @@ void first_layer_backward(const FirstLayer& layer, const float* input, const Poo
         }
       }
     }
-  }
-  for (std::int64_t i = 0; i < part_size; ++i) {
-    float sum = 0;
-    for (std::int64_t part = 0; part < kParts; ++part) sum += scratch[part * part_size + i];
-    (i < weights ? d_weights[i] : d_biases[i - weights]) = sum;
+    sum_parts(scratch, kParts, weights, part_size, d_weights, d_biases);
   }
 }
 

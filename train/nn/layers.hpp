@@ -123,7 +123,7 @@ dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type 
 /// Whether tensors of these layouts are the same bytes.
 bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
 
-/// The elements of a tensor.
+/// The elements of a tensor, for kernels that know their number.
 template <class T>
 T* data(const dnnl::memory& memory) {
   return static_cast<T*>(memory.get_data_handle());
@@ -132,7 +132,7 @@ T* data(const dnnl::memory& memory) {
 /// The values of a tensor, padding included; T is float or core::Bfloat16.
 template <class T = float>
 std::span<T> values_of(const dnnl::memory& memory) {
-  return {static_cast<T*>(memory.get_data_handle()), memory.get_desc().get_size() / sizeof(T)};
+  return {data<T>(memory), memory.get_desc().get_size() / sizeof(T)};
 }
 inline bool is_bf16(const dnnl::memory& memory) {
   return memory.get_desc().data_type() == dnnl::memory::data_type::bf16;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "train/nn/part_sums.hpp"
+
 namespace cosmo::nn {
 
 namespace {
@@ -183,8 +185,7 @@ std::int64_t row_gradient_scratch(const RowConvolution& layer) {
 void row_gradient(const RowConvolution& layer, const float* input, const float* d_output, float* d_weights,
                   float* d_biases, float* scratch) {
   const Form& form = *find_form(layer);
-  const std::int64_t weights = layer.weights(), parts = parts_of(layer),
-                     size = row_gradient_scratch(layer) / parts;
+  const std::int64_t parts = parts_of(layer), size = row_gradient_scratch(layer) / parts;
   const std::int64_t slices = layer.inputs * layer.outputs / form.blocks;
 #pragma omp parallel
   {
@@ -194,12 +195,7 @@ void row_gradient(const RowConvolution& layer, const float* input, const float* 
       sum_part(layer, form, part, {slice % layer.inputs, slice / layer.inputs * form.blocks}, input, d_output,
                scratch + part * size);
     }
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < size; ++i) {
-      float sum = 0;
-      for (std::int64_t part = 0; part < parts; ++part) sum += scratch[part * size + i];
-      (i < weights ? d_weights[i] : d_biases[i - weights]) = sum;
-    }
+    sum_parts(scratch, parts, layer.weights(), size, d_weights, d_biases);
   }
 }
 

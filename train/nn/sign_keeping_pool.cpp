@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "train/nn/layers.hpp"
 
@@ -59,23 +58,24 @@ void add_row(float* sums, std::uint8_t* sign, const Value* value, const Geometry
   }
 }
 
-/// pooled = averages of values; positive[i] = values[i] > 0 in all complete windows.
+/// pooled = averages of values; positive[i] = values[i] > 0 in all complete windows. `scratch`: a row of
+/// `pooled` for each slab of windows.
 template <int block, class Value, class Pooled>
-void pool_forward(Pooled* pooled, std::uint8_t* positive, const Value* values, const Geometry& g) {
+void pool_forward(Pooled* pooled, std::uint8_t* positive, const Value* values, float* scratch,
+                  const Geometry& g) {
   const std::int64_t size = g.pooled * block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
     for (std::int64_t slab = 0; slab < g.pooled; ++slab) {
-      std::vector<float> sums(static_cast<std::size_t>(size));
+      float* const sums = scratch + (image * g.pooled + slab) * size;
       for (std::int64_t line = 0; line < g.pooled; ++line) {
-        std::fill(sums.begin(), sums.end(), 0.0f);
+        std::fill_n(sums, size, 0.0f);
         for (std::int64_t i = 0; i < g.window * g.window; ++i) {
           const std::int64_t z = slab * g.window + i / g.window, y = line * g.window + i % g.window;
-          add_row<block>(sums.data(), positive + g.row(image, z, y) * block,
-                         values + g.row(image, z, y) * block, g);
+          add_row<block>(sums, positive + g.row(image, z, y) * block, values + g.row(image, z, y) * block, g);
         }
         Pooled* const row = pooled + g.pooled_row(image, slab * g.window, line * g.window) * block;
-        for (std::int64_t k = 0; k < size; ++k) row[k] = Pooled(sums[static_cast<std::size_t>(k)]);
+        for (std::int64_t k = 0; k < size; ++k) row[k] = Pooled(sums[k]);
       }
     }
   }
@@ -124,10 +124,11 @@ void pool_backward(Value* d_values, const Pooled* d_pooled, const std::uint8_t* 
 
 template <int block, class Value, class Pooled>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
-                    const dnnl::memory& signs, const Geometry& geometry) {
+                    const dnnl::memory& signs, const dnnl::memory& scratch, const Geometry& geometry) {
   compiled.forward.push_back({Work::other, "signs kept", [=](const Pass&) {
                                 pool_forward<block>(data<Pooled>(output.values), data<std::uint8_t>(signs),
-                                                    data<Value>(source.values), geometry);
+                                                    data<Value>(source.values), data<float>(scratch),
+                                                    geometry);
                               }});
   compiled.input_gradient.push_back(
       {Work::other, "signs kept", [=, slope = static_cast<float>(source.slope)](const Pass&) {
@@ -166,7 +167,9 @@ Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const Av
   const auto append = from_bf16 ? kernels_of<Bfloat16, Bfloat16>(block)
                       : to_bf16 ? kernels_of<float, Bfloat16>(block)
                                 : kernels_of<float, float>(block);
-  append(compiled, source, output, signs, geometry);
+  const dnnl::memory scratch =
+      shop.temporary(plain_layout({geometry.images * geometry.pooled * geometry.pooled * block}));
+  append(compiled, source, output, signs, scratch, geometry);
   return output;
 }
 
