@@ -5,7 +5,7 @@
 
 #include "core/bfloat16.hpp"
 #include "core/error.hpp"
-#include "tests/train/hashed.hpp"
+#include "tests/train/networks.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
@@ -28,43 +28,20 @@ struct Case {
 
 // First layers in f32 and in bf16, average pools after either, channels that leave padding in blocks.
 const std::vector<Case> kCases = {
-    {{"as cosmoflow",
-      "x",
-      {{"a", {"x"}, Convolution{16, 3, 1, 0, 0.01}},
-       {"b", {"a"}, AveragePool{2, 2}},
-       {"c", {"b"}, Convolution{32, 4, 1, 0, 0.01}},
-       {"d", {"c"}, AveragePool{2, 2}},
-       {"e", {"d"}, Convolution{64, 2, 2, 0, 0.01}},
-       {"f", {"e"}, Dense{21, 0.01}},
-       {"g", {"f"}, Dense{3}}}},
+    {test::chain("as cosmoflow",
+                 {Convolution{16, 3, 1, 0, 0.01}, AveragePool{2, 2}, Convolution{32, 4, 1, 0, 0.01},
+                  AveragePool{2, 2}, Convolution{64, 2, 2, 0, 0.01}, Dense{21, 0.01}, Dense{3}}),
      {1, 19}},
-    {{"odd channels",
-      "x",
-      {{"a", {"x"}, Convolution{5, 3, 1, 0, 0.1}},
-       {"b", {"a"}, AveragePool{2, 1}},
-       {"c", {"b"}, Convolution{19, 2, 2, 1, 0.1}},
-       {"d", {"c"}, AveragePool{2, 2}},
-       {"e", {"d"}, Dropout{0.2}},
-       {"f", {"e"}, Convolution{7, 1, 1, 0, 0.2}},
-       {"g", {"f"}, Dense{3}}}},
+    {test::chain("odd channels",
+                 {Convolution{5, 3, 1, 0, 0.1}, AveragePool{2, 1}, Convolution{19, 2, 2, 1, 0.1},
+                  AveragePool{2, 2}, Dropout{0.2}, Convolution{7, 1, 1, 0, 0.2}, Dense{3}}),
      {2, 11}},
-    {{"four channels, the same size",
-      "x",
-      {{"a", {"x"}, Convolution{32, 3, 1, 1, 0.3}},
-       {"b", {"a"}, AveragePool{2, 2}},
-       {"c", {"b"}, Convolution{64, 3, 1, 1, 0.3}},
-       {"e", {"c"}, Dense{21, 0.3}},
-       {"f", {"e"}, Dropout{0.5}},
-       {"g", {"f"}, Dense{3}}}},
+    {test::chain("four channels, the same size",
+                 {Convolution{32, 3, 1, 1, 0.3}, AveragePool{2, 2}, Convolution{64, 3, 1, 1, 0.3},
+                  Dense{21, 0.3}, Dropout{0.5}, Dense{3}}),
      {4, 8}},
-    {{"pool first",
-      "x",
-      {{"a", {"x"}, AveragePool{2, 2}},
-       {"b", {"a"}, Convolution{17, 2, 1, 0, 1}},
-       {"c", {"b"}, AveragePool{2, 1}},
-       {"d", {"c"}, Tanh{1.5}},
-       {"e", {"d"}, Dense{3}},
-       {"f", {"e"}, Tanh{1.2}}}},
+    {test::chain("pool first", {AveragePool{2, 2}, Convolution{17, 2, 1, 0, 1}, AveragePool{2, 1}, Tanh{1.5},
+                                Dense{3}, Tanh{1.2}}),
      {5, 12},
      0.05},  // a tanh of 2 has a slope of 0.07 only
     {nn::find_network("cosmoflow32"), {1, 32}},
@@ -74,20 +51,9 @@ const std::vector<Case> kCases = {
 constexpr int kBatch = 2;
 const std::vector<std::uint32_t> kSamples = {5, 2};
 
-/// Small weights, and biases of ±2 by turns: rounding takes no value across a leaky ReLU's kink, which would
-/// change gradients by more than rounding does.
 nn::Network make(const Case& example, Precision precision) {
   nn::Network network(example.spec, example.input, 3, kBatch, nn::Mode::training, precision);
-  for (const nn::Parameter& parameter : network.parameters()) {
-    std::vector<float> values = test::start_values(parameter);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = parameter.role == nn::Parameter::Role::weights ? 0.3f * values[i]
-                  : i % 2 == 0                                   ? 2.0f
-                                                                 : -2.0f;
-    }
-    network.copy_from_plain(parameter, values, parameter.values);
-  }
-  for (std::size_t i = 0; i < network.input().size(); ++i) network.input()[i] = test::hashed(1000, i);
+  test::set_values_off_kinks(network);
   return network;
 }
 
@@ -162,10 +128,7 @@ TEST_CASE("gradients through a max pool in bf16 agree with those in f32") {
   if (no_bf16()) return;
   // Each channel is an input or its negative and bf16 holds it exactly: in either precision the same values
   // win.
-  const nn::NetworkSpec spec = {
-      "n",
-      "x",
-      {{"a", {"x"}, Convolution{32, 1, 1, 0, 0.25}}, {"b", {"a"}, MaxPool{2, 2}}, {"c", {"b"}, Dense{3}}}};
+  const nn::NetworkSpec spec = test::chain("n", {Convolution{32, 1, 1, 0, 0.25}, MaxPool{2, 2}, Dense{3}});
   const auto make_exact = [&](Precision precision) {
     nn::Network network(spec, {4, 10}, 3, kBatch, nn::Mode::training, precision);
     test::set_start_values(network);
@@ -187,7 +150,7 @@ TEST_CASE("gradients of mlperf in bf16 agree with those in f32, but for other ma
   const auto make_start = [](Precision precision) {
     nn::Network network(nn::find_network("mlperf"), {4, 32}, 3, kBatch, nn::Mode::training, precision);
     test::set_start_values(network);
-    for (std::size_t i = 0; i < network.input().size(); ++i) network.input()[i] = test::hashed(1000, i);
+    test::set_input(network);
     return network;
   };
   nn::Network exact = make_start(Precision::f32), rounded = make_start(Precision::bf16);
@@ -215,24 +178,9 @@ TEST_CASE("no activation is copied between layouts in a bf16 network of whole bl
 
 TEST_CASE("padding of a bf16 network's arenas is zero and stays so under gradient steps") {
   if (no_bf16()) return;
-  const Case& example = kCases[1];
-  nn::Network network = make(example, Precision::bf16);
-  std::vector<float> inside(network.weights().size(), 0.0f);
-  for (const nn::Parameter& parameter : network.parameters()) {
-    const std::span<float> part = std::span(inside).subspan(parameter.offset, parameter.values.size());
-    network.copy_from_plain(parameter, std::vector<float>(parameter.elements(), 1.0f), part);
-  }
-  const auto padding = std::count(inside.begin(), inside.end(), 0.0f);
-  REQUIRE(padding > 0);
-  REQUIRE(static_cast<std::int64_t>(inside.size()) - padding == network.census().parameters());
+  nn::Network network = make(kCases[1], Precision::bf16);
   const std::vector<float> d_output = test::hashed_values(1, 3 * kBatch);
-  for (int step = 0; step < 5; ++step) {
-    pass(network, d_output);
-    for (std::size_t i = 0; i < inside.size(); ++i) network.weights()[i] -= 0.1f * network.gradients()[i];
-  }
-  for (std::size_t i = 0; i < inside.size(); ++i) {
-    if (inside[i] == 0) REQUIRE((network.weights()[i] == 0 && network.gradients()[i] == 0));
-  }
+  test::check_padding(network, [&] { pass(network, d_output); });
 }
 
 TEST_CASE("gradient steps in bf16 lower the loss as those in f32 do, and repeat bit by bit") {

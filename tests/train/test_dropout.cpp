@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tests/train/hashed.hpp"
+#include "tests/train/networks.hpp"
 
 using namespace cosmo;
 using nn::Dense;
@@ -45,13 +45,8 @@ double share_of_zeros(const std::vector<float>& values) {
          static_cast<double>(values.size());
 }
 
-const nn::NetworkSpec kHidden = {"n",
-                                 "x",
-                                 {{"a", {"x"}, nn::Convolution{5, 3, 1, 0, 0.1}},
-                                  {"b", {"a"}, Dropout{0.4}},
-                                  {"c", {"b"}, Dense{21, 0.1}},
-                                  {"d", {"c"}, Dropout{0.5}},
-                                  {"e", {"d"}, Dense{0}}}};
+const nn::NetworkSpec kHidden = test::chain(
+    "n", {nn::Convolution{5, 3, 1, 0, 0.1}, Dropout{0.4}, Dense{21, 0.1}, Dropout{0.5}, Dense{0}});
 
 /// All gradients of four samples, `batch` at a time, in plain layouts, one parameter after another.
 std::vector<double> summed_gradient(int batch) {

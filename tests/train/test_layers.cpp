@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "tests/train/hashed.hpp"
+#include "tests/train/networks.hpp"
 
 using namespace cosmo;
 using nn::AveragePool;
@@ -22,72 +22,26 @@ struct Case {
 
 // Channel counts that are and are not multiples of 16, several kernels, strides, paddings and slopes.
 const std::vector<Case> kCases = {
-    {{"linear convolutions",
-      "x",
-      {{"a", {"x"}, Convolution{5, 3}}, {"b", {"a"}, Convolution{19, 3, 2, 1}}, {"c", {"b"}, Dense{3}}}},
+    {test::chain("linear convolutions", {Convolution{5, 3}, Convolution{19, 3, 2, 1}, Dense{3}}), {2, 7}},
+    {test::chain("convolutions", {Convolution{5, 3, 1, 0, 0.3}, Convolution{19, 3, 2, 1, 0.1}, Dense{3}}),
      {2, 7}},
-    {{"convolutions",
-      "x",
-      {{"a", {"x"}, Convolution{5, 3, 1, 0, 0.3}},
-       {"b", {"a"}, Convolution{19, 3, 2, 1, 0.1}},
-       {"c", {"b"}, Dense{3}}}},
-     {2, 7}},
-    {{"whole blocks",
-      "x",
-      {{"a", {"x"}, Convolution{16, 3, 1, 0, 0.01}},
-       {"b", {"a"}, Convolution{32, 2, 2, 0, 0.01}},
-       {"c", {"b"}, Convolution{16, 1, 1, 0, 0.2}},
-       {"d", {"c"}, Dense{3}}}},
+    {test::chain("whole blocks", {Convolution{16, 3, 1, 0, 0.01}, Convolution{32, 2, 2, 0, 0.01},
+                                  Convolution{16, 1, 1, 0, 0.2}, Dense{3}}),
      {1, 8}},
-    {{"pools",
-      "x",
-      {{"a", {"x"}, Convolution{17, 4, 1, 0, 0.2}},
-       {"b", {"a"}, AveragePool{2, 2}},
-       {"c", {"b"}, Convolution{6, 2, 1, 0, 0.5}},
-       {"d", {"c"}, AveragePool{2, 1}},
-       {"e", {"d"}, Dense{7, 0.1}},
-       {"f", {"e"}, Dense{2}}}},
+    {test::chain("pools", {Convolution{17, 4, 1, 0, 0.2}, AveragePool{2, 2}, Convolution{6, 2, 1, 0, 0.5},
+                           AveragePool{2, 1}, Dense{7, 0.1}, Dense{2}}),
      {3, 10}},
-    {{"pool first",
-      "x",
-      {{"a", {"x"}, AveragePool{3, 2}},
-       {"b", {"a"}, Convolution{4, 2, 1, 1, 0.1}},
-       {"c", {"b"}, AveragePool{3, 2}},
-       {"d", {"c"}, Dense{2}}}},
+    {test::chain("pool first",
+                 {AveragePool{3, 2}, Convolution{4, 2, 1, 1, 0.1}, AveragePool{3, 2}, Dense{2}}),
      {4, 9}},
-    {{"a few channels, the same size",
-      "x",
-      {{"a", {"x"}, Convolution{16, 3, 1, 1, 0.3}}, {"b", {"a"}, AveragePool{2, 2}}, {"c", {"b"}, Dense{2}}}},
+    {test::chain("a few channels, the same size",
+                 {Convolution{16, 3, 1, 1, 0.3}, AveragePool{2, 2}, Dense{2}}),
      {5, 8}},
-    {{"dropout",
-      "x",
-      {{"a", {"x"}, Convolution{17, 2, 1, 0, 0.2}},
-       {"b", {"a"}, Dropout{0.3}},
-       {"c", {"b"}, Convolution{5, 2, 1, 0, 0.1}},
-       {"d", {"c"}, Dense{21, 0.1}},
-       {"e", {"d"}, Dropout{0.5}},
-       {"f", {"e"}, Dense{2}}}},
+    {test::chain("dropout", {Convolution{17, 2, 1, 0, 0.2}, Dropout{0.3}, Convolution{5, 2, 1, 0, 0.1},
+                             Dense{21, 0.1}, Dropout{0.5}, Dense{2}}),
      {2, 5}},
-    {{"dense only",
-      "x",
-      {{"a", {"x"}, Dense{21, 0.2}}, {"b", {"a"}, Dense{16, 0.7}}, {"c", {"b"}, Dense{4}}}},
-     {2, 3}},
+    {test::chain("dense only", {Dense{21, 0.2}, Dense{16, 0.7}, Dense{4}}), {2, 3}},
 };
-
-/// Small weights, and biases of ±2 by turns, so that no step takes a value across the leaky ReLU's kink.
-void set_values(nn::Network& network) {
-  for (const nn::Parameter& parameter : network.parameters()) {
-    std::vector<float> values = test::start_values(parameter);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = parameter.role == nn::Parameter::Role::weights ? 0.3f * values[i]
-                  : i % 2 == 0                                   ? 2.0f
-                                                                 : -2.0f;
-    }
-    network.copy_from_plain(parameter, values, parameter.values);
-  }
-  std::span<float> input = network.input();
-  for (std::size_t i = 0; i < input.size(); ++i) input[i] = test::hashed(1000, i);
-}
 
 const std::vector<std::uint32_t> kSamples = {5, 0, 2};
 
@@ -103,7 +57,7 @@ TEST_CASE("every layer's gradients agree with central differences") {
   for (const Case& example : kCases) {
     const int outputs = std::get<Dense>(example.spec.layers.back().kind).outputs;
     nn::Network network(example.spec, example.input, outputs, 3, nn::Mode::training);
-    set_values(network);
+    test::set_values_off_kinks(network);
     const std::vector<float> d_output = test::hashed_values(1001, static_cast<std::size_t>(3 * outputs));
     projection(network, d_output);
     network.backward(d_output, [](std::span<float>) {});
@@ -136,7 +90,7 @@ TEST_CASE("every layer's gradients agree with central differences") {
 }
 
 TEST_CASE("an average pool of constants is the constant and the last incomplete window is dropped") {
-  const nn::NetworkSpec spec = {"pool", "x", {{"a", {"x"}, AveragePool{2, 2}}, {"b", {"a"}, Dense{1}}}};
+  const nn::NetworkSpec spec = test::chain("pool", {AveragePool{2, 2}, Dense{1}});
   nn::Network network(spec, {1, 5}, 1, 1, nn::Mode::inference);
   std::fill(network.weights().begin(), network.weights().end(), 0.0f);
   for (const nn::Parameter& parameter : network.parameters()) {
@@ -155,11 +109,8 @@ TEST_CASE("a max pool and the leaky ReLU before it agree with their definition, 
   const int size = GENERATE(2, 3), stride = GENERATE(1, 2, 3);
   INFO("windows of " << size << ", stride " << stride);
   // Two channels, x and -x, their maxima, and an output that weighs all maxima.
-  const nn::NetworkSpec spec = {"n",
-                                "x",
-                                {{"a", {"x"}, Convolution{2, 1, 1, 0, static_cast<double>(kSlope)}},
-                                 {"b", {"a"}, MaxPool{size, stride}},
-                                 {"c", {"b"}, Dense{1}}}};
+  const nn::NetworkSpec spec = test::chain(
+      "n", {Convolution{2, 1, 1, 0, static_cast<double>(kSlope)}, MaxPool{size, stride}, Dense{1}});
   nn::Network network(spec, {1, kSide}, 1, 1, nn::Mode::training);
   nn::Network inference(spec, {1, kSide}, 1, 1, nn::Mode::inference);
   const std::vector<float> signs = {1, -1};
@@ -205,14 +156,14 @@ TEST_CASE("a max pool and the leaky ReLU before it agree with their definition, 
 
 TEST_CASE("a tanh at the end is the tanh of the network without it, also backward") {
   constexpr float kScale = 1.2f;
-  nn::NetworkSpec spec = {"n", "x", {{"a", {"x"}, Dense{21, 0.1}}, {"b", {"a"}, Dense{0, 0.3}}}};
+  nn::NetworkSpec spec = test::chain("n", {Dense{21, 0.1}, Dense{0, 0.3}});
   nn::Network linear(spec, {2, 3}, 3, 2, nn::Mode::training);
   spec.layers.push_back({"c", {"b"}, Tanh{1.2}});
   nn::Network bounded(spec, {2, 3}, 3, 2, nn::Mode::training);
   nn::Network inference(spec, {2, 3}, 3, 2, nn::Mode::inference);
   for (nn::Network* network : {&linear, &bounded, &inference}) {
     test::set_start_values(*network);
-    for (std::size_t i = 0; i < network->input().size(); ++i) network->input()[i] = test::hashed(1000, i);
+    test::set_input(*network);
   }
   const std::span<const float> x = linear.forward(), y = bounded.forward(), z = inference.forward();
   const std::vector<float> dy = test::hashed_values(1001, y.size());

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/memory.hpp"
-#include "tests/train/hashed.hpp"
+#include "tests/train/networks.hpp"
 #include "train/nn/summary.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
@@ -20,18 +20,14 @@ using nn::Dense;
 namespace {
 
 // Channel counts that leave padding in blocked layouts.
-const nn::NetworkSpec kPadded = {"padded",
-                                 "x",
-                                 {{"a", {"x"}, Convolution{5, 3, 1, 0, 0.01}},
-                                  {"b", {"a"}, AveragePool{2, 2}},
-                                  {"c", {"b"}, Convolution{19, 2, 1, 0, 0.01}},
-                                  {"d", {"c"}, Dense{21, 0.01}},
-                                  {"e", {"d"}, Dense{0}}}};
+const nn::NetworkSpec kPadded =
+    test::chain("padded", {Convolution{5, 3, 1, 0, 0.01}, AveragePool{2, 2}, Convolution{19, 2, 1, 0, 0.01},
+                           Dense{21, 0.01}, Dense{0}});
 
 nn::Network padded_network(nn::Mode mode = nn::Mode::training) {
   nn::Network network(kPadded, {2, 8}, 3, 2, mode);
   test::set_start_values(network);
-  for (std::size_t i = 0; i < network.input().size(); ++i) network.input()[i] = test::hashed(1000, i);
+  test::set_input(network);
   return network;
 }
 
@@ -43,23 +39,11 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 
 TEST_CASE("padding of the arenas is zero and stays so under gradient steps") {
   nn::Network network = padded_network();
-  std::vector<float> inside(network.weights().size(), 0.0f);
-  for (const nn::Parameter& parameter : network.parameters()) {
-    const std::span<float> part = std::span(inside).subspan(parameter.offset, parameter.values.size());
-    network.copy_from_plain(parameter, std::vector<float>(parameter.elements(), 1.0f), part);
-  }
-  const auto padding = std::count(inside.begin(), inside.end(), 0.0f);
-  REQUIRE(padding > 0);
-  REQUIRE(static_cast<std::int64_t>(inside.size()) - padding == network.census().parameters());
   const std::vector<float> d_output = test::hashed_values(1, 6);
-  for (int step = 0; step < 5; ++step) {
+  test::check_padding(network, [&] {
     network.forward();
     network.backward(d_output, [](std::span<float>) {});
-    for (std::size_t i = 0; i < inside.size(); ++i) network.weights()[i] -= 0.1f * network.gradients()[i];
-  }
-  for (std::size_t i = 0; i < inside.size(); ++i) {
-    if (inside[i] == 0) REQUIRE((network.weights()[i] == 0 && network.gradients()[i] == 0));
-  }
+  });
 }
 
 TEST_CASE("parameters go to the plain layout and back bit by bit") {

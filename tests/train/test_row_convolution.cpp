@@ -6,33 +6,13 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/train/hashed.hpp"
-#include "train/nn/row_convolution.hpp"
+#include "tests/train/rows.hpp"
 
 using namespace cosmo;
 using nn::kBlock;
 using nn::RowConvolution;
 
 namespace {
-
-std::size_t tensor_size(std::int64_t images, std::int64_t blocks, std::int64_t side) {
-  return static_cast<std::size_t>(images * blocks * side * side * side * kBlock);
-}
-
-/// Where channel c of cell (z, y, x) is in nCdhw16c.
-std::size_t at(std::int64_t image, std::int64_t blocks, std::int64_t side, std::int64_t c, std::int64_t z,
-               std::int64_t y, std::int64_t x) {
-  return static_cast<std::size_t>(
-      ((((image * blocks + c / kBlock) * side + z) * side + y) * side + x) * kBlock + c % kBlock);
-}
-
-/// Where the weight is in OIdhw16i16o.
-std::size_t weight_at(const RowConvolution& layer, std::int64_t out, std::int64_t in, std::int64_t tap) {
-  const std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
-  return static_cast<std::size_t>(
-      (((out / kBlock * layer.inputs + in / kBlock) * taps + tap) * kBlock + in % kBlock) * kBlock +
-      out % kBlock);
-}
 
 /// A value of the convolution by its definition.
 double output_at(const RowConvolution& layer, const std::vector<float>& input,
@@ -45,8 +25,9 @@ double output_at(const RowConvolution& layer, const std::vector<float>& input,
                        from_x = x + tap % k - layer.padding;
     if (std::min({from_z, from_y, from_x}) < 0 || std::max({from_z, from_y, from_x}) >= layer.side) continue;
     for (std::int64_t in = 0; in < layer.inputs * kBlock; ++in) {
-      sum += static_cast<double>(input[at(image, layer.inputs, layer.side, in, from_z, from_y, from_x)]) *
-             static_cast<double>(weights[weight_at(layer, out, in, tap)]);
+      sum += static_cast<double>(
+                 input[test::tensor_at(image, layer.inputs, layer.side, in, from_z, from_y, from_x)]) *
+             static_cast<double>(weights[test::weight_at(layer, out, in, tap)]);
     }
   }
   return sum;
@@ -58,14 +39,15 @@ const std::vector<RowConvolution> kLayers = {{1, 1, 2, 63, 4, 0}, {2, 2, 2, 48, 
 
 std::vector<float> run(const RowConvolution& layer, const std::vector<float>& input,
                        const std::vector<float>& packed, const float* biases, float slope) {
-  std::vector<float> output(tensor_size(layer.images, layer.outputs, layer.output_side()), std::nanf(""));
+  std::vector<float> output(test::tensor_size(layer.images, layer.outputs, layer.output_side()),
+                            std::nanf(""));
   nn::convolve_rows(layer, input.data(), packed.data(), biases, slope, output.data());
   return output;
 }
 
 struct Problem {
   explicit Problem(const RowConvolution& layer)
-      : input(test::hashed_values(1, tensor_size(layer.images, layer.inputs, layer.side))),
+      : input(test::hashed_input(1, layer)),
         weights(test::hashed_values(2, static_cast<std::size_t>(layer.weights()))),
         biases(test::hashed_values(3, static_cast<std::size_t>(layer.outputs * kBlock))),
         packed(weights.size()) {}
@@ -101,7 +83,7 @@ TEST_CASE("convolutions by rows agree with their definition") {
                            static_cast<double>(p.biases[static_cast<std::size_t>(out)]);
       const double expected = value > 0 ? value : static_cast<double>(kSlope) * value;
       largest = std::max(largest, std::abs(expected));
-      const float found = output[at(image, layer.outputs, side, out, z, y, x)];
+      const float found = output[test::tensor_at(image, layer.outputs, side, out, z, y, x)];
       difference = std::max(difference, std::abs(static_cast<double>(found) - expected));
     }
     CHECK(difference < 1e-5 * largest);
@@ -114,7 +96,7 @@ TEST_CASE("the transposed convolution by rows is the transpose") {
     Problem p(layer);
     nn::pack_forward(layer, p.weights.data(), p.packed.data());
     const std::vector<float> output = run(layer, p.input, p.packed, nullptr, 1);
-    const std::vector<float> d_output = test::hashed_values(4, output.size());
+    const std::vector<float> d_output = test::hashed_output(4, layer);
     nn::pack_transposed(layer, p.weights.data(), p.packed.data());
     const std::vector<float> d_input = run(layer.transposed(), d_output, p.packed, nullptr, 1);
     REQUIRE(d_input.size() == p.input.size());

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tests/train/hashed.hpp"
+#include "tests/train/rows.hpp"
 #include "train/nn/row_gradient.hpp"
 
 using namespace cosmo;
@@ -26,14 +26,8 @@ struct Gradients {
 
 struct Problem {
   explicit Problem(const RowConvolution& layer_)
-      : layer(layer_),
-        input(values(1, layer.inputs, layer.side)),
-        d_output(values(2, layer.outputs, layer.output_side())) {}
+      : layer(layer_), input(test::hashed_input(1, layer_)), d_output(test::hashed_output(2, layer_)) {}
 
-  std::vector<float> values(std::uint64_t stream, std::int64_t blocks, std::int64_t side) const {
-    return test::hashed_values(stream,
-                               static_cast<std::size_t>(layer.images * blocks * side * side * side * kBlock));
-  }
   Gradients gradients() const {
     Gradients found = {std::vector<float>(static_cast<std::size_t>(layer.weights()), std::nanf("")),
                        std::vector<float>(static_cast<std::size_t>(layer.outputs * kBlock), std::nanf(""))};
@@ -47,7 +41,7 @@ struct Problem {
   std::vector<float> input, d_output;
 };
 
-double product(const float* a, const float* b) { return static_cast<double>(*a) * static_cast<double>(*b); }
+double product(float a, float b) { return static_cast<double>(a) * static_cast<double>(b); }
 
 /// By definition: the sum over the output's cells of d_output times the input cell that (kd, kh, kw) of
 /// `tap` sees there.
@@ -60,11 +54,9 @@ double weight_gradient(const Problem& p, std::int64_t out, std::int64_t in, std:
     const std::int64_t from_z = z + tap / (k * k) - l.padding, from_y = y + tap / k % k - l.padding,
                        shift = tap % k - l.padding;
     if (std::min(from_z, from_y) < 0 || std::max(from_z, from_y) >= side) continue;
-    const std::int64_t from = ((image * l.inputs + in / kBlock) * side + from_z) * side + from_y;
-    const std::int64_t to = ((image * l.outputs + out / kBlock) * end + z) * end + y;
     for (std::int64_t x = std::max<std::int64_t>(0, -shift); x < std::min(end, side - shift); ++x) {
-      sum += product(&p.input[static_cast<std::size_t>((from * side + x + shift) * kBlock + in % kBlock)],
-                     &p.d_output[static_cast<std::size_t>((to * end + x) * kBlock + out % kBlock)]);
+      sum += product(p.input[test::tensor_at(image, l.inputs, side, in, from_z, from_y, x + shift)],
+                     p.d_output[test::tensor_at(image, l.outputs, end, out, z, y, x)]);
     }
   }
   return sum;
@@ -73,10 +65,9 @@ double weight_gradient(const Problem& p, std::int64_t out, std::int64_t in, std:
 double bias_gradient(const Problem& p, std::int64_t out) {
   const std::int64_t side = p.layer.output_side(), cells = side * side * side;
   double sum = 0;
-  for (std::int64_t i = 0; i < p.layer.images * cells; ++i) {
-    const std::int64_t block = i / cells * p.layer.outputs + out / kBlock;
+  for (std::int64_t i = 0; i < p.layer.images * cells; ++i) {  // cell after cell, as if along one row
     sum += static_cast<double>(
-        p.d_output[static_cast<std::size_t>((block * cells + i % cells) * kBlock + out % kBlock)]);
+        p.d_output[test::tensor_at(i / cells, p.layer.outputs, side, out, 0, 0, i % cells)]);
   }
   return sum;
 }
@@ -109,9 +100,7 @@ TEST_CASE("gradients of weights and biases by rows are the definition's") {
     for (std::int64_t i = 0; i < std::max<std::int64_t>(taps, 64); ++i) {
       const std::int64_t tap = i % taps, in = i * 7 % (layer.inputs * kBlock),
                          out = i * 5 % (layer.outputs * kBlock);
-      const std::int64_t block = (out / kBlock * layer.inputs + in / kBlock) * taps + tap;
-      const std::int64_t at = (block * kBlock + in % kBlock) * kBlock + out % kBlock;
-      weights.add(found.weights[static_cast<std::size_t>(at)], weight_gradient(p, out, in, tap));
+      weights.add(found.weights[test::weight_at(layer, out, in, tap)], weight_gradient(p, out, in, tap));
     }
     for (std::int64_t out = 0; out < layer.outputs * kBlock; ++out) {
       biases.add(found.biases[static_cast<std::size_t>(out)], bias_gradient(p, out));

@@ -1,0 +1,40 @@
+#pragma once
+// Where values are in the tensors that the kernels by rows work on.
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/train/hashed.hpp"
+#include "train/nn/row_convolution.hpp"
+
+namespace cosmo::test {
+
+/// Values in a tensor of so many images and blocks of channels of side³ cells.
+inline std::size_t tensor_size(std::int64_t images, std::int64_t blocks, std::int64_t side) {
+  return static_cast<std::size_t>(images * blocks * side * side * side * nn::kBlock);
+}
+
+/// Where channel c of cell (z, y, x) is in nCdhw16c.
+inline std::size_t tensor_at(std::int64_t image, std::int64_t blocks, std::int64_t side, std::int64_t c,
+                             std::int64_t z, std::int64_t y, std::int64_t x) {
+  return static_cast<std::size_t>(
+      ((((image * blocks + c / nn::kBlock) * side + z) * side + y) * side + x) * nn::kBlock + c % nn::kBlock);
+}
+
+/// Where the weight is in OIdhw16i16o.
+inline std::size_t weight_at(const nn::RowConvolution& layer, std::int64_t out, std::int64_t in,
+                             std::int64_t tap) {
+  const std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
+  const std::int64_t block = (out / nn::kBlock * layer.inputs + in / nn::kBlock) * taps + tap;
+  return static_cast<std::size_t>((block * nn::kBlock + in % nn::kBlock) * nn::kBlock + out % nn::kBlock);
+}
+
+inline std::vector<float> hashed_input(std::uint64_t stream, const nn::RowConvolution& layer) {
+  return hashed_values(stream, tensor_size(layer.images, layer.inputs, layer.side));
+}
+
+inline std::vector<float> hashed_output(std::uint64_t stream, const nn::RowConvolution& layer) {
+  return hashed_values(stream, tensor_size(layer.images, layer.outputs, layer.output_side()));
+}
+
+}  // namespace cosmo::test
