@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <span>
@@ -12,25 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/adoption.hpp"
 #include "core/communicator.hpp"
 #include "core/file_lock.hpp"
+#include "core/journal.hpp"
 #include "core/log.hpp"
 #include "core/manifest.hpp"
 
 namespace cosmo::core {
-
-/// What to do with a directory that already holds something.
-struct Overwrite {
-  /// Remove the files of a different output of the same stage, and damaged files of this one.
-  bool force = false;
-  /// Config keys that may differ from those of the output that is continued.
-  std::vector<std::string> extendable = {};
-  /// What the refusal of a different output proposes beside another directory.
-  std::string remedy = "--force to replace it";
-  /// Files whose paths begin with this, if it is not empty, cannot be made again without great loss: a
-  /// damaged one, or the loss of all of them, is an error unless by force.
-  std::string precious = {};
-};
 
 /// The units of an output, say universes, that a process makes: first <= i < last. Several processes may make
 /// disjoint slices of one output at once, on any nodes.
@@ -46,10 +34,6 @@ struct Holding {
   Manifest manifest;          ///< the request and what of it is there
   std::uint64_t leaving = 0;  ///< bytes of what is there and would be removed
 };
-
-/// What this user may still write at `path`, which need not exist yet [bytes]; the largest number if the
-/// system does not tell.
-std::uint64_t available_disk(std::filesystem::path path);
 
 /// An output directory in the making.
 ///
@@ -112,27 +96,21 @@ class OutputDirectory {
   void share_state();
   FileLock journal_lock() const;
   void refuse_inputs() const;
-  void reading(std::string_view name, const std::function<void()>& read) const;
+  Found found_here(Json record) const { return {path_, std::move(record)}; }
   Json read_manifest() const;
-  bool is_sound(const Json& found) const;
-  bool adopt_manifest(const Json& found, const Overwrite& overwrite);
+  bool adopt_manifest(const Found& found, const Overwrite& overwrite);
   void open_read_only(const Overwrite& overwrite);
   void open_manifest(const Log& log, const Overwrite& overwrite);
-  Json read_journal(std::ifstream journal) const;
-  void adopt_journal(const Json& found, const Overwrite& overwrite);
+  void adopt_journal(const Found& found, const Overwrite& overwrite);
   void open_journal(const Log& log, const Overwrite& overwrite);
-  std::vector<FileRecord> whole_files(const Json& found, bool check_content) const;
   void learn_from_others();
   void publish(const Json& run_facts);
-  std::vector<std::filesystem::path> not_adopted(const Json& found) const;
-  void remove_all_but_kept(const Json& found) const;
+  void remove_all_but_kept(const Found& found) const;
   void refuse_foreign_files() const;
-  bool adopt(const Json& found, const Overwrite& overwrite, bool check_content);
-  void refuse_precious_losses(const Json& found, const Overwrite& overwrite) const;
-  void begin_journal() const;
 
   const Communicator& comm_;
   std::filesystem::path path_;
+  Journal journal_;
   Manifest manifest_;
   std::vector<std::string> retired_;
   bool up_to_date_ = false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/fourier/fourier_mesh.hpp"
 #include "core/memory.hpp"
 #include "core/output_directory.hpp"

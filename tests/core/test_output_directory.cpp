@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/files.hpp"
 #include "core/output_directory.hpp"
 #include "core/text_file.hpp"
 #include "support/expect_error.hpp"
