@@ -239,8 +239,18 @@ void OutputDirectory::add(const std::string& relative, const std::function<void(
   std::vector<FileRecord> records;
   comm_.agree([&] {
     if (!comm_.is_root()) return;
-    write(part(relative));
-    records.push_back(seal(relative));
+    const fs::path path = part(relative);
+    try {
+      write(path);
+      records.push_back(seal(relative));
+    } catch (const Error& error) {
+      if (error.fault() != Fault::io) throw;
+      remove_leftovers(path);
+      fail(Fault::io,
+           "{} cannot be written: free space on its disk, or check permissions; earlier files are as they "
+           "were.",
+           (path_ / relative).string());
+    }
   });
   record(records);
 }

@@ -77,6 +77,7 @@ class OutputDirectory {
   /// Notes published files; every rank gives its own and every rank learns all. Collective.
   void record(std::span<const FileRecord> records);
   /// Writes one file from the root rank through `write(path of the .part file)`, and records it. Collective.
+  /// Throws an agreed Error{io} naming the file, of which no part is left, if it cannot be written.
   void add(const std::string& relative, const std::function<void(const std::filesystem::path&)>& write);
   /// The same for a file of this text. Collective.
   void add_text(const std::string& relative, const std::string& text);

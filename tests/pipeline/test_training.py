@@ -8,7 +8,8 @@ import unittest
 
 import h5py
 
-from toolkit import ENVIRONMENT, PipelineTest, command, contents, error_line, kill_after, run, sha256, succeed, times
+from toolkit import (ENVIRONMENT, PipelineTest, command, contents, error_line, kill_after, run, run_with_faults, sha256,
+                     succeed, times)
 
 EPOCHS = 4
 
@@ -302,6 +303,21 @@ class Training(PipelineTest):
         done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume")
         self.assertEqual(done.returncode, 3)
         self.assertIn("--resume", done.stderr)
+
+    def test_a_full_disk_is_one_sentence_and_leaves_no_part(self):
+        """Whichever checkpoint it is; the same command goes on from the one before."""
+        whole, output = self.root / "roomy", self.root / "full"
+        self.train(whole)
+        size = next((whole / "checkpoints").iterdir()).stat().st_size
+        for room, epoch in ((0, 1), (size // 2, 1), (3 * size // 2, 2)):
+            done = run_with_faults({"DISK_BYTES": room}, "cosmo-train", *self.train_words(), "--epochs", EPOCHS,
+                                   "--decay-epochs", EPOCHS, "--threads", 1, "--output", output)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            line = error_line(done, "cosmo-train")
+            self.assertIn(f"{output}/checkpoints/epoch-{epoch:06}.h5 cannot be written: free space", line)
+            self.assertEqual(list(output.rglob("*.part*")), [])
+        self.train(output)
+        self.assertEqual(contents(output), contents(whole))
 
     @classmethod
     def words_with(cls, data):
