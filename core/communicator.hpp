@@ -47,6 +47,9 @@ class Communicator {
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&&) = delete;
   ~Communicator();
+  /// Lets MPI keep it to the end of the run: to free it is collective, and not allowed while this rank's
+  /// arrival waits for ranks that may never come. Not collective.
+  void abandon() { owned_ = false; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }

@@ -32,9 +32,11 @@ GradientReducer::~GradientReducer() {
   }
   changed_.notify_all();
   thread_.join();
+  if (in_step_) lane_.abandon();
 }
 
 void GradientReducer::ready(std::span<float> part) {
+  in_step_ = true;
   if (micro_batches_ > 1) {
     float* const accumulated = accumulated_.data() + (part.data() - gradients_.data());
     const bool first = micro_batch_ == 0;
@@ -69,6 +71,7 @@ void GradientReducer::finish() {
   finish_began_.reset();
   buckets_.clear();
   reduced_ = 0;
+  in_step_ = false;
 }
 
 /// Returns whether all ranks have the next bucket ready, or this one stops. The thread sleeps meanwhile: a

@@ -35,7 +35,11 @@ class GradientReducer {
   /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
   GradientReducer(const core::Communicator& comm, std::span<float> gradients, int micro_batches_per_step,
                   WireFormat wire = WireFormat::f32);
-  /// In mid-step (an exception) it does not wait for other ranks to have their buckets ready.
+  /// In mid-step (an exception) it does not wait for other ranks to have their buckets ready. A reduction
+  /// that has begun is seen through, for all ranks had arrived at it; an arrival that others have not joined
+  /// stays behind, and the communicator with it, which nobody could free without them. Since ranks do not
+  /// communicate otherwise within a step, an exception there is of one rank alone: the run ends with
+  /// MPI_Abort.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
@@ -59,6 +63,7 @@ class GradientReducer {
   std::span<float> gradients_;
   int micro_batches_;
   int micro_batch_ = 0;
+  bool in_step_ = false;             ///< parts of a gradient came in, whose sum is not finished
   core::Buffer<float> accumulated_;  ///< empty if a step is one micro-batch
   GradientBuckets cutter_;
   ReductionTimes times_;

@@ -158,6 +158,27 @@ TEST_CASE("a reducer that ends in mid-step does not wait for ranks that never co
   CHECK(comm.sum(1) == comm.size());
 }
 
+TEST_CASE("a rank that throws in mid-step leaves the others' communicators as they are") {
+  const core::Communicator comm = core::Communicator::world();
+  std::vector<float> arena(1 << 19);
+  const auto fail_in_mid_step = [&] {
+    train::GradientReducer reducer(comm, arena, 1);
+    if (comm.rank() == 0) throw std::runtime_error("before its first part");
+    reducer.ready(arena);
+    throw std::runtime_error("while its arrival waits for rank 0");
+  };
+  for (int time = 0; time < 20; ++time) {
+    CHECK_THROWS_AS(fail_in_mid_step(), std::runtime_error);
+    std::fill(arena.begin(), arena.end(), static_cast<float>(comm.rank() + time));
+    train::GradientReducer next(comm, arena, 1);
+    next.ready(arena);
+    next.finish();
+    const int ranks = comm.size(), sum = ranks * (ranks - 1) / 2 + ranks * time;
+    CHECK(std::all_of(arena.begin(), arena.end(),
+                      [&](float value) { return value == static_cast<float>(sum); }));
+  }
+}
+
 TEST_CASE("every rank gets the same bits of the reduced gradient") {
   const core::Communicator comm = core::Communicator::world();
   const nn::NetworkSpec spec = nn::with_outputs(nn::find_network("cosmoflow32"), kOutputs);
