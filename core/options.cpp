@@ -227,6 +227,13 @@ const std::string& Options::choice(const std::string& name, const std::vector<st
   return value;
 }
 
+void Options::refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const {
+  for (const std::string& name : chosen_) {
+    ensure(names.contains(name), Fault::usage, "Option --{} does not concern {}: leave one of them out.",
+           name, purpose);
+  }
+}
+
 std::pair<double, double> Options::range(const std::string& name) const {
   const std::string& value = text(name);
   const auto parts = cells_of(value, ':');

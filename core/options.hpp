@@ -1,7 +1,9 @@
 #pragma once
 // The command line and INI files of every tool: declared once, read by name, checked strictly.
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +34,9 @@ class Options {
 
   bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
   bool chosen(const std::string& name) const { return chosen_.contains(name); }  ///< by the user
+  /// Throws Error{usage} naming the first option beside these that the user chose, on the command line or in
+  /// the file; `purpose` is what they do not concern, as "--benchmark".
+  void refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const;
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
   bool is_on(const std::string& name) const;     ///< of a switch
@@ -44,6 +49,15 @@ class Options {
   std::uint64_t seed(const std::string& name) const;
   /// One of `names`.
   const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
+  /// The entry of `table`, of core::Named or other rows with a `name`, that the option gives.
+  template <class Table>
+  const auto& entry(const std::string& name, const Table& table) const {
+    std::vector<std::string> names;
+    for (const auto& candidate : table) names.emplace_back(candidate.name);
+    const std::string& chosen = choice(name, names);
+    return *std::find_if(std::begin(table), std::end(table),
+                         [&](const auto& candidate) { return candidate.name == chosen; });
+  }
   /// "LOW:HIGH", or one number for both.
   std::pair<double, double> range(const std::string& name) const;
   /// "I:J", whole numbers with 0 <= I < J <= size.

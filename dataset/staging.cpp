@@ -6,6 +6,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/timer.hpp"
 
 namespace cosmo::dataset {
@@ -36,15 +37,29 @@ void copy_shard(const fs::path& from, const fs::path& to, const core::FileRecord
        (from / record.path).string(), to.string(), error ? error.message() : "the copy differs");
 }
 
+/// The dataset's own directory below `stage`.
+fs::path staged_directory(const fs::path& stage, const DatasetManifest& manifest) {
+  const std::size_t id_begin = std::string_view("sha256:").size();
+  return stage / manifest.base.request.id().substr(id_begin, 16);
+}
+
 }  // namespace
+
+void check_stage(const fs::path& stage, const DatasetManifest& manifest) {
+  std::error_code error;
+  const bool staged_before = fs::is_directory(staged_directory(stage, manifest), error);
+  const bool free = !fs::exists(stage, error) || fs::is_directory(stage, error);
+  ensure(staged_before || (free && core::may_write(stage)), Fault::io,
+         "Nothing can be written below {} of --stage: give it another directory, or leave it out.",
+         stage.string());
+}
 
 fs::path stage_shards(const core::Communicator& comm, const core::Log& log, const fs::path& directory,
                       const DatasetManifest& manifest, const std::vector<Split>& splits,
                       const fs::path& stage) {
   const core::Timer timer;
   const core::Communicator node = comm.node();
-  const std::size_t id_begin = std::string_view("sha256:").size();
-  fs::path staged = stage / manifest.base.request.id().substr(id_begin, 16);
+  fs::path staged = staged_directory(stage, manifest);
   std::vector<const core::FileRecord*> shards;
   for (const Split split : splits) {
     for (const std::string& path : manifest.split(split).shards) shards.push_back(manifest.base.find(path));

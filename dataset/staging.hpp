@@ -9,6 +9,10 @@
 
 namespace cosmo::dataset {
 
+/// Throws Error{io} if no shards can be staged below `stage`: something else is there, or this user may not
+/// write. Writes nothing.
+void check_stage(const std::filesystem::path& stage, const DatasetManifest& manifest);
+
 /// Copies the shards of these splits from `directory` to a directory of the dataset's own below `stage`, on
 /// every node, where the node's ranks share the work, and returns that directory. Every copy is compared with
 /// its sha256, and what is there with the right one is kept, so that later trainings and other ones find it.

@@ -25,12 +25,6 @@ void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
 
 }  // namespace
 
-WireFormat find_wire_format(std::string_view name) {
-  if (name == "f32") return WireFormat::f32;
-  core::ensure(name == "bf16", core::Fault::config, "Gradients cannot be sent as {}: use f32 or bf16.", name);
-  return WireFormat::bf16;
-}
-
 void GradientSum::operator()(std::span<float> values) {
   if (wire_ == WireFormat::f32) return comm_.sum(values);
   sum_bfloat16(values);

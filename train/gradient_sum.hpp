@@ -1,11 +1,12 @@
 #pragma once
 
+#include <array>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "core/bfloat16.hpp"
 #include "core/communicator.hpp"
+#include "core/named.hpp"
 
 namespace cosmo::train {
 
@@ -15,8 +16,8 @@ enum class WireFormat {
   bf16,  ///< half the bytes; every rank's gradient and the sum are rounded to 8 significant bits
 };
 
-/// The format called "f32" or "bf16". Throws Error{config} for other names.
-WireFormat find_wire_format(std::string_view name);
+inline constexpr std::array<core::Named<WireFormat>, 2> kWireFormats = {
+    {{"f32", WireFormat::f32}, {"bf16", WireFormat::bf16}}};
 
 /// Adds gradients of all ranks, in an order that only their number decides: the same bits on every rank and
 /// in every run.

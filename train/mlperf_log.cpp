@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 
 namespace cosmo::train {
 
@@ -15,6 +16,8 @@ using core::Json;
 namespace {
 
 constexpr std::string_view kLineStart = ":::MLLOG";
+constexpr fmt::format_string<std::string> kUnwritable =
+    "{} of --mllog cannot be written: check the directory.";
 
 bool is_inside(const fs::path& path, const fs::path& directory) {
   const auto real = [](const fs::path& any) { return fs::weakly_canonical(fs::absolute(any)); };
@@ -41,6 +44,9 @@ void check_log_path(const fs::path& path, const std::vector<RunDirectory>& direc
     ensure(!is_of_others(path), Fault::config,
            "{} of --mllog is no MLPerf log and would be replaced by one: choose another file.",
            path.string());
+    ensure(!fs::is_directory(path) && fs::is_directory(fs::absolute(path).parent_path()) &&
+               core::may_write(path),
+           Fault::io, kUnwritable, path.string());
   } catch (const fs::filesystem_error& error) {
     core::fail(Fault::io, "{} of --mllog cannot be looked at ({}): choose another file.", path.string(),
                error.code().message());
@@ -50,7 +56,7 @@ void check_log_path(const fs::path& path, const std::vector<RunDirectory>& direc
 MlperfLog::MlperfLog(std::filesystem::path path) : path_(std::move(path)) {
   if (path_.empty()) return;
   file_.open(path_);
-  ensure(file_.is_open(), Fault::io, "{} of --mllog cannot be written: check the directory.", path_.string());
+  ensure(file_.is_open(), Fault::io, kUnwritable, path_.string());
 }
 
 MlperfLog::~MlperfLog() {
@@ -108,7 +114,7 @@ void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::Datas
   log.point("gradient_accumulation_steps", plan.micro_batches_per_step(ranks));
   log.point("train_samples", data.split(dataset::Split::train).samples);
   log.point("eval_samples", data.split(dataset::Split::validation).samples);
-  log.point("opt_name", plan.optimizer);
+  log.point("opt_name", plan.optimizer->name);
   log.point("opt_base_learning_rate", plan.learning_rate);
   log.point("opt_learning_rate_warmup_epochs", plan.warmup_epochs);
   log.point("opt_learning_rate_warmup_factor", plan.warmup_epochs > 0 ? 0 : 1);

@@ -48,7 +48,7 @@ struct RunDirectory {
 };
 
 /// Throws Error{config} if a log at `path` would destroy something: in one of the run's directories, or in
-/// place of a file that is no such log.
+/// place of a file that is no such log; Error{io} if it could not be written.
 void check_log_path(const std::filesystem::path& path, const std::vector<RunDirectory>& directories);
 
 /// Who runs what with which settings. `platform`: where.

@@ -1,14 +1,11 @@
 #include "train/training_plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/error.hpp"
 #include "dataset/data_loader.hpp"
 #include "dataset/voxel_transform.hpp"
-#include "train/larc_adam.hpp"
-#include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/sgd.hpp"
 
@@ -19,45 +16,7 @@ using core::Fault;
 
 namespace {
 
-std::unique_ptr<Optimizer> make_larc_adam(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
-                                          const LearningRate& rate) {
-  LarcAdamConfig config;
-  config.larc = find_larc_mode(plan.larc);
-  config.learning_rate = rate;
-  return std::make_unique<LarcAdam>(parameters, config);
-}
-
-std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
-                                    const LearningRate& rate) {
-  return std::make_unique<Sgd>(parameters, SgdConfig{plan.momentum, rate});
-}
-
 constexpr int kMostEpochs = 1'000'000;
-
-struct OptimizerEntry {
-  const char* name;
-  const char* option;                          ///< that no other optimizer has
-  core::Json (*setting)(const TrainingPlan&);  ///< its value
-  double (*learning_rate)(int global_batch);   ///< unless --learning-rate says so
-  double (*min_learning_rate)(double learning_rate);
-  int moments;
-  std::unique_ptr<Optimizer> (*make)(const TrainingPlan&, std::span<const nn::Parameter>,
-                                     const LearningRate&);
-};
-
-/// Rates: Mathuriya et al. 2018, III-B; MLPerf HPC's CosmoFlow, configs/cosmo.yaml (0.001 for a batch of 64,
-/// in proportion for others).
-constexpr std::array<OptimizerEntry, 2> kOptimizers = {{
-    {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc); },
-     [](int) { return 2e-3; }, [](double rate) { return std::min(1e-4, rate); }, 2, &make_larc_adam},
-    {"sgd", "momentum", [](const TrainingPlan& plan) { return core::Json(plan.momentum); },
-     [](int batch) { return 1e-3 * batch / 64; }, [](double rate) { return rate; }, 1, &make_sgd},
-}};
-
-const OptimizerEntry& optimizer_of(const TrainingPlan& plan) {
-  return *std::find_if(kOptimizers.begin(), kOptimizers.end(),
-                       [&](const OptimizerEntry& entry) { return entry.name == plan.optimizer; });
-}
 
 }  // namespace
 
@@ -133,6 +92,12 @@ nn::NetworkSpec read_named_network(const core::Options& options) {
 
 }  // namespace
 
+core::Named<nn::Precision> read_precision(const core::Options& options) {
+  const core::Named<nn::Precision> precision = options.entry("precision", nn::kPrecisions);
+  nn::ensure_units(precision.value);
+  return precision;
+}
+
 nn::NetworkSpec read_network(const core::Options& options) {
   nn::NetworkSpec network = read_named_network(options);
   return options.given("dropout") ? nn::with_dropout(network, options.number("dropout")) : network;
@@ -154,18 +119,16 @@ int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
 
 /// The optimizer and its schedule.
 void read_optimizer(const core::Options& options, TrainingPlan& plan) {
-  std::vector<std::string> names;
-  for (const OptimizerEntry& entry : kOptimizers) names.emplace_back(entry.name);
-  plan.optimizer = options.choice("optimizer", names);
-  for (const OptimizerEntry& entry : kOptimizers) {
-    ensure(entry.name == plan.optimizer || !options.chosen(entry.option), Fault::usage,
-           "Option --{} is of --optimizer {}: leave it out with {}.", entry.option, entry.name,
-           plan.optimizer);
+  const OptimizerEntry& optimizer = options.entry("optimizer", optimizers());
+  plan.optimizer = &optimizer;
+  for (const OptimizerEntry& other : optimizers()) {
+    ensure(&other == &optimizer || !options.chosen(other.option), Fault::usage,
+           "Option --{} is of --optimizer {}: leave it out with {}.", other.option, other.name,
+           optimizer.name);
   }
   plan.larc = options.choice("larc", {"paper", "trust-ratio", "off"});
   plan.momentum = options.number("momentum");
   validate(SgdConfig{plan.momentum, {}});
-  const OptimizerEntry& optimizer = optimizer_of(plan);
   plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")
                                                       : optimizer.learning_rate(plan.global_batch);
   plan.min_learning_rate = options.given("min-learning-rate")
@@ -212,10 +175,8 @@ LearningRate TrainingPlan::schedule(std::int64_t steps_per_epoch) const {
 
 std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           std::int64_t steps_per_epoch) {
-  return optimizer_of(plan).make(plan, parameters, plan.schedule(steps_per_epoch));
+  return plan.optimizer->make(plan, parameters, plan.schedule(steps_per_epoch));
 }
-
-int moments_of_optimizer(const TrainingPlan& plan) { return optimizer_of(plan).moments; }
 
 namespace {
 
@@ -266,10 +227,9 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
                          : default_micro_batch(plan.global_batch, ranks, plan.input);
   check_batches(options, plan, samples, ranks);
   plan.seed = options.seed("seed");
-  plan.precision = options.choice("precision", {"f32", "bf16"});
-  (void)nn::find_precision(plan.precision);
-  plan.wire = find_wire_format(options.choice("reduction-precision", {"f32", "bf16"}));
-  plan.loss = options.choice("loss", {"mae", "mse"});
+  plan.precision = read_precision(options);
+  plan.wire = options.entry("reduction-precision", kWireFormats).value;
+  plan.loss = options.entry("loss", nn::kLosses);
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
@@ -281,7 +241,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
 }
 
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  const OptimizerEntry& optimizer = optimizer_of(plan);
+  const OptimizerEntry& optimizer = *plan.optimizer;
   core::Json config = {{"network", plan.network},
                        {"epochs", plan.epochs},
                        {"decay_epochs", plan.decay_epochs},
@@ -290,10 +250,10 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {optimizer.option, optimizer.setting(plan)},
                        {"learning_rate", plan.learning_rate},
                        {"min_learning_rate", plan.min_learning_rate},
-                       {"loss", plan.loss},
+                       {"loss", plan.loss.name},
                        {"voxels", plan.voxels},
                        {"augment", plan.augment},
-                       {"precision", plan.precision},
+                       {"precision", plan.precision.name},
                        {"seed", plan.seed}};
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;

@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "core/manifest.hpp"
+#include "core/named.hpp"
 #include "core/options.hpp"
 #include "dataset/dataset_manifest.hpp"
 #include "train/gradient_sum.hpp"
 #include "train/nn/census.hpp"
+#include "train/nn/loss.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
 #include "train/nn/precision.hpp"
-#include "train/optimizer.hpp"
+#include "train/optimizer_table.hpp"
 
 namespace cosmo::train {
 
@@ -30,9 +32,9 @@ struct TrainingPlan {
   int global_batch;
   int micro_batch;
   std::uint64_t seed;
-  std::string precision;  ///< of nn::find_precision
-  std::string loss;
-  std::string optimizer;
+  core::Named<nn::Precision> precision;
+  core::Named<nn::Loss> loss;
+  const OptimizerEntry* optimizer;
   std::string larc;  ///< of larc-adam
   double momentum;   ///< of sgd
   double learning_rate;
@@ -62,6 +64,10 @@ int default_micro_batch(int global_batch, int ranks, nn::Shape input);
 /// The network that --network names, one of the zoo or a JSON file, with its --dropout. Throws Error.
 nn::NetworkSpec read_network(const core::Options& options);
 
+/// What --precision names. Throws Error{usage} for other names, Error{config} where the CPU has nothing for
+/// it.
+core::Named<nn::Precision> read_precision(const core::Options& options);
+
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks);
@@ -69,9 +75,6 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
 /// The optimizer that the plan asks for, in its start state, of parameters that must outlive it.
 std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           std::int64_t steps_per_epoch);
-
-/// Values that the plan's optimizer keeps for each parameter's value.
-int moments_of_optimizer(const TrainingPlan& plan);
 
 /// What identifies the training: everything but directories, ranks, micro-batch, time limit and when to
 /// save.

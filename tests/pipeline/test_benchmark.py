@@ -2,9 +2,10 @@
 
 import pathlib
 import subprocess
+import tempfile
 import unittest
 
-from toolkit import BIN, run, succeed
+from toolkit import BIN, error_line, run, succeed
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 
@@ -55,6 +56,24 @@ class Benchmark(unittest.TestCase):
         for words in ([], ["--channels", 4]):
             found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, *words, "--dry-run")
             self.assertEqual(found["parameters"], 8907556)
+
+    def test_options_of_a_training_are_refused(self):
+        """On the command line and in a file; so are the benchmark's without it."""
+        words = ["--benchmark", "--network", "cosmoflow32", "--size", 32, "--dry-run"]
+        with tempfile.TemporaryDirectory() as directory:
+            config = pathlib.Path(directory) / "train.ini"
+            config.write_text("epochs = 3\n")
+            for more, option in ((["--data", "data"], "--data"), (["--epochs", 3], "--epochs"), (["--resume"], "--resume"),
+                                 (["--reduction-precision", "f32"], "--reduction-precision"),
+                                 (["--config", config], "--epochs")):
+                done = run("cosmo-train", *words, *more)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"{option} does not concern --benchmark", error_line(done, "cosmo-train"))
+            config.write_text("size = 32\nnetwork = cosmoflow32\nthreads = 1\n")
+            succeed("cosmo-train", "--benchmark", "--dry-run", "--config", config)
+            done = run("cosmo-train", "--data", directory, "--output", directory, "--config", config, ranks=2)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--size is of --benchmark", error_line(done, "cosmo-train"))
 
     def test_memory(self):
         """What does not fit is refused before it is allocated, the same on two ranks."""

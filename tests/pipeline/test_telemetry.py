@@ -92,6 +92,14 @@ class Telemetry(PipelineTest):
                        self.root / "nowhere" / "log", ranks=ranks)
             self.assertEqual(done.returncode, 4)
             self.assertIn("--mllog", error_line(done, "cosmo-train"))
+            self.assertFalse((self.root / "unlogged").exists())
+        for log in (self.root / "nowhere" / "log", self.root):
+            done = run("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", log, "--dry-run")
+            self.assertEqual(done.returncode, 4)
+            self.assertIn(f"{log} of --mllog cannot be written", error_line(done, "cosmo-train"))
+        succeed("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", self.root / "new.log",
+                "--dry-run")
+        self.assertFalse((self.root / "new.log").exists())
         full = run("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", "/dev/full")
         self.assertEqual(full.returncode, 4)
         self.assertIn("disk full", error_line(full, "cosmo-train"))

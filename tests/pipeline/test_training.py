@@ -300,9 +300,25 @@ class Training(PipelineTest):
         self.assertIn("1 training samples for 2 ranks", error_line(done, "cosmo-train"))
 
     def test_resume_needs_something_to_resume(self):
-        done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("--resume", done.stderr)
+        """Which is looked at before shards are staged."""
+        stage = self.root / "stage-of-nothing"
+        for ranks in (1, 2):
+            done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume", "--stage", stage,
+                       ranks=ranks)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("--resume", error_line(done, "cosmo-train"))
+            self.assertFalse(stage.exists())
+
+    def test_a_dry_run_refuses_what_staging_would(self):
+        occupied, free = self.root / "occupied-too", self.root / "free" / "below"
+        occupied.write_text("a file")
+        words = [*self.train_words(), "--output", self.root / "never", "--dry-run", "--stage"]
+        for stage in (occupied, occupied / "below"):
+            done = run("cosmo-train", *words, stage)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn(f"{stage} of --stage", error_line(done, "cosmo-train"))
+        succeed("cosmo-train", *words, free)
+        self.assertFalse(free.parent.exists())
 
     def test_a_full_disk_is_one_sentence_and_leaves_no_part(self):
         """Whichever checkpoint it is; the same command goes on from the one before."""

@@ -5,6 +5,7 @@
 
 #include "core/bfloat16.hpp"
 #include "core/error.hpp"
+#include "core/options.hpp"
 #include "tests/train/networks.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
@@ -106,12 +107,20 @@ TEST_CASE("bfloat16 is the nearest, ties to even, and what is not finite stays s
 }
 
 TEST_CASE("a precision has a name, and bf16 a CPU for it") {
-  CHECK(nn::find_precision("f32") == Precision::f32);
-  CHECK_THROWS_AS(nn::find_precision("f64"), core::Error);
+  const auto find_precision = [](const std::string& name) {
+    core::Options options;
+    options.add("precision", name, "");
+    options.parse({});
+    const Precision precision = options.entry("precision", nn::kPrecisions).value;
+    nn::ensure_units(precision);
+    return precision;
+  };
+  CHECK(find_precision("f32") == Precision::f32);
+  CHECK_THROWS_AS(find_precision("f64"), core::Error);
   if (no_bf16()) {
-    CHECK_THROWS_AS(nn::find_precision("bf16"), core::Error);
+    CHECK_THROWS_AS(find_precision("bf16"), core::Error);
   } else {
-    CHECK(nn::find_precision("bf16") == Precision::bf16);
+    CHECK(find_precision("bf16") == Precision::bf16);
   }
 }
 

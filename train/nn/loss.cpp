@@ -1,7 +1,6 @@
 #include "train/nn/loss.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/error.hpp"
@@ -12,16 +11,6 @@ using core::ensure;
 using core::Fault;
 
 namespace {
-
-struct LossEntry {
-  std::string_view name;
-  Loss loss;
-};
-
-constexpr std::array<LossEntry, 2> kLosses = {{
-    {"mae", &mean_absolute_error},
-    {"mse", &mean_squared_error},
-}};
 
 /// Sums value(difference) over the valid rows and writes derivative(difference), both as `Loss` says.
 template <class Value, class Derivative>
@@ -56,13 +45,6 @@ double mean_squared_error(std::span<float> d_output, std::span<const float> pred
   return accumulate(
       d_output, predictions, targets, rows, [](double difference) { return difference * difference; },
       [](double difference) { return 2 * difference; });
-}
-
-Loss find_loss(std::string_view name) {
-  for (const LossEntry& entry : kLosses) {
-    if (entry.name == name) return entry.loss;
-  }
-  core::fail(Fault::config, "There is no --loss \"{}\": choose mae or mse.", name);
 }
 
 }  // namespace cosmo::nn

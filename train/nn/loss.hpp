@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <span>
-#include <string_view>
+
+#include "core/named.hpp"
 
 namespace cosmo::nn {
 
@@ -26,7 +28,7 @@ double mean_absolute_error(std::span<float> d_output, std::span<const float> pre
 double mean_squared_error(std::span<float> d_output, std::span<const float> predictions,
                           std::span<const float> targets, const LossRows& rows);
 
-/// The loss called "mae" or "mse". Throws Error{config} for other names.
-Loss find_loss(std::string_view name);
+inline constexpr std::array<core::Named<Loss>, 2> kLosses = {
+    {{"mae", &mean_absolute_error}, {"mse", &mean_squared_error}}};
 
 }  // namespace cosmo::nn

@@ -19,13 +19,10 @@ Bf16Units bf16_units() {
                                                 : Bf16Units::none;
 }
 
-Precision find_precision(std::string_view name) {
-  if (name == "f32") return Precision::f32;
-  ensure(name == "bf16", Fault::config, "There is no --precision \"{}\": choose f32 or bf16.", name);
+void ensure_units(Precision precision) {
   ensure(
-      bf16_units() != Bf16Units::none, Fault::config,
+      precision == Precision::f32 || bf16_units() != Bf16Units::none, Fault::config,
       "This CPU has no instructions for --precision bf16 (AVX512_BF16): choose f32, which is faster on it.");
-  return Precision::bf16;
 }
 
 }  // namespace cosmo::nn

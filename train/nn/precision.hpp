@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "core/named.hpp"
 
 namespace cosmo::nn {
 
@@ -15,9 +17,12 @@ enum class Bf16Units { none, dot_products, tiles };
 /// What oneDNN uses of this CPU; the environment's ONEDNN_MAX_CPU_ISA may allow it less than there is.
 Bf16Units bf16_units();
 
-/// The precision called "f32" or "bf16". Throws Error{config} for other names, and for bf16 where the CPU has
-/// nothing for it: oneDNN would compute the same more slowly than f32.
-Precision find_precision(std::string_view name);
+inline constexpr std::array<core::Named<Precision>, 2> kPrecisions = {
+    {{"f32", Precision::f32}, {"bf16", Precision::bf16}}};
+
+/// Throws Error{config} for bf16 where the CPU has nothing for it: oneDNN would compute the same more slowly
+/// than f32.
+void ensure_units(Precision precision);
 
 /// Whether a convolution of so many input channels computes in bf16. Of up to three channels the tiles and
 /// pairs would be filled with zeros mostly: f32 is faster.

@@ -1,0 +1,40 @@
+#include "train/optimizer_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "train/larc_adam.hpp"
+#include "train/sgd.hpp"
+#include "train/training_plan.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+std::unique_ptr<Optimizer> make_larc_adam(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                          const LearningRate& rate) {
+  LarcAdamConfig config;
+  config.larc = find_larc_mode(plan.larc);
+  config.learning_rate = rate;
+  return std::make_unique<LarcAdam>(parameters, config);
+}
+
+std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                    const LearningRate& rate) {
+  return std::make_unique<Sgd>(parameters, SgdConfig{plan.momentum, rate});
+}
+
+/// Rates: Mathuriya et al. 2018, III-B; MLPerf HPC's CosmoFlow, configs/cosmo.yaml (0.001 for a batch of 64,
+/// in proportion for others).
+constexpr std::array<OptimizerEntry, 2> kOptimizers = {{
+    {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc); },
+     [](int) { return 2e-3; }, [](double rate) { return std::min(1e-4, rate); }, 2, &make_larc_adam},
+    {"sgd", "momentum", [](const TrainingPlan& plan) { return core::Json(plan.momentum); },
+     [](int batch) { return 1e-3 * batch / 64; }, [](double rate) { return rate; }, 1, &make_sgd},
+}};
+
+}  // namespace
+
+std::span<const OptimizerEntry> optimizers() { return kOptimizers; }
+
+}  // namespace cosmo::train
