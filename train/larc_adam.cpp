@@ -13,17 +13,6 @@ using core::Fault;
 
 namespace {
 
-struct ModeEntry {
-  std::string_view name;
-  LarcMode mode;
-};
-
-constexpr std::array<ModeEntry, 3> kModes = {{
-    {"paper", LarcMode::paper},
-    {"trust-ratio", LarcMode::trust_ratio},
-    {"off", LarcMode::off},
-}};
-
 /// Adam's constants, in the arithmetic of the arrays.
 struct Adam {
   explicit Adam(const LarcAdamConfig& config)
@@ -87,13 +76,6 @@ void validate(const LarcAdamConfig& config) {
 }
 
 }  // namespace
-
-LarcMode find_larc_mode(std::string_view name) {
-  for (const ModeEntry& entry : kModes) {
-    if (entry.name == name) return entry.mode;
-  }
-  core::fail(Fault::config, "There is no --larc \"{}\": choose paper, trust-ratio or off.", name);
-}
 
 LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config)
     : Optimizer(config.learning_rate),

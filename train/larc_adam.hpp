@@ -2,9 +2,10 @@
 // The optimizer of the 2018 paper: Adam with layer-wise adaptive rate control, in place on the network's
 // arenas.
 
-#include <string_view>
+#include <array>
 
 #include "core/buffer.hpp"
+#include "core/named.hpp"
 #include "train/optimizer.hpp"
 
 namespace cosmo::train {
@@ -18,8 +19,8 @@ enum class LarcMode {
   off,  ///< Adam alone
 };
 
-/// The mode called "paper", "trust-ratio" or "off". Throws Error{config} for other names.
-LarcMode find_larc_mode(std::string_view name);
+inline constexpr std::array<core::Named<LarcMode>, 3> kLarcModes = {
+    {{"paper", LarcMode::paper}, {"trust-ratio", LarcMode::trust_ratio}, {"off", LarcMode::off}}};
 
 /// Defaults: Mathuriya et al. 2018, section III-B.
 struct LarcAdamConfig {

@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<Optimizer> make_larc_adam(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           const LearningRate& rate) {
   LarcAdamConfig config;
-  config.larc = find_larc_mode(plan.larc);
+  config.larc = plan.larc.value;
   config.learning_rate = rate;
   return std::make_unique<LarcAdam>(parameters, config);
 }
@@ -27,7 +27,7 @@ std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn
 /// Rates: Mathuriya et al. 2018, III-B; MLPerf HPC's CosmoFlow, configs/cosmo.yaml (0.001 for a batch of 64,
 /// in proportion for others).
 constexpr std::array<OptimizerEntry, 2> kOptimizers = {{
-    {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc); },
+    {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc.name); },
      [](int) { return 2e-3; }, [](double rate) { return std::min(1e-4, rate); }, 2, &make_larc_adam},
     {"sgd", "momentum", [](const TrainingPlan& plan) { return core::Json(plan.momentum); },
      [](int batch) { return 1e-3 * batch / 64; }, [](double rate) { return rate; }, 1, &make_sgd},

@@ -126,7 +126,7 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
            "Option --{} is of --optimizer {}: leave it out with {}.", other.option, other.name,
            optimizer.name);
   }
-  plan.larc = options.choice("larc", {"paper", "trust-ratio", "off"});
+  plan.larc = options.entry("larc", kLarcModes);
   plan.momentum = options.number("momentum");
   validate(SgdConfig{plan.momentum, {}});
   plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")

@@ -12,6 +12,7 @@
 #include "core/options.hpp"
 #include "dataset/dataset_manifest.hpp"
 #include "train/gradient_sum.hpp"
+#include "train/larc_adam.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/network_spec.hpp"
@@ -35,8 +36,8 @@ struct TrainingPlan {
   core::Named<nn::Precision> precision;
   core::Named<nn::Loss> loss;
   const OptimizerEntry* optimizer;
-  std::string larc;  ///< of larc-adam
-  double momentum;   ///< of sgd
+  core::Named<LarcMode> larc = kLarcModes.front();  ///< of larc-adam
+  double momentum;                                  ///< of sgd
   double learning_rate;
   double min_learning_rate;
   double warmup_epochs;

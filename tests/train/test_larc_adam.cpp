@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/options.hpp"
 #include "tests/train/arena.hpp"
 #include "train/larc_adam.hpp"
 
@@ -146,6 +147,17 @@ TEST_CASE("optimizer values out of range are refused") {
   train::LarcAdamConfig config;
   config.beta1 = 1;
   CHECK_THROWS_AS(train::LarcAdam(arena.parameters, config), core::Error);
-  CHECK_THROWS_AS(train::find_larc_mode("lars"), core::Error);
-  CHECK(train::find_larc_mode("trust-ratio") == LarcMode::trust_ratio);
+}
+
+TEST_CASE("LARC's mode is named on the command line") {
+  const auto mode = [](const std::string& name) {
+    core::Options options;
+    options.add("larc", "paper", "");
+    options.parse({"--larc", name});
+    return options.entry("larc", train::kLarcModes).value;
+  };
+  CHECK(mode("paper") == LarcMode::paper);
+  CHECK(mode("trust-ratio") == LarcMode::trust_ratio);
+  CHECK(mode("off") == LarcMode::off);
+  CHECK_THROWS_AS(mode("lars"), core::Error);
 }
