@@ -150,10 +150,11 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
       train::make_optimizer(plan, network.parameters(), steps_per_epoch);
   train::TrainingState state{network, *optimizer, {}, {}};
   start(run, plan, directory.last_checkpoint(), steps_per_epoch, state);
-  const train::TrainingSpeed speed{static_cast<double>(network.census().useful_flop()),
-                                   run.comm.sum(train::measure_peak(run.threads, precision).rate)};
+  const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, precision).rate); };
+  const train::TrainingSpeed speed{static_cast<double>(network.census().useful_flop()), peak()};
   train::TrainingMonitor monitor(run.log, *mlperf, speed, samples_to_train(plan, state.progress, splits));
   const auto save = [&] {
+    monitor.measured_peak(peak());
     Json facts = run.facts;
     facts["training"] = monitor.to_json();
     directory.save(state, plan.epochs, facts);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "core/timer.hpp"
@@ -11,7 +13,7 @@ namespace cosmo::train {
 /// What is known beforehand of a training's speed.
 struct TrainingSpeed {
   double flop_per_sample;  ///< useful ones, of a training step
-  double peak;             ///< [flop/s] measured peak of all ranks together
+  double peak;             ///< [flop/s] measured peak of all ranks together, the highest so far
 };
 
 /// What a training tells while it runs: a live line, a line an epoch, and MLPerf's events.
@@ -24,6 +26,8 @@ class TrainingMonitor {
   void begin_epoch(int epoch);
   /// A step on so many samples is done; `loss` is the sum over them.
   void step(int samples, double loss);
+  /// The peak was measured again: what else runs on a host may have lowered it before.
+  void measured_peak(double rate) { speed_.peak = std::max(speed_.peak, rate); }
   /// Other work than steps is done from here on, until resume().
   void pause();
   void resume();
