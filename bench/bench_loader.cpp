@@ -88,7 +88,8 @@ void measure(const fs::path& directory, const char* name, dataset::Compression c
   fmt::print("{}: {} a sample, pread {:.0f} samples/s\n", name,
              core::format_bytes(static_cast<double>(fs::file_size(shard)) / kSamples), reference);
   for (const int readers : {0, 1, 2}) {
-    dataset::DataLoader loader(reader, dataset::find_voxel_transform("log1p", 1),
+    dataset::DataLoader loader(reader,
+                               dataset::find_voxel_transform("log1p", {dataset::VoxelKind::counts, 1}),
                                {.shuffle = true, .augment = true, .readers = readers});
     std::uint32_t epoch = 0;
     const double samples = rate([&] {

@@ -28,50 +28,69 @@ TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
 
 constexpr std::ptrdiff_t kTile = 32;  // counts: a cache line of them
 
-/// to[i] = table[from[i × stride]], with stride 1 or -1.
-void look_up(float* to, const std::uint16_t* from, std::ptrdiff_t stride, std::ptrdiff_t size,
-             const float* table) {
+/// to[i] = map(from[i × stride]), with stride 1 or -1.
+template <class T, class Map>
+void map_row(float* to, const T* from, std::ptrdiff_t stride, std::ptrdiff_t size, const Map& map) {
   if (stride == 1) {
 #pragma omp simd
-    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = table[from[i]];
+    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(from[i]);
   } else {
 #pragma omp simd
-    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = table[from[-i]];
+    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(from[-i]);
   }
 }
 
 /// One channel whose rows stay rows.
-void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const float* table,
-                    const std::uint16_t* counts, float* voxels) {
+template <class T, class Map>
+void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const Map& map, const T* input,
+                    float* voxels) {
   for (std::ptrdiff_t x = 0; x < side; ++x) {
     for (std::ptrdiff_t y = 0; y < side; ++y) {
-      look_up(voxels + (x * side + y) * side, counts + cube.first + x * cube.stride[0] + y * cube.stride[1],
-              cube.stride[2], side, table);
+      map_row(voxels + (x * side + y) * side, input + cube.first + x * cube.stride[0] + y * cube.stride[1],
+              cube.stride[2], side, map);
     }
   }
 }
 
 /// One channel whose input rows run along output axis `row`, x or y: by square tiles of that axis and z, each
 /// transposed in cache.
-void transform_tiles(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const float* table,
-                     const std::uint16_t* counts, float* voxels) {
+template <class T, class Map>
+void transform_tiles(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const Map& map,
+                     const T* input, float* voxels) {
   const std::array<std::ptrdiff_t, 2> output_stride = {side * side, side};
   const std::size_t other = 1 - row;
-  std::array<std::uint16_t, kTile * kTile> tile;
+  std::array<T, kTile * kTile> tile;
   for (std::ptrdiff_t o = 0; o < side; ++o) {
     for (std::ptrdiff_t r = 0; r < side; r += kTile) {
       for (std::ptrdiff_t z = 0; z < side; z += kTile) {
         const std::ptrdiff_t height = std::min(kTile, side - r), width = std::min(kTile, side - z);
-        const std::uint16_t* from =
-            counts + cube.first + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2];
+        const T* from =
+            input + cube.first + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2];
         for (std::ptrdiff_t j = 0; j < width; ++j) {
           for (std::ptrdiff_t i = 0; i < height; ++i)
             tile[static_cast<std::size_t>(i * kTile + j)] = from[j * cube.stride[2] + i * cube.stride[row]];
         }
         float* to = voxels + o * output_stride[other] + r * output_stride[row] + z;
         for (std::ptrdiff_t i = 0; i < height; ++i)
-          look_up(to + i * output_stride[row], tile.data() + i * kTile, 1, width, table);
+          map_row(to + i * output_stride[row], tile.data() + i * kTile, 1, width, map);
       }
+    }
+  }
+}
+
+/// voxels = map(input), turned, channel by channel.
+template <class T, class Map>
+void transform(const Symmetry& symmetry, int side, const Map& map, std::span<const T> input,
+               std::span<float> voxels) {
+  const auto n = static_cast<std::size_t>(side);
+  const TurnedCube cube = turned(symmetry, side);
+  for (std::size_t channel = 0; channel < input.size(); channel += n * n * n) {
+    const T* from = input.data() + channel;
+    float* to = voxels.data() + channel;
+    if (symmetry.axes[2] == 2) {
+      transform_rows(cube, side, map, from, to);
+    } else {
+      transform_tiles(cube, symmetry.axes[0] == 2 ? 0 : 1, side, map, from, to);
     }
   }
 }
@@ -92,17 +111,14 @@ Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t 
 
 void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
                       std::span<const std::uint16_t> counts, std::span<float> voxels) {
-  const auto n = static_cast<std::size_t>(side);
-  const TurnedCube cube = turned(symmetry, side);
-  for (std::size_t channel = 0; channel < counts.size(); channel += n * n * n) {
-    const std::uint16_t* from = counts.data() + channel;
-    float* to = voxels.data() + channel;
-    if (symmetry.axes[2] == 2) {
-      transform_rows(cube, side, table.data(), from, to);
-    } else {
-      transform_tiles(cube, symmetry.axes[0] == 2 ? 0 : 1, side, table.data(), from, to);
-    }
-  }
+  const float* values = table.data();
+  transform(
+      symmetry, side, [values](std::uint16_t count) { return values[count]; }, counts, voxels);
+}
+
+void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
+                      std::span<float> voxels) {
+  transform(symmetry, side, map, field, voxels);
 }
 
 }  // namespace cosmo::dataset

@@ -21,9 +21,20 @@ Symmetry cube_symmetry(int index);
 /// The symmetry for a sample in an epoch: a pure function of its arguments.
 Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample);
 
+/// x ↦ scale (x − offset)
+struct AffineMap {
+  float offset;
+  float scale;
+
+  float operator()(float x) const { return scale * (x - offset); }
+};
+
 /// voxels = table[counts], turned by the symmetry; each read once and written once.
 /// `counts` and `voxels` (channels, side, side, side); `table` has an entry for each count.
 void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
                       std::span<const std::uint16_t> counts, std::span<float> voxels);
+/// The same with voxels = scale (field − offset).
+void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
+                      std::span<float> voxels);
 
 }  // namespace cosmo::dataset

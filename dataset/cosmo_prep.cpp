@@ -68,11 +68,18 @@ std::string describe(const DatasetManifest& manifest) {
                     record.samples, record.shards.size(), core::format_bytes(bytes));
   }
   const dataset::SampleSpec& spec = manifest.spec;
-  text += fmt::format("sample      {} voxels of {:.6g} {}, uint16 counts\n", fmt::join(spec.shape, " × "),
-                      spec.voxel_size().value, name_of(spec.box_size.unit));
+  const bool counts = spec.kind == dataset::VoxelKind::counts;
+  text += fmt::format("sample      {} voxels of {:.6g} {}, {}\n", fmt::join(spec.shape, " × "),
+                      spec.voxel_size().value, name_of(spec.box_size.unit),
+                      counts ? "uint16 counts" : "a float32 field");
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
                         spec.parameters.high[p]);
+  }
+  if (!counts) {
+    return text + fmt::format("training    voxels from {:.6g} to {:.6g}, mean {:.6g}, deviation {:.6g}\n",
+                              manifest.field.minimum, manifest.field.maximum, manifest.field.mean,
+                              manifest.field.deviation);
   }
   return text + fmt::format("counts      mean {:.6g}, largest {}, {} of {} particles binned\n",
                             spec.mean_count, manifest.statistics.max_count,
@@ -149,7 +156,7 @@ void run_verify(const core::Invocation& run) {
               {"id", manifest.base.request.id()},
               {"shards", found.shards},
               {"samples", found.samples},
-              {"particles", found.particles}},
+              {"particles", found.voxels.counts.particles}},
              fmt::format("{}: all {} shards and {} samples are as they were written\n", directory,
                          found.shards, found.samples));
 }

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
-#include "dataset/augmentation.hpp"
 #include "dataset/sample_order.hpp"
 
 namespace cosmo::dataset {
@@ -49,17 +48,25 @@ ReadStatistics& ReadStatistics::operator+=(const ReadStatistics& other) {
 DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config)
     : source_(reader),
       config_(validated(config, reader)),
+      of_field_{static_cast<float>(transform.offset), static_cast<float>(transform.scale)},
       slots_(slots_of(config_)),
       ahead_(config_.readers, slots_.size(), [this](std::size_t item, int thread) {
         make(item, readers_[static_cast<std::size_t>(thread)]);
       }) {
+  const SampleSpec& spec = reader.spec();
+  ensure(kind_of(transform) == spec.kind, Fault::config,
+         "The model reads {} and the dataset holds {}: give the kind of data it was trained on.",
+         spec.kind == VoxelKind::counts ? "fields" : "counts",
+         spec.kind == VoxelKind::counts ? "counts" : "fields");
   const auto rows = static_cast<std::size_t>(config_.micro_batch);
   for (Slot& slot : slots_) {
-    slot.voxels = core::Buffer<float>(rows * reader.spec().voxels());
-    slot.targets.resize(rows * reader.spec().parameters.size());
+    slot.voxels = core::Buffer<float>(rows * spec.voxels());
+    slot.targets.resize(rows * spec.parameters.size());
   }
   for (int r = 0; r < std::max(1, config_.readers); ++r) {
-    readers_.push_back({VoxelTable(transform), core::Buffer<std::uint16_t>(reader.spec().voxels()), {}});
+    Reader& made = readers_.emplace_back();
+    made.voxels = core::Buffer<std::byte>(spec.bytes());
+    if (spec.kind == VoxelKind::counts) made.table.emplace(transform);
   }
 }
 
@@ -74,7 +81,7 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
 
 std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
   const std::size_t batch = static_cast<std::size_t>(config.micro_batch) * spec.voxels() * sizeof(float);
-  const std::size_t reader = spec.voxels() * sizeof(std::uint16_t) + VoxelTable::kBytes;
+  const std::size_t reader = spec.bytes() + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
 
@@ -130,9 +137,9 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   std::span<float> voxels = slot.voxels.span();
   std::span<float> targets = slot.targets;
   for (const std::uint32_t sample : batch_samples(first_ + item)) {
-    load(sample, reader, voxels.first(reader.counts.size()));
+    load(sample, reader, voxels.first(source_.spec().voxels()));
     slot.bytes += source_.stored_bytes(sample);
-    voxels = voxels.subspan(reader.counts.size());
+    voxels = voxels.subspan(source_.spec().voxels());
     const auto target = source_.target(sample);
     std::copy(target.begin(), target.end(), targets.begin());
     targets = targets.subspan(target.size());
@@ -142,16 +149,28 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   slot.seconds = making.seconds();
 }
 
-void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
-  const std::span<std::uint16_t> counts = reader.counts.span();
+/// The sample's voxels as stored, in the reader's buffer.
+template <class T>
+std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
+  const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), source_.spec().voxels());
   if (config_.readers == 0) {
-    source_.read(sample, counts);
+    source_.read(sample, voxels);
   } else {
-    source_.read_stored(sample, reader.chunks, counts);
+    source_.read_stored(sample, reader.chunks, reader.voxels.span());
   }
+  return voxels;
+}
+
+void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
   const bool turned = config_.shuffle && config_.augment;
   const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
-  transform_voxels(symmetry, source_.spec().side(), reader.table.for_sample(counts), counts, voxels);
+  const int side = source_.spec().side();
+  if (reader.table) {
+    const auto counts = read<std::uint16_t>(sample, reader);
+    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);
+  } else {
+    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels);
+  }
 }
 
 }  // namespace cosmo::dataset

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "dataset/augmentation.hpp"
 #include "dataset/read_ahead.hpp"
 #include "dataset/split_reader.hpp"
 #include "dataset/voxel_transform.hpp"
@@ -58,7 +60,7 @@ struct ReadStatistics {
 class DataLoader {
  public:
   /// `reader` must outlive the loader. Throws Error{config} unless ranks × micro-batch divides the global
-  /// batch.
+  /// batch, and if the transform is of another kind of voxels.
   DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config);
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
@@ -82,8 +84,8 @@ class DataLoader {
   };
   /// What each reader has for itself.
   struct Reader {
-    VoxelTable table;
-    core::Buffer<std::uint16_t> counts;
+    std::optional<VoxelTable> table;  ///< of counts
+    core::Buffer<std::byte> voxels;   ///< of a sample as stored
     core::hdf5::ChunkReader chunks;
   };
 
@@ -94,9 +96,12 @@ class DataLoader {
   std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
   void make(std::size_t item, Reader& reader);
   void load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
+  template <class T>
+  std::span<const T> read(std::uint32_t sample, Reader& reader);
 
   SplitReader& source_;
   LoaderConfig config_;
+  AffineMap of_field_;
   std::vector<std::uint32_t> order_;
   std::uint32_t epoch_ = 0;
   std::size_t first_ = 0;    ///< batch of the epoch that reading began with, the ring's item 0

@@ -34,7 +34,7 @@ void check_spec(const SampleSpec& spec, const std::string& source) {
          "{} has {} redshifts for {} channels: restore the file.", source, spec.redshifts.size(),
          spec.channels());
   ensure(std::isfinite(spec.box_size.value) && spec.box_size.value > 0 && std::isfinite(spec.mean_count) &&
-             spec.mean_count > 0,
+             (spec.mean_count > 0 || spec.kind == VoxelKind::field),
          Fault::format, "{} has a box of {} {} and {} particles a voxel: restore the file.", source,
          spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
   ensure(spec.parameters.size() > 0, Fault::format, "{} names no parameter: restore the file.", source);
@@ -70,25 +70,52 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
   ensure(manifest.statistics.particles_in == manifest.statistics.particles_binned, Fault::format,
          "{} says that {} of {} particles were binned: write the dataset again with --force.", source,
          manifest.statistics.particles_binned, manifest.statistics.particles_in);
+  ensure(manifest.spec.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
+         "{} has no finite statistics of its field: restore the file.", source);
+}
+
+constexpr const char* kFieldType = "float32";  ///< "voxel_type" of fields; counts have no such key
+
+Json statistics_of(const DatasetManifest& manifest) {
+  if (manifest.spec.kind == VoxelKind::field) {
+    const FieldStatistics& field = manifest.field;
+    return {{"minimum", field.minimum},
+            {"maximum", field.maximum},
+            {"mean", field.mean},
+            {"deviation", field.deviation}};
+  }
+  return {{"mean_count", manifest.spec.mean_count},
+          {"max_count", manifest.statistics.max_count},
+          {"particles_in", manifest.statistics.particles_in},
+          {"particles_binned", manifest.statistics.particles_binned}};
+}
+
+void read_statistics(const Json& json, DatasetManifest& manifest) {
+  if (manifest.spec.kind == VoxelKind::field) {
+    const std::uint64_t voxels = manifest.split(Split::train).samples * manifest.spec.voxels();
+    manifest.field = {voxels, json.at("minimum"), json.at("maximum"), json.at("mean"), json.at("deviation")};
+  } else {
+    manifest.spec.mean_count = json.at("mean_count");
+    manifest.statistics = {json.at("max_count"), json.at("particles_in"), json.at("particles_binned")};
+  }
 }
 
 }  // namespace
+
+VoxelScale DatasetManifest::scale() const {
+  if (spec.kind == VoxelKind::field) return {spec.kind, field.mean, field.deviation};
+  return {spec.kind, spec.mean_count};
+}
 
 Json DatasetManifest::details() const {
   Json split_records;
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     to_json(split_records[std::string(kSplitNames[s])], splits[s]);
   }
-  Json json = {{"parameters", spec.parameters},
-               {"shape", spec.shape},
-               {"redshifts", spec.redshifts},
-               {"subvolumes_per_simulation", subvolumes},
-               {"splits", split_records},
-               {"statistics",
-                {{"mean_count", spec.mean_count},
-                 {"max_count", statistics.max_count},
-                 {"particles_in", statistics.particles_in},
-                 {"particles_binned", statistics.particles_binned}}}};
+  Json json = {{"parameters", spec.parameters}, {"shape", spec.shape},
+               {"redshifts", spec.redshifts},   {"subvolumes_per_simulation", subvolumes},
+               {"splits", split_records},       {"statistics", statistics_of(*this)}};
+  if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_length(json, "box", spec.box_size);
   core::write_length(json, "voxel", spec.voxel_size());
   return json;
@@ -100,19 +127,20 @@ DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
   const std::string source = (directory / core::kManifestName).string();
   const Json& json = manifest.base.details;
   core::reading_json(source, [&] {
-    const Json& statistics = json.at("statistics");
     manifest.spec = {.parameters = json.at("parameters"),
                      .shape = json.at("shape"),
                      .box_size = core::read_length(json, "box"),
                      .redshifts = json.at("redshifts"),
-                     .mean_count = statistics.at("mean_count"),
-                     .input_id = ""};
+                     .input_id = "",
+                     .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts};
+    const std::string type = json.value("voxel_type", kFieldType);
+    ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",
+           source, type, kFieldType);
     manifest.subvolumes = json.at("subvolumes_per_simulation");
     for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
       from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
     }
-    manifest.statistics = {statistics.at("max_count"), statistics.at("particles_in"),
-                           statistics.at("particles_binned")};
+    read_statistics(json.at("statistics"), manifest);
   });
   ensure(manifest.base.request.inputs.size() == 1, Fault::format,
          "{} has {} inputs where one suite is expected.", source, manifest.base.request.inputs.size());

@@ -10,6 +10,7 @@
 #include "core/manifest.hpp"
 #include "dataset/shard_format.hpp"
 #include "dataset/split.hpp"
+#include "dataset/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 
@@ -31,8 +32,11 @@ struct DatasetManifest {
   SampleSpec spec;                    ///< parameters, shape, box, mean count
   std::uint32_t subvolumes = 1;       ///< cut from each simulation
   std::array<SplitRecord, 3> splits;  ///< by Split
-  CountStatistics statistics;
+  CountStatistics statistics;         ///< of counts
+  FieldStatistics field;              ///< of a field: of the training samples
 
+  /// What a transform needs to know of the voxels.
+  VoxelScale scale() const;
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
   /// The stage's own fields of manifest.json.
   core::Json details() const;

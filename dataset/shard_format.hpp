@@ -2,7 +2,8 @@
 // A shard: up to --samples-per-shard samples of one split in one HDF5 file, train/shard-00000.h5.
 //
 //   /x           uint16 (N, n, n, n) or (N, C, n, n, n)   counts, z fastest; chunk = one sample;
-//                                                         no filter, or shuffle + deflate 1
+//                                                         no filter, or shuffle + deflate 1;
+//                float32 of fields that are no counts     finite numbers
 //   /y           float64 (N, P)   parameters, physical
 //   /y_unit      float32 (N, P)   the same in [−1, 1]: 2 (y − low) / (high − low) − 1
 //   /crc32       uint32 (N)       zlib's crc32 of the sample's bytes in /x, uncompressed, little-endian
@@ -15,8 +16,9 @@
 //                         suite's boxes are of one size in Mpc
 //     redshifts           (C)
 //     parameter_names, parameter_low, parameter_high   (P)
-//     mean_count          of the suite, a voxel
-//     particles, max_count  sum and largest of /x
+//     mean_count          of the suite, a voxel; not of fields
+//     particles, max_count  sum and largest of /x; not of fields
+//     minimum, maximum, mean, deviation  of fields: of all of /x
 //
 // Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
 // sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.
@@ -29,11 +31,18 @@
 #include "core/hdf5.hpp"
 #include "core/simulation_manifest.hpp"
 #include "dataset/split.hpp"
+#include "dataset/voxel_statistics.hpp"
 
 namespace cosmo::dataset {
 
 inline constexpr const char* kShardSchema = "cosmo.shard";
 inline constexpr std::uint64_t kShardSchemaVersion = 1;
+
+/// What voxels hold.
+enum class VoxelKind {
+  counts,  ///< uint16, particles
+  field    ///< float32, any finite number
+};
 
 /// What every sample of a dataset has in common.
 struct SampleSpec {
@@ -41,8 +50,9 @@ struct SampleSpec {
   std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
   core::Length box_size;          ///< side of a sample
   std::vector<double> redshifts;  ///< (C)
-  double mean_count = 0;          ///< of the suite, a voxel
+  double mean_count = 0;          ///< of the suite, a voxel; 0 of fields
   std::string input_id;           ///< of the suite's manifest
+  VoxelKind kind = VoxelKind::counts;
 
   int channels() const { return shape.size() == 4 ? shape.front() : 1; }
   int side() const { return shape.back(); }  ///< voxels a side
@@ -51,6 +61,10 @@ struct SampleSpec {
   std::size_t voxels() const {
     return std::accumulate(shape.begin(), shape.end(), std::size_t{1},
                            [](std::size_t product, int n) { return product * static_cast<std::size_t>(n); });
+  }
+  /// Of a sample's voxels as they are. [bytes]
+  std::size_t bytes() const {
+    return voxels() * (kind == VoxelKind::counts ? sizeof(std::uint16_t) : sizeof(float));
   }
   /// The shape of /x for so many samples.
   core::hdf5::Shape stored_shape(std::size_t samples) const {
@@ -64,12 +78,6 @@ struct SampleSpec {
 inline std::string length_attribute(const std::string& name, core::LengthUnit unit) {
   return unit == core::LengthUnit::mpc ? core::key_of(name, unit) : name;
 }
-
-/// Sum and maximum over a shard's counts.
-struct ShardStatistics {
-  std::uint64_t particles = 0;
-  std::uint64_t max_count = 0;
-};
 
 /// "train/shard-00000.h5"
 inline std::string shard_path(Split split, std::size_t index) {

@@ -1,5 +1,7 @@
 #include "dataset/shard_reader.hpp"
 
+#include <type_traits>
+
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "dataset/target_scaler.hpp"
@@ -9,9 +11,9 @@ namespace cosmo::dataset {
 using core::ensure;
 using core::Fault;
 
-void check_counts(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
-                  std::span<const std::uint16_t> counts) {
-  ensure(core::crc32(std::as_bytes(counts)) == crc32, Fault::format,
+void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
+                  std::span<const std::byte> voxels) {
+  ensure(core::crc32(voxels) == crc32, Fault::format,
          "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep shard again "
          "with --force.",
          shard.string(), row);
@@ -21,13 +23,18 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     : path_(path),
       file_(core::hdf5::File::open(path)),
       x_(file_.dataset("x")),
-      sample_shape_(spec.stored_shape(1)) {
+      sample_shape_(spec.stored_shape(1)),
+      kind_(spec.kind) {
   check_attributes(spec);
   const std::size_t size = x_.shape().empty() ? 0 : x_.shape().front();
   constexpr std::size_t kMostSamples = 1 << 20;
   ensure(size > 0 && size <= kMostSamples, Fault::format, "{} has {} samples: restore the file.",
          path_.string(), size);
-  x_.require<std::uint16_t>(spec.stored_shape(size));
+  if (spec.kind == VoxelKind::field) {
+    x_.require<float>(spec.stored_shape(size));
+  } else {
+    x_.require<std::uint16_t>(spec.stored_shape(size));
+  }
   const std::size_t parameters = spec.parameters.size();
   const auto y = file_.read<double>("y", {size, parameters});
   y_unit_ = file_.read<float>("y_unit", {size, parameters});
@@ -39,8 +46,20 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     const double* values = y.data() + row * parameters;
     samples_.push_back({simulation[row], subvolume[row], seed[row], {values, values + parameters}});
   }
-  statistics_ = {file_.integer_attribute("particles"), file_.integer_attribute("max_count")};
+  statistics_ = read_statistics(spec);
   check_labels(spec);
+}
+
+VoxelStatistics ShardReader::read_statistics(const SampleSpec& spec) const {
+  VoxelStatistics statistics;
+  if (spec.kind == VoxelKind::field) {
+    statistics.field = {size() * spec.voxels(), file_.number_attribute("minimum"),
+                        file_.number_attribute("maximum"), file_.number_attribute("mean"),
+                        file_.number_attribute("deviation")};
+  } else {
+    statistics.counts = {file_.integer_attribute("particles"), file_.integer_attribute("max_count")};
+  }
+  return statistics;
 }
 
 void ShardReader::check_attributes(const SampleSpec& spec) const {
@@ -63,7 +82,9 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
   const std::string voxel = length_attribute("voxel", spec.box_size.unit);
   agrees(file_.number_attribute(box) == spec.box_size.value, box);
   agrees(file_.number_attribute(voxel) == spec.voxel_size().value, voxel);
-  agrees(file_.number_attribute("mean_count") == spec.mean_count, "mean_count");
+  if (spec.kind == VoxelKind::counts) {
+    agrees(file_.number_attribute("mean_count") == spec.mean_count, "mean_count");
+  }
 }
 
 void ShardReader::check_labels(const SampleSpec& spec) const {
@@ -94,14 +115,20 @@ core::hdf5::Shape ShardReader::start_of(std::size_t row) const {
   return start;
 }
 
-void ShardReader::read(std::size_t row, std::span<std::uint16_t> counts) const {
-  x_.read(start_of(row), sample_shape_, counts);
-  check_counts(path_, row, crc32_[row], counts);
+void ShardReader::read(std::size_t row, std::span<std::uint16_t> counts) const { read_voxels(row, counts); }
+void ShardReader::read(std::size_t row, std::span<float> field) const { read_voxels(row, field); }
+
+template <class T>
+void ShardReader::read_voxels(std::size_t row, std::span<T> voxels) const {
+  const bool fits = (kind_ == VoxelKind::field) == std::is_same_v<T, float>;  // HDF5 would convert
+  ensure(fits, Fault::internal, "{} holds another kind of voxels than is read.", path_.string());
+  x_.read(start_of(row), sample_shape_, voxels);
+  check_voxels(path_, row, crc32_[row], std::as_bytes(voxels));
 }
 
-std::optional<StoredCounts> ShardReader::stored(std::size_t row) const {
+std::optional<StoredVoxels> ShardReader::stored(std::size_t row) const {
   const auto chunk = x_.chunk(start_of(row), sample_shape_);
-  return chunk ? std::optional(StoredCounts{*chunk, crc32_[row]}) : std::nullopt;
+  return chunk ? std::optional(StoredVoxels{*chunk, crc32_[row]}) : std::nullopt;
 }
 
 }  // namespace cosmo::dataset

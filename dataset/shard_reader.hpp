@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -11,15 +12,15 @@
 
 namespace cosmo::dataset {
 
-/// A sample's counts as a shard stores them.
-struct StoredCounts {
+/// A sample's voxels as a shard stores them.
+struct StoredVoxels {
   core::hdf5::Chunk chunk;
   std::uint32_t crc32;
 };
 
-/// Throws Error{format} naming shard and row unless the counts have this checksum.
-void check_counts(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
-                  std::span<const std::uint16_t> counts);
+/// Throws Error{format} naming shard and row unless the voxels have this checksum.
+void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
+                  std::span<const std::byte> voxels);
 
 /// One shard open for reading; move-only. Errors are Error{format} and name the file.
 class ShardReader {
@@ -32,15 +33,19 @@ class ShardReader {
   const Sample& sample(std::size_t row) const { return samples_[row]; }
   /// Labels (P) in [−1, 1].
   std::span<const float> target(std::size_t row) const;
-  const ShardStatistics& statistics() const { return statistics_; }
+  const VoxelStatistics& statistics() const { return statistics_; }
 
-  /// Reads a sample's counts (C, n, n, n) and compares their crc32.
+  /// Reads a sample's counts or field (C, n, n, n), as the spec's kind is, and compares the crc32.
   void read(std::size_t row, std::span<std::uint16_t> counts) const;
+  void read(std::size_t row, std::span<float> field) const;
   /// Where they stand, for a ChunkReader; nothing if only HDF5 can decode them.
-  std::optional<StoredCounts> stored(std::size_t row) const;
+  std::optional<StoredVoxels> stored(std::size_t row) const;
 
  private:
   core::hdf5::Shape start_of(std::size_t row) const;
+  template <class T>
+  void read_voxels(std::size_t row, std::span<T> voxels) const;
+  VoxelStatistics read_statistics(const SampleSpec& spec) const;
   void check_attributes(const SampleSpec& spec) const;
   void check_labels(const SampleSpec& spec) const;
 
@@ -51,7 +56,8 @@ class ShardReader {
   std::vector<Sample> samples_;
   std::vector<float> y_unit_;
   std::vector<std::uint32_t> crc32_;
-  ShardStatistics statistics_;
+  VoxelKind kind_;
+  VoxelStatistics statistics_;
 };
 
 }  // namespace cosmo::dataset

@@ -92,7 +92,7 @@ CountStatistics collect(const Communicator& comm, const core::OutputDirectory& o
   core::in_rounds(
       comm, plan.shards.size(),
       [&](std::size_t s) {
-        const ShardStatistics shard = ShardReader(output.path() / plan.shards[s].path, spec).statistics();
+        const CountSums shard = ShardReader(output.path() / plan.shards[s].path, spec).statistics().counts;
         total.max_count = std::max(total.max_count, shard.max_count);
         total.particles_binned += shard.particles;
       },

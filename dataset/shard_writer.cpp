@@ -1,8 +1,7 @@
 #include "dataset/shard_writer.hpp"
 
-#include <algorithm>
-#include <numeric>
-#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
@@ -13,33 +12,70 @@ namespace cosmo::dataset {
 using core::ensure;
 using core::Fault;
 
+namespace {
+
+core::hdf5::Dataset create_voxels(core::hdf5::File& file, const SampleSpec& spec, std::size_t samples,
+                                  Compression compression) {
+  const core::hdf5::Shape shape = spec.stored_shape(samples);
+  const core::hdf5::Storage storage{spec.stored_shape(1), compression == Compression::gzip};
+  if (spec.kind == VoxelKind::field) return file.create_dataset<float>("x", shape, storage);
+  return file.create_dataset<std::uint16_t>("x", shape, storage);
+}
+
+}  // namespace
+
 ShardWriter::ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
                          Compression compression)
-    : spec_(spec),
+    : path_(path.string()),
+      spec_(spec),
       scaler_(spec.parameters),
       samples_(samples),
       file_(core::hdf5::File::create(path)),
-      x_(file_.create_dataset<std::uint16_t>("x", spec.stored_shape(samples),
-                                             {spec.stored_shape(1), compression == Compression::gzip})) {}
+      x_(create_voxels(file_, spec, samples, compression)) {}
 
 void ShardWriter::append(const Sample& sample, std::span<const std::uint16_t> counts) {
+  append_voxels(sample, counts);
+}
+
+void ShardWriter::append(const Sample& sample, std::span<const float> field) {
+  append_voxels(sample, field);
+  ensure(statistics_.field.is_finite(), Fault::format,
+         "Simulation {}, sub-volume {} has voxels that are no finite numbers, for {}: restore its source.",
+         sample.simulation, sample.subvolume, path_);
+}
+
+template <class T>
+void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels) {
   const std::size_t row = simulation_.size();
   const std::size_t parameters = scaler_.size();
-  ensure(row < samples_ && sample.parameters.size() == parameters, Fault::internal,
+  const bool fits = (spec_.kind == VoxelKind::field) == std::is_same_v<T, float>;
+  ensure(row < samples_ && sample.parameters.size() == parameters && fits, Fault::internal,
          "Sample {} does not fit in a shard of {} samples.", row, samples_);
   core::hdf5::Shape start(spec_.shape.size() + 1, 0);
   start[0] = row;
-  x_.write(start, spec_.stored_shape(1), counts);
+  x_.write(start, spec_.stored_shape(1), voxels);
   y_.insert(y_.end(), sample.parameters.begin(), sample.parameters.end());
   y_unit_.resize(y_.size());
   scaler_.to_unit(sample.parameters, std::span(y_unit_).last(parameters));
-  crc32_.push_back(core::crc32(std::as_bytes(counts)));
+  crc32_.push_back(core::crc32(std::as_bytes(voxels)));
   simulation_.push_back(sample.simulation);
   subvolume_.push_back(sample.subvolume);
   seed_.push_back(sample.seed);
-  statistics_.particles = std::accumulate(counts.begin(), counts.end(), statistics_.particles);
-  statistics_.max_count =
-      std::max<std::uint64_t>(statistics_.max_count, *std::max_element(counts.begin(), counts.end()));
+  statistics_.add(voxels);
+}
+
+void ShardWriter::write_statistics() {
+  if (spec_.kind == VoxelKind::field) {
+    const FieldStatistics& field = statistics_.field;
+    file_.set_attribute("minimum", field.minimum);
+    file_.set_attribute("maximum", field.maximum);
+    file_.set_attribute("mean", field.mean);
+    file_.set_attribute("deviation", field.deviation);
+  } else {
+    file_.set_attribute("mean_count", spec_.mean_count);
+    file_.set_attribute("particles", statistics_.counts.particles);
+    file_.set_attribute("max_count", statistics_.counts.max_count);
+  }
 }
 
 void ShardWriter::finish() && {
@@ -65,9 +101,7 @@ void ShardWriter::finish() && {
   file_.set_attribute("parameter_names", spec_.parameters.names);
   file_.set_attribute("parameter_low", spec_.parameters.low);
   file_.set_attribute("parameter_high", spec_.parameters.high);
-  file_.set_attribute("mean_count", spec_.mean_count);
-  file_.set_attribute("particles", statistics_.particles);
-  file_.set_attribute("max_count", statistics_.max_count);
+  write_statistics();
   file_.flush();
   const ShardWriter closed = std::move(*this);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dataset/sample.hpp"
@@ -20,13 +21,20 @@ class ShardWriter {
   ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
               Compression compression);
 
-  /// Writes the next sample; `counts` (C, n, n, n). Throws Error{io}.
+  /// Writes the next sample; counts or field (C, n, n, n), as the spec's kind is. Throws Error{io}, or
+  /// Error{format} if a value is no finite number.
   void append(const Sample& sample, std::span<const std::uint16_t> counts);
+  void append(const Sample& sample, std::span<const float> field);
   /// Writes labels, checksums and statistics and closes the file. Throws Error{internal} if samples are
   /// missing.
   void finish() &&;
 
  private:
+  template <class T>
+  void append_voxels(const Sample& sample, std::span<const T> voxels);
+  void write_statistics();
+
+  std::string path_;
   SampleSpec spec_;
   TargetScaler scaler_;
   std::size_t samples_;
@@ -38,7 +46,7 @@ class ShardWriter {
   std::vector<std::uint32_t> simulation_;
   std::vector<std::uint8_t> subvolume_;
   std::vector<std::uint64_t> seed_;
-  ShardStatistics statistics_;
+  VoxelStatistics statistics_;
 };
 
 }  // namespace cosmo::dataset

@@ -70,16 +70,21 @@ void SplitReader::read(std::uint32_t index, std::span<std::uint16_t> counts) {
   open(shard).read(row, counts);
 }
 
+void SplitReader::read(std::uint32_t index, std::span<float> field) {
+  const auto [shard, row] = place(index);
+  open(shard).read(row, field);
+}
+
 void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
-                              std::span<std::uint16_t> counts) const {
+                              std::span<std::byte> voxels) const {
   const auto [shard, row] = place(index);
   const auto& [chunk, crc32] = stored_[index];
-  chunks.read(shards_[shard], chunk, std::as_writable_bytes(counts));
-  check_counts(shards_[shard], row, crc32, counts);
+  chunks.read(shards_[shard], chunk, voxels);
+  check_voxels(shards_[shard], row, crc32, voxels);
 }
 
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
-  return is_plain() ? stored_[index].chunk.bytes : spec_.voxels() * sizeof(std::uint16_t);
+  return is_plain() ? stored_[index].chunk.bytes : spec_.bytes();
 }
 
 }  // namespace cosmo::dataset

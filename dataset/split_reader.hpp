@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -28,14 +29,15 @@ class SplitReader {
   /// Labels (P) in [−1, 1]; valid as long as this object.
   std::span<const float> target(std::uint32_t index) const;
 
-  /// Reads counts (C, n, n, n) through HDF5 and compares their crc32. Not thread-safe: HDF5 is not.
+  /// Reads counts or field (C, n, n, n), as the spec's kind is, through HDF5 and compares the crc32. Not
+  /// thread-safe: HDF5 is not.
   void read(std::uint32_t index, std::span<std::uint16_t> counts);
+  void read(std::uint32_t index, std::span<float> field);
   /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep does.
   bool is_plain() const { return stored_.size() == samples_.size(); }
   /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.
-  void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
-                   std::span<std::uint16_t> counts) const;
-  /// What the sample takes in its shard; of counts as they are if it is not known.
+  void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks, std::span<std::byte> voxels) const;
+  /// What the sample takes in its shard; of voxels as they are if it is not known.
   std::uint64_t stored_bytes(std::uint32_t index) const;
 
  private:
@@ -56,7 +58,7 @@ class SplitReader {
   std::vector<std::filesystem::path> shards_;
   std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
   std::vector<Sample> samples_;
-  std::vector<StoredCounts> stored_;  ///< (samples), or fewer if some are not plain
+  std::vector<StoredVoxels> stored_;  ///< (samples), or fewer if some are not plain
   std::vector<float> targets_;
   std::deque<OpenShard> open_;  ///< oldest first
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,36 +39,50 @@ std::vector<ShardToVerify> shards_of(const DatasetManifest& manifest) {
   return shards;
 }
 
-/// Reads one shard whole and returns its statistics; its samples are added to `found`.
-ShardStatistics verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
-                             const ShardToVerify& shard, std::vector<Found>& found) {
-  core::check_content(directory, *manifest.base.find(shard.path));
-  const ShardReader reader(directory / shard.path, manifest.spec);
-  std::vector<std::uint16_t> counts(manifest.spec.voxels());
-  ShardStatistics statistics;
+/// Reads every sample.
+template <class T>
+VoxelStatistics read_all(const ShardReader& reader, const SampleSpec& spec) {
+  std::vector<T> voxels(spec.voxels());
+  VoxelStatistics statistics;
   for (std::size_t row = 0; row < reader.size(); ++row) {
-    reader.read(row, counts);
-    statistics.particles = std::accumulate(counts.begin(), counts.end(), statistics.particles);
-    statistics.max_count =
-        std::max<std::uint64_t>(statistics.max_count, *std::max_element(counts.begin(), counts.end()));
-    const Sample& sample = reader.sample(row);
-    found.push_back({sample.simulation, sample.subvolume, sample.seed, shard.split});
+    reader.read(row, std::span(voxels));
+    statistics.add(std::span<const T>(voxels));
   }
-  ensure(statistics.particles == reader.statistics().particles &&
-             statistics.max_count == reader.statistics().max_count,
-         Fault::format, "{} holds {} particles, at most {} a voxel, and says otherwise: restore the file.",
-         (directory / shard.path).string(), statistics.particles, statistics.max_count);
   return statistics;
 }
 
-/// Every rank's samples, on every rank.
-std::vector<Found> gather(const core::Communicator& comm, const std::vector<Found>& mine) {
-  static_assert(std::is_trivially_copyable_v<Found>);
-  std::vector<Found> all;
+/// Reads one shard whole and returns its statistics; its samples are added to `found`.
+VoxelStatistics verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
+                             const ShardToVerify& shard, std::vector<Found>& found) {
+  core::check_content(directory, *manifest.base.find(shard.path));
+  const ShardReader reader(directory / shard.path, manifest.spec);
+  for (std::size_t row = 0; row < reader.size(); ++row) {
+    const Sample& sample = reader.sample(row);
+    found.push_back({sample.simulation, sample.subvolume, sample.seed, shard.split});
+  }
+  const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
+                                         ? read_all<float>(reader, manifest.spec)
+                                         : read_all<std::uint16_t>(reader, manifest.spec);
+  const VoxelStatistics& said = reader.statistics();
+  ensure(statistics.counts == said.counts, Fault::format,
+         "{} holds {} particles, at most {} a voxel, and says otherwise: restore the file.",
+         (directory / shard.path).string(), statistics.counts.particles, statistics.counts.max_count);
+  ensure(nearly_equal(statistics.field, said.field), Fault::format,
+         "{} holds voxels from {} to {}, mean {}, and says otherwise: restore the file.",
+         (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
+         statistics.field.mean);
+  return statistics;
+}
+
+/// Every rank's values, on every rank.
+template <class T>
+std::vector<T> gather(const core::Communicator& comm, const std::vector<T>& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all;
   for (const std::string& bytes :
-       comm.gather(std::string(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(Found)))) {
+       comm.gather(std::string(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T)))) {
     const std::size_t old = all.size();
-    all.resize(old + bytes.size() / sizeof(Found));
+    all.resize(old + bytes.size() / sizeof(T));
     std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(all.data() + old));
   }
   return all;
@@ -103,22 +116,24 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   const std::vector<ShardToVerify> shards = shards_of(manifest);
   core::Progress progress(log, "shards verified", static_cast<std::int64_t>(shards.size()));
   std::vector<Found> found;
-  VerifiedDataset total;
+  VoxelStatistics mine;
   core::in_rounds(
       comm, shards.size(),
       [&](std::size_t s) {
-        const ShardStatistics shard = verify_shard(directory, manifest, shards[s], found);
-        total.particles += shard.particles;
-        total.max_count = std::max(total.max_count, shard.max_count);
+        const VoxelStatistics shard = verify_shard(directory, manifest, shards[s], found);
+        mine.counts.add(shard.counts);
+        if (shards[s].split == static_cast<std::uint32_t>(Split::train)) mine.field.add(shard.field);
       },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
   found = gather(comm, found);
-  total = {shards.size(), found.size(), comm.sum(total.particles), comm.max(total.max_count)};
+  VerifiedDataset total{shards.size(), found.size(), {}};
+  for (const VoxelStatistics& of_rank : gather(comm, std::vector{mine})) total.voxels.add(of_rank);
   comm.agree([&] {
     const std::string source = (directory / core::kManifestName).string();
     check_membership(found, manifest, source);
-    ensure(total.particles == manifest.statistics.particles_binned &&
-               total.max_count == manifest.statistics.max_count,
+    ensure(total.voxels.counts.particles == manifest.statistics.particles_binned &&
+               total.voxels.counts.max_count == manifest.statistics.max_count &&
+               nearly_equal(total.voxels.field, manifest.field),
            Fault::format, "{} has other statistics than its shards: write the dataset again with --force.",
            source);
   });

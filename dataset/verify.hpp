@@ -13,8 +13,7 @@ namespace cosmo::dataset {
 struct VerifiedDataset {
   std::uint64_t shards = 0;
   std::uint64_t samples = 0;
-  std::uint64_t particles = 0;
-  std::uint64_t max_count = 0;
+  VoxelStatistics voxels;  ///< of a field: of the training samples
 };
 
 /// Reads everything: sha256 and structure of every shard, crc32 of every sample, labels, statistics; and that

@@ -33,27 +33,35 @@ void fill_mean(const VoxelTransform& transform, std::span<const std::uint16_t> c
   }
 }
 
-double log1p_offset(double mean_count) { return std::log1p(mean_count); }
-double no_offset(double) { return 0; }
+VoxelTransform make_log1p(const VoxelScale& scale) { return {"log1p", std::log1p(scale.mean), 1}; }
+VoxelTransform make_mean(const VoxelScale&) { return {"mean", 0, 1}; }
+VoxelTransform make_standard(const VoxelScale& scale) {
+  ensure(scale.deviation > 0, Fault::config,
+         "All voxels of the training samples are {}, so there is nothing to learn: give another --data.",
+         scale.mean);
+  return {"standard", scale.mean, 1 / scale.deviation};
+}
 
 /// One row of the table of transforms.
 struct VoxelTransformRow {
   std::string_view name;
-  double (*offset)(double mean_count);
-  VoxelTable::Fill fill;
-  bool every_sample;  ///< the table depends on the sample
+  VoxelKind kind;
+  VoxelTransform (*make)(const VoxelScale& scale);
+  VoxelTable::Fill fill;  ///< of counts
+  bool every_sample;      ///< the table depends on the sample
 };
 
-constexpr std::array<VoxelTransformRow, 2> kTransforms = {{
-    {"log1p", log1p_offset, fill_log1p, false},
-    {"mean", no_offset, fill_mean, true},
+constexpr std::array<VoxelTransformRow, 3> kTransforms = {{
+    {"log1p", VoxelKind::counts, make_log1p, fill_log1p, false},
+    {"mean", VoxelKind::counts, make_mean, fill_mean, true},
+    {"standard", VoxelKind::field, make_standard, nullptr, false},
 }};
 
 const VoxelTransformRow& find_row(std::string_view name, Fault fault) {
   const auto found = std::find_if(kTransforms.begin(), kTransforms.end(),
                                   [&](const VoxelTransformRow& row) { return row.name == name; });
   ensure(found != kTransforms.end(), fault, "There is no --voxels '{}': choose {}.", name,
-         fmt::join(voxel_transform_names(), " or "));
+         fmt::join(voxel_transform_names(), ", "));
   return *found;
 }
 
@@ -65,12 +73,24 @@ std::vector<std::string> voxel_transform_names() {
   return names;
 }
 
-VoxelTransform find_voxel_transform(std::string_view name, double mean_count) {
-  return {std::string(name), find_row(name, Fault::config).offset(mean_count), 1};
+std::string default_voxel_transform(VoxelKind kind) {
+  return kind == VoxelKind::counts ? "log1p" : "standard";
 }
+
+VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale) {
+  const VoxelTransformRow& row = find_row(name, Fault::config);
+  const bool counts = scale.kind == VoxelKind::counts;
+  ensure(row.kind == scale.kind, Fault::config, "--voxels {} is of {} and the dataset holds {}: give {}.",
+         name, counts ? "fields" : "counts", counts ? "counts" : "a float32 field",
+         counts ? "log1p or mean" : "standard");
+  return row.make(scale);
+}
+
+VoxelKind kind_of(const VoxelTransform& transform) { return find_row(transform.name, Fault::config).kind; }
 
 VoxelTable::VoxelTable(const VoxelTransform& transform) : transform_(transform), table_(kCounts) {
   const VoxelTransformRow& row = find_row(transform.name, Fault::config);
+  ensure(row.fill != nullptr, Fault::internal, "The transform {} is not of counts.", transform.name);
   if (row.every_sample) {
     fill_ = row.fill;
   } else {

@@ -1,5 +1,5 @@
 #pragma once
-// How counts become the numbers that a network sees.
+// How counts, or the values of a field, become the numbers that a network sees.
 
 #include <cstdint>
 #include <span>
@@ -7,11 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/shard_format.hpp"
+
 namespace cosmo::dataset {
 
-/// A transform of counts as a value, to be recorded with a model and used unchanged on any later data.
+/// A transform of voxels as a value, to be recorded with a model and used unchanged on any later data.
 ///   log1p: scale (log(1 + count) − offset), the same for every sample; offset = log(1 + mean count)
 ///   mean:  scale (count / mean of the sub-volume − offset); removes the sub-volume's own density
+///   standard: scale (value − offset) of a field; offset = mean, scale = 1 / standard deviation of the
+///             training samples' voxels
 struct VoxelTransform {
   std::string name;
   double offset = 0;
@@ -20,10 +24,23 @@ struct VoxelTransform {
 
 /// The names that find_voxel_transform knows, for help texts.
 std::vector<std::string> voxel_transform_names();
-/// The transform called `name` for data of this mean count a voxel. Throws Error{config} naming --voxels.
-VoxelTransform find_voxel_transform(std::string_view name, double mean_count);
+/// The transform that is meant for voxels of this kind: log1p or standard.
+std::string default_voxel_transform(VoxelKind kind);
 
-/// A transform tabulated over every count, so that a voxel costs one look-up.
+/// What a transform needs to know of the voxels of a dataset.
+struct VoxelScale {
+  VoxelKind kind;
+  double mean;           ///< of a voxel
+  double deviation = 0;  ///< of fields
+};
+
+/// The transform called `name` for such data. Throws Error{config} naming --voxels, also if it is not meant
+/// for this kind of voxels.
+VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale);
+/// What the transform is of. Throws Error{config} if its name is unknown.
+VoxelKind kind_of(const VoxelTransform& transform);
+
+/// A transform of counts tabulated over all of them, so that a voxel costs one look-up.
 class VoxelTable {
  public:
   /// Writes the entries of every count that the sample holds.

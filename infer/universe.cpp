@@ -36,6 +36,8 @@ UniversePrediction predict_universe(Predictor& predictor, const std::filesystem:
   const nn::ModelManifest& model = predictor.model();
   core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
                "{} of --input is no file: give the counts of one universe.", path.string());
+  core::ensure(dataset::kind_of(predictor.transform()) == dataset::VoxelKind::counts, core::Fault::config,
+               "The model was trained on fields and --input takes counts: give --data.");
   core::check_in_suite(path);
   core::ensure(core::hdf5::File::open(path).text_attribute("schema") != core::kSnapshotSchema,
                core::Fault::config,

@@ -80,7 +80,7 @@ core::Overwrite read_overwrite(const core::Options& options) {
 }
 
 nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
+  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
   nn::ModelManifest model{};
   model.network = plan.network;
   model.precision = plan.precision.name;

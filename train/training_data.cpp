@@ -31,7 +31,7 @@ void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
                  const std::filesystem::path& directory, const dataset::DatasetManifest& data,
                  const LoaderConfigs& loaders, Splits& splits) {
   const int rank = comm.rank(), ranks = comm.size();
-  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.spec.mean_count);
+  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
   comm.agree([&] {
     splits.training.emplace(directory, data, dataset::Split::train, rank, ranks);
     splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);

@@ -46,8 +46,9 @@ void declare_training(core::Options& options) {
       "of larc-adam, what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
   options.add("momentum", "0.9", "of sgd");
   options.add("loss", "mae", "mae or mse, of labels in [-1, 1]");
-  options.add("voxels", "log1p",
-              "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume)");
+  options.add("voxels", std::nullopt,
+              "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume) of counts, "
+              "standard ((x - mean) / deviation) of fields [log1p of counts, standard of fields]");
   options.add("augment", "on", "turn training samples by the 48 symmetries of the cube: on or off");
   options.add("precision", "f32",
               "of convolutions and pools: f32, or bf16 with f32 weights (a CPU with AVX512_BF16)");
@@ -233,7 +234,9 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
-  plan.voxels = options.choice("voxels", dataset::voxel_transform_names());
+  plan.voxels = options.given("voxels") ? options.choice("voxels", dataset::voxel_transform_names())
+                                        : dataset::default_voxel_transform(data.spec.kind);
+  (void)dataset::find_voxel_transform(plan.voxels, data.scale());
   plan.augment = options.choice("augment", {"on", "off"}) == "on";
   if (options.given("time-limit")) plan.time_limit = read_minutes(options, "time-limit");
   plan.checkpoint_interval = read_minutes(options, "checkpoint-minutes");

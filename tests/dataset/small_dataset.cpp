@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/checksum.hpp"
+#include "dataset/shard_reader.hpp"
 
 namespace cosmo::dataset::test {
 
@@ -16,6 +17,12 @@ std::vector<std::uint16_t> counts_of(std::uint32_t sample) {
   std::vector<std::uint16_t> counts(kSide * kSide * kSide);
   for (std::size_t v = 0; v < counts.size(); ++v) counts[v] = static_cast<std::uint16_t>(100 * sample + v);
   return counts;
+}
+
+std::vector<float> field_of(std::uint32_t sample) {
+  std::vector<float> field;
+  for (const std::uint16_t count : counts_of(sample)) field.push_back(0.01f * count - 3);
+  return field;
 }
 
 void flip_bit(const fs::path& path, std::streamoff position) {
@@ -36,15 +43,21 @@ std::streamoff find_counts(const fs::path& path, std::uint32_t sample) {
   return static_cast<std::streamoff>(position);
 }
 
-DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, Compression compression) {
+namespace {
+
+/// Writes samples of which sample i has the voxels `voxels_of(i)`.
+template <class VoxelsOf>
+DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, Compression compression,
+                              VoxelKind kind, VoxelsOf* voxels_of) {
   constexpr std::uint32_t kSamplesPerShard = 5;
   DatasetManifest manifest;
   manifest.spec = {.parameters = {{"omega_m", "sigma8"}, {0.2, 0.7}, {0.4, 0.9}},
                    .shape = {kSide, kSide, kSide},
                    .box_size = core::Length(64),
                    .redshifts = {0},
-                   .mean_count = 8,
-                   .input_id = "sha256:0"};
+                   .mean_count = kind == VoxelKind::counts ? 8.0 : 0.0,
+                   .input_id = "sha256:0",
+                   .kind = kind};
   SplitRecord& train = manifest.splits[static_cast<std::size_t>(Split::train)];
   fs::create_directories(directory / "train");
   for (std::uint32_t first = 0; first < samples; first += kSamplesPerShard) {
@@ -53,16 +66,27 @@ DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, 
     ShardWriter writer(directory / path, manifest.spec, last - first, compression);
     for (std::uint32_t i = first; i < last; ++i) {
       const double share = (i + 0.5) / samples;
-      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, counts_of(i));
+      writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels_of(i));
       train.simulations.push_back(i);
     }
     std::move(writer).finish();
     train.shards.push_back(path);
+    manifest.field.add(ShardReader(directory / path, manifest.spec).statistics().field);
     manifest.base.files.push_back(
         {path, fs::file_size(directory / path), core::sha256_of_file(directory / path)});
   }
   train.samples = samples;
   return manifest;
+}
+
+}  // namespace
+
+DatasetManifest write_dataset(const fs::path& directory, std::uint32_t samples, Compression compression) {
+  return write_samples(directory, samples, compression, VoxelKind::counts, counts_of);
+}
+
+DatasetManifest write_fields(const fs::path& directory, std::uint32_t samples, Compression compression) {
+  return write_samples(directory, samples, compression, VoxelKind::field, field_of);
 }
 
 }  // namespace cosmo::dataset::test

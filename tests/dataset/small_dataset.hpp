@@ -16,6 +16,9 @@ inline constexpr int kSide = 4;
 /// Counts (4, 4, 4) that no other sample has.
 std::vector<std::uint16_t> counts_of(std::uint32_t sample);
 
+/// Field (4, 4, 4) that no other sample has, with negative values.
+std::vector<float> field_of(std::uint32_t sample);
+
 /// Flips the lowest bit of a byte in a file.
 void flip_bit(const std::filesystem::path& path, std::streamoff position);
 
@@ -26,5 +29,8 @@ std::streamoff find_counts(const std::filesystem::path& path, std::uint32_t samp
 /// simulation i; only training data is there.
 DatasetManifest write_dataset(const std::filesystem::path& directory, std::uint32_t samples,
                               Compression compression = Compression::none);
+/// The same of fields that are no counts.
+DatasetManifest write_fields(const std::filesystem::path& directory, std::uint32_t samples,
+                             Compression compression = Compression::none);
 
 }  // namespace cosmo::dataset::test

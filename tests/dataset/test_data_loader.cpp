@@ -15,7 +15,7 @@ using namespace cosmo::dataset::test;
 namespace {
 
 constexpr std::uint32_t kSamples = 23;
-const VoxelTransform kLog1p = find_voxel_transform("log1p", 8);
+const VoxelTransform kLog1p = find_voxel_transform("log1p", {VoxelKind::counts, 8});
 
 /// What an epoch delivered: for each step the samples of all ranks in rank order.
 using Steps = std::vector<std::vector<std::uint32_t>>;
@@ -170,7 +170,7 @@ TEST_CASE("any number of readers makes the same bits") {
           .rank = 1, .ranks = 2, .global_batch = 12, .micro_batch = 3, .shuffle = true, .augment = true};
       const auto contents = [&](int readers) {
         config.readers = readers;
-        DataLoader loader(reader, find_voxel_transform(transform, 8), config);
+        DataLoader loader(reader, find_voxel_transform(transform, {VoxelKind::counts, 8}), config);
         std::vector<float> all = contents_of_epoch(loader, 0);
         loader.start_epoch(7);
         for (int batch = 0; batch < readers; ++batch) (void)loader.next();  // left in mid-epoch

@@ -55,7 +55,7 @@ TEST_CASE("several channels are stored and read as one sample") {
     core::hdf5::ChunkReader().read(directory.path() / "x.h5", stored->chunk,
                                    std::as_writable_bytes(std::span(back)));
     REQUIRE(back == counts);
-    REQUIRE(reader.statistics().max_count == 53 * 53);
+    REQUIRE(reader.statistics().counts.max_count == 53 * 53);
     REQUIRE(reader.target(0)[0] == Approx(0).margin(1e-6));
   }
 }

@@ -9,7 +9,7 @@
 using namespace cosmo::dataset;
 
 TEST_CASE("log1p is the same affine map of log(1 + n) for every sample") {
-  const VoxelTransform transform = find_voxel_transform("log1p", 8);
+  const VoxelTransform transform = find_voxel_transform("log1p", {VoxelKind::counts, 8});
   REQUIRE(transform.offset == std::log1p(8.0));
   VoxelTable table(transform);
   const std::vector<std::uint16_t> sparse = {0, 1, 2}, dense = {500, 600, 700};
@@ -21,7 +21,7 @@ TEST_CASE("log1p is the same affine map of log(1 + n) for every sample") {
 }
 
 TEST_CASE("mean divides by the sub-volume's own mean") {
-  VoxelTable table(find_voxel_transform("mean", 8));
+  VoxelTable table(find_voxel_transform("mean", {VoxelKind::counts, 8}));
   const std::vector<std::uint16_t> sample = {0, 2, 10, 4};
   const auto values = table.for_sample(sample);
   double sum = 0;
@@ -35,8 +35,9 @@ TEST_CASE("mean divides by the sub-volume's own mean") {
 }
 
 TEST_CASE("an unknown transform is refused with the known ones, also when a model file names it") {
-  CHECK_THROWS_WITH(find_voxel_transform("sqrt", 8), Catch::Contains("log1p or mean"));
-  CHECK_THROWS_WITH(VoxelTable({"sqrt", 0, 1}), Catch::Contains("log1p or mean"));
+  CHECK_THROWS_WITH(find_voxel_transform("sqrt", {VoxelKind::counts, 8}),
+                    Catch::Contains("log1p, mean, standard"));
+  CHECK_THROWS_WITH(VoxelTable({"sqrt", 0, 1}), Catch::Contains("log1p, mean, standard"));
 }
 
 TEST_CASE("targets map their range to [-1, 1] and back") {

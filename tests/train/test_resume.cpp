@@ -80,7 +80,8 @@ class Experiment {
   Outcome run(const std::string& name, int stop_at, train::Interruptions interruptions = {}) {
     const int rank = comm_.rank(), ranks = comm_.size();
     dataset::SplitReader reader(directory_.path() / "data", data_, dataset::Split::train);
-    const dataset::VoxelTransform transform = dataset::find_voxel_transform("log1p", 8);
+    const dataset::VoxelTransform transform =
+        dataset::find_voxel_transform("log1p", {dataset::VoxelKind::counts, 8});
     const int micro_batch = ranks == 1 ? 2 : 1;
     dataset::DataLoader loader(reader, transform, {rank, ranks, kGlobalBatch, micro_batch, 3, true, true, 1});
     dataset::DataLoader validation(

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace cosmo::dataset {
+
+/// Of the voxels of samples that are counts.
+struct CountSums {
+  std::uint64_t particles = 0;
+  std::uint64_t max_count = 0;
+
+  bool operator==(const CountSums&) const = default;
+  void add(std::span<const std::uint16_t> counts);
+  void add(const CountSums& others);
+};
+
+/// Of the voxels of samples that are a field. Added sample by sample and shard by shard in a fixed order, the
+/// same samples give the same bits.
+struct FieldStatistics {
+  std::uint64_t voxels = 0;
+  double minimum = std::numeric_limits<double>::infinity();
+  double maximum = -std::numeric_limits<double>::infinity();
+  double mean = 0;
+  double deviation = 0;  ///< standard deviation, of all voxels
+
+  /// Values that are not finite are not looked for; see is_finite().
+  void add(std::span<const float> values);
+  void add(const FieldStatistics& others);
+  /// Whether every value was a finite number, and there was one.
+  bool is_finite() const;
+};
+
+/// Of all voxels of some samples; what their kind does not have stays empty.
+struct VoxelStatistics {
+  CountSums counts;
+  FieldStatistics field;
+
+  void add(std::span<const std::uint16_t> voxels) { counts.add(voxels); }
+  void add(std::span<const float> voxels) { field.add(voxels); }
+  void add(const VoxelStatistics& others) {
+    counts.add(others.counts);
+    field.add(others.field);
+  }
+};
+
+/// Whether two agree but for the order in which their voxels were added.
+bool nearly_equal(const FieldStatistics& a, const FieldStatistics& b);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,123 @@
+// Samples of float32 fields, which are no counts.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/error.hpp"
+#include "dataset/data_loader.hpp"
+#include "small_dataset.hpp"
+#include "tests/support/expect_error.hpp"
+
+using namespace cosmo;
+using namespace cosmo::dataset;
+using namespace cosmo::dataset::test;
+
+namespace {
+
+constexpr std::uint32_t kSamples = 12;
+
+/// Mean and standard deviation of all samples' voxels, plainly.
+std::pair<double, double> plain_statistics() {
+  double sum = 0, squares = 0, voxels = 0;
+  for (std::uint32_t i = 0; i < kSamples; ++i) {
+    for (const float x : field_of(i)) sum += x, squares += double{x} * x, ++voxels;
+  }
+  return {sum / voxels, std::sqrt(squares / voxels - sum * sum / voxels / voxels)};
+}
+
+}  // namespace
+
+TEST_CASE("a field is read back bit by bit, plain and compressed") {
+  const TemporaryDirectory directory;
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    const DatasetManifest manifest = write_fields(directory.path(), kSamples, compression);
+    SplitReader reader(directory.path(), manifest, Split::train);
+    REQUIRE(reader.is_plain());
+    core::hdf5::ChunkReader chunks;
+    for (std::uint32_t i = 0; i < kSamples; ++i) {
+      std::vector<float> field(64), stored(64);
+      reader.read(i, field);
+      reader.read_stored(i, chunks, std::as_writable_bytes(std::span(stored)));
+      REQUIRE(field == field_of(i));
+      REQUIRE(stored == field);
+    }
+    std::vector<std::uint16_t> counts(64);
+    expect_error(core::Fault::internal, "another kind of voxels", [&] { reader.read(0, counts); });
+  }
+}
+
+TEST_CASE("shards know the statistics of their fields") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_fields(directory.path(), kSamples);
+  const auto [mean, deviation] = plain_statistics();
+  REQUIRE(manifest.field.voxels == kSamples * 64);
+  REQUIRE(manifest.field.minimum == -3);
+  REQUIRE(manifest.field.maximum == field_of(kSamples - 1).back());
+  REQUIRE(manifest.field.mean == Approx(mean));
+  REQUIRE(manifest.field.deviation == Approx(deviation));
+  FieldStatistics backwards;
+  for (std::uint32_t i = kSamples; i > 0; --i) backwards.add(field_of(i - 1));
+  REQUIRE(nearly_equal(backwards, manifest.field));
+  backwards.mean += 1e-6;
+  REQUIRE_FALSE(nearly_equal(backwards, manifest.field));
+}
+
+TEST_CASE("a loader standardises fields, whoever reads them and however they are turned") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_fields(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  const VoxelTransform transform = find_voxel_transform("standard", manifest.scale());
+  const auto [mean, deviation] = plain_statistics();
+  std::vector<float> plain;
+  for (const int readers : {0, 1, 2}) {
+    DataLoader loader(reader, transform, {.shuffle = true, .augment = true, .readers = readers});
+    std::vector<float> all;
+    loader.start_epoch(3);
+    while (const auto batch = loader.next()) {
+      std::vector<float> voxels(batch->voxels.begin(), batch->voxels.end()), expected;
+      for (const float x : field_of(batch->samples.front()))
+        expected.push_back(static_cast<float>((x - mean) / deviation));
+      all.insert(all.end(), voxels.begin(), voxels.end());
+      std::sort(voxels.begin(), voxels.end());
+      for (std::size_t v = 0; v < voxels.size(); ++v)
+        REQUIRE(voxels[v] == Approx(expected[v]).margin(1e-5));  // field_of rises
+    }
+    if (readers == 0) plain = all;
+    REQUIRE(all == plain);
+  }
+  REQUIRE(plain.size() == kSamples * 64);
+}
+
+TEST_CASE("transforms are refused for voxels of the other kind") {
+  const TemporaryDirectory directory;
+  const DatasetManifest fields = write_fields(directory.path() / "fields", 5),
+                        counts = write_dataset(directory.path() / "counts", 5);
+  expect_error(core::Fault::config, "--voxels log1p is of counts and the dataset holds a float32 field",
+               [&] { (void)find_voxel_transform("log1p", fields.scale()); });
+  expect_error(core::Fault::config, "--voxels standard is of fields and the dataset holds counts",
+               [&] { (void)find_voxel_transform("standard", counts.scale()); });
+  expect_error(core::Fault::config, "nothing to learn", [&] {
+    (void)find_voxel_transform("standard", {VoxelKind::field, 3, 0});
+  });
+  SplitReader reader(directory.path() / "fields", fields, Split::train);
+  const VoxelTransform log1p = find_voxel_transform("log1p", counts.scale());
+  expect_error(core::Fault::config, "model reads counts and the dataset holds fields",
+               [&] { DataLoader(reader, log1p, {}); });
+}
+
+TEST_CASE("values that are no finite numbers are not written") {
+  const TemporaryDirectory directory;
+  const SampleSpec spec = write_fields(directory.path(), 5).spec;
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity()}) {
+    ShardWriter writer(directory.path() / "x.h5", spec, 1, Compression::none);
+    std::vector<float> field = field_of(0);
+    field[17] = value;
+    expect_error(core::Fault::format, "sub-volume 3 has voxels that are no finite numbers", [&] {
+      writer.append({7, 3, 8, {0.3, 0.8}}, std::span<const float>(field));
+    });
+  }
+}
