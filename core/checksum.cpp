@@ -1,7 +1,6 @@
 #include "core/checksum.hpp"
 
 #include <openssl/evp.h>
-#include <zlib.h>
 
 #include <array>
 #include <fstream>
@@ -38,11 +37,6 @@ class Sha256 {
 };
 
 }  // namespace
-
-std::uint32_t crc32(std::span<const std::byte> bytes) {
-  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
-  return static_cast<std::uint32_t>(::crc32_z(::crc32_z(0, nullptr, 0), data, bytes.size()));
-}
 
 std::string sha256(std::string_view text) {
   Sha256 hash;

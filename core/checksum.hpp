@@ -9,8 +9,8 @@
 
 namespace cosmo::core {
 
-/// CRC-32 of the bytes, as zlib's crc32() and Python's zlib.crc32.
-std::uint32_t crc32(std::span<const std::byte> bytes);
+/// CRC-32 of the bytes, as zlib's crc32() and Python's zlib.crc32; `begun` is that of those before them.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t begun = 0);
 
 /// SHA-256 of the text, 64 hexadecimal digits.
 std::string sha256(std::string_view text);

@@ -26,8 +26,9 @@ class ChunkReader {
   ChunkReader(ChunkReader&&) noexcept;
   ~ChunkReader();
 
-  /// Fills `elements` with all bytes of the chunk. Throws Error{io} or Error{format} naming the file.
-  void read(const std::filesystem::path& path, const Chunk& chunk, std::span<std::byte> elements);
+  /// Fills `elements` with all bytes of the chunk and returns their CRC-32. Throws Error{io} or Error{format}
+  /// naming the file.
+  std::uint32_t read(const std::filesystem::path& path, const Chunk& chunk, std::span<std::byte> elements);
 
  private:
   struct Inflater;

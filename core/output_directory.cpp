@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <future>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
@@ -212,7 +213,10 @@ fs::path OutputDirectory::part(const std::string& relative) const {
 FileRecord OutputDirectory::seal(const std::string& relative) const {
   const fs::path from = part_path(relative);
   const fs::path to = path_ / relative;
-  FileRecord record{relative, fs::file_size(from), sha256_of_file(from)};
+  // Hashed while the disk works.
+  auto hash = std::async(std::launch::async, [&] { return sha256_of_file(from); });
+  sync(from);
+  FileRecord record{relative, fs::file_size(from), hash.get()};
   publish_file(from, to);
   return record;
 }

@@ -24,6 +24,7 @@ enum class Purpose : std::uint32_t {
   augmentation = 8,
   bootstrap = 9,
   dropout = 10,
+  roll = 11,
 };
 
 /// Counter-based random numbers of one (seed, purpose).

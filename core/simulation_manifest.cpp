@@ -63,15 +63,15 @@ std::vector<std::string> SimulationRecord::files() const {
   return paths;
 }
 
-const std::string& SimulationRecord::counts() const {
-  const auto today = std::find_if(outputs.begin(), outputs.end(), [](const SimulationOutput& output) {
-    return output.redshift == 0 && !output.counts.empty();
+const std::string& SimulationRecord::counts(double redshift) const {
+  const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const SimulationOutput& output) {
+    return output.redshift == redshift && !output.counts.empty();
   });
-  ensure(today != outputs.end(), Fault::config,
-         "Simulation {} of the suite has no counts at z = 0: run cosmo-sim with --save counts or both, and 0 "
-         "among --redshifts.",
-         index);
-  return today->counts;
+  ensure(found != outputs.end(), Fault::config,
+         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts or both, and "
+         "{} among --redshifts.",
+         index, redshift, redshift);
+  return found->counts;
 }
 
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }

@@ -39,8 +39,8 @@ struct SimulationRecord {
 
   /// Every file of the universe: counts, snapshots, then the table.
   std::vector<std::string> files() const;
-  /// The counts at z = 0. Throws Error{config} that says how to make them if the suite has none.
-  const std::string& counts() const;
+  /// The counts at a redshift. Throws Error{config} that says how to make them if the suite has none.
+  const std::string& counts(double redshift = 0) const;
 };
 
 /// Names of a universe's files in its folder: "counts_z0.5.h5", "snapshot_z0.5.hdf5", with the shortest

@@ -1,9 +1,14 @@
 // cosmo-prep: from the counts of a suite to the samples that a network is trained on.
 
 #include <algorithm>
+#include <chrono>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/memory.hpp"
 #include "core/tool.hpp"
 #include "dataset/shard_plan.hpp"
 #include "dataset/shard_suite.hpp"
@@ -19,12 +24,26 @@ namespace {
 void declare_shard(core::Options& options) {
   options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
   options.add("grid", std::nullopt, "voxels a side of the suite's counts, to be sure of them [theirs]");
-  options.add("subvolumes", "2", "cuts a side: each simulation gives this many cubed samples");
+  options.add("subvolumes", "2", "cuts a side: each simulation gives this many cubed samples, 1 to 6");
+  options.add("redshifts", "0", "of the counts, between commas: a channel each, in this order");
+  options.add(
+      "rolls", "0",
+      "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
+      "new cuts, no new universes");
   options.add("samples-per-shard", "64", "samples in a file");
   options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
   options.add("test", std::nullopt, "simulations for the test at the end [a tenth of the suite, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
   options.add("seed", "1", "of the split and of the order of training samples");
+}
+
+std::vector<double> read_redshifts(const core::Options& options) {
+  std::vector<double> redshifts = options.numbers("redshifts");
+  for (double& redshift : redshifts) redshift += 0.0;  // -0 is 0
+  const std::set<double> different(redshifts.begin(), redshifts.end());
+  core::ensure(different.size() == redshifts.size(), core::Fault::config,
+               "--redshifts {} names one twice: give each channel its own.", options.text("redshifts"));
+  return redshifts;
 }
 
 dataset::ShardSettings read_settings(const core::Options& options, const core::SimulationManifest& suite) {
@@ -43,6 +62,8 @@ dataset::ShardSettings read_settings(const core::Options& options, const core::S
   settings.compression = options.choice("compress", {"none", "gzip"}) == "gzip" ? dataset::Compression::gzip
                                                                                 : dataset::Compression::none;
   settings.seed = options.seed("seed");
+  settings.redshifts = read_redshifts(options);
+  settings.rolls = static_cast<int>(options.integer("rolls", 0, dataset::kMostRolls));
   return settings;
 }
 
@@ -68,6 +89,13 @@ std::string describe(const DatasetManifest& manifest) {
                     record.samples, record.shards.size(), core::format_bytes(bytes));
   }
   const dataset::SampleSpec& spec = manifest.spec;
+  if (spec.rolls > 0) {
+    text += fmt::format(
+        "rolls       {} of each training universe beside itself: new cuts, no new universes\n", spec.rolls);
+  }
+  if (spec.redshifts != std::vector<double>{0}) {
+    text += fmt::format("redshifts   {}\n", fmt::join(spec.redshifts, ", "));
+  }
   const bool counts = spec.kind == dataset::VoxelKind::counts;
   text += fmt::format("sample      {} voxels of {:.6g} {}, {}\n", fmt::join(spec.shape, " × "),
                       spec.voxel_size().value, name_of(spec.box_size.unit),
@@ -86,31 +114,78 @@ std::string describe(const DatasetManifest& manifest) {
                             manifest.statistics.particles_binned, manifest.statistics.particles_in);
 }
 
-void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, const core::Request& request) {
+/// Disk for the shards that are not there, uncompressed. [bytes]
+struct DiskBill {
+  double needed = 0;
+  std::uint64_t available = 0;  ///< with what the run will remove
+
+  bool is_covered() const { return needed <= static_cast<double>(available); }
+};
+
+/// What the root sees. Collective; throws what opening the directory would.
+DiskBill disk_of(const core::Invocation& run, const std::string& target, const dataset::ShardPlan& plan,
+                 const core::Request& request) {
+  const core::Holding there =
+      core::OutputDirectory::look(run.comm, target, request, {run.options.flag("force"), {}});
+  DiskBill disk;
+  for (const dataset::PlannedShard& shard : plan.shards) {
+    if (there.manifest.find(shard.path) == nullptr)
+      disk.needed += static_cast<double>(shard.samples.size()) * plan.sample_bytes();
+  }
+  const std::uint64_t free = run.comm.max(run.comm.is_root() ? core::available_disk(target) : 0);
+  disk.available = free + std::min(there.leaving, ~free);
+  return disk;
+}
+
+/// Throws Error{io} unless the shards fit, or only warns: compressed ones may, and a dry run does nothing.
+void check_disk(const core::Invocation& run, const std::string& target, const DiskBill& disk, bool refuse) {
+  if (disk.is_covered()) return;
+  const std::string shortage = fmt::format(
+      "The shards to write need {} and the disk of --output {} has {} free: choose another --output, or make "
+      "room.",
+      core::format_bytes(disk.needed), target, core::format_bytes(static_cast<double>(disk.available)));
+  if (refuse) throw core::Error(core::Fault::io, shortage, true);
+  run.log.warn("{}", shortage);
+}
+
+/// What a rank has now and allocates for a shard: a sample, a slab of rows of a box, HDF5's buffers.
+/// [bytes]
+double memory_of(const dataset::ShardPlan& plan, const dataset::ShardSettings& settings) {
+  const double rows = 2.0 * settings.grid * plan.shape.back();
+  return static_cast<double>(core::resident_memory()) + plan.sample_bytes() + rows + (8 << 20);
+}
+
+void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, const core::Request& request,
+                const DiskBill& disk, double memory) {
+  const double bytes = static_cast<double>(plan.samples()) * plan.sample_bytes();
   Json summary = {{"dry_run", true},
                   {"id", request.id()},
                   {"config", request.config},
-                  {"shape", {plan.cells, plan.cells, plan.cells}},
+                  {"shape", plan.shape},
                   {"samples", plan.samples()},
                   {"shards", plan.shards.size()},
-                  {"disk_bytes", plan.bytes()},
-                  {"memory_bytes_per_rank", plan.bytes() / static_cast<double>(plan.samples())}};
+                  {"disk_bytes", bytes},
+                  {"disk_bytes_to_write", disk.needed},
+                  {"disk_available_bytes", disk.available},
+                  {"memory_bytes_per_rank", memory}};
   std::string text;
   for (const Split split : {Split::train, Split::validation, Split::test}) {
     const std::size_t simulations = plan.split[static_cast<std::size_t>(split)].size();
-    const std::size_t samples = simulations * static_cast<std::size_t>(plan.samples_per_simulation);
+    const std::size_t samples = plan.samples_of(split);
     summary["splits"][std::string(dataset::name_of(split))] = {{"simulations", simulations},
                                                                {"samples", samples}};
     text += fmt::format("{:<11} {} simulations, {} samples\n", dataset::name_of(split), simulations, samples);
   }
-  text += fmt::format("sample      {0} × {0} × {0} voxels\nshards      {1}\ndisk        {2}{3}\n", plan.cells,
-                      plan.shards.size(), core::format_bytes(plan.bytes()),
-                      request.config.at("compress") == "gzip" ? " before compression" : "");
-  text += fmt::format("memory      {} a rank\n", core::format_bytes(summary.at("memory_bytes_per_rank")));
+  text += fmt::format("sample      {} voxels\nshards      {}\ndisk        {}{}, {} free\n",
+                      fmt::join(plan.shape, " × "), plan.shards.size(), core::format_bytes(bytes),
+                      request.config.at("compress") == "gzip" ? " before compression" : "",
+                      core::format_bytes(static_cast<double>(disk.available)));
+  text += fmt::format("memory      {} a rank\n", core::format_bytes(memory));
   run.report(summary, text);
 }
 
 void run_shard(const core::Invocation& run) {
+  const auto start = std::chrono::steady_clock::now();
   dataset::Suite suite;
   dataset::ShardSettings settings;
   dataset::ShardPlan plan;
@@ -120,13 +195,15 @@ void run_shard(const core::Invocation& run) {
     suite.directory = run.options.text("input");
     target = run.options.text("output");
     suite.manifest = core::load_simulation_manifest(suite.directory);
-    for (const core::SimulationRecord& record : suite.manifest.simulations) (void)record.counts();
     settings = read_settings(run.options, suite.manifest);
     plan = plan_shards(suite.manifest, settings);
     request.config = settings.config();
     request.inputs = {core::input_record(suite.directory, suite.manifest.base, target)};
   });
-  if (run.options.flag("dry-run")) return print_plan(run, plan, request);
+  const DiskBill disk = disk_of(run, target, plan, request);
+  const bool dry_run = run.options.flag("dry-run");
+  check_disk(run, target, disk, !dry_run && settings.compression == dataset::Compression::none);
+  if (dry_run) return print_plan(run, plan, request, disk, run.comm.max(memory_of(plan, settings)));
 
   core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
   const bool up_to_date = output.up_to_date();
@@ -134,11 +211,14 @@ void run_shard(const core::Invocation& run) {
     const DatasetManifest written = shard_suite(run.comm, run.log, output, suite, plan, settings);
     output.finish(run.tool, written.details(), run.facts);
   }
+  const std::uint64_t peak = run.comm.max(core::peak_resident_memory());
   run.comm.agree([&] {
     if (!run.comm.is_root()) return;
     const DatasetManifest manifest = dataset::load_dataset_manifest(target);
     Json summary = summary_of(manifest);
     summary["up_to_date"] = up_to_date;
+    summary["peak_rss_bytes"] = peak;
+    summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     run.report(summary, up_to_date ? fmt::format("{} is up to date\n", target) : describe(manifest));
   });
 }

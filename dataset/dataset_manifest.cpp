@@ -37,6 +37,8 @@ void check_spec(const SampleSpec& spec, const std::string& source) {
              (spec.mean_count > 0 || spec.kind == VoxelKind::field),
          Fault::format, "{} has a box of {} {} and {} particles a voxel: restore the file.", source,
          spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
+  ensure(spec.rolls >= 0 && spec.rolls <= kMostRolls, Fault::format,
+         "{} has {} rolls of a universe: restore the file.", source, spec.rolls);
   ensure(spec.parameters.size() > 0, Fault::format, "{} names no parameter: restore the file.", source);
   for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
     const double low = spec.parameters.low[p];
@@ -52,8 +54,10 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
   std::set<std::string> shards;
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     const SplitRecord& record = manifest.splits[s];
-    ensure(!record.shards.empty() && record.samples == record.simulations.size() * manifest.subvolumes &&
-               record.samples > 0,
+    const std::uint64_t cuts =
+        manifest.subvolumes *
+        (static_cast<Split>(s) == Split::train ? 1 + static_cast<std::uint64_t>(manifest.spec.rolls) : 1);
+    ensure(!record.shards.empty() && record.samples == record.simulations.size() * cuts && record.samples > 0,
            Fault::format, "{} has {} samples of {} simulations in {} {} shards: restore the file.", source,
            record.samples, record.simulations.size(), record.shards.size(), kSplitNames[s]);
     for (const std::uint32_t simulation : record.simulations) {
@@ -115,6 +119,7 @@ Json DatasetManifest::details() const {
   Json json = {{"parameters", spec.parameters}, {"shape", spec.shape},
                {"redshifts", spec.redshifts},   {"subvolumes_per_simulation", subvolumes},
                {"splits", split_records},       {"statistics", statistics_of(*this)}};
+  if (spec.rolls > 0) json["rolls"] = spec.rolls;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_length(json, "box", spec.box_size);
   core::write_length(json, "voxel", spec.voxel_size());
@@ -132,7 +137,8 @@ DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
                      .box_size = core::read_length(json, "box"),
                      .redshifts = json.at("redshifts"),
                      .input_id = "",
-                     .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts};
+                     .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts,
+                     .rolls = json.value("rolls", 0)};
     const std::string type = json.value("voxel_type", kFieldType);
     ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",
            source, type, kFieldType);

@@ -23,14 +23,14 @@ struct SplitRecord {
 /// What was counted while the shards were written.
 struct CountStatistics {
   std::uint64_t max_count = 0;         ///< largest count in a voxel
-  std::uint64_t particles_in = 0;      ///< in all simulations
+  std::uint64_t particles_in = 0;      ///< in all boxes that were cut: a box a simulation, roll and redshift
   std::uint64_t particles_binned = 0;  ///< in all samples; equals particles_in
 };
 
 struct DatasetManifest {
   core::Manifest base;
   SampleSpec spec;                    ///< parameters, shape, box, mean count
-  std::uint32_t subvolumes = 1;       ///< cut from each simulation
+  std::uint32_t subvolumes = 1;       ///< cut from each simulation, and from each of its rolls
   std::array<SplitRecord, 3> splits;  ///< by Split
   CountStatistics statistics;         ///< of counts
   FieldStatistics field;              ///< of a field: of the training samples

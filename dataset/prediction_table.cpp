@@ -30,8 +30,8 @@ PredictionTable predict_split(const core::Communicator& comm, const SplitToPredi
     const Sample& sample = reader.sample(i);
     std::vector<double> prediction(outputs);
     scaler.to_physical(std::span<const float>(labels).subspan(i * outputs, outputs), prediction);
-    table.rows.push_back(
-        {sample.simulation, sample.subvolume, sample.seed, sample.parameters, std::move(prediction)});
+    table.rows.push_back({sample.simulation, sample.subvolume, sample.seed, sample.parameters,
+                          std::move(prediction), sample.roll});
   }
   return table;
 }

@@ -17,6 +17,7 @@ struct PredictionRow {
   std::uint64_t seed;
   std::vector<double> truth;       ///< (P) physical units
   std::vector<double> prediction;  ///< (P) physical units
+  int roll = 0;                    ///< of the box before it was cut; 0: none
 };
 
 /// Predictions of one method for one split.
@@ -37,8 +38,8 @@ struct SplitToPredict {
 PredictionTable predict_split(const core::Communicator& comm, const SplitToPredict& split,
                               const std::function<std::span<const float>(const Batch&)>& forward);
 
-/// One row a universe: the mean of its sub-volumes' predictions, in the order in which universes first
-/// appear.
+/// One row a universe: the mean of the predictions of its sub-volumes, its rolls' included, in the order in
+/// which universes first appear.
 PredictionTable per_universe(const PredictionTable& subvolumes);
 
 /// Root mean square of prediction - truth, (P) in physical units. The table must not be empty.

@@ -10,6 +10,9 @@
 //   /simulation  uint32 (N)       index of the simulation in its suite
 //   /subvolume   uint8 (N)        number of the sub-volume, x slowest: cuts² i + cuts j + k
 //   /seed        uint64 (N)       of the simulation's initial conditions
+//   /roll        uint16 (N)       only where training universes were rolled: number of the roll of the
+//                                 periodic box before it was cut; 0: it was not
+//   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
 //   attributes of the file
 //     schema "cosmo.shard", schema_version 1, code_version, input_id (id of the suite's manifest)
 //     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
@@ -37,6 +40,7 @@ namespace cosmo::dataset {
 
 inline constexpr const char* kShardSchema = "cosmo.shard";
 inline constexpr std::uint64_t kShardSchemaVersion = 1;
+inline constexpr int kMostRolls = 1000;
 
 /// What voxels hold.
 enum class VoxelKind {
@@ -53,6 +57,7 @@ struct SampleSpec {
   double mean_count = 0;          ///< of the suite, a voxel; 0 of fields
   std::string input_id;           ///< of the suite's manifest
   VoxelKind kind = VoxelKind::counts;
+  int rolls = 0;  ///< of each training universe, each cut as the universe itself is
 
   int channels() const { return shape.size() == 4 ? shape.front() : 1; }
   int side() const { return shape.back(); }  ///< voxels a side

@@ -1,6 +1,8 @@
 #include "dataset/shard_plan.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/random.hpp"
@@ -13,10 +15,15 @@ using core::Fault;
 
 namespace {
 
-std::vector<PlannedSample> samples_of(const std::vector<std::uint32_t>& simulations, int subvolumes) {
+std::vector<PlannedSample> samples_of(const std::vector<std::uint32_t>& simulations, int rolls,
+                                      int subvolumes) {
   std::vector<PlannedSample> samples;
   for (const std::uint32_t simulation : simulations) {
-    for (int n = 0; n < subvolumes; ++n) samples.push_back({simulation, static_cast<std::uint8_t>(n)});
+    for (int roll = 0; roll <= rolls; ++roll) {
+      for (int n = 0; n < subvolumes; ++n) {
+        samples.push_back({simulation, static_cast<std::uint16_t>(roll), static_cast<std::uint8_t>(n)});
+      }
+    }
   }
   return samples;
 }
@@ -33,24 +40,40 @@ std::vector<PlannedSample> dealt_out(const std::vector<PlannedSample>& samples, 
 }  // namespace
 
 core::Json ShardSettings::config() const {
-  return {{"grid", grid},
-          {"subvolumes", subvolumes},
-          {"samples_per_shard", samples_per_shard},
-          {"validation", validation},
-          {"test", test},
-          {"compress", compression == Compression::gzip ? "gzip" : "none"},
-          {"seed", seed}};
+  core::Json config = {{"grid", grid},
+                       {"subvolumes", subvolumes},
+                       {"samples_per_shard", samples_per_shard},
+                       {"validation", validation},
+                       {"test", test},
+                       {"compress", compression == Compression::gzip ? "gzip" : "none"},
+                       {"seed", seed}};
+  if (redshifts != std::vector<double>{0}) config["redshifts"] = redshifts;
+  if (rolls > 0) config["rolls"] = rolls;
+  return config;
+}
+
+std::array<int, 3> roll_of(std::uint64_t seed, std::uint32_t simulation, std::uint16_t roll, int grid) {
+  std::array<int, 3> first = {0, 0, 0};
+  if (roll == 0) return first;
+  const core::RandomStream stream(seed, core::Purpose::roll);
+  for (std::uint32_t axis = 0; axis < 3; ++axis) {
+    first[axis] = static_cast<int>(stream.uniform({simulation, roll, axis}) * grid);
+  }
+  return first;
 }
 
 std::uint64_t ShardPlan::samples() const {
+  return samples_of(Split::train) + samples_of(Split::validation) + samples_of(Split::test);
+}
+
+std::uint64_t ShardPlan::samples_of(Split which) const {
   std::uint64_t sum = 0;
-  for (const PlannedShard& shard : shards) sum += shard.samples.size();
+  for (const PlannedShard& shard : shards) sum += shard.split == which ? shard.samples.size() : 0;
   return sum;
 }
 
-double ShardPlan::bytes() const {
-  const double voxels = static_cast<double>(cells) * cells * cells;
-  return static_cast<double>(samples()) * voxels * sizeof(std::uint16_t);
+double ShardPlan::sample_bytes() const {
+  return std::accumulate(shape.begin(), shape.end(), double{sizeof(std::uint16_t)}, std::multiplies<>());
 }
 
 ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings) {
@@ -63,13 +86,20 @@ ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings
          "with "
          "that --grid.",
          settings.grid, suite.grid);
+  for (const core::SimulationRecord& record : suite.simulations) {
+    for (const double redshift : settings.redshifts) (void)record.counts(redshift);
+  }
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
   ShardPlan plan{split_suite(suite.simulations, settings.validation, settings.test, settings.seed),
                  {},
-                 subvolumes.cells(),
+                 std::vector<int>(3, subvolumes.cells()),
                  subvolumes.count()};
+  if (settings.redshifts.size() > 1) {
+    plan.shape.insert(plan.shape.begin(), static_cast<int>(settings.redshifts.size()));
+  }
   for (const Split split : {Split::train, Split::validation, Split::test}) {
-    auto samples = samples_of(plan.split[static_cast<std::size_t>(split)], subvolumes.count());
+    const int rolls = split == Split::train ? settings.rolls : 0;
+    auto samples = samples_of(plan.split[static_cast<std::size_t>(split)], rolls, subvolumes.count());
     if (split == Split::train) samples = dealt_out(samples, settings.seed);
     for (std::size_t first = 0, s = 0; first < samples.size(); first += settings.samples_per_shard, ++s) {
       const std::size_t last = std::min(samples.size(), first + settings.samples_per_shard);

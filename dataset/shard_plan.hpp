@@ -1,6 +1,7 @@
 #pragma once
 // Which sample goes where: decided before anything is written, as a pure function of suite and settings.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,20 +16,25 @@ namespace cosmo::dataset {
 
 /// Every setting that decides the content of a dataset.
 struct ShardSettings {
-  int grid = 0;        ///< voxels a side of a simulation
-  int subvolumes = 2;  ///< cuts a side
+  int grid = 0;                         ///< voxels a side of a simulation
+  int subvolumes = 2;                   ///< cuts a side
+  std::vector<double> redshifts = {0};  ///< a channel each
+  int rolls = 0;                        ///< of each training universe, beside the cuts of itself
   std::uint32_t samples_per_shard = 64;
   std::uint32_t validation = 1;  ///< simulations
   std::uint32_t test = 1;        ///< simulations
   Compression compression = Compression::none;
   std::uint64_t seed = 1;
 
-  core::Json config() const;  ///< for the Request
+  /// For the Request. Redshifts and rolls are there only if they are not as they were before they could be
+  /// set.
+  core::Json config() const;
 };
 
 /// A sub-volume of a simulation, which is named by its position in the suite's list.
 struct PlannedSample {
   std::uint32_t simulation;
+  std::uint16_t roll;  ///< of the box before it is cut; 0: none
   std::uint8_t subvolume;
 };
 
@@ -41,16 +47,21 @@ struct PlannedShard {
 struct ShardPlan {
   SuiteSplit split;
   std::vector<PlannedShard> shards;  ///< train, validation, test
-  int cells;                         ///< voxels a side of a sample
-  int samples_per_simulation;
+  std::vector<int> shape;            ///< of a sample
+  int subvolumes;                    ///< of a simulation
 
   std::uint64_t samples() const;
-  double bytes() const;  ///< of all uncompressed counts
+  std::uint64_t samples_of(Split which) const;
+  double sample_bytes() const;  ///< uncompressed
 };
 
-/// Training samples are dealt out over the shards at random, the others stay in natural order.
-/// Throws Error{config} if no parameter varies, if the grid is not the suite's or cannot be cut, or if there
-/// are too few simulations.
+/// The voxel of a simulation's box that becomes the first when it is rolled: a pure function of its
+/// arguments; `simulation` is its index in the suite. Roll 0 is none.
+std::array<int, 3> roll_of(std::uint64_t seed, std::uint32_t simulation, std::uint16_t roll, int grid);
+
+/// Training samples are dealt out over the shards at random, the others stay in natural order; only training
+/// universes are rolled. Throws Error{config} if no parameter varies, if the grid is not the suite's or
+/// cannot be cut, if counts at a redshift are missing, or if there are too few simulations.
 ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings);
 
 }  // namespace cosmo::dataset

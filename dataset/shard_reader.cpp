@@ -1,5 +1,7 @@
 #include "dataset/shard_reader.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <type_traits>
 
 #include "core/checksum.hpp"
@@ -11,9 +13,9 @@ namespace cosmo::dataset {
 using core::ensure;
 using core::Fault;
 
-void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
-                  std::span<const std::byte> voxels) {
-  ensure(core::crc32(voxels) == crc32, Fault::format,
+void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t noted,
+                  std::uint32_t found) {
+  ensure(found == noted, Fault::format,
          "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep shard again "
          "with --force.",
          shard.string(), row);
@@ -46,8 +48,21 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     const double* values = y.data() + row * parameters;
     samples_.push_back({simulation[row], subvolume[row], seed[row], {values, values + parameters}});
   }
+  if (spec.rolls > 0) read_rolls(spec);
   statistics_ = read_statistics(spec);
   check_labels(spec);
+}
+
+void ShardReader::read_rolls(const SampleSpec& spec) {
+  const auto roll = file_.read<std::uint16_t>("roll", {size()});
+  const auto shift = file_.read<std::uint16_t>("shift", {size(), 3});
+  for (std::size_t row = 0; row < size(); ++row) {
+    samples_[row].roll = roll[row];
+    std::copy_n(shift.begin() + static_cast<std::ptrdiff_t>(3 * row), 3, samples_[row].shift.begin());
+    ensure(roll[row] <= spec.rolls && (roll[row] > 0 || samples_[row].shift == Sample{}.shift), Fault::format,
+           "{} sample {} is of roll {} by {}, which the dataset does not have: restore the file.",
+           path_.string(), row, roll[row], fmt::join(samples_[row].shift, ", "));
+  }
 }
 
 VoxelStatistics ShardReader::read_statistics(const SampleSpec& spec) const {
@@ -123,7 +138,7 @@ void ShardReader::read_voxels(std::size_t row, std::span<T> voxels) const {
   const bool fits = (kind_ == VoxelKind::field) == std::is_same_v<T, float>;  // HDF5 would convert
   ensure(fits, Fault::internal, "{} holds another kind of voxels than is read.", path_.string());
   x_.read(start_of(row), sample_shape_, voxels);
-  check_voxels(path_, row, crc32_[row], std::as_bytes(voxels));
+  check_voxels(path_, row, crc32_[row], core::crc32(std::as_bytes(voxels)));
 }
 
 std::optional<StoredVoxels> ShardReader::stored(std::size_t row) const {

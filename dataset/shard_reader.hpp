@@ -18,9 +18,9 @@ struct StoredVoxels {
   std::uint32_t crc32;
 };
 
-/// Throws Error{format} naming shard and row unless the voxels have this checksum.
-void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t crc32,
-                  std::span<const std::byte> voxels);
+/// Throws Error{format} naming shard and row unless the checksum of its voxels is the noted one.
+void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t noted,
+                  std::uint32_t found);
 
 /// One shard open for reading; move-only. Errors are Error{format} and name the file.
 class ShardReader {
@@ -48,6 +48,7 @@ class ShardReader {
   VoxelStatistics read_statistics(const SampleSpec& spec) const;
   void check_attributes(const SampleSpec& spec) const;
   void check_labels(const SampleSpec& spec) const;
+  void read_rolls(const SampleSpec& spec);
 
   std::filesystem::path path_;
   core::hdf5::File file_;

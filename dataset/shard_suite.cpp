@@ -1,7 +1,9 @@
 #include "dataset/shard_suite.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <future>
 #include <iterator>
 #include <set>
 
@@ -24,33 +26,35 @@ using histogram::CountFileHeader;
 namespace {
 
 /// Throws Error{format} naming the file unless it says what the suite's manifest says.
-void check_header(const CountFileHeader& header, const SimulationRecord& record, const Suite& suite,
-                  std::uint64_t particles) {
+void check_header(const CountFileHeader& header, const SimulationRecord& record, double redshift,
+                  const Suite& suite, std::uint64_t particles) {
   const auto agrees = [&](bool equal, std::string_view what) {
     ensure(equal, Fault::format,
            "{} has another {} than the suite's manifest: run cosmo-sim again with --force.",
-           (suite.directory / record.counts()).string(), what);
+           (suite.directory / record.counts(redshift)).string(), what);
   };
   agrees(header.grid.cells_per_side == suite.manifest.grid, "grid");
   agrees(header.grid.box_size == suite.manifest.box_size.mpc_h(record.cosmology.h), "box");
   agrees(header.seed == record.seed, "seed");
-  agrees(header.redshift == 0, "redshift");
+  agrees(header.redshift == redshift, "redshift");
   agrees(header.particles == particles, "number of particles");
   for (const auto& row : core::kCosmologyParameters) {
     agrees(header.cosmology.*row.member == record.cosmology.*row.member, row.name);
   }
 }
 
-void check_counts(const SimulationRecord& record, const Suite& suite, std::uint64_t particles) {
-  core::check_content(suite.directory, *suite.manifest.base.find(record.counts()));
-  const CountFile file(suite.directory / record.counts());
-  check_header(file.header(), record, suite, particles);
+void check_counts(const SimulationRecord& record, double redshift, const Suite& suite,
+                  std::uint64_t particles) {
+  core::check_content(suite.directory, *suite.manifest.base.find(record.counts(redshift)));
+  const CountFile file(suite.directory / record.counts(redshift));
+  check_header(file.header(), record, redshift, suite, particles);
   file.check_sum();
 }
 
-Sample describe(const SimulationRecord& record, std::uint8_t subvolume,
+Sample describe(const SimulationRecord& record, const PlannedSample& planned, const std::array<int, 3>& roll,
                 const core::ParameterSpace& parameters) {
-  Sample sample{record.index, subvolume, record.seed, {}};
+  Sample sample{record.index, planned.subvolume, record.seed, {}, planned.roll, {}};
+  std::copy(roll.begin(), roll.end(), sample.shift.begin());
   for (const std::string& name : parameters.names) {
     const auto* row = core::find_cosmology_parameter(name);
     ensure(row != nullptr, Fault::format,
@@ -67,9 +71,17 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
   std::vector<std::uint16_t> counts(spec.voxels());
   for (const PlannedSample& planned : shard.samples) {
     const SimulationRecord& record = suite.manifest.simulations[planned.simulation];
-    const CountFile file(suite.directory / record.counts());
-    file.read(subvolumes.origin(planned.subvolume), subvolumes.cells(), counts);
-    writer.append(describe(record, planned.subvolume, spec.parameters), counts);
+    const std::array<int, 3> roll = roll_of(settings.seed, record.index, planned.roll, settings.grid);
+    std::array<int, 3> origin = subvolumes.origin(planned.subvolume);
+    for (std::size_t axis = 0; axis < 3; ++axis) origin[axis] = (origin[axis] + roll[axis]) % settings.grid;
+    std::span<std::uint16_t> left = counts;
+    for (const double redshift : settings.redshifts) {
+      const std::size_t channel = counts.size() / settings.redshifts.size();
+      CountFile(suite.directory / record.counts(redshift))
+          .read(origin, subvolumes.cells(), left.first(channel));
+      left = left.subspan(channel);
+    }
+    writer.append(describe(record, planned, roll, spec.parameters), counts);
   }
   std::move(writer).finish();
 }
@@ -78,11 +90,12 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
 SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSettings& settings,
                        std::uint64_t particles) {
   return {.parameters = suite.manifest.parameters,
-          .shape = {plan.cells, plan.cells, plan.cells},
+          .shape = plan.shape,
           .box_size = suite.manifest.box_size / settings.subvolumes,
-          .redshifts = {0},
+          .redshifts = settings.redshifts,
           .mean_count = static_cast<double>(particles) / std::pow(suite.manifest.grid, 3),
-          .input_id = suite.manifest.base.request.id()};
+          .input_id = suite.manifest.base.request.id(),
+          .rolls = settings.rolls};
 }
 
 /// Sums the statistics that the shards carry, old and new alike.
@@ -111,7 +124,7 @@ DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, SampleSpe
   DatasetManifest manifest;
   manifest.spec = std::move(spec);
   manifest.statistics = statistics;
-  manifest.subvolumes = static_cast<std::uint32_t>(plan.samples_per_simulation);
+  manifest.subvolumes = static_cast<std::uint32_t>(plan.subvolumes);
   for (std::size_t s = 0; s < plan.split.size(); ++s) {
     for (const std::uint32_t position : plan.split[s]) {
       manifest.splits[s].simulations.push_back(suite.manifest.simulations[position].index);
@@ -126,11 +139,11 @@ DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, SampleSpe
 }
 
 /// Particles of the suite's first simulation, on every rank.
-std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite) {
+std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite, double redshift) {
   std::uint64_t particles = 0;
   comm.agree([&] {
     if (!comm.is_root()) return;
-    const std::string& path = suite.manifest.simulations.front().counts();
+    const std::string& path = suite.manifest.simulations.front().counts(redshift);
     core::check_content(suite.directory, *suite.manifest.base.find(path));
     particles = CountFile(suite.directory / path).header().particles;
   });
@@ -140,16 +153,19 @@ std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite) {
 
 /// Compares the counts of all simulations that the shards need with the suite's manifest.
 void check_inputs(const Communicator& comm, const core::Log& log, const std::vector<PlannedShard>& shards,
-                  const Suite& suite, std::uint64_t particles) {
+                  const Suite& suite, const std::vector<double>& redshifts, std::uint64_t particles) {
   std::set<std::uint32_t> needed;
   for (const PlannedShard& shard : shards) {
     for (const PlannedSample& sample : shard.samples) needed.insert(sample.simulation);
   }
   const std::vector<std::uint32_t> positions(needed.begin(), needed.end());
-  core::Progress progress(log, "count files checked", static_cast<std::int64_t>(positions.size()));
+  core::Progress progress(log, "simulations checked", static_cast<std::int64_t>(positions.size()));
   core::in_rounds(
       comm, positions.size(),
-      [&](std::size_t i) { check_counts(suite.manifest.simulations[positions[i]], suite, particles); },
+      [&](std::size_t i) {
+        for (const double redshift : redshifts)
+          check_counts(suite.manifest.simulations[positions[i]], redshift, suite, particles);
+      },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
 }
 
@@ -160,23 +176,33 @@ DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core
   std::vector<PlannedShard> missing;
   std::copy_if(plan.shards.begin(), plan.shards.end(), std::back_inserter(missing),
                [&](const PlannedShard& shard) { return output.find(shard.path) == nullptr; });
-  const std::uint64_t particles = particles_of_first(comm, suite);
+  const std::uint64_t particles = particles_of_first(comm, suite, settings.redshifts.front());
   const SampleSpec spec = common_spec(suite, plan, settings, particles);
-  check_inputs(comm, log, missing, suite, particles);
+  check_inputs(comm, log, missing, suite, settings.redshifts, particles);
   core::Progress progress(log, "shards", static_cast<std::int64_t>(missing.size()));
+  std::future<core::FileRecord> sealing;  // a shard is synced and hashed while the next one is written
   std::vector<core::FileRecord> finished;
+  const auto finish_sealing = [&] {
+    if (sealing.valid()) finished.push_back(sealing.get());
+  };
+  const auto record = [&](std::size_t) {
+    progress.advance(static_cast<std::int64_t>(comm.sum(std::uint64_t{finished.size()})));
+    output.record(finished);
+    finished.clear();
+  };
   core::in_rounds(
       comm, missing.size(),
       [&](std::size_t s) {
         write_shard(output.part(missing[s].path), missing[s], suite, spec, settings);
-        finished.push_back(output.seal(missing[s].path));
+        finish_sealing();
+        sealing = std::async(std::launch::async, [&, s] { return output.seal(missing[s].path); });
       },
-      [&](std::size_t items) {
-        output.record(finished);
-        finished.clear();
-        progress.advance(static_cast<std::int64_t>(items));
-      });
-  const std::uint64_t particles_in = particles * suite.manifest.simulations.size();
+      record);
+  core::in_rounds(
+      comm, static_cast<std::size_t>(comm.size()), [&](std::size_t) { finish_sealing(); }, record);
+  const std::uint64_t boxes =
+      plan.samples() / static_cast<std::uint64_t>(plan.subvolumes) * settings.redshifts.size();
+  const std::uint64_t particles_in = particles * boxes;
   return to_manifest(suite, plan, spec, collect(comm, output, plan, spec, particles_in));
 }
 

@@ -61,6 +61,8 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels)
   simulation_.push_back(sample.simulation);
   subvolume_.push_back(sample.subvolume);
   seed_.push_back(sample.seed);
+  roll_.push_back(sample.roll);
+  shift_.insert(shift_.end(), sample.shift.begin(), sample.shift.end());
   statistics_.add(voxels);
 }
 
@@ -91,6 +93,10 @@ void ShardWriter::finish() && {
   write("simulation", {samples_}, simulation_);
   write("subvolume", {samples_}, subvolume_);
   write("seed", {samples_}, seed_);
+  if (spec_.rolls > 0) {
+    write("roll", {samples_}, roll_);
+    write("shift", {samples_, 3}, shift_);
+  }
   file_.set_attribute("schema", std::string(kShardSchema));
   file_.set_attribute("schema_version", kShardSchemaVersion);
   file_.set_attribute("code_version", core::version());

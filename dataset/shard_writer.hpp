@@ -46,6 +46,8 @@ class ShardWriter {
   std::vector<std::uint32_t> simulation_;
   std::vector<std::uint8_t> subvolume_;
   std::vector<std::uint64_t> seed_;
+  std::vector<std::uint16_t> roll_;
+  std::vector<std::uint16_t> shift_;
   VoxelStatistics statistics_;
 };
 

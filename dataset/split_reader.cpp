@@ -79,8 +79,7 @@ void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chun
                               std::span<std::byte> voxels) const {
   const auto [shard, row] = place(index);
   const auto& [chunk, crc32] = stored_[index];
-  chunks.read(shards_[shard], chunk, voxels);
-  check_voxels(shards_[shard], row, crc32, voxels);
+  check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, voxels));
 }
 
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {

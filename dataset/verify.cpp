@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 /// A sample as found in a shard.
 struct Found {
   std::uint32_t simulation;
+  std::uint32_t roll;
   std::uint32_t subvolume;
   std::uint64_t seed;
   std::uint32_t split;
@@ -58,7 +60,7 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
   const ShardReader reader(directory / shard.path, manifest.spec);
   for (std::size_t row = 0; row < reader.size(); ++row) {
     const Sample& sample = reader.sample(row);
-    found.push_back({sample.simulation, sample.subvolume, sample.seed, shard.split});
+    found.push_back({sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split});
   }
   const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
                                          ? read_all<float>(reader, manifest.spec)
@@ -90,13 +92,17 @@ std::vector<T> gather(const core::Communicator& comm, const std::vector<T>& mine
 
 void check_membership(const std::vector<Found>& found, const DatasetManifest& manifest,
                       const std::string& source) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> samples;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> samples;
   std::vector<Membership> members;
   std::array<std::set<std::uint32_t>, 3> simulations;
   for (const Found& sample : found) {
-    ensure(samples.insert({sample.simulation, sample.subvolume}).second, Fault::format,
-           "{}: sub-volume {} of simulation {} is there twice: write the dataset again with --force.", source,
-           sample.subvolume, sample.simulation);
+    ensure(samples.insert({sample.simulation, sample.roll, sample.subvolume}).second, Fault::format,
+           "{}: sub-volume {} of simulation {}{} is there twice: write the dataset again with --force.",
+           source, sample.subvolume, sample.simulation,
+           sample.roll == 0 ? "" : fmt::format(", roll {},", sample.roll));
+    ensure(sample.roll == 0 || static_cast<Split>(sample.split) == Split::train, Fault::format,
+           "{}: simulation {} in {} data is rolled: write the dataset again with --force.", source,
+           sample.simulation, kSplitNames[sample.split]);
     members.push_back({sample.simulation, sample.seed, static_cast<Split>(sample.split)});
     simulations[sample.split].insert(sample.simulation);
   }

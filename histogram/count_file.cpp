@@ -1,6 +1,8 @@
 #include "histogram/count_file.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -84,8 +86,27 @@ CountFile::CountFile(const std::filesystem::path& path)
 }
 
 void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const {
-  const auto side = static_cast<hsize_t>(cells);
-  counts_.read(Shape(origin.begin(), origin.end()), {side, side, side}, counts);
+  const auto n = static_cast<std::ptrdiff_t>(header_.grid.cells_per_side);
+  const std::ptrdiff_t side = cells, whole_y = std::min(side, n - origin[1]),
+                       whole_z = std::min(side, n - origin[2]);
+  std::vector<std::uint16_t> rows(static_cast<std::size_t>(side * n));  // whole ones: they are contiguous
+  const auto read_rows = [&](std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t size,
+                             std::span<std::uint16_t> into) {
+    counts_.read({static_cast<hsize_t>(x), static_cast<hsize_t>(y), 0},
+                 {1, static_cast<hsize_t>(size), static_cast<hsize_t>(n)}, into);
+  };
+  auto to = counts.begin();
+  for (std::ptrdiff_t i = 0; i < side; ++i) {
+    const std::ptrdiff_t x = (origin[0] + i) % n;
+    const std::span all(rows);
+    read_rows(x, origin[1], whole_y, all.first(static_cast<std::size_t>(whole_y * n)));
+    if (whole_y < side) read_rows(x, 0, side - whole_y, all.subspan(static_cast<std::size_t>(whole_y * n)));
+    for (std::ptrdiff_t j = 0; j < side; ++j) {
+      const auto row = rows.begin() + j * n;
+      to = std::copy_n(row + origin[2], whole_z, to);
+      to = std::copy_n(row, side - whole_z, to);
+    }
+  }
 }
 
 void CountFile::read_planes(core::Slab planes, std::span<std::uint16_t> counts) const {

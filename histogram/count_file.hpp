@@ -52,7 +52,8 @@ class CountFile {
   explicit CountFile(const std::filesystem::path& path);
 
   const CountFileHeader& header() const { return header_; }
-  /// Reads the cube of `cells` a side whose first voxel is `origin`, z fastest.
+  /// Reads the cube of `cells` a side whose first voxel is `origin`, z fastest. The box is periodic: what
+  /// lies beyond its end is at its beginning.
   void read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const;
   /// Reads these planes of x, (planes.size(), n, n).
   void read_planes(core::Slab planes, std::span<std::uint16_t> counts) const;

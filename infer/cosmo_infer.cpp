@@ -39,6 +39,10 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
                "{} has samples of {} x {}³ voxels and the model reads {} x {}³: give the kind of data it was "
                "trained on.",
                data, spec.channels(), spec.side(), model.input.channels, model.input.size);
+  core::ensure(
+      spec.redshifts == model.redshifts, Fault::config,
+      "{} has channels at z = {} and the model reads z = {}: give the kind of data it was trained on.", data,
+      fmt::join(spec.redshifts, ", "), fmt::join(model.redshifts, ", "));
   core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
                "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));

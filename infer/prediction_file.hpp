@@ -6,8 +6,8 @@
 
 namespace cosmo::infer {
 
-/// predictions.csv: simulation, subvolume, seed, then for each parameter true_NAME and predicted_NAME, with
-/// all digits.
+/// predictions.csv: simulation, subvolume, seed, roll if samples are rolled, then for each parameter
+/// true_NAME and predicted_NAME, with all digits.
 std::string predictions_csv(const dataset::PredictionTable& table);
 
 }  // namespace cosmo::infer

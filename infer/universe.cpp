@@ -23,6 +23,11 @@ int cuts_of(const nn::ModelManifest& model, const histogram::CountFileHeader& he
   core::ensure(std::abs(voxel / expected - 1) < 1e-6, core::Fault::config,
                "{} has voxels of {} Mpc/h and the model was trained on {} {}: count on another --grid.",
                path.string(), voxel, trained.value, name_of(trained.unit));
+  core::ensure(
+      model.redshifts == std::vector{header.redshift}, core::Fault::config,
+      "{} is of z = {} and the model reads z = {}: give --data with such channels, or counts at that "
+      "redshift.",
+      path.string(), header.redshift, fmt::join(model.redshifts, ", "));
   const int cells = header.grid.cells_per_side;
   core::ensure(model.input.channels == 1 && cells % model.input.size == 0, core::Fault::config,
                "{} has {}³ voxels and the model reads {} x {}³: give counts whose side is a multiple of {}.",

@@ -85,6 +85,7 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
   model.network = plan.network;
   model.precision = plan.precision.name;
   model.input = plan.input;
+  model.redshifts = data.spec.redshifts;
   model.parameters = data.spec.parameters;
   model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.voxel_size(),
                          data.spec.mean_count};

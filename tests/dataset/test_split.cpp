@@ -1,3 +1,4 @@
+#include <array>
 #include <catch2/catch.hpp>
 #include <set>
 #include <vector>
@@ -13,7 +14,7 @@ namespace {
 
 std::vector<core::SimulationRecord> simulations(std::uint32_t count) {
   std::vector<core::SimulationRecord> list;
-  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, 100 + i, {}, {}, ""});
+  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, 100 + i, {}, {{0, "counts", ""}}, ""});
   return list;
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("a plan holds each sub-volume once, training shuffled and the rest in 
   CHECK_FALSE(std::is_sorted(order[0].begin(), order[0].end()));
   CHECK(std::is_sorted(order[1].begin(), order[1].end()));
   CHECK(std::is_sorted(order[2].begin(), order[2].end()));
-  REQUIRE(plan.bytes() == 96 * 512 * 2);
+  REQUIRE(plan.sample_bytes() == 512 * 2);
 }
 
 TEST_CASE("plans that cannot work are refused") {
@@ -91,4 +92,29 @@ TEST_CASE("plans that cannot work are refused") {
   CHECK_THROWS_WITH(plan_shards(fixed, settings), Contains("No parameter varies"));
   CHECK_THROWS_WITH(plan_shards(suite(12), {.grid = 32}), Contains("--grid 32") && Contains("16"));
   CHECK_THROWS_WITH(plan_shards(suite(12), {.grid = 16, .subvolumes = 3}), Contains("--subvolumes"));
+}
+
+TEST_CASE("rolls add cuts of training universes and move no split") {
+  const ShardSettings plain{.grid = 16, .validation = 2, .test = 3};
+  ShardSettings rolled = plain;
+  rolled.rolls = 2;
+  const ShardPlan without = plan_shards(suite(12), plain), with = plan_shards(suite(12), rolled);
+  REQUIRE(with.split == without.split);
+  REQUIRE(with.samples_of(Split::train) == 3 * without.samples_of(Split::train));
+  REQUIRE(with.samples_of(Split::validation) == without.samples_of(Split::validation));
+  REQUIRE(with.samples_of(Split::test) == without.samples_of(Split::test));
+  REQUIRE_FALSE(plain.config().contains("rolls"));
+  REQUIRE(rolled.config().at("rolls") == 2);
+  std::set<std::array<int, 3>> different;
+  for (std::uint32_t simulation = 0; simulation < 20; ++simulation) {
+    REQUIRE(roll_of(1, simulation, 0, 16) == std::array<int, 3>{0, 0, 0});
+    for (std::uint16_t roll = 1; roll <= 5; ++roll) {
+      const std::array<int, 3> first = roll_of(1, simulation, roll, 16);
+      different.insert(first);
+      for (const int voxel : first) REQUIRE((voxel >= 0 && voxel < 16));
+      REQUIRE(roll_of(1, simulation, roll, 16) == first);
+    }
+  }
+  REQUIRE(different.size() > 90);
+  REQUIRE(roll_of(2, 0, 1, 1 << 14) != roll_of(1, 0, 1, 1 << 14));
 }

@@ -163,9 +163,11 @@ class Kills(unittest.TestCase):
     def test_shards_killed_at_file_operations(self):
         self.kill_at_operations(5, "cosmo-prep", *self.shard)
 
-    @unittest.skipUnless(ALL, "COSMO_KILLS=all runs it")
+    def test_channels_and_rolls_killed_at_file_operations(self):
+        self.kill_at_operations(3, "cosmo-prep", *self.shard, "--redshifts", "1,0", "--rolls", 2, "--compress", "gzip")
+
     def test_shards_killed_at_any_moment(self):
-        self.kill_at_moments(0, contents(self.root / "samples"), "cosmo-prep", *self.shard)
+        self.kill_at_moments(3, contents(self.root / "samples"), "cosmo-prep", *self.shard)
 
     def test_trainings_killed_at_file_operations(self):
         self.kill_at_operations(6, "cosmo-train", *self.training, "--epochs", 2)

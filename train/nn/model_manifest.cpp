@@ -23,9 +23,11 @@ core::Json ModelManifest::details() const {
                                {"scale", normalisation.scale},
                                {"mean_count", normalisation.mean_count}};
   core::write_length(normalisation_record, "voxel", normalisation.voxel_size);
+  Json input_record = {{"channels", input.channels}, {"size", input.size}};
+  if (redshifts != std::vector<double>{0}) input_record["redshifts"] = redshifts;
   return {{"network", network},
           {"precision", precision},
-          {"input", {{"channels", input.channels}, {"size", input.size}}},
+          {"input", input_record},
           {"parameters", parameters},
           {"normalisation", normalisation_record},
           {"checkpoints", states},
@@ -52,6 +54,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
     model.network = json.at("network");
     model.precision = json.value("precision", model.precision);
     model.input = {json.at("input").at("channels"), json.at("input").at("size")};
+    model.redshifts = json.at("input").value("redshifts", model.redshifts);
     model.parameters = json.at("parameters");
     const Json& normalisation = json.at("normalisation");
     model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),

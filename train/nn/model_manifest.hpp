@@ -46,6 +46,7 @@ struct ModelManifest {
   NetworkSpec network;
   std::string precision = "f32";  ///< that it was trained in; its weights are f32 in any
   Shape input;
+  std::vector<double> redshifts = {0};  ///< of the input's channels
   core::ParameterSpace parameters;
   InputNormalisation normalisation;
   std::vector<CheckpointRecord> checkpoints;
