@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kSide = 128;
-constexpr std::uint32_t kSamples = 64;
-constexpr int kRepetitions = 7;
+constexpr std::uint32_t kSamples = 32;
+constexpr int kRepetitions = 5;
 
 /// One training shard of samples in which most voxels are empty, as in a universe with one particle a voxel.
 dataset::DatasetManifest write_shard(const fs::path& directory, dataset::Compression compression) {
