@@ -30,26 +30,9 @@ class CountGrid {
   core::Buffer<std::uint16_t> counts_;
 };
 
-/// The cell of a coordinate along one axis. Edges are the doubles i (L/n), a cell contains its lower edge,
-/// and x == L belongs to the last cell: such a float is a tiny negative one that was wrapped and rounded up.
-class CellFinder {
- public:
-  explicit CellFinder(const core::GridSpec& spec);
-
-  /// Cell of x [Mpc/h], wrapped periodically if outside [0, L]; -1 if x is not finite.
-  int operator()(float x) const;
-
- private:
-  int cells_;
-  double box_;
-  double highest_;  ///< L, or L rounded to float where that is larger
-  double cell_;
-  double inverse_cell_;
-};
-
 /// Counts particles on a grid, of which rank r gets the planes core::slab_of(n, r, ranks).
 /// `positions` (particles, 3) [Mpc/h] are this rank's, anywhere in the box. Collective over comm.
-/// Throws Error{numeric}, on every rank, for a position that is not finite and for a count above 65535.
+/// Throws and takes memory as ParticleCounter does.
 CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,
                           std::span<const float> positions);
 

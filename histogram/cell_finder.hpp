@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/grid.hpp"
+
+namespace cosmo::histogram {
+
+/// The cell of a coordinate along one axis, as numpy.histogramdd finds it. Edges are the doubles i (L/n), a
+/// cell contains its lower edge, and x == L belongs to the last cell: such a float is a tiny negative one
+/// that was wrapped and rounded up. T is float or double; coordinates are in the unit of the box.
+class CellFinder {
+ public:
+  explicit CellFinder(const core::GridSpec& spec);
+
+  /// Cell of x, wrapped periodically if outside [0, L]; -1 if x is not finite.
+  template <class T>
+  int operator()(T x) const;
+
+  /// Cells of many coordinates, into as many `cells`; false, and any cell, if a coordinate is not finite.
+  template <class T>
+  bool find(std::span<const T> coordinates, std::span<std::uint16_t> cells) const;
+
+ private:
+  int cells_;
+  double box_;
+  double cell_;
+  double inverse_cell_;
+};
+
+}  // namespace cosmo::histogram

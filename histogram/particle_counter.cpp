@@ -1,0 +1,268 @@
+#include "histogram/particle_counter.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/error.hpp"
+
+namespace cosmo::histogram {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+constexpr std::size_t kRound = std::size_t{1} << 22;  ///< particles of all ranks
+constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
+constexpr std::size_t kBlock = 768;                   ///< particles whose coordinates fit its first level
+constexpr std::size_t kFew = 8;  ///< a chunk in this part of the buckets is counted at once
+
+/// Planes of a bucket: at least 2^16 cells, for fewer are not worth a bucket, and at least a 512th of the
+/// grid, for more streams of cells than that do not fit the cache.
+int planes_of_bucket(int cells_per_side) {
+  const auto n = static_cast<std::size_t>(cells_per_side);
+  constexpr std::size_t kCells = std::size_t{1} << 16, kMost = 512;
+  return static_cast<int>(std::max((kCells + n * n - 1) / (n * n), (n + kMost - 1) / kMost));
+}
+
+core::Slab own_slab(const core::Communicator& comm, const core::GridSpec& spec) {
+  const core::Slab slab = core::slab_of(spec.cells_per_side, comm.rank(), comm.size());
+  const auto n = static_cast<std::uint64_t>(spec.cells_per_side);
+  comm.agree([&] {
+    ensure(static_cast<std::uint64_t>(slab.size()) * n * n <= std::uint64_t{1} << 32, Fault::config,
+           "{} planes of a {}³ grid are too many for one rank: use more ranks.", slab.size(), n);
+  });
+  return slab;
+}
+
+}  // namespace
+
+ParticleCounter::Layout::Layout(int cells_per_side, int ranks)
+    : of_plane(static_cast<std::size_t>(cells_per_side)), first_of_rank{0} {
+  const int planes = planes_of_bucket(cells_per_side);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const core::Slab slab = core::slab_of(cells_per_side, rank, ranks);
+    const std::size_t first = first_of_rank.back();
+    for (int i = slab.first; i < slab.last; ++i) {
+      of_plane[static_cast<std::size_t>(i)] =
+          static_cast<std::uint16_t>(first + static_cast<std::size_t>((i - slab.first) / planes));
+    }
+    first_of_rank.push_back(first + static_cast<std::size_t>((slab.size() + planes - 1) / planes));
+  }
+}
+
+ParticleCounter::Chunk::Chunk(std::size_t buckets)
+    : planes(kChunk), cells(kChunk), sorted(kChunk), next(buckets) {}
+
+bool ParticleCounter::Claims::take(std::size_t first, std::size_t last) {
+  const std::lock_guard lock(mutex_);
+  const std::span<char> asked = std::span(taken_).subspan(first, last - first + 1);
+  if (std::ranges::find(asked, 1) != asked.end()) return false;
+  std::ranges::fill(asked, 1);
+  return true;
+}
+
+void ParticleCounter::Claims::give_back(std::size_t first, std::size_t last) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::fill(std::span(taken_).subspan(first, last - first + 1), 0);
+}
+
+ParticleCounter::ParticleCounter(const core::Communicator& comm, const core::GridSpec& spec)
+    : comm_(comm),
+      grid_(spec, own_slab(comm, spec)),
+      cells_of_(spec),
+      layout_(spec.cells_per_side, comm.size()),
+      first_bucket_(layout_.first_of_rank[static_cast<std::size_t>(comm.rank())]),
+      own_buckets_(layout_.first_of_rank[static_cast<std::size_t>(comm.rank()) + 1] - first_bucket_),
+      first_cell_(static_cast<std::uint32_t>(grid_.slab().first) *
+                  static_cast<std::uint32_t>(spec.cells_per_side) *
+                  static_cast<std::uint32_t>(spec.cells_per_side)),
+      claims_(own_buckets_),
+      chunk_of_thread_(static_cast<std::size_t>(omp_get_max_threads()), Chunk(layout_.buckets())) {}
+
+/// False if a position is not finite.
+template <class T>
+bool ParticleCounter::find_cells(std::span<const T> positions, Chunk& chunk) const {
+  const auto n = static_cast<std::uint32_t>(grid_.spec().cells_per_side);
+  std::array<std::uint16_t, 3 * kBlock> axes;
+  bool finite = true;
+  chunk.size = positions.size() / 3;
+  for (std::size_t first = 0; first < chunk.size; first += kBlock) {
+    const std::size_t size = std::min(kBlock, chunk.size - first);
+    finite =
+        cells_of_.find(positions.subspan(3 * first, 3 * size), std::span(axes).first(3 * size)) && finite;
+    std::uint16_t* __restrict planes = chunk.planes.data() + first;
+    std::uint32_t* __restrict cells = chunk.cells.data() + first;
+    for (std::size_t p = 0; p < size; ++p) {
+      planes[p] = axes[3 * p];
+      cells[p] = (axes[3 * p] * n + axes[3 * p + 1]) * n + axes[3 * p + 2];
+    }
+  }
+  return finite;
+}
+
+/// Counts a particle in each of these cells, which no other thread may have.
+void ParticleCounter::count(std::span<const std::uint32_t> cells) {
+  std::uint16_t* counts = grid_.counts().data();
+  for (const std::uint32_t cell : cells) ++counts[cell - first_cell_];
+}
+
+/// False, and counts nothing, if the chunk is in too many buckets, in another rank's, or in another thread's.
+bool ParticleCounter::count_at_once(const Chunk& chunk) {
+  unsigned lowest = chunk.planes[0], highest = lowest;
+  for (std::size_t p = 0; p < chunk.size; ++p) {  // in this form gcc makes it vectors
+    const unsigned plane = chunk.planes[p];
+    lowest = plane < lowest ? plane : lowest;
+    highest = plane > highest ? plane : highest;
+  }
+  const std::size_t first = layout_.of_plane[lowest], last = layout_.of_plane[highest];
+  if (first < first_bucket_ || last >= first_bucket_ + own_buckets_) return false;
+  if ((last - first + 1) * kFew > own_buckets_) return false;
+  if (!claims_.take(first - first_bucket_, last - first_bucket_)) return false;
+  count(std::span(chunk.cells).first(chunk.size));
+  claims_.give_back(first - first_bucket_, last - first_bucket_);
+  return true;
+}
+
+/// Sorts the chunk's cells by bucket.
+void ParticleCounter::sort(Chunk& chunk, std::span<std::uint32_t> cells,
+                           std::span<std::uint32_t> starts) const {
+  const std::uint16_t* bucket_of = layout_.of_plane.data();
+  std::ranges::fill(chunk.next, 0);
+  for (std::size_t p = 0; p < chunk.size; ++p) ++chunk.next[bucket_of[chunk.planes[p]]];
+  std::exclusive_scan(chunk.next.begin(), chunk.next.end(), chunk.next.begin(), 0u);
+  std::ranges::copy(chunk.next, starts.begin());
+  starts.back() = static_cast<std::uint32_t>(chunk.size);
+  for (std::size_t p = 0; p < chunk.size; ++p)
+    chunk.sorted[chunk.next[bucket_of[chunk.planes[p]]]++] = chunk.cells[p];
+  std::copy_n(chunk.sorted.begin(), chunk.size, cells.begin());  // which lie outside of the cache
+}
+
+/// Counts some chunks and sorts the others. False if a position is not finite.
+template <class T>
+bool ParticleCounter::sort_round(std::span<const T> positions) {
+  const std::size_t particles = positions.size() / 3, chunks = (particles + kChunk - 1) / kChunk;
+  const std::size_t row = layout_.buckets() + 1;
+  if (sorted_.size() < chunks * kChunk) sorted_ = core::Buffer<std::uint32_t>(chunks * kChunk);
+  starts_.assign(chunks * row, 0);
+  bool finite = true;
+  // Static, that threads are apart on the lattice as long as they can.
+#pragma omp parallel for schedule(static) reduction(&& : finite)
+  for (std::size_t c = 0; c < chunks; ++c) {
+    const std::size_t size = std::min(kChunk, particles - c * kChunk);
+    Chunk& chunk = chunk_of_thread_[static_cast<std::size_t>(omp_get_thread_num())];
+    finite = find_cells(positions.subspan(3 * c * kChunk, 3 * size), chunk) && finite;
+    if (!finite || count_at_once(chunk)) continue;
+    sort(chunk, sorted_.span().subspan(c * kChunk, size), std::span(starts_).subspan(c * row, row));
+  }
+  return finite;
+}
+
+std::vector<ParticleCounter::Sorted> ParticleCounter::own_parts(std::size_t chunks) const {
+  std::vector<Sorted> parts;
+  for (std::size_t c = 0; c < chunks; ++c) {
+    parts.push_back(
+        {sorted_.span().subspan(c * kChunk, kChunk),
+         std::span(starts_).subspan(c * (layout_.buckets() + 1) + first_bucket_, own_buckets_ + 1)});
+  }
+  return parts;
+}
+
+/// Cells for other ranks in the order of all buckets, of which `sizes` are these.
+std::vector<std::uint32_t> ParticleCounter::pack(std::size_t chunks, std::vector<int>& sizes) const {
+  std::vector<std::uint32_t> packed;
+  for (std::size_t b = 0; b < layout_.buckets(); ++b) {
+    const std::size_t before = packed.size();
+    const bool own = b >= first_bucket_ && b < first_bucket_ + own_buckets_;
+    for (std::size_t c = 0; c < chunks && !own; ++c) {
+      const std::uint32_t* starts = starts_.data() + c * (layout_.buckets() + 1);
+      const std::uint32_t* cells = sorted_.data() + c * kChunk;
+      packed.insert(packed.end(), cells + starts[b], cells + starts[b + 1]);
+    }
+    sizes[b] = static_cast<int>(packed.size() - before);
+  }
+  return packed;
+}
+
+/// Adds what other ranks have for this one to the parts. Collective.
+void ParticleCounter::exchange(std::size_t chunks, std::vector<Sorted>& parts) {
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  std::vector<int> sizes(layout_.buckets()), arriving(ranks * own_buckets_);
+  const std::vector<std::uint32_t> leaving = pack(chunks, sizes);
+  std::vector<int> buckets_of_rank(ranks), sent(ranks), received(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(layout_.first_of_rank[r]);
+    const auto last = sizes.begin() + static_cast<std::ptrdiff_t>(layout_.first_of_rank[r + 1]);
+    buckets_of_rank[r] = static_cast<int>(last - first);
+    sent[r] = std::accumulate(first, last, 0);
+  }
+  const std::vector<int> own_buckets(ranks, static_cast<int>(own_buckets_));
+  comm_.all_to_all(sizes.data(), buckets_of_rank, arriving.data(), own_buckets);
+  arrived_starts_.assign(ranks * (own_buckets_ + 1), 0);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::span<const int> of_rank = std::span(arriving).subspan(r * own_buckets_, own_buckets_);
+    std::inclusive_scan(of_rank.begin(), of_rank.end(),
+                        arrived_starts_.begin() + static_cast<std::ptrdiff_t>(r * (own_buckets_ + 1) + 1));
+    received[r] = std::accumulate(of_rank.begin(), of_rank.end(), 0);
+  }
+  arrived_.resize(std::accumulate(received.begin(), received.end(), std::size_t{0}));
+  comm_.all_to_all(leaving.data(), sent, arrived_.data(), received);
+  std::size_t first = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto size = static_cast<std::size_t>(received[r]);
+    parts.push_back({std::span(arrived_).subspan(first, size),
+                     std::span(arrived_starts_).subspan(r * (own_buckets_ + 1), own_buckets_ + 1)});
+    first += size;
+  }
+}
+
+void ParticleCounter::count(const std::vector<Sorted>& parts) {
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t b = 0; b < own_buckets_; ++b) {
+    for (const Sorted& part : parts) {
+      count(part.cells.subspan(part.starts[b], part.starts[b + 1] - part.starts[b]));
+    }
+  }
+}
+
+template <class T>
+void ParticleCounter::add(std::span<const T> positions) {
+  comm_.agree([&] {
+    ensure(positions.size() % 3 == 0, Fault::internal, "{} coordinates are no positions.", positions.size());
+  });
+  const std::size_t most = 3 * std::max(kChunk, kRound / static_cast<std::size_t>(comm_.size()));
+  const auto rounds = comm_.max(static_cast<std::uint64_t>((positions.size() + most - 1) / most));
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const std::size_t first = std::min(positions.size(), round * most);
+    const std::span<const T> part = positions.subspan(first, std::min(most, positions.size() - first));
+    comm_.agree([&] {
+      ensure(
+          sort_round(part), Fault::numeric,
+          "A particle's position is not a finite number: check the steps and cosmology of the simulation.");
+    });
+    const std::size_t chunks = (part.size() / 3 + kChunk - 1) / kChunk;
+    std::vector<Sorted> parts = own_parts(chunks);
+    if (comm_.size() > 1) exchange(chunks, parts);
+    count(parts);
+  }
+  counted_ += positions.size() / 3;
+}
+
+CountGrid ParticleCounter::finish() && {
+  // A count that went past 65535 began again at 0, and the sum is 65536 short.
+  const std::uint64_t counted = comm_.sum(counted_), sum = comm_.sum(grid_.sum());
+  comm_.agree([&] {
+    ensure(sum == counted, Fault::numeric,
+           "More than 65535 particles fall in one voxel of the {0}³ grid: use a --grid finer than {0}.",
+           grid_.spec().cells_per_side);
+  });
+  return std::move(grid_);
+}
+
+template void ParticleCounter::add(std::span<const float>);
+template void ParticleCounter::add(std::span<const double>);
+
+}  // namespace cosmo::histogram

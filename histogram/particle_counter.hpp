@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/communicator.hpp"
+#include "histogram/cell_finder.hpp"
+#include "histogram/count_grid.hpp"
+
+namespace cosmo::histogram {
+
+/// Counts particles that come in portions, on all ranks and threads; the counts depend on neither.
+///
+/// The planes of x are dealt out to buckets. A chunk of particles that are all in few buckets, as neighbours
+/// on the initial lattice are, is counted at once by a thread that alone has these buckets. Other chunks are
+/// sorted by bucket, and then each bucket of all chunks of a round is counted by one thread: in its cache,
+/// and without atomics.
+///
+/// Memory of a rank beside its counts: 4 bytes for each particle of a round, which are at most 2^22 over all
+/// ranks, and 0.4 MB a thread; with several ranks also 4 bytes for each particle that is sent and for each
+/// that arrives, again at most 2^22.
+class ParticleCounter {
+ public:
+  /// Rank r is to count the planes core::slab_of(n, r, ranks). Collective over comm, which must outlive this.
+  /// Throws Error{config} for more than 2^32 cells of a rank.
+  ParticleCounter(const core::Communicator& comm, const core::GridSpec& spec);
+
+  /// Counts this rank's positions (particles, 3), in the unit of spec.box_size and wrapped periodically if
+  /// outside the box. T is float or double. Collective.
+  /// Throws, on every rank, Error{numeric} for a position that is not finite.
+  template <class T>
+  void add(std::span<const T> positions);
+
+  /// The counts of all that was added. Collective. Throws, on every rank, Error{numeric} for a count above
+  /// 65535.
+  CountGrid finish() &&;
+
+ private:
+  /// Which buckets every plane and rank has.
+  struct Layout {
+    Layout(int cells_per_side, int ranks);
+    std::size_t buckets() const { return first_of_rank.back(); }
+    std::vector<std::uint16_t> of_plane;
+    std::vector<std::size_t> first_of_rank;  ///< and past the last rank's
+  };
+  /// What a thread works on.
+  struct Chunk {
+    explicit Chunk(std::size_t buckets);
+    std::size_t size = 0;               ///< particles
+    std::vector<std::uint16_t> planes;  ///< of the particles
+    std::vector<std::uint32_t> cells;   ///< of the particles, modulo 2^32
+    std::vector<std::uint32_t> sorted;  ///< cells in the order of their buckets
+    std::vector<std::uint32_t> next;    ///< where the next cell of each bucket goes in there
+  };
+  /// Cells in the order of this rank's buckets: of bucket b cells[starts[b]] up to cells[starts[b + 1]].
+  struct Sorted {
+    std::span<const std::uint32_t> cells;
+    std::span<const std::uint32_t> starts;
+  };
+  /// The buckets that are some thread's at the moment.
+  class Claims {
+   public:
+    explicit Claims(std::size_t buckets) : taken_(buckets, 0) {}
+    /// Takes the buckets first … last if all are free.
+    bool take(std::size_t first, std::size_t last);
+    void give_back(std::size_t first, std::size_t last);
+
+   private:
+    std::mutex mutex_;
+    std::vector<char> taken_;
+  };
+
+  template <class T>
+  bool sort_round(std::span<const T> positions);
+  template <class T>
+  bool find_cells(std::span<const T> positions, Chunk& chunk) const;
+  void count(std::span<const std::uint32_t> cells);
+  bool count_at_once(const Chunk& chunk);
+  void sort(Chunk& chunk, std::span<std::uint32_t> cells, std::span<std::uint32_t> starts) const;
+  std::vector<Sorted> own_parts(std::size_t chunks) const;
+  std::vector<std::uint32_t> pack(std::size_t chunks, std::vector<int>& sizes) const;
+  void exchange(std::size_t chunks, std::vector<Sorted>& parts);
+  void count(const std::vector<Sorted>& parts);
+
+  const core::Communicator& comm_;
+  CountGrid grid_;
+  CellFinder cells_of_;
+  Layout layout_;
+  std::size_t first_bucket_, own_buckets_;  ///< of this rank
+  std::uint32_t first_cell_;                ///< of this rank, modulo 2^32
+  Claims claims_;
+  std::vector<Chunk> chunk_of_thread_;
+  core::Buffer<std::uint32_t> sorted_;  ///< cells of the round's chunks
+  std::vector<std::uint32_t> starts_;   ///< of their buckets (chunks, buckets + 1)
+  std::vector<std::uint32_t> arrived_;  ///< cells from other ranks
+  std::vector<std::uint32_t> arrived_starts_;
+  std::uint64_t counted_ = 0;
+};
+
+}  // namespace cosmo::histogram
