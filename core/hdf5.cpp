@@ -73,6 +73,11 @@ void Dataset::require_type(hid_t type, const Shape& shape) const {
          "{} holds another type of number than expected: restore the file.", where_);
 }
 
+std::size_t Dataset::float_bytes() const {
+  const Handle stored(H5Dget_type(id_.get()), H5Tclose);
+  return H5Tget_class(stored.get()) == H5T_FLOAT ? H5Tget_size(stored.get()) : 0;
+}
+
 void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void* data, std::size_t size,
                        bool writing) const {
   ensure(elements(count) == size && count.size() == shape_.size(), Fault::internal,
@@ -213,6 +218,11 @@ void File::set_attribute(const std::string& name, const std::vector<std::string>
 void File::ensure_read(bool good, const std::string& what) const {
   ensure(good, Fault::format, "{} has no readable {}: it is damaged or not of this toolkit, restore it.",
          path_, what);
+}
+
+bool File::has_attribute(const std::string& name) const {
+  const auto [object, short_name] = object_and_name(name);
+  return H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) > 0;
 }
 
 Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {

@@ -78,6 +78,8 @@ class Dataset {
   void require(const Shape& shape) const {
     require_type(memory_type<T>(), shape);
   }
+  /// Bytes of each of the floating-point numbers that the dataset holds; 0 if it holds something else.
+  std::size_t float_bytes() const;
   /// Reads or writes the box of `count` elements a dimension that starts at `start`; `data` is dense.
   /// Writing is collective in a file that a communicator opened: a rank without data gives zero counts.
   template <class T>
@@ -154,6 +156,7 @@ class File {
   void set_attribute(const std::string& name, const std::vector<std::uint64_t>& values);
   void set_attribute(const std::string& name, const std::vector<std::string>& values);
 
+  bool has_attribute(const std::string& name) const;
   std::string text_attribute(const std::string& name) const;
   double number_attribute(const std::string& name) const;
   std::uint64_t integer_attribute(const std::string& name) const;

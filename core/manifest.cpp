@@ -128,19 +128,21 @@ void check_content(const fs::path& directory, const FileRecord& record) {
 }
 
 bool check_in_suite(const fs::path& path) {
-  const fs::path suite = fs::absolute(path).lexically_normal().parent_path().parent_path();
-  const fs::path manifest = suite / kManifestName;
-  if (!fs::exists(manifest)) return false;
-  const Json json = read_json(manifest);
+  const fs::path own = fs::absolute(path).lexically_normal().parent_path();
   bool checked = false;
-  reading_json(manifest.string(), [&] {
-    for (const FileRecord& record : json.at("files").get<std::vector<FileRecord>>()) {
-      std::error_code error;
-      if (!fs::equivalent(suite / record.path, path, error)) continue;
-      check_content(suite, record);
-      checked = true;
-    }
-  });
+  for (const fs::path& directory : {own, own.parent_path()}) {
+    const fs::path manifest = directory / kManifestName;
+    if (!fs::exists(manifest)) continue;
+    const Json json = read_json(manifest);
+    reading_json(manifest.string(), [&] {
+      for (const FileRecord& record : json.at("files").get<std::vector<FileRecord>>()) {
+        std::error_code error;
+        if (!fs::equivalent(directory / record.path, path, error)) continue;
+        check_content(directory, record);
+        checked = true;
+      }
+    });
+  }
   return checked;
 }
 

@@ -87,8 +87,8 @@ InputRecord input_record(const std::filesystem::path& directory, const Manifest&
 /// Throws Error{format} naming the file unless its bytes are the recorded ones.
 void check_content(const std::filesystem::path& directory, const FileRecord& record);
 
-/// Where the suite that made a universe's file is still around it (SUITE/sim-00000/FILE), compares the file's
-/// content with the suite's manifest, as check_content(): HDF5 itself may crash on a damaged file. Returns
+/// Where the output that a file is of is still around it (OUTPUT/FILE, or SUITE/sim-00000/FILE), compares the
+/// file's content with the manifest, as check_content(): HDF5 itself may crash on a damaged file. Returns
 /// whether there was a record to compare with.
 bool check_in_suite(const std::filesystem::path& path);
 

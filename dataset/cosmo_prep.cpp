@@ -10,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/memory.hpp"
 #include "core/tool.hpp"
+#include "dataset/histogram_command.hpp"
 #include "dataset/shard_plan.hpp"
 #include "dataset/shard_suite.hpp"
 #include "dataset/verify.hpp"
@@ -257,6 +258,9 @@ int main(int argc, char** argv) {
                          {{"shard", "cuts, splits and shards a suite's counts",
                            "mpirun -n 2 cosmo-prep shard --input sim --validation 8 --test 8 --output data",
                            true, &declare_shard, &run_shard},
+                          {"histogram", "counts the particles of a snapshot, whoever wrote it",
+                           "cosmo-prep histogram --input snapdir_004 --grid 256 --output counts", true,
+                           &dataset::declare_histogram, &dataset::run_histogram},
                           {"verify", "reads every sample of a dataset and compares all checksums",
                            "cosmo-prep verify data", false, &declare_directory, &run_verify},
                           {"describe", "prints splits, shapes, parameter ranges and count statistics",

@@ -15,7 +15,6 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kRound = std::size_t{1} << 22;  ///< particles of all ranks
 constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
 constexpr std::size_t kBlock = 768;                   ///< particles whose coordinates fit its first level
 constexpr std::size_t kFew = 8;  ///< a chunk in this part of the buckets is counted at once
@@ -82,6 +81,16 @@ ParticleCounter::ParticleCounter(const core::Communicator& comm, const core::Gri
                   static_cast<std::uint32_t>(spec.cells_per_side)),
       claims_(own_buckets_),
       chunk_of_thread_(static_cast<std::size_t>(omp_get_max_threads()), Chunk(layout_.buckets())) {}
+
+std::uint64_t ParticleCounter::memory_bytes(const core::GridSpec& spec, std::uint64_t particles, int ranks,
+                                            int threads) {
+  constexpr std::uint64_t kThread = kChunk * (sizeof(std::uint16_t) + 2 * sizeof(std::uint32_t));
+  const auto n = static_cast<std::uint64_t>(spec.cells_per_side), parts = static_cast<std::uint64_t>(ranks);
+  const std::uint64_t all = std::min<std::uint64_t>(particles, kRound), own = (all + parts - 1) / parts;
+  const std::uint64_t cells = own + (ranks > 1 ? own + all : 0);
+  return (n + parts - 1) / parts * n * n * sizeof(std::uint16_t) + cells * sizeof(std::uint32_t) +
+         static_cast<std::uint64_t>(threads) * kThread;
+}
 
 /// False if a position is not finite.
 template <class T>

@@ -20,11 +20,16 @@ namespace cosmo::histogram {
 /// sorted by bucket, and then each bucket of all chunks of a round is counted by one thread: in its cache,
 /// and without atomics.
 ///
-/// Memory of a rank beside its counts: 4 bytes for each particle of a round, which are at most 2^22 over all
-/// ranks, and 0.4 MB a thread; with several ranks also 4 bytes for each particle that is sent and for each
-/// that arrives, again at most 2^22.
+/// Memory of a rank beside its counts: 4 bytes for each of its particles in a round, and 0.4 MB a thread;
+/// with several ranks also 4 bytes for each particle that is sent and for each that arrives. A round has at
+/// most 2^22 particles over all ranks, or 2^15 a rank if that is more.
 class ParticleCounter {
  public:
+  static constexpr std::size_t kRound = std::size_t{1} << 22;  ///< particles of all ranks in a round
+  /// What a rank allocates to count so many of all particles, with its counts [bytes].
+  static std::uint64_t memory_bytes(const core::GridSpec& spec, std::uint64_t particles, int ranks,
+                                    int threads);
+
   /// Rank r is to count the planes core::slab_of(n, r, ranks). Collective over comm, which must outlive this.
   /// Throws Error{config} for more than 2^32 cells of a rank.
   ParticleCounter(const core::Communicator& comm, const core::GridSpec& spec);
