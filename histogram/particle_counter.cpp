@@ -113,14 +113,19 @@ bool ParticleCounter::find_cells(std::span<const T> positions, Chunk& chunk) con
   return finite;
 }
 
-/// Counts a particle in each of these cells, which no other thread may have.
-void ParticleCounter::count(std::span<const std::uint32_t> cells) {
+/// Counts a particle in each of these cells, which no other thread may have. False if a count began again at
+/// 0.
+bool ParticleCounter::count(std::span<const std::uint32_t> cells) {
   std::uint16_t* counts = grid_.counts().data();
-  for (const std::uint32_t cell : cells) ++counts[cell - first_cell_];
+  bool fits = true;
+  for (const std::uint32_t cell : cells) {
+    if (++counts[cell - first_cell_] == 0) fits = false;
+  }
+  return fits;
 }
 
 /// False, and counts nothing, if the chunk is in too many buckets, in another rank's, or in another thread's.
-bool ParticleCounter::count_at_once(const Chunk& chunk) {
+bool ParticleCounter::count_at_once(Chunk& chunk) {
   unsigned lowest = chunk.planes[0], highest = lowest;
   for (std::size_t p = 0; p < chunk.size; ++p) {  // in this form gcc makes it vectors
     const unsigned plane = chunk.planes[p];
@@ -131,7 +136,7 @@ bool ParticleCounter::count_at_once(const Chunk& chunk) {
   if (first < first_bucket_ || last >= first_bucket_ + own_buckets_) return false;
   if ((last - first + 1) * kFew > own_buckets_) return false;
   if (!claims_.take(first - first_bucket_, last - first_bucket_)) return false;
-  count(std::span(chunk.cells).first(chunk.size));
+  chunk.fits = count(std::span(chunk.cells).first(chunk.size)) && chunk.fits;
   claims_.give_back(first - first_bucket_, last - first_bucket_);
   return true;
 }
@@ -229,12 +234,14 @@ void ParticleCounter::exchange(std::size_t chunks, std::vector<Sorted>& parts) {
 }
 
 void ParticleCounter::count(const std::vector<Sorted>& parts) {
-#pragma omp parallel for schedule(dynamic)
+  bool fits = true;
+#pragma omp parallel for schedule(dynamic) reduction(&& : fits)
   for (std::size_t b = 0; b < own_buckets_; ++b) {
     for (const Sorted& part : parts) {
-      count(part.cells.subspan(part.starts[b], part.starts[b + 1] - part.starts[b]));
+      fits = count(part.cells.subspan(part.starts[b], part.starts[b + 1] - part.starts[b])) && fits;
     }
   }
+  fits_ = fits_ && fits;
 }
 
 template <class T>
@@ -257,14 +264,12 @@ void ParticleCounter::add(std::span<const T> positions) {
     if (comm_.size() > 1) exchange(chunks, parts);
     count(parts);
   }
-  counted_ += positions.size() / 3;
 }
 
 CountGrid ParticleCounter::finish() && {
-  // A count that went past 65535 began again at 0, and the sum is 65536 short.
-  const std::uint64_t counted = comm_.sum(counted_), sum = comm_.sum(grid_.sum());
   comm_.agree([&] {
-    ensure(sum == counted, Fault::numeric,
+    const bool fits = std::ranges::all_of(chunk_of_thread_, &Chunk::fits);
+    ensure(fits && fits_, Fault::numeric,
            "More than 65535 particles fall in one voxel of the {0}³ grid: use a --grid finer than {0}.",
            grid_.spec().cells_per_side);
   });

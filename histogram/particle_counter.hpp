@@ -55,7 +55,8 @@ class ParticleCounter {
   /// What a thread works on.
   struct Chunk {
     explicit Chunk(std::size_t buckets);
-    std::size_t size = 0;               ///< particles
+    std::size_t size = 0;  ///< particles
+    bool fits = true;      ///< no count went past 65535 where chunks of the thread were counted at once
     std::vector<std::uint16_t> planes;  ///< of the particles
     std::vector<std::uint32_t> cells;   ///< of the particles, modulo 2^32
     std::vector<std::uint32_t> sorted;  ///< cells in the order of their buckets
@@ -83,8 +84,8 @@ class ParticleCounter {
   bool sort_round(std::span<const T> positions);
   template <class T>
   bool find_cells(std::span<const T> positions, Chunk& chunk) const;
-  void count(std::span<const std::uint32_t> cells);
-  bool count_at_once(const Chunk& chunk);
+  bool count(std::span<const std::uint32_t> cells);
+  bool count_at_once(Chunk& chunk);
   void sort(Chunk& chunk, std::span<std::uint32_t> cells, std::span<std::uint32_t> starts) const;
   std::vector<Sorted> own_parts(std::size_t chunks) const;
   std::vector<std::uint32_t> pack(std::size_t chunks, std::vector<int>& sizes) const;
@@ -103,7 +104,7 @@ class ParticleCounter {
   std::vector<std::uint32_t> starts_;   ///< of their buckets (chunks, buckets + 1)
   std::vector<std::uint32_t> arrived_;  ///< cells from other ranks
   std::vector<std::uint32_t> arrived_starts_;
-  std::uint64_t counted_ = 0;
+  bool fits_ = true;  ///< no count went past 65535 where parts were counted
 };
 
 }  // namespace cosmo::histogram

@@ -154,12 +154,14 @@ TEST_CASE("particles may come in portions, of either type") {
 }
 
 TEST_CASE("counts that no uint16 holds and positions that are no numbers are refused") {
-  const core::GridSpec spec{8, 8};
-  std::vector<float> crowd(3 * 65535, 2.5f);
-  const histogram::CountGrid full = counts_of(spec, crowd);
-  if (full.slab().contains(2)) CHECK(std::ranges::max(full.counts()) == 65535);
-  crowd.insert(crowd.end(), {2.5f, 2.5f, 2.5f});
-  expect_error(core::Fault::numeric, "65535", [&] { (void)counts_of(spec, crowd); });
-  crowd[100000] = std::numeric_limits<float>::quiet_NaN();
-  expect_error(core::Fault::numeric, "finite", [&] { (void)counts_of(spec, crowd); });
+  // Of one bucket, where the particles are sorted, and of 32, where they are counted at once.
+  for (const core::GridSpec spec : {core::GridSpec{8, 8}, core::GridSpec{128, 8}}) {
+    std::vector<float> crowd(3 * 65535, 2.51f);
+    const histogram::CountGrid full = counts_of(spec, crowd);
+    if (full.slab().contains(5 * spec.cells_per_side / 16)) CHECK(std::ranges::max(full.counts()) == 65535);
+    crowd.insert(crowd.end(), {2.51f, 2.51f, 2.51f});
+    expect_error(core::Fault::numeric, "65535", [&] { (void)counts_of(spec, crowd); });
+    crowd[100000] = std::numeric_limits<float>::quiet_NaN();
+    expect_error(core::Fault::numeric, "finite", [&] { (void)counts_of(spec, crowd); });
+  }
 }
