@@ -302,7 +302,7 @@ class Shards(unittest.TestCase):
             metrics = succeed("cosmo-infer", "--model", model, "--data", data, "--split", split, "--output",
                               predictions)["metrics"]
             self.assertEqual((metrics["samples"], metrics["universes"]), (samples, universes))
-            rows = list(csv.DictReader((predictions / "predictions.csv").open()))
+            rows = list(csv.DictReader((predictions / "predictions.csv").read_text().splitlines()))
             self.assertEqual("roll" in rows[0], split == "train")
             self.assertEqual(len({(row["simulation"], row.get("roll"), row["subvolume"]) for row in rows}), samples)
 
