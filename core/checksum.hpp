@@ -12,6 +12,9 @@ namespace cosmo::core {
 /// CRC-32 of the bytes, as zlib's crc32() and Python's zlib.crc32; `begun` is that of those before them.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t begun = 0);
 
+/// CRC-32C (Castagnoli) of the bytes, as TFRecord files have it. Source: RFC 3720, appendix B.4.
+std::uint32_t crc32c(std::span<const std::byte> bytes);
+
 /// SHA-256 of the text, 64 hexadecimal digits.
 std::string sha256(std::string_view text);
 /// SHA-256 of the file's bytes. Throws Error{io} naming the file.

@@ -14,6 +14,9 @@ TEST_CASE("checksums give their standards' known answers") {
   const std::string text = "123456789";
   CHECK(crc32(std::as_bytes(std::span(text))) == 0xcbf43926u);  // the check value of CRC-32/ISO-HDLC
   CHECK(crc32({}) == 0);
+  CHECK(crc32c(std::as_bytes(std::span(text))) == 0xe3069283u);  // the check value of CRC-32/ISCSI
+  const std::vector<std::byte> zeros(32);
+  CHECK(crc32c(zeros) == 0x8a9136aau);  // RFC 3720, B.4
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-4
   const TemporaryDirectory directory;
   const auto path = directory.path() / "abc";

@@ -1,0 +1,60 @@
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/byte_file.hpp"
+#include "core/gzip.hpp"
+#include "support/expect_error.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace cosmo::core;
+
+namespace {
+
+std::vector<std::byte> noise(std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  std::uint32_t state = 1;
+  for (std::byte& byte : bytes) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<std::byte>((state >> 24) % 7);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("gzip files open with gzip and read back as they were") {
+  const TemporaryDirectory directory;
+  const std::string path = (directory.path() / "noise").string();
+  const auto bytes = noise(3'000'000);
+  const auto file = gzip(bytes);
+  CHECK(is_gzip(file));
+  CHECK_FALSE(is_gzip(bytes));
+  CHECK(file == gzip(bytes));
+  CHECK(gunzip(file, bytes.size(), "noise") == bytes);
+  write_bytes(path + ".gz", file);
+  REQUIRE(std::system(("gzip -d " + path + ".gz").c_str()) == 0);
+  CHECK(read_bytes(path) == bytes);
+  CHECK(gunzip(gzip({}), 0, "nothing").empty());
+  auto twice = file;
+  twice.insert(twice.end(), file.begin(), file.end());
+  CHECK(gunzip(twice, 2 * bytes.size(), "two members").size() == 2 * bytes.size());
+}
+
+TEST_CASE("damaged, cut and oversized gzip files are refused") {
+  const auto file = gzip(noise(100'000));
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, file.size() / 2, file.size() - 1}) {
+    expect_error(Fault::format, "short.gz",
+                 [&] { (void)gunzip(std::span(file).first(size), 1 << 20, "short.gz"); });
+  }
+  for (std::size_t at = 10; at < file.size(); at += file.size() / 20) {
+    auto bad = file;
+    bad[at] ^= std::byte{4};
+    expect_error(Fault::format, "bad.gz", [&] { (void)gunzip(bad, 1 << 20, "bad.gz"); });
+  }
+  expect_error(Fault::format, "more than 99999 bytes", [&] { (void)gunzip(file, 99'999, "large.gz"); });
+  expect_error(Fault::io, "absent", [&] { (void)read_bytes("/nowhere/absent"); });
+  expect_error(Fault::io, "/nowhere/new", [&] { write_bytes("/nowhere/new", file); });
+}
