@@ -10,7 +10,9 @@
 #include "core/files.hpp"
 #include "core/memory.hpp"
 #include "core/tool.hpp"
-#include "dataset/histogram_command.hpp"
+#include "dataset/cosmo_prep_describe.hpp"
+#include "dataset/cosmo_prep_exchange.hpp"
+#include "dataset/cosmo_prep_histogram.hpp"
 #include "dataset/shard_plan.hpp"
 #include "dataset/shard_suite.hpp"
 #include "dataset/verify.hpp"
@@ -230,7 +232,7 @@ void declare_directory(core::Options& options) {
 
 void run_verify(const core::Invocation& run) {
   DatasetManifest manifest;
-  run.comm.agree([&] { manifest = dataset::load_dataset_manifest(run.options.text("directory")); });
+  run.comm.agree([&] { manifest = dataset::load_to_verify(run.options.text("directory")); });
   const std::string& directory = run.options.text("directory");
   const dataset::VerifiedDataset found = verify_dataset(run.comm, run.log, directory, manifest);
   run.report({{"verified", true},
@@ -243,26 +245,39 @@ void run_verify(const core::Invocation& run) {
 }
 
 void run_describe(const core::Invocation& run) {
+  const std::string& directory = run.options.text("directory");
+  Json summary;
+  std::string text;
   DatasetManifest manifest;
-  run.comm.agree([&] { manifest = dataset::load_dataset_manifest(run.options.text("directory")); });
-  run.report(summary_of(manifest), describe(manifest));
+  run.comm.agree([&] {
+    manifest = dataset::load_dataset_manifest(directory);
+    summary = summary_of(manifest);
+    text = describe(manifest);
+    add_provenance(directory, manifest, summary, text);
+  });
+  add_picture(run, directory, manifest, summary, text);
+  run.report(summary, text);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return core::run_tool(argc, argv,
-                        {"cosmo-prep",
-                         "training data from the counts of a suite",
-                         {},
-                         {{"shard", "cuts, splits and shards a suite's counts",
-                           "mpirun -n 2 cosmo-prep shard --input sim --validation 8 --test 8 --output data",
-                           true, &declare_shard, &run_shard},
-                          {"histogram", "counts the particles of a snapshot, whoever wrote it",
-                           "cosmo-prep histogram --input snapdir_004 --grid 256 --output counts", true,
-                           &dataset::declare_histogram, &dataset::run_histogram},
-                          {"verify", "reads every sample of a dataset and compares all checksums",
-                           "cosmo-prep verify data", false, &declare_directory, &run_verify},
-                          {"describe", "prints splits, shapes, parameter ranges and count statistics",
-                           "cosmo-prep describe data --json", false, &declare_directory, &run_describe}}});
+  return core::run_tool(
+      argc, argv,
+      {"cosmo-prep",
+       "training data from the counts of a suite",
+       {},
+       {{"shard", "cuts, splits and shards a suite's counts",
+         "mpirun -n 2 cosmo-prep shard --input sim --validation 8 --test 8 --output data", true,
+         &declare_shard, &run_shard},
+        {"verify", "reads every sample of a dataset and compares all checksums", "cosmo-prep verify data",
+         false, &declare_directory, &run_verify},
+        {"describe", "prints splits, shapes, parameter ranges, statistics and origin; draws samples",
+         "cosmo-prep describe data --png data.png", false, &dataset::declare_describe, &run_describe},
+        {"export", "writes a dataset's samples as .npy or TFRecord files, for other programs",
+         "cosmo-prep export --input data --format tfrecord --output data-tf", true, &dataset::declare_export,
+         &dataset::run_export},
+        {"import", "makes a dataset of .npy or TFRecord files, ours or others'",
+         "cosmo-prep import --input data-tf --format tfrecord --output data-again", true,
+         &dataset::declare_import, &dataset::run_import}}});
 }

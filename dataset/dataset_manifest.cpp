@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -126,10 +127,9 @@ Json DatasetManifest::details() const {
   return json;
 }
 
-DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
+DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source) {
   DatasetManifest manifest;
-  manifest.base = core::load_manifest(directory, "shard");
-  const std::string source = (directory / core::kManifestName).string();
+  manifest.base = std::move(base);
   const Json& json = manifest.base.details;
   core::reading_json(source, [&] {
     manifest.spec = {.parameters = json.at("parameters"),
@@ -154,6 +154,11 @@ DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
   check_spec(manifest.spec, source);
   check_splits(manifest, source);
   return manifest;
+}
+
+DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
+  return parse_dataset_manifest(core::load_manifest(directory, "shard"),
+                                (directory / core::kManifestName).string());
 }
 
 }  // namespace cosmo::dataset

@@ -42,6 +42,10 @@ struct DatasetManifest {
   core::Json details() const;
 };
 
+/// The dataset that a manifest of stage "shard" describes, checked; sentences name `source`. Throws
+/// Error{format}.
+DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source);
+
 /// Reads and checks all of it; throws as core::load_manifest does.
 DatasetManifest load_dataset_manifest(const std::filesystem::path& directory);
 

@@ -33,6 +33,7 @@ class ShardReader {
   const Sample& sample(std::size_t row) const { return samples_[row]; }
   /// Labels (P) in [−1, 1].
   std::span<const float> target(std::size_t row) const;
+  std::uint32_t crc32(std::size_t row) const { return crc32_[row]; }
   const VoxelStatistics& statistics() const { return statistics_; }
 
   /// Reads a sample's counts or field (C, n, n, n), as the spec's kind is, and compares the crc32.

@@ -15,7 +15,7 @@ constexpr std::size_t kMostOpen = 16;
 
 SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
                          int rank, int ranks)
-    : spec_(manifest.spec) {
+    : spec_(manifest.spec), split_(split) {
   const SplitRecord& record = manifest.split(split);
   for (std::size_t s = 0; s < record.shards.size(); ++s) {
     if (static_cast<int>(s % static_cast<std::size_t>(ranks)) == rank) {
@@ -84,6 +84,16 @@ void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chun
 
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
   return is_plain() ? stored_[index].chunk.bytes : spec_.bytes();
+}
+
+void ensure_disjoint(const SplitReader& one, const SplitReader& other) {
+  std::vector<Membership> members;
+  for (const SplitReader* reader : {&one, &other}) {
+    for (std::uint32_t i = 0; i < reader->size(); ++i) {
+      members.push_back({reader->sample(i).simulation, reader->sample(i).seed, reader->split()});
+    }
+  }
+  ensure_disjoint(members, Fault::format);
 }
 
 }  // namespace cosmo::dataset

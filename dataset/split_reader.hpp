@@ -22,6 +22,7 @@ class SplitReader {
               int rank = 0, int ranks = 1);
 
   const SampleSpec& spec() const { return spec_; }
+  Split split() const { return split_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(samples_.size()); }
   const Sample& sample(std::uint32_t index) const { return samples_[index]; }
   /// "sample 17 (simulation 5, sub-volume 3; row 1 of DIR/train/shard-00001.h5)", for sentences.
@@ -55,6 +56,7 @@ class SplitReader {
   const ShardReader& open(std::size_t number);
 
   SampleSpec spec_;
+  Split split_;
   std::vector<std::filesystem::path> shards_;
   std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
   std::vector<Sample> samples_;
@@ -62,5 +64,8 @@ class SplitReader {
   std::vector<float> targets_;
   std::deque<OpenShard> open_;  ///< oldest first
 };
+
+/// Throws Error{format} if a simulation or a seed is in both, which are of different splits.
+void ensure_disjoint(const SplitReader& one, const SplitReader& other);
 
 }  // namespace cosmo::dataset

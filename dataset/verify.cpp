@@ -26,17 +26,26 @@ struct Found {
   std::uint32_t subvolume;
   std::uint64_t seed;
   std::uint32_t split;
+  std::uint32_t shard;  ///< its number among all shards
 };
 
 struct ShardToVerify {
   std::string path;
   std::uint32_t split;
+  std::uint32_t number;
+  std::uint64_t samples;  ///< that it should hold
 };
 
 std::vector<ShardToVerify> shards_of(const DatasetManifest& manifest) {
   std::vector<ShardToVerify> shards;
   for (std::uint32_t s = 0; s < kSplitNames.size(); ++s) {
-    for (const std::string& path : manifest.splits[s].shards) shards.push_back({path, s});
+    const SplitRecord& split = manifest.splits[s];
+    const std::uint64_t most = manifest.base.request.config.value("samples_per_shard", split.samples);
+    for (std::uint64_t i = 0; i < split.shards.size(); ++i) {
+      const std::uint64_t before = std::min(split.samples, i * most);
+      const auto number = static_cast<std::uint32_t>(shards.size());
+      shards.push_back({split.shards[i], s, number, std::min(most, split.samples - before)});
+    }
   }
   return shards;
 }
@@ -58,9 +67,12 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
                              const ShardToVerify& shard, std::vector<Found>& found) {
   core::check_content(directory, *manifest.base.find(shard.path));
   const ShardReader reader(directory / shard.path, manifest.spec);
+  ensure(reader.size() == shard.samples, Fault::format,
+         "{} holds {} samples and its manifest tells of {}: restore the file.",
+         (directory / shard.path).string(), reader.size(), shard.samples);
   for (std::size_t row = 0; row < reader.size(); ++row) {
     const Sample& sample = reader.sample(row);
-    found.push_back({sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split});
+    found.push_back({sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
   }
   const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
                                          ? read_all<float>(reader, manifest.spec)
@@ -115,7 +127,34 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
   }
 }
 
+/// Throws Error{format} naming the first file that the manifest lists and that is not there, or that is in
+/// the folder of a split and not listed.
+void check_files(const std::filesystem::path& directory, const core::Manifest& manifest) {
+  for (const core::FileRecord& file : manifest.files) {
+    ensure(!core::is_inside(file.path) || std::filesystem::exists(directory / file.path), Fault::format,
+           "{} is missing: restore it, or run the stage that made it again.",
+           (directory / file.path).string());
+  }
+  std::set<std::string> extra;
+  for (const std::string_view split : kSplitNames) {
+    std::error_code error;  // mostly that there is no such folder, and then its files are missing
+    for (const auto& entry : std::filesystem::directory_iterator(directory / split, error)) {
+      const std::string path = fmt::format("{}/{}", split, entry.path().filename().string());
+      const bool unfinished = entry.path().extension() == ".part";  // of a run that was killed
+      if (manifest.find(path) == nullptr && !unfinished) extra.insert(path);
+    }
+  }
+  ensure(extra.empty(), Fault::format, "{} is no file of the dataset: remove it.",
+         extra.empty() ? "" : (directory / *extra.begin()).string());
+}
+
 }  // namespace
+
+DatasetManifest load_to_verify(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / core::kManifestName;
+  check_files(directory, core::parse_manifest(core::read_json(path), path, "shard"));
+  return load_dataset_manifest(directory);
+}
 
 VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& log,
                                const std::filesystem::path& directory, const DatasetManifest& manifest) {
@@ -132,6 +171,8 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
       },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
   found = gather(comm, found);
+  std::ranges::stable_sort(found, {},
+                           &Found::shard);  // so that the first fault is the same on any number of ranks
   VerifiedDataset total{shards.size(), found.size(), {}};
   for (const VoxelStatistics& of_rank : gather(comm, std::vector{mine})) total.voxels.add(of_rank);
   comm.agree([&] {

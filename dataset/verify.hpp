@@ -16,6 +16,10 @@ struct VerifiedDataset {
   VoxelStatistics voxels;  ///< of a field: of the training samples
 };
 
+/// As load_dataset_manifest(); a missing file is an Error{format} too, and so is one more in a split's
+/// folder.
+DatasetManifest load_to_verify(const std::filesystem::path& directory);
+
 /// Reads everything: sha256 and structure of every shard, crc32 of every sample, labels, statistics; and that
 /// each sample is there once and no simulation or seed in two splits. The ranks share the shards.
 /// Collective over comm; throws, on every rank, Error{format} naming the first bad file.

@@ -1,5 +1,6 @@
-// make_suite DIRECTORY SIMULATIONS GRID [VARYING [SHARED_SEED]]: a suite as cosmo-sim generate leaves it, but
-// of clustered random particles. VARYING parameters of the table vary; with SHARED_SEED all have one seed.
+// make_suite DIRECTORY SIMULATIONS GRID [VARYING [SHARED_SEED [HEAP]]]: a suite as cosmo-sim generate leaves
+// it, but of clustered random particles. VARYING parameters of the table vary; with SHARED_SEED, unless it is
+// "", all have one seed. HEAP more particles are in the first voxel of each.
 
 #include <cmath>
 #include <cstdio>
@@ -18,13 +19,14 @@ namespace {
 
 constexpr double kBox = 64;
 
-std::vector<float> random_positions(std::uint64_t seed, std::uint32_t particles) {
+std::vector<float> random_positions(std::uint64_t seed, std::uint32_t particles, std::uint32_t heap) {
   const core::RandomStream stream(seed, core::Purpose::gaussian_field);
   std::vector<float> positions;
   for (std::uint32_t i = 0; i < 3 * particles; ++i) {
     const double x = stream.uniform({i, 0, 0});
     positions.push_back(static_cast<float>(kBox * x * std::sqrt(x)));
   }
+  positions.resize(positions.size() + std::size_t{3} * heap, 0.0f);
   return positions;
 }
 
@@ -51,8 +53,8 @@ core::SimulationManifest plan(int simulations, int grid, std::size_t varying, bo
   return suite;
 }
 
-void make(const core::Communicator& comm, const std::string& directory,
-          const core::SimulationManifest& suite) {
+void make(const core::Communicator& comm, const std::string& directory, const core::SimulationManifest& suite,
+          std::uint32_t heap) {
   const core::Log log(true, true);
   const core::Request request{
       "generate", {{"grid", suite.grid}, {"simulations", suite.simulations.size()}}, {}};
@@ -60,9 +62,9 @@ void make(const core::Communicator& comm, const std::string& directory,
   const core::GridSpec spec{suite.grid, kBox};
   const auto particles = static_cast<std::uint32_t>(8 * spec.cells());
   for (const core::SimulationRecord& record : suite.simulations) {
-    const auto grid = histogram::count_particles(comm, spec, random_positions(record.seed, particles));
+    const auto grid = histogram::count_particles(comm, spec, random_positions(record.seed, particles, heap));
     output.add(record.counts(), [&](const std::filesystem::path& path) {
-      histogram::write_counts(comm, path, {spec, 0, record.seed, record.cosmology, particles}, grid);
+      histogram::write_counts(comm, path, {spec, 0, record.seed, record.cosmology, particles + heap}, grid);
     });
   }
   output.finish("make_suite", suite.details(), core::Json::object());
@@ -75,7 +77,9 @@ int main(int argc, char** argv) {
   if (argc < 4) return 2;
   try {
     make(core::Communicator::world(), argv[1],
-         plan(std::stoi(argv[2]), std::stoi(argv[3]), argc > 4 ? std::stoul(argv[4]) : 3, argc > 5));
+         plan(std::stoi(argv[2]), std::stoi(argv[3]), argc > 4 ? std::stoul(argv[4]) : 3,
+              argc > 5 && *argv[5] != 0),
+         argc > 6 ? static_cast<std::uint32_t>(std::stoul(argv[6])) : 0);
   } catch (const core::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.exit_code();

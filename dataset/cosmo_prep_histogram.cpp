@@ -1,4 +1,4 @@
-#include "dataset/histogram_command.hpp"
+#include "dataset/cosmo_prep_histogram.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace cosmo::core {
+
+/// The OpenMP threads of this rank.
+int thread_count();
+
+/// Runs work(i, thread) for i = 0 … size-1 by the threads of this rank, in any order. If it throws, the
+/// failure of the lowest i is thrown, whatever the number of threads; items after it may be left out.
+void in_threads(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work);
+
+}  // namespace cosmo::core
