@@ -96,9 +96,9 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite, const Sli
   const FileLock guard = journal_lock();
   if (has(kManifestName)) {  // asked again: until now another process may have been writing
     open_manifest(log, overwrite);
-  } else if (has(kJournalName)) {
+  } else if (has(kJournalName) && !(mine.is_everything() && journal_.read().at("files").empty())) {
     open_journal(log, overwrite);
-  } else {
+  } else {  // nothing was made here, and nobody else is making anything
     journal_.begin(manifest_.request, manifest_.files);
   }
 }

@@ -27,6 +27,8 @@ struct Slice {
 
   std::int64_t first = 0;
   std::int64_t last = kEverything;
+
+  bool is_everything() const { return first == 0 && last == kEverything; }
 };
 
 /// What a directory holds of a request.

@@ -20,12 +20,14 @@ std::string ReadReport::describe() const {
       100 * waited_share(), core::format_bytes(needed), core::format_bytes(measured));
 }
 
-ReadReport report_reading(const core::Communicator& comm, const ReadStatistics& statistics, int readers,
-                          double seconds) {
-  const auto bytes = static_cast<double>(statistics.bytes);
-  const double needed = bytes / (seconds - statistics.waited);
-  const double measured = statistics.bytes == 0 ? 0 : std::max(1, readers) * bytes / statistics.reading;
-  return {seconds, comm.max(statistics.waited), comm.sum(statistics.bytes), comm.sum(needed) / comm.size(),
+ReadReport report_reading(const core::Communicator& comm, const Reading& whole, const Reading& steps,
+                          int readers) {
+  const double computing = steps.seconds - steps.statistics.waited;
+  const double needed = computing > 0 ? static_cast<double>(steps.statistics.bytes) / computing : 0;
+  const ReadStatistics& all = whole.statistics;
+  const double measured =
+      all.bytes == 0 ? 0 : std::max(1, readers) * static_cast<double>(all.bytes) / all.reading;
+  return {whole.seconds, comm.max(all.waited), comm.sum(all.bytes), comm.sum(needed) / comm.size(),
           comm.sum(measured) / comm.size()};
 }
 

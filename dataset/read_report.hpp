@@ -23,8 +23,15 @@ struct ReadReport {
   std::string describe() const;
 };
 
-/// Collective over comm. `statistics` are of this rank, with so many `readers`; `seconds` is positive.
-ReadReport report_reading(const core::Communicator& comm, const ReadStatistics& statistics, int readers,
-                          double seconds);
+/// What a rank read in so many seconds.
+struct Reading {
+  ReadStatistics statistics;
+  double seconds;
+};
+
+/// Of a whole training, which took more than no time, and of its steps alone, which say what a rank needs.
+/// Collective over comm. All are of this rank, with so many `readers`.
+ReadReport report_reading(const core::Communicator& comm, const Reading& whole, const Reading& steps,
+                          int readers);
 
 }  // namespace cosmo::dataset

@@ -177,7 +177,8 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
                    state, save);
   mlperf->stop_run(ending == train::Ending::complete);
   const dataset::ReadReport reading =
-      dataset::report_reading(run.comm, splits.statistics(), task.readers, training_time.seconds());
+      dataset::report_reading(run.comm, {splits.statistics(), training_time.seconds()},
+                              {splits.training_loader->statistics(), monitor.seconds()}, task.readers);
   const train::StragglerReport stragglers = train::report_stragglers(run.comm, state.times);
   report(run, plan,
          {ending, run_time.seconds(), state.progress, directory.best_kept(state.progress), monitor, reading,
@@ -197,7 +198,8 @@ void run_training(const core::Invocation& run) {
   const auto plan_memory = [&] {  // which builds the network's primitives
     memory = train::training_memory(plan, task.data.spec, loaders);
     summary["memory_bytes_per_rank"] = memory;
-    return nn::describe(plan.network, census) + train::outline(run, plan, task.data, memory);
+    return nn::describe(plan.network, census) +
+           train::outline(run, plan, task.data, memory, train::training_disk(plan, census));
   };
   if (run.options.flag("dry-run")) {
     const std::string text = plan_memory();

@@ -33,7 +33,11 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::SampleSpec
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {
-  return (1 + plan.optimizer->moments) * static_cast<std::int64_t>(sizeof(float)) * census.parameters();
+  constexpr std::int64_t kOfArray = 1 << 10, kRest = 1 << 14;                     // HDF5's own, at most
+  const auto arrays = static_cast<std::int64_t>(2 * plan.network.layers.size());  // weights and biases
+  return (1 + plan.optimizer->moments) *
+             (static_cast<std::int64_t>(sizeof(float)) * census.parameters() + arrays * kOfArray) +
+         kRest;
 }
 
 std::int64_t training_disk(const TrainingPlan& plan, const nn::NetworkCensus& census) {

@@ -35,13 +35,14 @@ class TrainingMonitor {
   /// The epoch and its validation are done.
   void end_epoch(const Validation& validation);
 
+  /// [s] In steps so far.
+  double seconds() const;
   /// Samples and flops a second of the steps so far, without validation and checkpoints.
   core::Json to_json() const;
   /// "12.3 samples/s, 765 useful Gflop/s, 64 % of the measured peak of 1190 Gflop/s".
   std::string describe() const;
 
  private:
-  double seconds() const;  ///< in steps
   double samples_per_second() const;
   double rate() const { return samples_per_second() * speed_.flop_per_sample; }
 

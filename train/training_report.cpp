@@ -28,12 +28,13 @@ Json summary_of(const TrainingPlan& plan, const core::Request& request, const nn
 }
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
-                    const dataset::DatasetManifest& data, std::int64_t memory) {
+                    const dataset::DatasetManifest& data, std::int64_t memory, std::int64_t disk) {
   return fmt::format(
       "{} epochs of {} samples in steps of {}, {} at once on each of {} ranks x {} threads; about {} of "
-      "memory a rank\n",
+      "memory a rank, {} of disk\n",
       plan.epochs, data.split(dataset::Split::train).samples, plan.global_batch, plan.micro_batch,
-      run.comm.size(), run.threads, core::format_bytes(static_cast<double>(memory)));
+      run.comm.size(), run.threads, core::format_bytes(static_cast<double>(memory)),
+      core::format_bytes(static_cast<double>(disk)));
 }
 
 void report(const core::Invocation& run, const TrainingPlan& plan, const TrainingOutcome& outcome,

@@ -21,7 +21,7 @@ core::Json summary_of(const TrainingPlan& plan, const core::Request& request, co
 
 /// "80 epochs of 480 samples in steps of 16, ...", a line. `memory`: of a rank [bytes].
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
-                    const dataset::DatasetManifest& data, std::int64_t memory);
+                    const dataset::DatasetManifest& data, std::int64_t memory, std::int64_t disk);
 
 /// How a training went; what is referred to must outlive this.
 struct TrainingOutcome {

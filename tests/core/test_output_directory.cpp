@@ -69,6 +69,23 @@ TEST_CASE("a finished output is recognised, and loaded with its files checked") 
   comm.barrier();
 }
 
+TEST_CASE("a directory in which nothing was made takes another request") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  { const OutputDirectory begun(comm, kSilent, shared.path, request(10), {}); }
+  produce(comm, shared.path, true, request(20));
+  CHECK(load_manifest(shared.path, "generate").request.id() == request(20).id());
+  {
+    const Slice half{0, 8};  // others may be at work beside it
+    const SharedDirectory other(comm);
+    { const OutputDirectory begun(comm, kSilent, other.path, request(10), {}); }
+    expect_error(Fault::config, "steps",
+                 [&] { const OutputDirectory slice(comm, kSilent, other.path, request(20), {}, half); });
+    comm.barrier();
+  }
+  comm.barrier();
+}
+
 TEST_CASE("an interrupted output is continued, also with a torn journal or a lost file") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);

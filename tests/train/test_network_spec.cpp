@@ -95,6 +95,16 @@ TEST_CASE("a description in the form of earlier model manifests reads as it did"
                                  {"c", {"b"}, Dense{0, 1.0}}}});
 }
 
+TEST_CASE("a layer's name can be a group's in a checkpoint") {
+  nn::NetworkSpec spec{"n", "x", {{"a-1.b_2", {"x"}, Dense{3, 1.0}}}};
+  CHECK(nn::take_census(spec, {1, 4}, 3).parameters() == 3 * 64 + 3);
+  for (const char* name : {"", ".", "..", "a/weights", "./a", "a\n", "a b", "α"}) {
+    spec.layers[0].name = name;
+    INFO(name);
+    CHECK_THROWS_AS(nn::take_census(spec, {1, 4}, 3), core::Error);
+  }
+}
+
 TEST_CASE("networks take any number of channels and outputs") {
   for (const nn::NetworkEntry& entry : nn::networks()) {
     const nn::NetworkCensus one = nn::take_census(entry.make(), {1, 128}, 1);

@@ -1,6 +1,7 @@
 #include "train/nn/network_spec.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -104,6 +105,17 @@ auto& output_layer(Spec& spec) {
   return *found;
 }
 
+/// Checkpoints have a group of a layer's name, and tables print it.
+void ensure_name(const std::string& name, const std::string& network) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  const bool dots = name.find_first_not_of('.') == std::string::npos;
+  ensure(plain && !dots, Fault::config,
+         "Network {} has a layer called {}: use letters, digits, '_', '-' and '.'.", network,
+         nlohmann::json(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+}
+
 }  // namespace
 
 std::vector<int> resolve_inputs(const NetworkSpec& spec) {
@@ -114,6 +126,7 @@ std::vector<int> resolve_inputs(const NetworkSpec& spec) {
   std::vector<std::string> readers = {""};
   std::vector<int> sources;
   for (const Layer& layer : spec.layers) {
+    ensure_name(layer.name, spec.name);
     ensure(layer.inputs.size() == 1, Fault::config,
            "Layer {} of network {} has {} inputs: its kind takes one.", layer.name, spec.name,
            layer.inputs.size());
