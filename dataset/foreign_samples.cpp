@@ -10,6 +10,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/gather_values.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
 #include "core/rounds.hpp"
@@ -39,20 +40,6 @@ struct Scans {
   std::vector<Scan> scans;                  ///< by row
   std::vector<std::vector<double>> labels;  ///< by row; of the files
 };
-
-/// Every rank's values, on every rank.
-template <class T>
-std::vector<T> gather(const core::Communicator& comm, const std::vector<T>& mine) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all;
-  for (const std::string& bytes :
-       comm.gather(std::string(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T)))) {
-    const std::size_t old = all.size();
-    all.resize(old + bytes.size() / sizeof(T));
-    if (!bytes.empty()) std::memcpy(static_cast<void*>(all.data() + old), bytes.data(), bytes.size());
-  }
-  return all;
-}
 
 ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row) {
   return {settings.directory / row.file, row.record, static_cast<int>(settings.redshifts.size()),
@@ -93,9 +80,9 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
       },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items * kBlock)); });
   Scans all{std::vector<Scan>(rows), std::vector<std::vector<double>>(rows)};
-  const std::vector<double> all_labels = gather(comm, labels);
+  const std::vector<double> all_labels = core::gather_values(comm, labels);
   auto next = all_labels.begin();
-  for (const Scan& found : gather(comm, scans)) {
+  for (const Scan& found : core::gather_values(comm, scans)) {
     all.scans[found.row] = found;
     all.labels[found.row].assign(next, next + static_cast<std::ptrdiff_t>(found.labels));
     next += static_cast<std::ptrdiff_t>(found.labels);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/gather_values.hpp"
 #include "core/rounds.hpp"
 #include "dataset/shard_reader.hpp"
 
@@ -72,7 +73,8 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
          (directory / shard.path).string(), reader.size(), shard.samples);
   for (std::size_t row = 0; row < reader.size(); ++row) {
     const Sample& sample = reader.sample(row);
-    found.push_back({sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
+    found.push_back(
+        {sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
   }
   const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
                                          ? read_all<float>(reader, manifest.spec)
@@ -86,20 +88,6 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
          (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
          statistics.field.mean);
   return statistics;
-}
-
-/// Every rank's values, on every rank.
-template <class T>
-std::vector<T> gather(const core::Communicator& comm, const std::vector<T>& mine) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all;
-  for (const std::string& bytes :
-       comm.gather(std::string(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T)))) {
-    const std::size_t old = all.size();
-    all.resize(old + bytes.size() / sizeof(T));
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(all.data() + old));
-  }
-  return all;
 }
 
 void check_membership(const std::vector<Found>& found, const DatasetManifest& manifest,
@@ -170,11 +158,12 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
         if (shards[s].split == static_cast<std::uint32_t>(Split::train)) mine.field.add(shard.field);
       },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
-  found = gather(comm, found);
+  found = core::gather_values(comm, found);
   std::ranges::stable_sort(found, {},
                            &Found::shard);  // so that the first fault is the same on any number of ranks
   VerifiedDataset total{shards.size(), found.size(), {}};
-  for (const VoxelStatistics& of_rank : gather(comm, std::vector{mine})) total.voxels.add(of_rank);
+  for (const VoxelStatistics& of_rank : core::gather_values(comm, std::vector{mine}))
+    total.voxels.add(of_rank);
   comm.agree([&] {
     const std::string source = (directory / core::kManifestName).string();
     check_membership(found, manifest, source);

@@ -9,47 +9,9 @@ import subprocess
 import sys
 import tempfile
 
-PREP, MAKE_SUITE, FAULTS = sys.argv[1:4]
+from prep_tool import FAULTS, MAKE_SUITE, PREP, content, fails_alike, flip, prep
+
 SHARD = ["--samples-per-shard", "8", "--validation", "2", "--test", "2"]
-
-
-def prep(*arguments, ranks=1, code=0):
-    """Runs cosmo-prep; returns its standard output, or its one line of error if a code is expected."""
-    launcher = [] if ranks == 1 else ["mpirun", "-n", str(ranks), "--bind-to", "none"]
-    result = subprocess.run(launcher + [PREP, *arguments], capture_output=True, text=True, timeout=60)
-    assert result.returncode == code, (arguments, result)
-    if code == 0:
-        return result.stdout
-    lines = [line for line in result.stderr.splitlines() if line.startswith("cosmo-prep: error: ")]
-    assert len(lines) == 1 and result.stdout == "", result
-    return lines[0]
-
-
-def fails_alike(*arguments, code, says):
-    """The same sentence from one rank and from two."""
-    line = prep(*arguments, code=code)
-    for word in says:
-        assert word in line, (word, line)
-    assert prep(*arguments, ranks=2, code=code) == line
-
-
-def content(directory):
-    """Bytes of every file but those that tell of the run."""
-    files = {}
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            if name not in ("run.json", ".lock"):
-                path = os.path.join(folder, name)
-                files[os.path.relpath(path, directory)] = open(path, "rb").read()
-    return files
-
-
-def flip(path, position):
-    with open(path, "r+b") as file:
-        file.seek(position)
-        byte = file.read(1)[0]
-        file.seek(position)
-        file.write(bytes([byte ^ 1]))
 
 
 def shard_and_resume():

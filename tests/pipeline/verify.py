@@ -15,20 +15,9 @@ import zlib
 import h5py
 import numpy as np
 
-PREP, MAKE_SUITE = sys.argv[1:3]
+from prep_tool import MAKE_SUITE, flip, prep
+
 SHARD = "train/shard-00001.h5"
-
-
-def prep(*arguments, ranks=1, code=0):
-    """Runs cosmo-prep; returns its standard output, or its one line of error if a code is expected."""
-    launcher = [] if ranks == 1 else ["mpirun", "-n", str(ranks), "--bind-to", "none"]
-    result = subprocess.run(launcher + [PREP, *arguments], capture_output=True, text=True, timeout=120)
-    assert result.returncode == code, (arguments, result)
-    if code == 0:
-        return result.stdout
-    lines = [line for line in result.stderr.splitlines() if line.startswith("cosmo-prep: error: ")]
-    assert len(lines) == 1 and result.stdout == "", result
-    return lines[0]
 
 
 def rehash():
@@ -38,15 +27,6 @@ def rehash():
         data = open(f"bad/{record['path']}", "rb").read()
         record.update(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
     json.dump(manifest, open("bad/manifest.json", "w"))
-
-
-def flip(wanted, byte=0):
-    """Flips a bit of these bytes in the shard."""
-    data = bytearray(open(f"bad/{SHARD}", "rb").read())
-    at = data.find(wanted)
-    assert at >= 0 and data.find(wanted, at + 1) < 0, "the bytes are not there once"
-    data[at + byte] ^= 1
-    open(f"bad/{SHARD}", "wb").write(data)
 
 
 def rewrite(change):
