@@ -46,15 +46,28 @@ struct Task {
   std::string mllog;  ///< where the MLPerf log goes; empty for none, and on all ranks but one
 };
 
+/// Those of `names` that are given.
+std::vector<train::RunDirectory> directories_of(const core::Options& options,
+                                                std::initializer_list<const char*> names) {
+  std::vector<train::RunDirectory> directories;
+  for (const char* name : names) {
+    if (options.given(name)) directories.push_back({name, options.text(name)});
+  }
+  return directories;
+}
+
 /// Throws Error if the MLPerf log would destroy something or cannot be written.
 std::string read_mllog(const core::Invocation& run) {
   if (!run.comm.is_root() || !run.options.given("mllog")) return "";
-  std::vector<train::RunDirectory> directories;
-  for (const char* option : {"data", "output", "stage"}) {
-    if (run.options.given(option)) directories.push_back({option, run.options.text(option)});
-  }
-  train::check_log_path(run.options.text("mllog"), directories);
+  train::check_log_path(run.options.text("mllog"), directories_of(run.options, {"data", "output", "stage"}));
   return run.options.text("mllog");
+}
+
+/// Throws Error if shards cannot be staged.
+void check_stage(const core::Options& options, const dataset::DatasetManifest& data) {
+  if (!options.given("stage")) return;
+  train::ensure_outside("stage", options.text("stage"), directories_of(options, {"data", "output"}));
+  dataset::check_stage(options.text("stage"), data);
 }
 
 /// Collective.
@@ -65,7 +78,7 @@ Task read_task(const core::Invocation& run) {
     task.readers = static_cast<int>(run.options.integer("readers", 0, 64));
     task.data = dataset::load_dataset_manifest(run.options.text("data"));
     task.plan = train::read_training_plan(run.options, task.data, run.comm.size());
-    if (run.options.given("stage")) dataset::check_stage(run.options.text("stage"), task.data);
+    check_stage(run.options, task.data);
   });
   run.comm.agree([&] { task.request = train::request_of(task.plan, task.data); });
   return task;

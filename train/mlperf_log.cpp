@@ -19,11 +19,6 @@ constexpr std::string_view kLineStart = ":::MLLOG";
 constexpr fmt::format_string<std::string> kUnwritable =
     "{} of --mllog cannot be written: check the directory.";
 
-bool is_inside(const fs::path& path, const fs::path& directory) {
-  const auto real = [](const fs::path& any) { return fs::weakly_canonical(fs::absolute(any)); };
-  return *real(path).lexically_relative(real(directory)).begin() != "..";
-}
-
 /// True of a file that holds something else than an MLPerf log; devices and pipes hold nothing.
 bool is_of_others(const fs::path& path) {
   if (!fs::is_regular_file(path) || fs::is_empty(path)) return false;
@@ -36,11 +31,7 @@ bool is_of_others(const fs::path& path) {
 
 void check_log_path(const fs::path& path, const std::vector<RunDirectory>& directories) {
   try {
-    for (const RunDirectory& directory : directories) {
-      ensure(!is_inside(path, directory.path), Fault::config,
-             "{} of --mllog is inside {} of --{}: choose a file elsewhere.", path.string(),
-             directory.path.string(), directory.option);
-    }
+    ensure_outside("mllog", path, directories);
     ensure(!is_of_others(path), Fault::config,
            "{} of --mllog is no MLPerf log and would be replaced by one: choose another file.",
            path.string());

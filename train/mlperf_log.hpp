@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "train/run_directory.hpp"
 #include "train/training_plan.hpp"
 
 namespace cosmo::train {
@@ -39,12 +40,6 @@ class MlperfLog {
   std::filesystem::path path_;
   std::ofstream file_;
   bool running_ = false;
-};
-
-/// A directory of the run, and the option that names it.
-struct RunDirectory {
-  std::string option;
-  std::filesystem::path path;
 };
 
 /// Throws Error{config} if a log at `path` would destroy something: in one of the run's directories, or in

@@ -279,6 +279,16 @@ class Training(PipelineTest):
         changed = [path for path, time in times(stage).items() if time != before[path]]
         self.assertEqual(sorted(changed), [str(path) for path in shards[:2]])
 
+    def test_shards_are_not_staged_into_the_directories_of_the_run(self):
+        output = self.root / "staged-within"
+        for stage, option in ((self.data, "--data"), (self.data / "below", "--data"), (output / "shards", "--output")):
+            done = run("cosmo-train", *self.train_words(), "--output", output, "--stage", stage)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(f"{stage} of --stage is inside", done.stderr)
+            self.assertIn(option, done.stderr)
+        self.assertFalse(output.exists())
+        self.assertFalse((self.data / "below").exists())
+
     def test_what_cannot_be_staged_is_refused(self):
         data = shutil.copytree(self.data, self.root / "damaged")
         shard = data / "validation/shard-00000.h5"
