@@ -271,7 +271,7 @@ class Refusals(PipelineTest):
         self.refused(FORMAT, [shard], "cosmo-train", "--data", data, "--network", "cosmoflow32", *output)
         self.refused(FORMAT, [shard], "cosmo-infer", "--model", self.model, "--data", data, *output)
         shard.unlink()
-        self.refused(IO, [shard], "cosmo-prep", "verify", data)
+        self.refused(FORMAT, [shard], "cosmo-prep", "verify", data)
 
     def test_a_flipped_bit_is_found_by_verify_and_by_the_reader(self):
         data = self.copy(self.data, "flipped")

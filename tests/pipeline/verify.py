@@ -15,7 +15,7 @@ import zlib
 import h5py
 import numpy as np
 
-from prep_tool import MAKE_SUITE, flip, prep
+from prep_tool import MAKE_SUITE, prep
 
 SHARD = "train/shard-00001.h5"
 
@@ -27,6 +27,15 @@ def rehash():
         data = open(f"bad/{record['path']}", "rb").read()
         record.update(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
     json.dump(manifest, open("bad/manifest.json", "w"))
+
+
+def flip(wanted, byte=0):
+    """Flips a bit of these bytes in the shard."""
+    data = bytearray(open(f"bad/{SHARD}", "rb").read())
+    at = data.find(wanted)
+    assert at >= 0 and data.find(wanted, at + 1) < 0, "the bytes are not there once"
+    data[at + byte] ^= 1
+    open(f"bad/{SHARD}", "wb").write(data)
 
 
 def rewrite(change):
