@@ -110,10 +110,13 @@ Manifest load_manifest(const fs::path& directory, std::string_view stage) {
   return manifest;
 }
 
+fs::path seen_from(const fs::path& output, const fs::path& path) {
+  return fs::absolute(path).lexically_normal().lexically_relative(fs::absolute(output).lexically_normal() /
+                                                                  "");
+}
+
 InputRecord input_record(const fs::path& directory, const Manifest& manifest, const fs::path& output) {
-  const fs::path relative = fs::absolute(directory).lexically_normal().lexically_relative(
-      fs::absolute(output).lexically_normal() / "");
-  return {(relative / kManifestName).lexically_normal().string(), manifest.request.id(),
+  return {(seen_from(output, directory) / kManifestName).lexically_normal().string(), manifest.request.id(),
           sha256_of_file(directory / kManifestName)};
 }
 

@@ -80,6 +80,9 @@ Manifest parse_manifest(const Json& json, const std::filesystem::path& path, std
 /// Throws Error{io} if it is missing, Error{format} if anything disagrees; the sentence names the file.
 Manifest load_manifest(const std::filesystem::path& directory, std::string_view stage);
 
+/// Where `path` is, seen from the directory `output`.
+std::filesystem::path seen_from(const std::filesystem::path& output, const std::filesystem::path& path);
+
 /// The record of the manifest in `directory` as an input of what is written to `output`.
 InputRecord input_record(const std::filesystem::path& directory, const Manifest& manifest,
                          const std::filesystem::path& output);

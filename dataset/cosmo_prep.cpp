@@ -1,7 +1,6 @@
 // cosmo-prep: from the counts of a suite to the samples that a network is trained on.
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/memory.hpp"
+#include "core/timer.hpp"
 #include "core/tool.hpp"
 #include "dataset/cosmo_prep_describe.hpp"
 #include "dataset/cosmo_prep_exchange.hpp"
@@ -188,7 +188,7 @@ void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, con
 }
 
 void run_shard(const core::Invocation& run) {
-  const auto start = std::chrono::steady_clock::now();
+  const core::Timer timer;
   dataset::Suite suite;
   dataset::ShardSettings settings;
   dataset::ShardPlan plan;
@@ -221,7 +221,7 @@ void run_shard(const core::Invocation& run) {
     Json summary = summary_of(manifest);
     summary["up_to_date"] = up_to_date;
     summary["peak_rss_bytes"] = peak;
-    summary["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    summary["seconds"] = timer.seconds();
     run.report(summary, up_to_date ? fmt::format("{} is up to date\n", target) : describe(manifest));
   });
 }

@@ -1,7 +1,6 @@
 #include "dataset/cosmo_prep_exchange.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -9,6 +8,7 @@
 #include "core/files.hpp"
 #include "core/output_directory.hpp"
 #include "core/text_file.hpp"
+#include "core/timer.hpp"
 #include "dataset/export_dataset.hpp"
 #include "dataset/foreign_samples.hpp"
 #include "dataset/import_dataset.hpp"
@@ -20,8 +20,6 @@ using core::Fault;
 using core::Json;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 void declare_format(core::Options& options) {
   options.add("format", std::nullopt, "npy (an array a sample), or tfrecord (a tf.train.Example a sample)");
@@ -54,8 +52,7 @@ double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int th
 void print_plan(const core::Invocation& run, const core::Request& request, const DatasetManifest& dataset,
                 double disk_bytes, double memory, bool compressed) {
   const auto available = static_cast<double>(core::available_disk(run.options.text("output")));
-  std::uint64_t samples = 0;
-  for (const SplitRecord& split : dataset.splits) samples += split.samples;
+  const std::uint64_t samples = dataset.samples();
   if (disk_bytes > available) {
     run.log.warn("{} {} are needed in {} and {} are free.", compressed ? "up to" : "about",
                  core::format_bytes(disk_bytes), run.options.text("output"), core::format_bytes(available));
@@ -111,7 +108,7 @@ void run_export(const core::Invocation& run) {
     return print_plan(run, request, dataset, export_bytes(dataset, *format),
                       memory_bytes(dataset.spec, *format, run.threads), format->compressed);
   }
-  const auto start = Clock::now();
+  const core::Timer timer;
   core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
   const bool up_to_date = output.up_to_date();
   Written written;
@@ -120,7 +117,7 @@ void run_export(const core::Invocation& run) {
     output.finish(run.tool, export_details(input, dataset), run.facts);
   }
   written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const double seconds = timer.seconds();
   const std::uint64_t samples = export_details(input, dataset).at("samples");
   const Written all = all_of(output, samples);
   run.report({{"output", target},
@@ -217,12 +214,6 @@ struct Import {
   core::Json details;  ///< of its manifest
   std::optional<Export> source;
   std::optional<ForeignPlan> plan;
-
-  std::uint64_t samples() const {
-    std::uint64_t sum = 0;
-    for (const SplitRecord& split : dataset.splits) sum += split.samples;
-    return sum;
-  }
 };
 
 Import plan_import(const core::Invocation& run, const ExchangeFormat& format, const std::string& target) {
@@ -275,12 +266,12 @@ void run_import(const core::Invocation& run) {
     format = &chosen_format(run.options);
     target = run.options.text("output");
   });
-  const auto start = Clock::now();
+  const core::Timer timer;
   const Import import = plan_import(run, *format, target);
   const SampleSpec& spec = import.dataset.spec;
   if (run.options.flag("dry-run")) {
     return print_plan(run, import.request, import.dataset,
-                      static_cast<double>(import.samples()) * static_cast<double>(spec.bytes()),
+                      static_cast<double>(import.dataset.samples()) * static_cast<double>(spec.bytes()),
                       memory_bytes(spec, *format, run.threads),
                       import.request.config.at("compress") == "gzip");
   }
@@ -291,8 +282,8 @@ void run_import(const core::Invocation& run) {
     if (import.plan) import_foreign(run.comm, run.log, output, *import.plan, *format);
     output.finish(run.tool, import.details, run.facts);
   }
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const Written all = all_of(output, import.samples());
+  const double seconds = timer.seconds();
+  const Written all = all_of(output, import.dataset.samples());
   Json summary = import.details;
   summary.update({{"output", target},
                   {"id", import.request.id()},

@@ -121,12 +121,10 @@ core::Request request_of(const core::Communicator& comm, const Job& job, const s
   core::Request request{"histogram", details_of(job), {}};
   request.config["particle_type"] = job.reading.particle_type;
   request.config["units_per_mpc_h"] = job.snapshot.units_per_mpc_h();
-  const fs::path output = fs::absolute(target).lexically_normal() / "";
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto first = digits.begin() + static_cast<std::ptrdiff_t>(i * kDigits);
     const std::string sha256(first, first + kDigits);
-    const fs::path path = fs::absolute(files[i].path).lexically_normal().lexically_relative(output);
-    request.inputs.push_back({path.string(), "sha256:" + sha256, sha256});
+    request.inputs.push_back({core::seen_from(target, files[i].path).string(), "sha256:" + sha256, sha256});
   }
   return request;
 }

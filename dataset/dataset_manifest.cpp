@@ -107,6 +107,12 @@ void read_statistics(const Json& json, DatasetManifest& manifest) {
 
 }  // namespace
 
+std::uint64_t DatasetManifest::samples() const {
+  std::uint64_t sum = 0;
+  for (const SplitRecord& split : splits) sum += split.samples;
+  return sum;
+}
+
 VoxelScale DatasetManifest::scale() const {
   if (spec.kind == VoxelKind::field) return {spec.kind, field.mean, field.deviation};
   return {spec.kind, spec.mean_count};

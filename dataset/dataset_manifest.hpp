@@ -38,6 +38,8 @@ struct DatasetManifest {
   /// What a transform needs to know of the voxels.
   VoxelScale scale() const;
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
+  /// Of all splits together.
+  std::uint64_t samples() const;
   /// The stage's own fields of manifest.json.
   core::Json details() const;
 };

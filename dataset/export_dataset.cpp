@@ -29,8 +29,7 @@ std::string sample_path(const std::string& shard, std::size_t row, const Exchang
 /// A shard open for reading by threads: HDF5 serves one at a time.
 class SharedShard {
  public:
-  SharedShard(const std::filesystem::path& path, const SampleSpec& spec)
-      : path_(path), kind_(spec.kind), reader_(path, spec) {
+  SharedShard(const std::filesystem::path& path, const SampleSpec& spec) : path_(path), reader_(path, spec) {
     for (std::size_t row = 0; row < reader_.size(); ++row) stored_.push_back(reader_.stored(row));
   }
   const ShardReader& reader() const { return reader_; }
@@ -41,14 +40,11 @@ class SharedShard {
       return check_voxels(path_, row, stored_[row]->crc32, chunks.read(path_, stored_[row]->chunk, voxels));
     }
     const std::lock_guard lock(mutex_);
-    with_voxels(kind_, voxels, [&]<class T>(std::span<const T> all) {
-      reader_.read(row, std::span(const_cast<T*>(all.data()), all.size()));
-    });
+    reader_.read(row, voxels);
   }
 
  private:
   std::filesystem::path path_;
-  VoxelKind kind_;
   ShardReader reader_;
   std::vector<std::optional<StoredVoxels>> stored_;
   std::mutex mutex_;
@@ -136,9 +132,8 @@ core::Request export_request(const std::filesystem::path& directory, const Datas
 }
 
 double export_bytes(const DatasetManifest& dataset, const ExchangeFormat& format) {
-  double samples = 0;
-  for (const SplitRecord& split : dataset.splits) samples += static_cast<double>(split.samples);
-  return samples * static_cast<double>(voxel_bytes(format, dataset.spec.kind) * dataset.spec.voxels());
+  return static_cast<double>(dataset.samples()) *
+         static_cast<double>(voxel_bytes(format, dataset.spec.kind) * dataset.spec.voxels());
 }
 
 void export_dataset(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
@@ -167,9 +162,7 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
 }
 
 core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset) {
-  std::uint64_t samples = 0;
-  for (const SplitRecord& split : dataset.splits) samples += split.samples;
-  return {{"samples", samples},
+  return {{"samples", dataset.samples()},
           {"table", kSampleTableName},
           {"dataset", core::read_json(directory / core::kManifestName)}};
 }

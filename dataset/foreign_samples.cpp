@@ -264,11 +264,8 @@ core::InputRecord input_of(const ForeignSettings& settings, const SampleTable& t
                          found.labels[row], universe.split ? std::string(name_of(*universe.split)) : ""});
     }
   }
-  const auto relative = std::filesystem::absolute(settings.directory)
-                            .lexically_normal()
-                            .lexically_relative(std::filesystem::absolute(target).lexically_normal() / "");
-  return {(relative / "").lexically_normal().string(), "sha256:" + core::sha256(content.dump()),
-          core::sha256_of_file(settings.table)};
+  return {(core::seen_from(target, settings.directory) / "").lexically_normal().string(),
+          "sha256:" + core::sha256(content.dump()), core::sha256_of_file(settings.table)};
 }
 
 /// Sums over all samples, in the order of the table.

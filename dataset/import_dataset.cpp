@@ -97,8 +97,7 @@ core::Request import_request(const Export& source, const std::filesystem::path& 
   core::Request request = source.dataset.base.request;
   const auto dataset = (source.directory / source.base.request.inputs.at(0).path).parent_path();
   for (core::InputRecord& input : request.inputs) {
-    const auto place = std::filesystem::absolute(dataset / input.path).lexically_normal();
-    input.path = place.lexically_relative(std::filesystem::absolute(target).lexically_normal() / "").string();
+    input.path = core::seen_from(target, dataset / input.path).string();
   }
   return request;
 }

@@ -240,10 +240,9 @@ std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const
       std::vector<std::byte> voxels(dataset.spec.bytes());
       for (std::size_t row = 0; row < reader.size() && left > 0; ++row, --left) {
         Sitter& sitter = sitters.emplace_back(Sitter{split, reader.sample(row), {}});
-        with_voxels(dataset.spec.kind, voxels, [&]<class T>(std::span<const T> all) {
-          reader.read(row, std::span(const_cast<T*>(all.data()), all.size()));
-          sitter.voxels.assign(all.begin(), all.end());
-        });
+        reader.read(row, voxels);
+        with_voxels(dataset.spec.kind, voxels,
+                    [&](auto values) { sitter.voxels.assign(values.begin(), values.end()); });
       }
     }
   }

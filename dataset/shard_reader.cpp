@@ -133,6 +133,12 @@ core::hdf5::Shape ShardReader::start_of(std::size_t row) const {
 void ShardReader::read(std::size_t row, std::span<std::uint16_t> counts) const { read_voxels(row, counts); }
 void ShardReader::read(std::size_t row, std::span<float> field) const { read_voxels(row, field); }
 
+void ShardReader::read(std::size_t row, std::span<std::byte> voxels) const {
+  const auto as = [&]<class T>(T* values) { read_voxels(row, std::span(values, voxels.size() / sizeof(T))); };
+  if (kind_ == VoxelKind::field) return as(reinterpret_cast<float*>(voxels.data()));
+  as(reinterpret_cast<std::uint16_t*>(voxels.data()));
+}
+
 template <class T>
 void ShardReader::read_voxels(std::size_t row, std::span<T> voxels) const {
   const bool fits = (kind_ == VoxelKind::field) == std::is_same_v<T, float>;  // HDF5 would convert

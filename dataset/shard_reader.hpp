@@ -39,6 +39,8 @@ class ShardReader {
   /// Reads a sample's counts or field (C, n, n, n), as the spec's kind is, and compares the crc32.
   void read(std::size_t row, std::span<std::uint16_t> counts) const;
   void read(std::size_t row, std::span<float> field) const;
+  /// The same as bytes, of whichever kind.
+  void read(std::size_t row, std::span<std::byte> voxels) const;
   /// Where they stand, for a ChunkReader; nothing if only HDF5 can decode them.
   std::optional<StoredVoxels> stored(std::size_t row) const;
 
