@@ -15,9 +15,10 @@ struct PredictionRow {
   std::uint32_t simulation;
   int subvolume;  ///< -1: the whole universe
   std::uint64_t seed;
-  std::vector<double> truth;       ///< (P) physical units
-  std::vector<double> prediction;  ///< (P) physical units
-  int roll = 0;                    ///< of the box before it was cut; 0: none
+  std::vector<double> truth;           ///< (P) physical units
+  std::vector<double> prediction;      ///< (P) physical units
+  int roll = 0;                        ///< of the box before it was cut; 0: none
+  std::vector<double> deviation = {};  ///< (P) predicted standard deviation, physical; empty: none predicted
 };
 
 /// Predictions of one method for one split.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer/evaluation.hpp"
+
 namespace cosmo::infer {
 
 namespace {
@@ -32,17 +34,25 @@ std::string prediction_text(const dataset::PredictionTable& universes, std::size
   return text;
 }
 
-std::string error_text(const core::ParameterSpace& parameters, const std::vector<ParameterMetrics>& network,
-                       const std::vector<ParameterMetrics>& centre) {
-  std::string text = fmt::format("{:>10}  {:^17}  {:^17}  {}\n", "error", "network", "predict the centre",
-                                 "network / centre");
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    const Estimate& ours = network[p].relative_error;
-    const Estimate& theirs = centre[p].relative_error;
-    text += fmt::format("{:>10}  {}   {}    {:.2f}\n", parameters.names[p], text_of(ours), text_of(theirs),
-                        ours.value / theirs.value);
+std::string error_text(const Methods& methods) {
+  const core::ParameterSpace& parameters = methods.front().universes.parameters;
+  std::string text = fmt::format("{:<20}", "error");
+  for (const std::string& name : parameters.names) text += fmt::format("  {:<24}", name);
+  text += '\n';
+  std::vector<ParameterMetrics> network;
+  for (const Method& method : methods) {
+    const std::vector<ParameterMetrics> metrics = evaluate(method.universes);
+    if (network.empty()) network = metrics;
+    text += fmt::format("{:<20}", method.title);
+    for (std::size_t p = 0; p < metrics.size(); ++p) {
+      const Estimate& error = metrics[p].relative_error;
+      const double ratio = network[p].relative_error.value / error.value;
+      text += fmt::format("  {} {:<6}", text_of(error),
+                          &method == &methods.front() ? "" : fmt::format("({:.2f})", ratio));
+    }
+    text += '\n';
   }
-  return text;
+  return text + "mean |x - p| / p of universes; in brackets the network's as a part of the method's\n";
 }
 
 std::string universe_text(const nn::ModelManifest& model, const UniversePrediction& prediction) {

@@ -1,0 +1,35 @@
+#include "infer/method.hpp"
+
+#include "infer/evaluation.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// {"network": …, "baselines": {…}} of one kind of row.
+core::Json figures_of(const Methods& methods, dataset::PredictionTable Method::*rows) {
+  core::Json json = {{"baselines", core::Json::object()}};
+  for (std::size_t m = 0; m < methods.size(); ++m) {
+    const dataset::PredictionTable& table = methods[m].*rows;
+    core::Json& entry = m == 0 ? json[methods[m].key] : json["baselines"][methods[m].key];
+    entry = to_json(table.parameters, evaluate(table));
+  }
+  return json;
+}
+
+}  // namespace
+
+Method method_of(std::string key, std::string title, dataset::PredictionTable subvolumes) {
+  dataset::PredictionTable universes = dataset::per_universe(subvolumes);
+  return {std::move(key), std::move(title), std::move(subvolumes), std::move(universes)};
+}
+
+core::Json metrics_json(const Methods& methods) {
+  core::Json json = figures_of(methods, &Method::universes);
+  json["samples"] = methods.front().subvolumes.rows.size();
+  json["universes"] = methods.front().universes.rows.size();
+  json["per_subvolume"] = figures_of(methods, &Method::subvolumes);
+  return json;
+}
+
+}  // namespace cosmo::infer
