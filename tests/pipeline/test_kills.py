@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -31,6 +32,12 @@ SMALL_NETWORK = {"name": "small", "input": "voxels", "layers": [
      "slope": 0.01},
     {"name": "drop", "inputs": ["conv"], "kind": "dropout", "probability": 0.2},
     {"name": "dense", "inputs": ["drop"], "kind": "dense", "outputs": 0, "slope": 1}]}
+
+
+def report(line):
+    """Tells of what is to be shown in full."""
+    if ALL:
+        print(line, file=sys.stderr, flush=True)
 
 
 def kill_ranks_after(seconds, victims, ranks, tool, *words):
@@ -89,12 +96,13 @@ class Kills(unittest.TestCase):
         cls.holder.cleanup()
 
     def survives(self, kill, whole, tool, *words, ranks=1):
-        """Kills a run into a new directory, finishes it, and compares."""
+        """Kills a run into a new directory, finishes it, and compares; returns what kill(directory) does."""
         parts = self.root / "parts"
         shutil.rmtree(parts, ignore_errors=True)
-        kill(parts)
+        killed = kill(parts)
         succeed(tool, *words, "--output", parts, ranks=ranks)
         self.assertEqual(contents(parts), whole)
+        return killed
 
     def operations(self, tool, *words):
         """How many changes to its directory a whole run makes, and what it leaves."""
@@ -120,16 +128,20 @@ class Kills(unittest.TestCase):
                     else:  # mpirun's exit code, which tells that somebody was killed
                         self.assertNotEqual(done.returncode, 0)
                 self.survives(kill, whole, tool, *words, *together, ranks=ranks)
+        report(f"{self.id()}: killed at {len(chosen)} of {total} file operations")
 
     def kill_at_moments(self, kills, whole, tool, *words):
         begin = time.monotonic()
         run(tool, *words, "--output", self.root / "timed")
         duration = time.monotonic() - begin
-        moment = random.Random(1)
-        for _ in range(200 if ALL else kills):
-            seconds = moment.uniform(0, duration)
+        moment, kills, killed, runs = random.Random(1), 200 if ALL else kills, 0, 0
+        while killed < kills and runs < 3 * kills:  # a run may be done before its moment
+            seconds, runs = moment.uniform(0, duration), runs + 1
             with self.subTest(seconds=seconds):
-                self.survives(lambda parts: kill_after(seconds, tool, *words, "--output", parts), whole, tool, *words)
+                killed += self.survives(lambda parts: kill_after(seconds, tool, *words, "--output", parts), whole, tool,
+                                        *words)
+        self.assertEqual(killed, kills)
+        report(f"{self.id()}: killed {killed} of {runs} runs, within {duration:.2f} s of their beginning")
         shutil.rmtree(self.root / "timed")
 
     def test_universes_killed_at_file_operations(self):

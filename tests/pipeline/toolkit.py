@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -48,14 +49,14 @@ def run_with_faults(faults, tool, *words, ranks=1):
 
 
 def kill_after(seconds, tool, *words):
-    """Starts a tool and kills it after so many seconds, if it is not done by then."""
+    """Starts a tool and kills it after so many seconds, if it is not done by then; returns whether that killed it."""
     process = subprocess.Popen(command(1, tool, *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait()
+    return process.wait() == -signal.SIGKILL
 
 
 def children(pid):
