@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/disk_bill.hpp"
 #include "core/error.hpp"
-#include "core/files.hpp"
 #include "core/memory.hpp"
 #include "core/timer.hpp"
 #include "core/tool.hpp"
@@ -117,38 +117,17 @@ std::string describe(const DatasetManifest& manifest) {
                             manifest.statistics.particles_binned, manifest.statistics.particles_in);
 }
 
-/// Disk for the shards that are not there, uncompressed. [bytes]
-struct DiskBill {
-  double needed = 0;
-  std::uint64_t available = 0;  ///< with what the run will remove
-
-  bool is_covered() const { return needed <= static_cast<double>(available); }
-};
-
-/// What the root sees. Collective; throws what opening the directory would.
-DiskBill disk_of(const core::Invocation& run, const std::string& target, const dataset::ShardPlan& plan,
-                 const core::Request& request) {
+/// Disk for the shards that are not there, uncompressed. Collective; throws what opening the directory would.
+core::DiskBill disk_of(const core::Invocation& run, const std::string& target, const dataset::ShardPlan& plan,
+                       const core::Request& request) {
   const core::Holding there =
       core::OutputDirectory::look(run.comm, target, request, {run.options.flag("force"), {}});
-  DiskBill disk;
+  double needed = 0;
   for (const dataset::PlannedShard& shard : plan.shards) {
     if (there.manifest.find(shard.path) == nullptr)
-      disk.needed += static_cast<double>(shard.samples.size()) * plan.sample_bytes();
+      needed += static_cast<double>(shard.samples.size()) * plan.sample_bytes();
   }
-  const std::uint64_t free = run.comm.max(run.comm.is_root() ? core::available_disk(target) : 0);
-  disk.available = free + std::min(there.leaving, ~free);
-  return disk;
-}
-
-/// Throws Error{io} unless the shards fit, or only warns: compressed ones may, and a dry run does nothing.
-void check_disk(const core::Invocation& run, const std::string& target, const DiskBill& disk, bool refuse) {
-  if (disk.is_covered()) return;
-  const std::string shortage = fmt::format(
-      "The shards to write need {} and the disk of --output {} has {} free: choose another --output, or make "
-      "room.",
-      core::format_bytes(disk.needed), target, core::format_bytes(static_cast<double>(disk.available)));
-  if (refuse) throw core::Error(core::Fault::io, shortage, true);
-  run.log.warn("{}", shortage);
+  return core::disk_bill(run.comm, target, static_cast<std::uint64_t>(needed), there.leaving);
 }
 
 /// What a rank has now and allocates for a shard: a sample, a slab of rows of a box, HDF5's buffers.
@@ -159,7 +138,7 @@ double memory_of(const dataset::ShardPlan& plan, const dataset::ShardSettings& s
 }
 
 void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, const core::Request& request,
-                const DiskBill& disk, double memory) {
+                const core::DiskBill& disk, double memory) {
   const double bytes = static_cast<double>(plan.samples()) * plan.sample_bytes();
   Json summary = {{"dry_run", true},
                   {"id", request.id()},
@@ -203,9 +182,10 @@ void run_shard(const core::Invocation& run) {
     request.config = settings.config();
     request.inputs = {core::input_record(suite.directory, suite.manifest.base, target)};
   });
-  const DiskBill disk = disk_of(run, target, plan, request);
+  const core::DiskBill disk = disk_of(run, target, plan, request);
   const bool dry_run = run.options.flag("dry-run");
-  check_disk(run, target, disk, !dry_run && settings.compression == dataset::Compression::none);
+  core::check_disk(run.log, disk, target, "The shards to write",
+                   !dry_run && settings.compression == dataset::Compression::none);
   if (dry_run) return print_plan(run, plan, request, disk, run.comm.max(memory_of(plan, settings)));
 
   core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});

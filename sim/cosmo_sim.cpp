@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/disk_bill.hpp"
 #include "core/error.hpp"
-#include "core/files.hpp"
 #include "core/fourier/fourier_mesh.hpp"
 #include "core/memory.hpp"
 #include "core/output_directory.hpp"
@@ -35,12 +35,6 @@ using core::Json;
 /// started: P(k) of the counts is right to 2 % here, 5 % too low at 1.9 and 15 % at 2.4.
 constexpr double kSparse = 1.7;
 
-/// Disk for what a run is to make. [bytes]
-struct DiskBill {
-  std::uint64_t needed;
-  std::uint64_t available;  ///< with what the run will remove
-};
-
 /// The universes that are not there.
 struct Missing {
   std::vector<core::SimulationRecord> own;  ///< of the plan's slice
@@ -53,7 +47,7 @@ struct Survey {
   std::uint64_t leaving = 0;  ///< bytes there that the run removes
   Missing missing;
   sim::RankLayout layout;
-  DiskBill disk;
+  core::DiskBill disk;
   std::vector<core::Error> refusals;  ///< of which a dry run warns; the first ends a real one, on all ranks
 };
 
@@ -116,7 +110,7 @@ void explain_table(const core::Log& log, const sim::Plan& plan) {
   }
 }
 
-std::string memory_shortage(const sim::Plan& plan, const sim::MemoryBill& memory) {
+std::string memory_shortage(const sim::Plan& plan, const core::MemoryBill& memory) {
   const std::string counts = plan.save_counts ? fmt::format(" and --grid {}", plan.grid) : "";
   return fmt::format(
       "--particles {} with --mesh {}{} need about {} of memory on a node that has {} available: choose "
@@ -125,14 +119,6 @@ std::string memory_shortage(const sim::Plan& plan, const sim::MemoryBill& memory
       plan.numerics.particles_per_side, plan.numerics.mesh_per_side, counts,
       core::format_bytes(static_cast<double>(memory.per_node)),
       core::format_bytes(static_cast<double>(memory.available)));
-}
-
-std::string disk_shortage(const sim::Plan& plan, const DiskBill& disk) {
-  return fmt::format(
-      "The universes to make need about {} and the disk of --output {} has {} free: choose another --output, "
-      "or make or save less.",
-      core::format_bytes(static_cast<double>(disk.needed)), plan.output,
-      core::format_bytes(static_cast<double>(disk.available)));
 }
 
 Missing missing_universes(const core::Manifest& there, const sim::Plan& plan,
@@ -246,13 +232,6 @@ sim::RankLayout layout_for_rest(const core::Invocation& run, const sim::Plan& pl
   }
 }
 
-/// What the root sees free, with `leaving` more once the run has begun. Collective.
-DiskBill disk_for(const core::Communicator& comm, const sim::Plan& plan, std::size_t universes,
-                  std::uint64_t leaving) {
-  const std::uint64_t free = comm.max(comm.is_root() ? core::available_disk(plan.output) : 0);
-  return {sim::disk_of(plan, universes), free + std::min(leaving, ~free)};
-}
-
 Survey make_survey(const core::Invocation& run, const sim::Plan& plan, const core::Request& request,
                    const core::SimulationManifest& suite, const core::Overwrite& overwrite) {
   Survey survey;
@@ -268,14 +247,15 @@ Survey make_survey(const core::Invocation& run, const sim::Plan& plan, const cor
   }
   survey.missing = missing_universes(holding.manifest, plan, suite);
   const std::size_t universes = survey.missing.own.size();
-  survey.disk = disk_for(run.comm, plan, universes, survey.leaving);
+  survey.disk = core::disk_bill(run.comm, plan.output, sim::disk_of(plan, universes), survey.leaving);
   if (universes == 0) return survey;  // what is finished needs no memory
   survey.layout = layout_for_rest(run, plan, universes, survey.layout);
-  const auto refuse = [&](bool enough, Fault fault, const std::string& sentence) {
-    if (!enough) survey.refusals.emplace_back(fault, sentence, true);
-  };
-  refuse(survey.layout.memory.is_covered(), Fault::config, memory_shortage(plan, survey.layout.memory));
-  refuse(survey.disk.needed <= survey.disk.available, Fault::io, disk_shortage(plan, survey.disk));
+  if (!survey.layout.memory.is_covered())
+    survey.refusals.emplace_back(Fault::config, memory_shortage(plan, survey.layout.memory), true);
+  if (!survey.disk.is_covered()) {
+    survey.refusals.push_back(core::disk_shortage(survey.disk, plan.output, "The universes to make",
+                                                  "make room, or make or save less"));
+  }
   return survey;
 }
 
