@@ -1,28 +1,27 @@
 #include "dataset/cosmo_prep_histogram.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
-#include "core/checksum.hpp"
+#include "core/disk_bill.hpp"
 #include "core/error.hpp"
-#include "core/files.hpp"
 #include "core/manifest.hpp"
 #include "core/memory.hpp"
+#include "core/node_memory.hpp"
 #include "core/output_directory.hpp"
-#include "core/rounds.hpp"
 #include "core/simulation_manifest.hpp"
 #include "core/timer.hpp"
 #include "dataset/gadget_snapshot.hpp"
+#include "dataset/snapshot_counts.hpp"
+#include "dataset/snapshot_suite.hpp"
+#include "dataset/snapshot_table.hpp"
 #include "histogram/count_file.hpp"
-#include "histogram/particle_counter.hpp"
 
 namespace cosmo::dataset {
 
 using core::ensure;
 using core::Fault;
 using core::Json;
-using histogram::ParticleCounter;
 
 namespace {
 
@@ -38,10 +37,10 @@ struct Job {
   std::string counts_path() const { return core::counts_name(header.redshift); }
 };
 
-/// What a run takes [bytes], and what there is.
+/// What a run takes, and what there is.
 struct Bill {
-  std::uint64_t memory_per_rank, memory_per_node, memory_available;
-  std::uint64_t disk, disk_available;
+  core::MemoryBill memory;
+  core::DiskBill disk;
 };
 
 std::string option_of(std::string_view parameter) {
@@ -58,37 +57,27 @@ GadgetReading read_reading(const core::Options& options) {
   return reading;
 }
 
-/// The parameters of the universe: the snapshot's, then the user's, then cosmo-sim's defaults.
-core::Cosmology read_cosmology(const core::Options& options, const std::map<std::string, double>& stated,
-                               std::vector<std::string>& assumed) {
-  core::Cosmology cosmology;
+/// The parameters that options state.
+StatedParameters stated_parameters(const core::Options& options) {
+  StatedParameters stated;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
-    const std::string name(row.name), option = option_of(row.name);
-    double& value = cosmology.*row.member;
-    const auto found = stated.find(name);
-    if (options.given(option)) {
-      value = options.number(option);
-      ensure(found == stated.end() || std::abs(found->second - value) <= 1e-6 * std::abs(value),
-             Fault::config, "--{} is {} and the snapshot says {}: leave the option out.", option, value,
-             found == stated.end() ? 0 : found->second);
-    } else if (found != stated.end()) {
-      value = found->second;
-    } else if (name != "w0" && name != "wa") {
-      assumed.push_back(name);
-    }
+    const std::string option = option_of(row.name);
+    if (options.given(option)) stated[std::string(row.name)] = {options.number(option), "--" + option};
   }
-  core::validate(cosmology);
-  return cosmology;
+  return stated;
 }
+
+int read_grid(const core::Options& options) { return static_cast<int>(options.integer("grid", 1, 1 << 14)); }
 
 Job read_job(const core::Options& options) {
   const GadgetReading reading = read_reading(options);
-  const auto grid = static_cast<int>(options.integer("grid", 1, 1 << 14));
   Job job{GadgetSnapshot(options.text("input"), reading), reading, {}, {}};
-  job.header = {.grid = {grid, job.snapshot.box_size() / job.snapshot.units_per_mpc_h()},
+  SettledCosmology settled = settle_cosmology(stated_parameters(options), job.snapshot.parameters());
+  job.assumed = std::move(settled.assumed);
+  job.header = {.grid = {read_grid(options), job.snapshot.box_size() / job.snapshot.units_per_mpc_h()},
                 .redshift = job.snapshot.redshift(),
                 .seed = options.given("seed") ? options.seed("seed") : job.snapshot.seed().value_or(0),
-                .cosmology = read_cosmology(options, job.snapshot.parameters(), job.assumed),
+                .cosmology = settled.cosmology,
                 .particles = job.snapshot.particles()};
   return job;
 }
@@ -105,72 +94,44 @@ Json details_of(const Job& job) {
           {"parameters_assumed", job.assumed}};
 }
 
-/// The request, whose inputs are the snapshot's files: their content decides the id. Collective.
-core::Request request_of(const core::Communicator& comm, const Job& job, const std::string& target) {
-  constexpr std::size_t kDigits = 64;
-  const std::vector<GadgetFile>& files = job.snapshot.files();
-  std::vector<std::uint32_t> digits(files.size() * kDigits, 0);
-  core::in_rounds(
-      comm, files.size(),
-      [&](std::size_t i) {
-        std::ranges::copy(core::sha256_of_file(files[i].path),
-                          digits.begin() + static_cast<std::ptrdiff_t>(i * kDigits));
-      },
-      [](std::size_t) {});
-  comm.sum(std::span(digits));  // the other ranks have 0
-  core::Request request{"histogram", details_of(job), {}};
-  request.config["particle_type"] = job.reading.particle_type;
-  request.config["units_per_mpc_h"] = job.snapshot.units_per_mpc_h();
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto first = digits.begin() + static_cast<std::ptrdiff_t>(i * kDigits);
-    const std::string sha256(first, first + kDigits);
-    request.inputs.push_back({core::seen_from(target, files[i].path).string(), "sha256:" + sha256, sha256});
-  }
-  return request;
-}
-
-std::uint64_t rows_of_round(const core::Communicator& comm, std::uint64_t particles) {
-  const auto ranks = static_cast<std::uint64_t>(comm.size());
-  return std::max<std::uint64_t>(1, std::min<std::uint64_t>(ParticleCounter::kRound, particles) / ranks);
+/// Adds the snapshots' files to the request's inputs: their content decides the id. Collective.
+void add_inputs(const core::Invocation& run, const std::vector<std::string>& files, const std::string& target,
+                core::Request& request) {
+  const std::vector<std::string> digests = sha256_of_files(run.comm, run.log, files);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    request.inputs.push_back(
+        {core::seen_from(target, files[i]).string(), "sha256:" + digests[i], digests[i]});
 }
 
 /// Collective.
-Bill bill_of(const core::Invocation& run, const Job& job, const std::string& target) {
-  const std::uint64_t particles = job.header.particles;
-  const std::uint64_t block = rows_of_round(run.comm, particles) * 3 * job.snapshot.float_bytes();
-  const core::Communicator node = run.comm.node();
-  Bill bill{};
-  bill.memory_per_rank =
-      run.comm.max(core::resident_memory() + block +
-                   ParticleCounter::memory_bytes(job.header.grid, particles, run.comm.size(), run.threads));
-  bill.memory_per_node = bill.memory_per_rank * static_cast<std::uint64_t>(node.size());
-  const std::uint64_t resident = node.sum(core::resident_memory()), free = node.max(core::available_memory());
-  bill.memory_available = free + std::min(resident, ~free);
-  bill.disk = job.header.grid.cells() * sizeof(std::uint16_t);
-  bill.disk_available = run.comm.max(run.comm.is_root() ? core::available_disk(target) : 0);
-  return bill;
+core::Request request_of(const core::Invocation& run, const Job& job, const std::string& target) {
+  core::Request request{"histogram", details_of(job), {}};
+  request.config["particle_type"] = job.reading.particle_type;
+  request.config["units_per_mpc_h"] = job.snapshot.units_per_mpc_h();
+  std::vector<std::string> files;
+  for (const GadgetFile& file : job.snapshot.files()) files.push_back(file.path.string());
+  add_inputs(run, files, target, request);
+  return request;
 }
 
-/// The sentence with which a real run is refused, or nothing. Collective.
-std::optional<core::Error> refusal(const core::Communicator& comm, const Job& job, const Bill& bill,
-                                   const std::string& target) {
+/// Collective.
+Bill bill_of(const core::Invocation& run, const std::string& target, std::uint64_t memory,
+             std::uint64_t disk) {
+  return {core::NodeMemory(run.comm).bill(run.comm.max(memory)), core::disk_bill(run.comm, target, disk)};
+}
+
+/// The sentence with which a real run is refused, or nothing.
+std::optional<core::Error> refusal(int grid, const Bill& bill, const std::string& target) {
   const auto bytes = [](std::uint64_t number) { return core::format_bytes(static_cast<double>(number)); };
-  if (comm.max(bill.memory_per_node > bill.memory_available ? 1 : 0) > 0) {
+  if (!bill.memory.is_covered()) {
     return core::Error(
         Fault::config,
-        fmt::format("--grid {} needs about {} of memory a rank, more than a node has: choose a "
-                    "coarser one, or use more nodes.",
-                    job.header.grid.cells_per_side, bytes(bill.memory_per_rank)),
+        fmt::format("--grid {} needs about {} of memory on a node that has {} available: choose a coarser "
+                    "one, or use more nodes.",
+                    grid, bytes(bill.memory.per_node), bytes(bill.memory.available)),
         true);
   }
-  if (bill.disk > bill.disk_available) {
-    return core::Error(
-        Fault::io,
-        fmt::format("The counts need {} and the disk of --output {} has {} free: choose another "
-                    "--output.",
-                    bytes(bill.disk), target, bytes(bill.disk_available)),
-        true);
-  }
+  if (!bill.disk.is_covered()) return core::disk_shortage(bill.disk, target, "The counts to write");
   return std::nullopt;
 }
 
@@ -180,8 +141,8 @@ Json summary_of(const Job& job, const Bill& bill, const std::string& target) {
   summary["snapshot_files"] = job.snapshot.files().size();
   summary["units_per_mpc_h"] = job.snapshot.units_per_mpc_h();
   summary["coordinates"] = job.snapshot.float_bytes() == sizeof(double) ? "float64" : "float32";
-  summary["memory_bytes_per_rank"] = bill.memory_per_rank;
-  summary["disk_bytes"] = bill.disk;
+  summary["memory_bytes_per_rank"] = bill.memory.per_rank;
+  summary["disk_bytes"] = bill.disk.needed;
   return summary;
 }
 
@@ -196,60 +157,143 @@ std::string describe(const Job& job, const Bill& bill) {
       job.header.particles, job.snapshot.files().size(), job.snapshot.files().size() == 1 ? "" : "s",
       job.snapshot.float_bytes() == sizeof(double) ? "float64" : "float32", unit, job.header.grid.box_size,
       job.header.redshift, job.header.grid.cells_per_side, job.header.grid.cell_size(),
-      core::format_bytes(static_cast<double>(bill.memory_per_rank)),
-      core::format_bytes(static_cast<double>(bill.disk)));
-}
-
-/// Reads and counts all particles, of which every rank takes a part, in the snapshot's own unit. Collective.
-template <class T>
-histogram::CountGrid count(const core::Invocation& run, const Job& job) {
-  const GadgetSnapshot& snapshot = job.snapshot;
-  const std::uint64_t particles = snapshot.particles(), step = rows_of_round(run.comm, particles);
-  const auto ranks = static_cast<std::uint64_t>(run.comm.size()),
-             rank = static_cast<std::uint64_t>(run.comm.rank());
-  const std::uint64_t first = particles / ranks * rank + std::min(rank, particles % ranks);
-  const std::uint64_t rows = particles / ranks + (rank < particles % ranks ? 1 : 0);
-  const std::uint64_t rounds = run.comm.max((rows + step - 1) / step);
-  core::Progress progress(run.log, "rounds of reading", static_cast<std::int64_t>(rounds));
-  core::Buffer<T> block(3 * step);
-  ParticleCounter counter(run.comm, {job.header.grid.cells_per_side, snapshot.box_size()});
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    const std::uint64_t start = std::min(rows, round * step);
-    const std::span<T> part = block.span().first(3 * std::min(step, rows - start));
-    run.comm.agree([&] { snapshot.read(first + start, part); });
-    counter.add(std::span<const T>(part));
-    progress.advance();
-  }
-  return std::move(counter).finish();
+      core::format_bytes(static_cast<double>(bill.memory.per_rank)),
+      core::format_bytes(static_cast<double>(bill.disk.needed)));
 }
 
 /// Collective.
 void write(const core::Invocation& run, const Job& job, core::OutputDirectory& output) {
   const std::string path = job.counts_path();
   if (output.find(path) == nullptr) {
-    const histogram::CountGrid grid =
-        job.snapshot.float_bytes() == sizeof(double) ? count<double>(run, job) : count<float>(run, job);
-    fs::path part;
-    run.comm.agree([&] { part = run.comm.is_root() ? output.part(path) : output.part_path(path); });
-    histogram::write_counts(run.comm, part, job.header, grid);
-    std::vector<core::FileRecord> records;
-    run.comm.agree([&] {
-      if (run.comm.is_root()) records.push_back(output.seal(path));
-    });
-    output.record(records);
+    std::optional<core::Progress> progress;
+    output.record(count_snapshot(run.comm, output, path, job.snapshot, job.header, [&](std::int64_t rounds) {
+      if (!progress) progress.emplace(run.log, "rounds of reading", rounds);
+      progress->advance();
+    }));
   }
   output.finish(run.tool, details_of(job), run.facts);
 }
 
-void warn_of_assumptions(const core::Log& log, const Job& job) {
-  if (job.assumed.empty()) return;
+void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& assumed,
+                         std::string_view lack) {
+  if (assumed.empty()) return;
+  const core::Cosmology defaults;
   std::vector<std::string> values;
-  for (const std::string& name : job.assumed) {
-    values.push_back(fmt::format("--{} {}", option_of(name),
-                                 job.header.cosmology.*core::find_cosmology_parameter(name)->member));
+  for (const std::string& name : assumed) {
+    values.push_back(
+        fmt::format("--{} {}", option_of(name), defaults.*core::find_cosmology_parameter(name)->member));
   }
-  log.warn("the snapshot does not state all parameters of its universe; the counts file will say {}.",
-           fmt::join(values, " "));
+  log.warn("{}; the counts will say {}.", lack, fmt::join(values, " "));
+}
+
+/// What a rank allocates for its snapshot of a suite, at most. [bytes]
+std::uint64_t memory_of(const SnapshotSuite& suite, int threads) {
+  std::uint64_t most = 0;
+  for (const PlannedCounts& counts : suite.counts) {
+    const histogram::CountFileHeader& header = counts.header;
+    most = std::max(most, counting_memory(header.grid, header.particles, counts.float_bytes, 1, threads));
+  }
+  return most;
+}
+
+/// Of the counts that are not among `there`. [bytes]
+std::uint64_t disk_of(const SnapshotSuite& suite, const core::Manifest& there) {
+  std::uint64_t bytes = 0;
+  for (const PlannedCounts& counts : suite.counts) {
+    if (there.find(counts.path) == nullptr) bytes += counts.header.grid.cells() * sizeof(std::uint16_t);
+  }
+  return bytes;
+}
+
+Json summary_of(const SnapshotSuite& suite, const Bill& bill, const std::string& target) {
+  Json summary = {{"output", target},
+                  {"simulations", suite.manifest.simulations.size()},
+                  {"snapshots", suite.counts.size()},
+                  {"snapshot_files", suite.files.size()},
+                  {"parameters", suite.manifest.parameters},
+                  {"parameters_assumed", suite.assumed},
+                  {"grid", suite.manifest.grid},
+                  {"particles", suite.counts.front().header.particles},
+                  {"memory_bytes_per_rank", bill.memory.per_rank},
+                  {"disk_bytes", disk_of(suite, {})},
+                  {"disk_bytes_to_write", bill.disk.needed}};
+  core::write_length(summary, "box", suite.manifest.box_size);
+  return summary;
+}
+
+std::string describe(const SnapshotSuite& suite, const Bill& bill) {
+  const core::SimulationManifest& manifest = suite.manifest;
+  std::string text = fmt::format("{} universes, {} snapshots in {} files, {} particles in a box of {} {}\n",
+                                 manifest.simulations.size(), suite.counts.size(), suite.files.size(),
+                                 suite.counts.front().header.particles, manifest.box_size.value,
+                                 name_of(manifest.box_size.unit));
+  for (std::size_t p = 0; p < manifest.parameters.size(); ++p) {
+    text += fmt::format("{:<11} {:g} to {:g}\n", manifest.parameters.names[p], manifest.parameters.low[p],
+                        manifest.parameters.high[p]);
+  }
+  return text + fmt::format("counts      {}³ voxels\nmemory      {} a rank\ndisk        {}\n", manifest.grid,
+                            core::format_bytes(static_cast<double>(bill.memory.per_rank)),
+                            core::format_bytes(static_cast<double>(disk_of(suite, {}))));
+}
+
+/// Collective.
+SnapshotSuite read_suite(const core::Invocation& run, const GadgetReading& reading) {
+  std::vector<SnapshotRow> table;
+  run.comm.agree([&] {
+    ensure(!run.options.given("seed"), Fault::config,
+           "--seed is of one snapshot: give the table a column seed.");
+    table = read_snapshot_table(run.options.text("input"));
+  });
+  const std::vector<SnapshotFacts> facts = survey_snapshots(run.comm, run.log, table, reading);
+  SnapshotSuite suite;
+  run.comm.agree([&] {
+    suite = plan_snapshot_suite(table, facts, stated_parameters(run.options), read_grid(run.options));
+  });
+  return suite;
+}
+
+/// The snapshots of a table, to a suite that cosmo-prep shard takes as if cosmo-sim had written it.
+void run_suite(const core::Invocation& run, const std::string& target) {
+  const core::Timer timer;
+  GadgetReading reading;
+  run.comm.agree([&] { reading = read_reading(run.options); });
+  const SnapshotSuite suite = read_suite(run, reading);
+  warn_of_assumptions(run.log, suite.assumed,
+                      "table and snapshots do not state all parameters of the universes");
+  const std::uint64_t memory = memory_of(suite, run.threads);
+  if (run.options.flag("dry-run")) {
+    const Bill bill = bill_of(run, target, memory, disk_of(suite, {}));
+    if (const auto refused = refusal(suite.manifest.grid, bill, target)) run.log.warn("{}", refused->what());
+    Json summary = summary_of(suite, bill, target);
+    summary["dry_run"] = true;
+    return run.report(summary, describe(suite, bill));
+  }
+  core::Request request{"generate",
+                        {{"from", "snapshots"},
+                         {"grid", suite.manifest.grid},
+                         {"particle_type", reading.particle_type},
+                         {"universes_sha256", suite.sha256}},
+                        {},
+                        suite.manifest.foreseen()};
+  add_inputs(run, suite.files, target, request);
+  const core::Overwrite overwrite{run.options.flag("force"), {}};
+  const core::Holding there = core::OutputDirectory::look(run.comm, target, request, overwrite);
+  const Bill bill = bill_of(run, target, memory, disk_of(suite, there.manifest));
+  if (const auto refused = refusal(suite.manifest.grid, bill, target); refused && bill.disk.needed > 0)
+    throw *refused;
+  core::OutputDirectory output(run.comm, run.log, target, request, overwrite);
+  const bool up_to_date = output.up_to_date();
+  if (!up_to_date) {
+    count_suite(run.comm, run.log, output, suite, reading);
+    output.finish_if_all(run.tool, run.facts);
+  }
+  Json summary = summary_of(suite, bill, target);
+  summary.update({{"id", request.id()},
+                  {"up_to_date", up_to_date},
+                  {"peak_rss_bytes", run.comm.max(core::peak_resident_memory())},
+                  {"seconds", timer.seconds()}});
+  run.report(summary, up_to_date ? fmt::format("{} is up to date\n", target)
+                                 : fmt::format("{}: {}", target, describe(suite, bill)));
 }
 
 }  // namespace
@@ -257,7 +301,9 @@ void warn_of_assumptions(const core::Log& log, const Job& job) {
 void declare_histogram(core::Options& options) {
   options.add(
       "input", std::nullopt,
-      "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory");
+      "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory; or a "
+      "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, perhaps "
+      "simulation and seed (docs/formats.md)");
   options.add("grid", std::nullopt, "voxels a side of the counts");
   options.add("particle-type", "1", "type of particles to count, PartType0 …; 1 is dark matter");
   options.add("length-unit", "header",
@@ -268,29 +314,37 @@ void declare_histogram(core::Options& options) {
                 fmt::format("{} [as the snapshot says, else {}]", row.meaning, defaults.*row.member));
   }
   options.add("seed", std::nullopt,
-              "of the initial conditions, for the record [as the snapshot says, else 0]");
+              "of the initial conditions, for the record, of one snapshot [as the snapshot says, else 0]");
 }
 
 void run_histogram(const core::Invocation& run) {
   const core::Timer timer;
   std::optional<Job> job;
   std::string target;
+  fs::path input;
   run.comm.agree([&] {
     target = run.options.text("output");
-    const fs::path input = run.options.text("input");
+    input = run.options.text("input");
+  });
+  if (input.extension() == ".csv") return run_suite(run, target);
+  run.comm.agree([&] {
     if (run.comm.is_root() && fs::is_regular_file(input)) core::check_in_suite(input);
     job.emplace(read_job(run.options));
   });
-  const Bill bill = bill_of(run, *job, target);
-  const std::optional<core::Error> refused = refusal(run.comm, *job, bill, target);
+  const histogram::CountFileHeader& header = job->header;
+  const Bill bill = bill_of(run, target,
+                            counting_memory(header.grid, header.particles, job->snapshot.float_bytes(),
+                                            run.comm.size(), run.threads),
+                            header.grid.cells() * sizeof(std::uint16_t));
+  const std::optional<core::Error> refused = refusal(header.grid.cells_per_side, bill, target);
   Json summary = summary_of(*job, bill, target);
-  warn_of_assumptions(run.log, *job);
+  warn_of_assumptions(run.log, job->assumed, "the snapshot does not state all parameters of its universe");
   if (run.options.flag("dry-run")) {
     summary["dry_run"] = true;
     if (refused) run.log.warn("{}", refused->what());
     return run.report(summary, describe(*job, bill));
   }
-  const core::Request request = request_of(run.comm, *job, target);
+  const core::Request request = request_of(run, *job, target);
   core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
   const bool up_to_date = output.up_to_date();
   if (!up_to_date) {

@@ -10,56 +10,11 @@ import unittest
 import h5py
 import numpy as np
 
+from gadget import BOX, GRID, N, example_positions, expected_counts, write_gadget4
 from toolkit import contents, error_line, run, run_with_faults, succeed, times
 
 CONFIG, IO, FORMAT = 3, 4, 5
-BOX, GRID, N = 200000.0, 24, 20000  # kpc/h
 COSMOLOGY = ["--sigma8", 0.8, "--n-s", 0.96]
-
-
-def example_positions(dtype="f8", box=BOX):
-    """Random positions and some on the voxels' edges, with x == box."""
-    generator = np.random.default_rng(3)
-    positions = (generator.random((N, 3)) * box).astype(dtype)
-    edges = np.linspace(0, box, GRID + 1).astype(dtype)
-    positions[::7, generator.integers(3)] = generator.choice(edges, len(positions[::7]))
-    return np.clip(positions, 0, np.dtype(dtype).type(box))
-
-
-def expected_counts(positions, grid=GRID, box=BOX):
-    counts, _ = np.histogramdd(positions.astype("f8"), bins=grid, range=[(0, box)] * 3)
-    assert counts.sum() == len(positions)
-    return counts
-
-
-def write_gadget4(folder, positions, files, box=BOX, units=True, cosmology=True, types=6, particle_type=1, redshift=0.0):
-    """A snapshot as Gadget-4 writes it, in `files` files of unequal size; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    cuts = [0] + [len(positions) * i * (i + 3) // (files * (files + 3)) for i in range(1, files + 1)]
-    paths = []
-    for i in range(files):
-        part = positions[cuts[i]:cuts[i + 1]]
-        paths.append(folder / (f"snap_004.{i}.hdf5" if files > 1 else "snap_004.hdf5"))
-        with h5py.File(paths[-1], "w") as file:
-            header = file.create_group("Header").attrs
-            this, total = np.zeros(types, "u4"), np.zeros(types, "u8")
-            this[particle_type], total[particle_type] = len(part), len(positions)
-            header["NumPart_ThisFile"], header["NumPart_Total"] = this, total
-            header["NumFilesPerSnapshot"] = np.int32(files)
-            header["BoxSize"], header["Redshift"], header["Time"] = box, redshift, 1 / (1 + redshift)
-            header["MassTable"] = np.zeros(types)
-            parameters = file.create_group("Parameters").attrs
-            parameters["BoxSize"] = box
-            if cosmology:
-                parameters["Omega0"], parameters["OmegaLambda"], parameters["HubbleParam"] = 0.31, 0.69, 0.68
-                parameters["OmegaBaryon"] = 0.0
-            if units:
-                parameters["UnitLength_in_cm"] = 3.085678e21
-            if len(part):
-                group = file.create_group(f"PartType{particle_type}")
-                group["Coordinates"] = part
-                group["ParticleIDs"] = np.arange(cuts[i], cuts[i + 1], dtype="u4")
-    return paths
 
 
 class HistogramTest(unittest.TestCase):

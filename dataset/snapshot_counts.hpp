@@ -1,0 +1,47 @@
+#pragma once
+// From the particles of a snapshot to a counts file.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "core/cosmology.hpp"
+#include "core/output_directory.hpp"
+#include "dataset/gadget_snapshot.hpp"
+#include "histogram/count_file.hpp"
+
+namespace cosmo::dataset {
+
+/// A parameter as the user states it, and where: "--omega-m", "FILE line 3: omega_m".
+struct StatedParameter {
+  double value;
+  std::string where;
+};
+using StatedParameters = std::map<std::string, StatedParameter>;
+
+struct SettledCosmology {
+  core::Cosmology cosmology;
+  std::vector<std::string> assumed;  ///< parameters that nobody states, but dark energy's
+};
+
+/// The universe of a snapshot: what its files say, what the user says, and cosmo-sim's defaults for the rest.
+/// Throws Error{config} if the two contradict each other or if it is no possible universe.
+SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<std::string, double>& files);
+
+/// What a rank allocates to count so many particles [bytes].
+std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particles, std::size_t float_bytes,
+                              int ranks, int threads);
+
+/// Counts a snapshot on header.grid and publishes the file at `path` of the output; every rank reads a part
+/// of the particles. `after_round` gets the number of rounds in which that is done. Returns the file's record
+/// on the root, nothing elsewhere. Collective over comm. Throws as GadgetSnapshot::read() and write_counts().
+std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
+                                             const core::OutputDirectory& output, const std::string& path,
+                                             const GadgetSnapshot& snapshot,
+                                             const histogram::CountFileHeader& header,
+                                             const std::function<void(std::int64_t rounds)>& after_round);
+
+}  // namespace cosmo::dataset
