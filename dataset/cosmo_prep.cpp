@@ -26,7 +26,9 @@ namespace {
 
 void declare_shard(core::Options& options) {
   options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
-  options.add("grid", std::nullopt, "voxels a side of the suite's counts, to be sure of them [theirs]");
+  options.add("grid", std::nullopt,
+              "voxels a side of a simulation: a divisor of the suite's, whose counts are summed [as many as "
+              "they have]");
   options.add("subvolumes", "2", "cuts a side: each simulation gives this many cubed samples, 1 to 6");
   options.add("redshifts", "0", "of the counts, between commas: a channel each, in this order");
   options.add(
@@ -130,10 +132,12 @@ core::DiskBill disk_of(const core::Invocation& run, const std::string& target, c
   return core::disk_bill(run.comm, target, static_cast<std::uint64_t>(needed), there.leaving);
 }
 
-/// What a rank has now and allocates for a shard: a sample, a slab of rows of a box, HDF5's buffers.
-/// [bytes]
-double memory_of(const dataset::ShardPlan& plan, const dataset::ShardSettings& settings) {
-  const double rows = 2.0 * settings.grid * plan.shape.back();
+/// What a rank has now and allocates for a shard: a sample, a slab of rows of a box or the planes that are
+/// summed to one, HDF5's buffers. [bytes]
+double memory_of(const dataset::ShardPlan& plan, const dataset::ShardSettings& settings, int suite_grid) {
+  const bool summed = settings.grid < suite_grid;
+  const double rows =
+      2.0 * suite_grid * (summed ? suite_grid / settings.grid * suite_grid : plan.shape.back());
   return static_cast<double>(core::resident_memory()) + plan.sample_bytes() + rows + (8 << 20);
 }
 
@@ -186,7 +190,8 @@ void run_shard(const core::Invocation& run) {
   const bool dry_run = run.options.flag("dry-run");
   core::check_disk(run.log, disk, target, "The shards to write",
                    !dry_run && settings.compression == dataset::Compression::none);
-  if (dry_run) return print_plan(run, plan, request, disk, run.comm.max(memory_of(plan, settings)));
+  if (dry_run)
+    return print_plan(run, plan, request, disk, run.comm.max(memory_of(plan, settings, suite.manifest.grid)));
 
   core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
   const bool up_to_date = output.up_to_date();

@@ -81,11 +81,11 @@ ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings
          "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
          "range, "
          "for example --omega-m 0.25:0.35.");
-  ensure(settings.grid == suite.grid, Fault::config,
-         "--grid {} differs from the {} voxels a side of the suite's counts: leave it out, or run cosmo-sim "
-         "with "
-         "that --grid.",
-         settings.grid, suite.grid);
+  ensure(
+      settings.grid == suite.grid || (settings.grid > 0 && suite.grid % settings.grid == 0), Fault::config,
+      "--grid {} does not divide the {} voxels a side of the suite's counts: choose a divisor, or make the "
+      "suite with that --grid.",
+      settings.grid, suite.grid);
   for (const core::SimulationRecord& record : suite.simulations) {
     for (const double redshift : settings.redshifts) (void)record.counts(redshift);
   }

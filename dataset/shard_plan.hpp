@@ -60,8 +60,8 @@ struct ShardPlan {
 std::array<int, 3> roll_of(std::uint64_t seed, std::uint32_t simulation, std::uint16_t roll, int grid);
 
 /// Training samples are dealt out over the shards at random, the others stay in natural order; only training
-/// universes are rolled. Throws Error{config} if no parameter varies, if the grid is not the suite's or
-/// cannot be cut, if counts at a redshift are missing, or if there are too few simulations.
+/// universes are rolled. Throws Error{config} if no parameter varies, if the grid does not divide the
+/// suite's or cannot be cut, if counts at a redshift are missing, or if there are too few simulations.
 ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings);
 
 }  // namespace cosmo::dataset

@@ -11,6 +11,7 @@
 #include "core/rounds.hpp"
 #include "dataset/shard_reader.hpp"
 #include "dataset/shard_writer.hpp"
+#include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/subvolumes.hpp"
 
@@ -77,8 +78,9 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
     std::span<std::uint16_t> left = counts;
     for (const double redshift : settings.redshifts) {
       const std::size_t channel = counts.size() / settings.redshifts.size();
-      CountFile(suite.directory / record.counts(redshift))
-          .read(origin, subvolumes.cells(), left.first(channel));
+      histogram::read_coarse(CountFile(suite.directory / record.counts(redshift)),
+                             suite.manifest.grid / settings.grid, origin, subvolumes.cells(),
+                             left.first(channel));
       left = left.subspan(channel);
     }
     writer.append(describe(record, planned, roll, spec.parameters), counts);
@@ -93,7 +95,7 @@ SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSet
           .shape = plan.shape,
           .box_size = suite.manifest.box_size / settings.subvolumes,
           .redshifts = settings.redshifts,
-          .mean_count = static_cast<double>(particles) / std::pow(suite.manifest.grid, 3),
+          .mean_count = static_cast<double>(particles) / std::pow(settings.grid, 3),
           .input_id = suite.manifest.base.request.id(),
           .rolls = settings.rolls};
 }

@@ -51,6 +51,7 @@ class CountFile {
   /// core::check_universe().
   explicit CountFile(const std::filesystem::path& path);
 
+  const std::filesystem::path& path() const { return path_; }
   const CountFileHeader& header() const { return header_; }
   /// Reads the cube of `cells` a side whose first voxel is `origin`, z fastest. The box is periodic: what
   /// lies beyond its end is at its beginning.

@@ -1,5 +1,6 @@
 #include "infer/universe.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.hpp"
@@ -7,6 +8,7 @@
 #include "core/manifest.hpp"
 #include "core/snapshot.hpp"
 #include "dataset/target_scaler.hpp"
+#include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/subvolumes.hpp"
 
@@ -14,13 +16,19 @@ namespace cosmo::infer {
 
 namespace {
 
-/// Sub-volumes a side that the file's grid is cut into for the model.
-int cuts_of(const nn::ModelManifest& model, const histogram::CountFileHeader& header,
-            const std::filesystem::path& path) {
+/// The model's grid of the file's box: voxels of the file in one, a side, and cubes to cut it in.
+struct Cutting {
+  int factor;
+  int cuts;
+};
+
+Cutting cutting_of(const nn::ModelManifest& model, const histogram::CountFileHeader& header,
+                   const std::filesystem::path& path) {
   const core::Length trained = model.normalisation.voxel_size;
   const double voxel = header.grid.cell_size();  // Mpc/h
   const double expected = trained.mpc_h(header.cosmology.h);
-  core::ensure(std::abs(voxel / expected - 1) < 1e-6, core::Fault::config,
+  const int factor = static_cast<int>(std::clamp(std::round(expected / voxel), 1.0, 1e4));
+  core::ensure(std::abs(voxel * factor / expected - 1) < 1e-6, core::Fault::config,
                "{} has voxels of {} Mpc/h and the model was trained on {} {}: count on another --grid.",
                path.string(), voxel, trained.value, name_of(trained.unit));
   core::ensure(
@@ -28,11 +36,11 @@ int cuts_of(const nn::ModelManifest& model, const histogram::CountFileHeader& he
       "{} is of z = {} and the model reads z = {}: give --data with such channels, or counts at that "
       "redshift.",
       path.string(), header.redshift, fmt::join(model.redshifts, ", "));
-  const int cells = header.grid.cells_per_side;
-  core::ensure(model.input.channels == 1 && cells % model.input.size == 0, core::Fault::config,
+  const int cells = header.grid.cells_per_side, cube = factor * model.input.size;
+  core::ensure(model.input.channels == 1 && cells % cube == 0, core::Fault::config,
                "{} has {}³ voxels and the model reads {} x {}³: give counts whose side is a multiple of {}.",
-               path.string(), cells, model.input.channels, model.input.size, model.input.size);
-  return cells / model.input.size;
+               path.string(), cells, model.input.channels, model.input.size, cube);
+  return {factor, cells / cube};
 }
 
 }  // namespace
@@ -50,11 +58,11 @@ UniversePrediction predict_universe(Predictor& predictor, const std::filesystem:
                "writes with --save counts or both.",
                path.string());
   const histogram::CountFile file(path);
-  const int cuts = cuts_of(model, file.header(), path);
+  const auto [factor, cuts] = cutting_of(model, file.header(), path);
   file.check_sum();
 
   const int size = model.input.size;
-  const histogram::Subvolumes regions(file.header().grid.cells_per_side, cuts);
+  const histogram::Subvolumes regions(file.header().grid.cells_per_side / factor, cuts);
   const auto voxels_per_sample = static_cast<std::size_t>(model.input.elements());
   const dataset::TargetScaler scaler(model.parameters);
   dataset::VoxelTable table(predictor.transform());
@@ -63,7 +71,7 @@ UniversePrediction predict_universe(Predictor& predictor, const std::filesystem:
   std::vector<double> parameters(scaler.size());
   UniversePrediction result{regions.count(), std::vector<double>(scaler.size(), 0.0), {}, true};
   for (int n = 0; n < result.subvolumes; ++n) {
-    file.read(regions.origin(n), size, counts);
+    histogram::read_coarse(file, factor, regions.origin(n), size, counts);
     const std::span<const float> lookup = table.for_sample(counts);
     for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = lookup[counts[i]];
     scaler.to_physical(predictor.predict(voxels).first(scaler.size()), parameters);

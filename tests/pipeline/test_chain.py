@@ -5,6 +5,7 @@ import json
 import unittest
 
 import h5py
+import h5py
 import numpy as np
 
 from toolkit import PipelineTest, contents, run, sha256, succeed, times
@@ -115,6 +116,15 @@ class Chain(PipelineTest):
                 mean = np.mean([float(row[f"predicted_{name}"]) for row in own])
                 self.assertAlmostEqual(parameter["value"], mean, places=6)
                 self.assertGreater(parameter["error"], 0)
+        finer = self.root / "finer.h5"
+        with h5py.File(self.sim / f"sim-{universe:05}/counts_z0.h5") as file, h5py.File(finer, "w") as other:
+            counts = np.zeros((128, 128, 128), "<u2")
+            counts[::2, 1::2, ::2] = file["counts"]  # the same particles on a grid twice as fine
+            other["counts"] = counts
+            other.attrs.update(file.attrs)
+            other.attrs["voxel"] = file.attrs["voxel"] / 2
+        again = succeed("cosmo-infer", "--model", model, "--input", finer)
+        self.assertEqual((again["subvolumes"], again["parameters"]), (8, found["parameters"]))
 
     def test_a_rerun_is_up_to_date_and_writes_nothing(self):
         before = times(self.root)

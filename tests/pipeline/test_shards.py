@@ -21,7 +21,7 @@ import synthetic
 from toolkit import ENVIRONMENT, command, command_with_faults, contents, error_line, run, sha256, succeed
 
 ALL = os.environ.get("COSMO_SHARDS") == "all"
-USAGE, CONFIG, IO, FORMAT = 2, 3, 4, 5
+USAGE, CONFIG, IO, FORMAT, NUMERIC = 2, 3, 4, 5, 6
 UNIVERSES, GRID = 8, 12
 
 
@@ -54,22 +54,23 @@ class Shards(unittest.TestCase):
         succeed("cosmo-prep", "verify", self.root / name, ranks=ranks)
         return self.root / name, summary
 
-    def expected(self, sample, cuts, redshifts):
-        """What NumPy rolls and cuts for a sample."""
-        side, n = GRID // cuts, int(sample["subvolume"])
+    def expected(self, sample, cuts, redshifts, grid=GRID):
+        """What NumPy sums, rolls and cuts for a sample."""
+        side, n, each = grid // cuts, int(sample["subvolume"]), GRID // grid
         first = [n // cuts**2 * side, n // cuts % cuts * side, n % cuts * side]
         shift = sample.get("shift", np.zeros(3)).astype(int)
         channels = []
         for z in redshifts:
-            box = np.roll(self.counts[int(sample["simulation"]), z], -shift, axis=(0, 1, 2))
+            box = self.counts[int(sample["simulation"]), z].reshape(grid, each, grid, each, grid, each).sum(axis=(1, 3, 5))
+            box = np.roll(box, -shift, axis=(0, 1, 2))
             channels.append(box[tuple(slice(f, f + side) for f in first)])
         return channels[0] if len(redshifts) == 1 else np.stack(channels)
 
-    def check(self, data, cuts, redshifts, rolls=0):
+    def check(self, data, cuts, redshifts, rolls=0, grid=GRID):
         seen = set()
         for split in ("train", "validation", "test"):
             for sample in samples_of(data, split):
-                np.testing.assert_array_equal(sample["x"], self.expected(sample, cuts, redshifts))
+                np.testing.assert_array_equal(sample["x"], self.expected(sample, cuts, redshifts, grid))
                 self.assertEqual(zlib.crc32(sample["x"].tobytes()), sample["crc32"])
                 roll = int(sample.get("roll", 0))
                 self.assertLessEqual(roll, rolls if split == "train" else 0)
@@ -97,6 +98,44 @@ class Shards(unittest.TestCase):
         for cuts in (1, 2, 3, 4, 6):
             data, _ = self.shard(f"cuts{cuts}", "--subvolumes", cuts, "--grid", GRID)
             self.check(data, cuts, [0])
+
+    def test_coarser_grids_are_sums(self):
+        particles = int(self.counts[0, 0].sum())
+        for grid, cuts in ((6, 1), (6, 2), (4, 2), (3, 1), (1, 1)):
+            data, summary = self.shard(f"grid{grid}-{cuts}", "--grid", grid, "--subvolumes", cuts)
+            self.check(data, cuts, [0], grid=grid)
+            self.assertEqual((summary["voxel_mpc_h"], summary["statistics"]["mean_count"]), (64 / grid, particles / grid**3))
+        data, _ = self.shard("grid-rolled", "--grid", 6, "--rolls", 2, "--redshifts", "0.5,0")
+        self.check(data, 2, [0.5, 0], rolls=2, grid=6)
+        self.assertTrue(any(max(sample["shift"]) > 0 for sample in samples_of(data, "train")))
+        self.assertEqual(contents(self.shard("grid-again", "--grid", 6, "--rolls", 2, "--redshifts", "0.5,0", ranks=2)[0]),
+                         contents(data))
+
+    def test_a_sum_above_65535_is_refused(self):
+        def crowded(file):
+            counts = file["counts"][:]
+            for z in (6, 7):  # 65536 particles in one voxel of a grid half as fine
+                counts[2, 4, z] += 32768
+            file.attrs.modify("particles", counts.sum(dtype="u8"))
+            file["counts"][:] = counts
+
+        suite = self.root / "crowded"
+        synthetic.write_suite(suite, UNIVERSES, GRID)
+        for folder in suite.glob("sim-*"):
+            with h5py.File(folder / "counts_z0.h5", "r+") as file:
+                crowded(file)
+        manifest = json.loads((suite / "manifest.json").read_text())
+        for record in manifest["files"]:
+            record.update(sha256=sha256(suite / record["path"]))
+        (suite / "manifest.json").write_text(json.dumps(manifest))
+        succeed("cosmo-prep", "shard", "--input", suite, *self.SPLIT, "--output", self.root / "crowded-fine")
+        for ranks in (1, 2):
+            done = run("cosmo-prep", "shard", "--input", suite, *self.SPLIT, "--grid", 6, "--output",
+                       self.root / f"crowded-{ranks}", ranks=ranks)
+            self.assertEqual(done.returncode, NUMERIC, done.stderr)
+            for part in ("counts_z0.h5", "more than 65535", "finer --grid"):
+                self.assertIn(part, error_line(done, "cosmo-prep"))
+            self.assertFalse((self.root / f"crowded-{ranks}/manifest.json").exists())
 
     def test_redshifts_are_channels(self):
         for compress in ("none", "gzip"):
@@ -179,6 +218,8 @@ class Shards(unittest.TestCase):
         self.refused(CONFIG, ["--rolls is 1001"], "--rolls", 1001)
         self.refused(CONFIG, ["--subvolumes is 7", "between 1 and 6"], "--subvolumes", 7)
         self.refused(CONFIG, ["--subvolumes is 0"], "--subvolumes", 0)
+        for grid in (24, 5, 8):
+            self.refused(CONFIG, [f"--grid {grid} does not divide the 12 voxels"], "--grid", grid)
         self.refused(CONFIG, ["12 voxels a side cannot be cut in 5"], "--subvolumes", 5)
         self.refused(CONFIG, ["--samples-per-shard is 0"], "--samples-per-shard", 0)
 
