@@ -12,4 +12,9 @@ int thread_count();
 /// failure of the lowest i is thrown, whatever the number of threads; items after it may be left out.
 void in_threads(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work);
 
+/// The same, and after work(i) runs then(i, thread) on the same thread: for one i at a time, in their order,
+/// while other threads work on the items that follow.
+void in_threads(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work,
+                const std::function<void(std::size_t, std::size_t)>& then);
+
 }  // namespace cosmo::core

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "core/disk_bill.hpp"
 #include "core/error.hpp"
-#include "core/files.hpp"
 #include "core/output_directory.hpp"
 #include "core/text_file.hpp"
 #include "core/timer.hpp"
@@ -48,25 +48,45 @@ double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int th
          threads;
 }
 
-/// Prints what would be written, and whether there is room.
-void print_plan(const core::Invocation& run, const core::Request& request, const DatasetManifest& dataset,
-                double disk_bytes, double memory, bool compressed) {
-  const auto available = static_cast<double>(core::available_disk(run.options.text("output")));
-  const std::uint64_t samples = dataset.samples();
-  if (disk_bytes > available) {
-    run.log.warn("{} {} are needed in {} and {} are free.", compressed ? "up to" : "about",
-                 core::format_bytes(disk_bytes), run.options.text("output"), core::format_bytes(available));
-  }
+/// What is to be written.
+struct Writing {
+  double all = 0;        ///< bytes, before compression
+  double missing = 0;    ///< bytes of what is not there
+  bool is_exact = true;  ///< else they are compressed to an unknown size
+};
+
+/// Throws unless the disk has room for what is missing, or warns if that may be less, or in a dry run.
+/// Collective; throws what opening the directory would.
+core::DiskBill check_room(const core::Invocation& run, const Writing& writing, std::uint64_t leaving) {
+  const std::string& target = run.options.text("output");
+  const core::DiskBill disk =
+      core::disk_bill(run.comm, target, static_cast<std::uint64_t>(writing.missing), leaving);
+  core::check_disk(run.log, disk, target, "The samples to write",
+                   writing.is_exact && !run.options.flag("dry-run"));
+  return disk;
+}
+
+/// Prints what would be written.
+void print_plan(const core::Invocation& run, const core::Request& request, std::uint64_t samples,
+                const Writing& writing, const core::DiskBill& disk, double memory) {
+  const auto available = static_cast<double>(disk.available);
   run.report({{"dry_run", true},
               {"id", request.id()},
               {"config", request.config},
               {"samples", samples},
-              {"disk_bytes", disk_bytes},
-              {"disk_available_bytes", available},
+              {"disk_bytes", writing.all},
+              {"disk_bytes_to_write", disk.needed},
+              {"disk_available_bytes", disk.available},
               {"memory_bytes_per_rank", memory}},
              fmt::format("samples     {}\ndisk        {}{}, {} are free\nmemory      {} a rank\n", samples,
-                         core::format_bytes(disk_bytes), compressed ? " before compression" : "",
+                         core::format_bytes(writing.all), writing.is_exact ? "" : " before compression",
                          core::format_bytes(available), core::format_bytes(memory)));
+}
+
+/// What is in the directory for this request. Collective.
+core::Holding look(const core::Invocation& run, const core::Request& request) {
+  return core::OutputDirectory::look(run.comm, run.options.text("output"), request,
+                                     {run.options.flag("force"), {}});
 }
 
 /// "64 samples, 268 MB in 2 s: 32 samples/s, 134 MB/s"
@@ -91,6 +111,20 @@ void declare_export(core::Options& options) {
   declare_format(options);
 }
 
+namespace {
+
+/// Files of an export stand beside a table.
+Writing writing_of(const DatasetManifest& dataset, const ExchangeFormat& format,
+                   const core::Manifest& there) {
+  const double all = export_bytes(dataset, format);
+  const auto samples = static_cast<double>(dataset.samples());
+  const auto written = std::ranges::count_if(
+      there.files, [](const core::FileRecord& file) { return file.path != kSampleTableName; });
+  return {all, all / samples * std::max(0.0, samples - static_cast<double>(written)), !format.compressed};
+}
+
+}  // namespace
+
 void run_export(const core::Invocation& run) {
   DatasetManifest dataset;
   const ExchangeFormat* format = nullptr;
@@ -104,9 +138,12 @@ void run_export(const core::Invocation& run) {
     check_fits(*format, dataset.spec.kind, dataset.statistics.max_count);
     request = export_request(input, dataset, *format, target);
   });
+  const core::Holding there = look(run, request);
+  const std::uint64_t samples = dataset.samples();
+  const Writing writing = writing_of(dataset, *format, there.manifest);
+  const core::DiskBill disk = check_room(run, writing, there.leaving);
   if (run.options.flag("dry-run")) {
-    return print_plan(run, request, dataset, export_bytes(dataset, *format),
-                      memory_bytes(dataset.spec, *format, run.threads), format->compressed);
+    return print_plan(run, request, samples, writing, disk, memory_bytes(dataset.spec, *format, run.threads));
   }
   const core::Timer timer;
   core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
@@ -118,7 +155,6 @@ void run_export(const core::Invocation& run) {
   }
   written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
   const double seconds = timer.seconds();
-  const std::uint64_t samples = export_details(input, dataset).at("samples");
   const Written all = all_of(output, samples);
   run.report({{"output", target},
               {"id", request.id()},
@@ -250,6 +286,23 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
   return import;
 }
 
+/// An export tells how large each shard was, other files how many voxels there are.
+Writing writing_of(const Import& import, const core::Manifest& there) {
+  Writing writing{0, 0, import.source || import.plan->compression == Compression::none};
+  const auto add = [&](const std::string& path, double bytes) {
+    writing.all += bytes;
+    if (there.find(path) == nullptr) writing.missing += bytes;
+  };
+  if (import.source) {
+    for (const core::FileRecord& file : import.dataset.base.files)
+      add(file.path, static_cast<double>(file.bytes));
+  } else {
+    for (const ForeignShard& shard : import.plan->shards)
+      add(shard.path, static_cast<double>(shard.samples.size() * import.dataset.spec.bytes()));
+  }
+  return writing;
+}
+
 /// What an import of an export says about the bytes of its shards.
 std::string remark_on(bool identical) {
   return identical ? "every shard has the bytes of the dataset that was exported\n"
@@ -269,11 +322,12 @@ void run_import(const core::Invocation& run) {
   const core::Timer timer;
   const Import import = plan_import(run, *format, target);
   const SampleSpec& spec = import.dataset.spec;
+  const core::Holding there = look(run, import.request);
+  const Writing writing = writing_of(import, there.manifest);
+  const core::DiskBill disk = check_room(run, writing, there.leaving);
   if (run.options.flag("dry-run")) {
-    return print_plan(run, import.request, import.dataset,
-                      static_cast<double>(import.dataset.samples()) * static_cast<double>(spec.bytes()),
-                      memory_bytes(spec, *format, run.threads),
-                      import.request.config.at("compress") == "gzip");
+    return print_plan(run, import.request, import.dataset.samples(), writing, disk,
+                      memory_bytes(spec, *format, run.threads));
   }
   core::OutputDirectory output(run.comm, run.log, target, import.request, {run.options.flag("force"), {}});
   const bool up_to_date = output.up_to_date();

@@ -1,6 +1,7 @@
 #include "dataset/imported_shards.hpp"
 
-#include <algorithm>
+#include <cstdint>
+#include <future>
 #include <utility>
 
 #include "core/parallel.hpp"
@@ -14,15 +15,12 @@ namespace {
 void write_shard(const std::filesystem::path& path, const SampleSpec& spec, Compression compression,
                  const ImportedShard& shard) {
   ShardWriter writer(path, spec, shard.samples.size(), compression);
-  const auto threads = static_cast<std::size_t>(core::thread_count());
-  for (std::size_t first = 0; first < shard.samples.size(); first += threads) {
-    std::vector<std::vector<std::byte>> voxels(std::min(threads, shard.samples.size() - first));
-    core::in_threads(voxels.size(), [&](std::size_t i, std::size_t) { voxels[i] = shard.read(first + i); });
-    for (std::size_t i = 0; i < voxels.size(); ++i) {
-      with_voxels(spec.kind, voxels[i],
-                  [&](auto values) { writer.append(shard.samples[first + i], values); });
-    }
-  }
+  std::vector<std::vector<std::byte>> voxels(static_cast<std::size_t>(core::thread_count()));
+  core::in_threads(
+      shard.samples.size(), [&](std::size_t i, std::size_t thread) { voxels[thread] = shard.read(i); },
+      [&](std::size_t i, std::size_t thread) {
+        with_voxels(spec.kind, voxels[thread], [&](auto values) { writer.append(shard.samples[i], values); });
+      });
   std::move(writer).finish();
 }
 
@@ -35,17 +33,25 @@ void write_imported(const core::Communicator& comm, const core::Log& log, core::
     if (output.find(shard.path) == nullptr) missing.push_back(&shard);
   }
   core::Progress progress(log, "shards imported", static_cast<std::int64_t>(missing.size()));
+  std::future<core::FileRecord> sealing;  // a shard is synced and hashed while the next one is written
   std::vector<core::FileRecord> finished;
+  const auto finish_sealing = [&] {
+    if (sealing.valid()) finished.push_back(sealing.get());
+  };
+  const auto record = [&](std::size_t) {
+    progress.advance(static_cast<std::int64_t>(comm.sum(std::uint64_t{finished.size()})));
+    output.record(std::exchange(finished, {}));
+  };
   core::in_rounds(
       comm, missing.size(),
       [&](std::size_t s) {
         write_shard(output.part(missing[s]->path), spec, compression, *missing[s]);
-        finished.push_back(output.seal(missing[s]->path));
+        finish_sealing();
+        sealing = std::async(std::launch::async, [&, s] { return output.seal(missing[s]->path); });
       },
-      [&](std::size_t items) {
-        output.record(std::exchange(finished, {}));
-        progress.advance(static_cast<std::int64_t>(items));
-      });
+      record);
+  core::in_rounds(
+      comm, static_cast<std::size_t>(comm.size()), [&](std::size_t) { finish_sealing(); }, record);
 }
 
 }  // namespace cosmo::dataset

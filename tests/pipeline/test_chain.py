@@ -5,7 +5,6 @@ import json
 import unittest
 
 import h5py
-import h5py
 import numpy as np
 
 from toolkit import PipelineTest, contents, run, sha256, succeed, times

@@ -304,22 +304,34 @@ class Shards(unittest.TestCase):
         self.assertEqual(first.wait(60), 0)
         self.assertTrue(succeed("cosmo-prep", *words)["up_to_date"])
 
-    def test_a_disk_that_is_too_small_is_seen_before_writing(self):
-        """On a file system of 4 MB, in a mount namespace of its own."""
-        script = self.root / "small-disk.sh"
-        disk = self.root / "disk"
-        disk.mkdir()
-        tool = " ".join(f"'{word}'" for word in command(1, "cosmo-prep", *self.words, "--rolls", 400, "--output", disk / "data"))
-        script.write_text(f"mount -t tmpfs -o size=4m none {disk} || exit 99\n{tool}\ncode=$?\n"
+    def small_disk(self, *words):
+        """Runs cosmo-prep on a file system of 16 KiB, in a mount namespace of its own, and then a dry run."""
+        script, disk = self.root / "small-disk.sh", self.root / "disk"
+        disk.mkdir(exist_ok=True)
+        tool = " ".join(f"'{word}'" for word in command(1, "cosmo-prep", *words, "--output", disk / "data"))
+        script.write_text(f"mount -t tmpfs -o size=16k none {disk} || exit 99\n{tool}\ncode=$?\n"
                           f"{tool} --dry-run >&2\nls {disk} | grep -v '^$'\nexit $code\n")
         done = subprocess.run(["unshare", "-m", "sh", str(script)], env=ENVIRONMENT, capture_output=True, text=True,
                               timeout=60)
         if done.returncode in (1, 99):
             self.skipTest("needs to mount a file system")
-        self.assertEqual(done.returncode, IO, done.stderr)
-        self.assertRegex(done.stderr, r"error: The shards to write need .* MB and the disk of --output .* has 4.* MB free")
-        self.assertIn("warning: The shards to write need", done.stderr)
-        self.assertNotIn("data", done.stdout.split())
+        return done
+
+    def test_a_disk_that_is_too_small_is_seen_before_writing(self):
+        data, _ = self.shard("roomy")
+        export = self.root / "roomy-npy"
+        succeed("cosmo-prep", "export", "--input", data, "--format", "npy", "--output", export)
+        foreign = shutil.copy(export / "samples.csv", self.root)
+        for words, what in ((self.words, "shards"), (["export", "--input", data, "--format", "npy"], "samples"),
+                            (["import", "--input", export, "--format", "npy"], "samples"),
+                            (["import", "--input", export, "--format", "npy", "--samples", foreign, "--box", 32], "samples")):
+            done = self.small_disk(*words)
+            self.assertEqual(done.returncode, IO, done.stderr)
+            self.assertRegex(done.stderr, f"error: The {what} to write need .* and the disk of --output .* has 16.* free")
+            self.assertIn(f"warning: The {what} to write need", done.stderr)
+            self.assertNotIn("data", done.stdout.split())
+        for words in ([*self.words, "--compress", "gzip"], ["export", "--input", data, "--format", "tfrecord"]):
+            self.assertIn("warning: The s", self.small_disk(*words).stderr)  # what is compressed may fit
 
     def test_training_on_two_redshifts(self):
         sim, data, model = self.root / "sim2", self.root / "data2", self.root / "model2"
