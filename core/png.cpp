@@ -77,6 +77,29 @@ bool is_png(const std::filesystem::path& path) {
          kSignature.starts_with(std::string_view(start.data(), static_cast<std::size_t>(in.gcount())));
 }
 
+std::filesystem::path part_of(const std::filesystem::path& image) { return image.string() + ".part"; }
+
+void check_replaceable(const std::filesystem::path& image) {
+  for (const std::filesystem::path& written : {image, part_of(image)}) {
+    std::error_code error;  // mostly that there is none yet
+    ensure(!std::filesystem::exists(written, error) || is_png(written), Fault::config,
+           "--png would replace {}, which is no PNG image: choose another name.", written.string());
+  }
+}
+
+void publish_png(const std::filesystem::path& image,
+                 const std::function<void(const std::filesystem::path& part)>& write) {
+  const std::filesystem::path part = part_of(image);
+  try {
+    write(part);
+    std::filesystem::rename(part, image);
+  } catch (...) {
+    std::error_code error;  // mostly that it could not be made
+    std::filesystem::remove(part, error);
+    throw;
+  }
+}
+
 void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
                std::span<const float> values, float low, float high, const Palette& palette) {
   constexpr std::size_t kLargest = 1 << 15;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 
 namespace cosmo::core {
@@ -16,6 +17,16 @@ Palette density_palette();
 
 /// Whether it is a file and begins as a PNG image does; an empty one leaves that open.
 bool is_png(const std::filesystem::path& path);
+
+/// Where an image is made before it gets its name.
+std::filesystem::path part_of(const std::filesystem::path& image);
+
+/// Throws Error{config} if `image` or part_of() it is there and no PNG image: --png replaces nothing else.
+void check_replaceable(const std::filesystem::path& image);
+
+/// Lets write(part_of(image)) make the image and gives it its name; leaves no part if that fails.
+void publish_png(const std::filesystem::path& image,
+                 const std::function<void(const std::filesystem::path& part)>& write);
 
 /// Writes values (height, width), the top row first, as an image of 256 colours: `low` and what lies below,
 /// or is not a number, gets the first, `high` and what lies above the last. Equal values give equal bytes.

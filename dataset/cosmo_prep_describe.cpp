@@ -22,21 +22,9 @@ std::filesystem::path image_path(const std::filesystem::path& asked) {
 }
 
 void write_image(const core::Canvas& canvas, const std::filesystem::path& image) {
-  const std::filesystem::path part = image.string() + ".part";
-  for (const std::filesystem::path& written : {image, part}) {
-    std::error_code error;  // mostly that there is none yet
-    ensure(!std::filesystem::exists(written, error) || core::is_png(written), Fault::config,
-           "--png would replace {}, which is no PNG image: choose another name.", written.string());
-  }
+  core::check_replaceable(image);
   if (image.has_parent_path()) std::filesystem::create_directories(image.parent_path());
-  try {
-    canvas.write_png(part);
-    std::filesystem::rename(part, image);
-  } catch (...) {
-    std::error_code error;  // mostly that it could not be made
-    std::filesystem::remove(part, error);
-    throw;
-  }
+  core::publish_png(image, [&](const auto& part) { canvas.write_png(part); });
 }
 
 /// "seed 1, subvolumes 2", in the order of the names.

@@ -43,6 +43,10 @@ template <class T>
 std::vector<std::byte> channels_first(const std::vector<T>& values, std::size_t channels) {
   const std::size_t voxels = values.size() / channels;
   std::vector<std::byte> turned(values.size() * sizeof(T));
+  if (channels == 1) {
+    std::memcpy(turned.data(), values.data(), turned.size());
+    return turned;
+  }
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t v = 0; v < voxels; ++v) {
       std::memcpy(turned.data() + (c * voxels + v) * sizeof(T), &values[v * channels + c], sizeof(T));
@@ -239,10 +243,6 @@ void check_fits(const ExchangeFormat& format, VoxelKind kind, std::uint64_t larg
   ensure(largest_count <= format.most_count, Fault::numeric,
          "A voxel of the dataset counts {} and --dialect {} has room for {}: export in another format.",
          largest_count, format.dialect, format.most_count);
-}
-
-ForeignSample decode_sample(const ExchangeFormat& format, const ForeignFile& file) {
-  return format.decode(file);
 }
 
 }  // namespace cosmo::dataset

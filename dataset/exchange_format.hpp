@@ -61,6 +61,9 @@ struct ExchangeFormat {
   bool has_fields;           ///< beside counts
   bool unit_labels;          ///< in [−1, 1]; else physical, if there are any
   std::vector<std::byte> (*encode)(const OutgoingSample&);
+  /// Reads a sample of cubes. Throws Error{io}, or Error{format} naming the file if it is damaged, no cube,
+  /// or holds what its kind does not: counts are whole numbers from 0 to 65535, fields finite numbers,
+  /// rounded to float32.
   ForeignSample (*decode)(const ForeignFile&);
 };
 
@@ -73,10 +76,5 @@ std::size_t voxel_bytes(const ExchangeFormat& format, VoxelKind kind);
 /// Throws Error{config} if the format has no float32 fields and the samples are such, Error{numeric} if it
 /// has no room for the largest count.
 void check_fits(const ExchangeFormat& format, VoxelKind kind, std::uint64_t largest_count);
-
-/// Reads a sample of cubes. Throws Error{io}, or Error{format} naming the file if it is damaged, no cube, or
-/// holds what its kind does not: counts are whole numbers from 0 to 65535, fields finite numbers, rounded to
-/// float32.
-ForeignSample decode_sample(const ExchangeFormat& format, const ForeignFile& file);
 
 }  // namespace cosmo::dataset

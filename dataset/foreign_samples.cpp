@@ -10,10 +10,8 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/gather_values.hpp"
-#include "core/parallel.hpp"
 #include "core/random.hpp"
-#include "core/rounds.hpp"
+#include "dataset/foreign_scan.hpp"
 #include "dataset/imported_shards.hpp"
 #include "dataset/target_scaler.hpp"
 
@@ -23,72 +21,6 @@ using core::ensure;
 using core::Fault;
 
 namespace {
-
-constexpr std::size_t kDigest = 64;
-
-/// What was found in a file.
-struct Scan {
-  std::uint64_t row;
-  std::uint64_t labels;
-  int side;
-  std::uint32_t crc32;
-  VoxelStatistics voxels;
-  std::array<char, kDigest> sha256;  ///< of the voxels
-};
-
-struct Scans {
-  std::vector<Scan> scans;                  ///< by row
-  std::vector<std::vector<double>> labels;  ///< by row; of the files
-};
-
-ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row) {
-  return {settings.directory / row.file, row.record, static_cast<int>(settings.redshifts.size()),
-          settings.kind};
-}
-
-Scan scan(const ForeignSample& sample, std::size_t row, VoxelKind kind) {
-  Scan found{row, sample.labels.size(), sample.shape.back(), core::crc32(sample.voxels), {}, {}};
-  with_voxels(kind, sample.voxels, [&](auto voxels) { found.voxels.add(voxels); });
-  const std::string digest =
-      core::sha256({reinterpret_cast<const char*>(sample.voxels.data()), sample.voxels.size()});
-  std::ranges::copy(digest, found.sha256.begin());
-  return found;
-}
-
-/// Reads every sample once. Collective.
-Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,
-               const ExchangeFormat& format, const SampleTable& table) {
-  constexpr std::size_t kBlock = 16;
-  const std::size_t rows = table.rows.size();
-  std::vector<Scan> scans;
-  std::vector<double> labels;
-  core::Progress progress(log, "samples read", static_cast<std::int64_t>(rows));
-  core::in_rounds(
-      comm, (rows + kBlock - 1) / kBlock,
-      [&](std::size_t block) {
-        const std::size_t first = block * kBlock, size = std::min(kBlock, rows - first);
-        std::vector<Scan> of_block(size);
-        std::vector<std::vector<double>> labels_of_block(size);
-        core::in_threads(size, [&](std::size_t i, std::size_t) {
-          ForeignSample sample = decode_sample(format, file_of(settings, table.rows[first + i]));
-          of_block[i] = scan(sample, first + i, settings.kind);
-          labels_of_block[i] = std::move(sample.labels);
-        });
-        scans.insert(scans.end(), of_block.begin(), of_block.end());
-        for (const auto& of_sample : labels_of_block)
-          labels.insert(labels.end(), of_sample.begin(), of_sample.end());
-      },
-      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items * kBlock)); });
-  Scans all{std::vector<Scan>(rows), std::vector<std::vector<double>>(rows)};
-  const std::vector<double> all_labels = core::gather_values(comm, labels);
-  auto next = all_labels.begin();
-  for (const Scan& found : core::gather_values(comm, scans)) {
-    all.scans[found.row] = found;
-    all.labels[found.row].assign(next, next + static_cast<std::ptrdiff_t>(found.labels));
-    next += static_cast<std::ptrdiff_t>(found.labels);
-  }
-  return all;
-}
 
 /// Physical parameters of a row whose file has labels in [−1, 1].
 std::vector<double> to_physical(const std::vector<double>& labels, const core::ParameterSpace& space,
@@ -385,7 +317,7 @@ void import_foreign(const core::Communicator& comm, const core::Log& log, core::
   std::vector<ImportedShard> shards;
   for (const ForeignShard& shard : plan.shards) {
     shards.push_back({shard.path, shard.samples, [&shard, &format](std::size_t row) {
-                        ForeignSample sample = decode_sample(format, shard.voxels[row].file);
+                        ForeignSample sample = format.decode(shard.voxels[row].file);
                         ensure(core::crc32(sample.voxels) == shard.voxels[row].crc32, Fault::format,
                                "{} has changed since it was first read: run the import again.",
                                shard.voxels[row].file.path.string());

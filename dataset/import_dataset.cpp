@@ -39,7 +39,7 @@ std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& f
          (source.directory / kSampleTableName).string(), row.file);
   core::check_content(source.directory, *record);
   const SampleSpec& spec = source.dataset.spec;
-  ForeignSample sample = decode_sample(format, {source.directory / row.file, {}, spec.channels(), spec.kind});
+  ForeignSample sample = format.decode({source.directory / row.file, {}, spec.channels(), spec.kind});
   const bool same =
       sample.shape == spec.shape && core::crc32(sample.voxels) == row.crc32 &&
       (sample.labels.empty() || sample.labels == labels_in(format, spec.parameters, row.parameters));

@@ -244,18 +244,14 @@ std::vector<double> projection(const FourierMesh& mesh, int side, int planes) {
   return columns;
 }
 
-/// Where the image is made before it is renamed.
-std::filesystem::path part_of(std::filesystem::path image) { return image += ".part"; }
-
 /// Throws unless the image replaces an image or nothing, and leaves the file that is read as it is.
 void check_image(const std::filesystem::path& input, const std::filesystem::path& image) {
-  for (const std::filesystem::path& written : {image, part_of(image)}) {
+  for (const std::filesystem::path& written : {image, core::part_of(image)}) {
     std::error_code error;  // mostly that there is none yet
     ensure(!std::filesystem::equivalent(input, written, error), Fault::config,
            "--png {} would replace the file that is inspected: choose another name.", image.string());
-    ensure(!std::filesystem::exists(written, error) || core::is_png(written), Fault::config,
-           "--png would replace {}, which is no PNG image: choose another name.", written.string());
   }
+  core::check_replaceable(image);
 }
 
 /// Draws the slice 0 <= x < thickness [Mpc/h], y to the right and z upwards. Collective.
@@ -277,16 +273,10 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       const std::size_t z = (pixels - 1 - i / pixels) / static_cast<std::size_t>(zoom);
       image[i] = static_cast<float>(std::log10(1 + columns[y * static_cast<std::size_t>(n) + z]));
     }
-    const std::filesystem::path part = part_of(path);
-    try {
+    core::publish_png(path, [&](const auto& part) {
       core::write_png(part, pixels, pixels, image, 0, static_cast<float>(std::log10(1 + highest)),
                       core::density_palette());
-      std::filesystem::rename(part, path);
-    } catch (...) {
-      std::error_code error;  // mostly that it could not be made
-      std::filesystem::remove(part, error);
-      throw;
-    }
+    });
   });
   finding.summary["png"] = {
       {"path", path.string()}, {"thickness_mpc_h", planes * cell}, {"max_particles", highest}};
