@@ -23,6 +23,7 @@ ROOMS = {
 TOOLS = {
     "sim/cosmo_sim.cpp": {"histogram"},
     "sim/cosmo_sim_inspect.cpp": {"histogram"},
+    "sim/suite_cost.cpp": {"histogram"},
     "sim/universe.cpp": {"histogram"},
 }
 
