@@ -9,51 +9,63 @@
 
 namespace cosmo::dataset {
 
-PredictionTable predict_split(const core::Communicator& comm, const SplitToPredict& split,
-                              const std::function<std::span<const float>(const Batch&)>& forward) {
-  const auto& [reader, loader, parameters] = split;
-  const TargetScaler scaler(parameters);
-  const std::size_t outputs = scaler.size();
-  std::vector<float> labels(reader.size() * outputs,
-                            0.0f);  // each rank fills its own rows, the sum completes them
-  loader.start_epoch(0);
-  while (const auto batch = loader.next()) {
+std::vector<float> predict_split(const core::Communicator& comm, const SplitToPredict& split,
+                                 std::size_t outputs,
+                                 const std::function<std::span<const float>(const Batch&)>& forward) {
+  std::vector<float> said(split.reader.size() * outputs,
+                          0.0f);  // each rank fills its own rows, the sum completes them
+  split.loader.start_epoch(0);
+  while (const auto batch = split.loader.next()) {
     const std::span<const float> predicted = forward(*batch);
     for (std::size_t row = 0; row < batch->samples.size(); ++row) {
-      std::copy_n(&predicted[row * outputs], outputs, &labels[batch->samples[row] * outputs]);
+      std::copy_n(&predicted[row * outputs], outputs, &said[batch->samples[row] * outputs]);
     }
   }
-  comm.sum(std::span<float>(labels));
+  comm.sum(std::span<float>(said));
+  return said;
+}
 
-  PredictionTable table{parameters, {}};
-  for (std::uint32_t i = 0; i < reader.size(); ++i) {
-    const Sample& sample = reader.sample(i);
-    std::vector<double> prediction(outputs);
-    scaler.to_physical(std::span<const float>(labels).subspan(i * outputs, outputs), prediction);
-    table.rows.push_back({sample.simulation, sample.subvolume, sample.seed, sample.parameters,
-                          std::move(prediction), sample.roll});
+PredictionTable truths_of(const SplitToPredict& split) {
+  PredictionTable table{split.parameters, {}};
+  for (std::uint32_t i = 0; i < split.reader.size(); ++i) {
+    const Sample& sample = split.reader.sample(i);
+    table.rows.push_back(
+        {sample.simulation, sample.subvolume, sample.seed, sample.parameters, {}, sample.roll});
   }
   return table;
 }
 
+PredictionTable predictions_of(const SplitToPredict& split, std::span<const float> labels) {
+  PredictionTable table = truths_of(split);
+  const TargetScaler scaler(split.parameters);
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    table.rows[i].prediction.resize(scaler.size());
+    scaler.to_physical(labels.subspan(i * scaler.size(), scaler.size()), table.rows[i].prediction);
+  }
+  return table;
+}
+
+std::vector<std::vector<std::size_t>> rows_by_universe(const PredictionTable& subvolumes) {
+  std::vector<std::vector<std::size_t>> universes;
+  std::map<std::uint32_t, std::size_t> place;
+  for (std::size_t i = 0; i < subvolumes.rows.size(); ++i) {
+    const auto [found, is_new] = place.emplace(subvolumes.rows[i].simulation, universes.size());
+    if (is_new) universes.emplace_back();
+    universes[found->second].push_back(i);
+  }
+  return universes;
+}
+
 PredictionTable per_universe(const PredictionTable& subvolumes) {
   PredictionTable universes{subvolumes.parameters, {}};
-  std::map<std::uint32_t, std::size_t> place;
-  std::vector<double> count;
-  for (const PredictionRow& row : subvolumes.rows) {
-    const auto [found, is_new] = place.emplace(row.simulation, universes.rows.size());
-    if (is_new) {
-      universes.rows.push_back(
-          {row.simulation, -1, row.seed, row.truth, std::vector<double>(row.truth.size(), 0.0)});
-      count.push_back(0);
+  for (const std::vector<std::size_t>& rows : rows_by_universe(subvolumes)) {
+    const PredictionRow& first = subvolumes.rows[rows.front()];
+    std::vector<double> mean(first.truth.size(), 0.0);
+    for (const std::size_t row : rows) {
+      for (std::size_t p = 0; p < mean.size(); ++p) mean[p] += subvolumes.rows[row].prediction[p];
     }
-    for (std::size_t p = 0; p < row.prediction.size(); ++p) {
-      universes.rows[found->second].prediction[p] += row.prediction[p];
-    }
-    ++count[found->second];
-  }
-  for (std::size_t u = 0; u < count.size(); ++u) {
-    for (double& value : universes.rows[u].prediction) value /= count[u];
+    for (double& value : mean) value /= static_cast<double>(rows.size());
+    universes.rows.push_back({first.simulation, -1, first.seed, first.truth, std::move(mean)});
   }
   return universes;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "core/communicator.hpp"
@@ -34,13 +35,23 @@ struct SplitToPredict {
   core::ParameterSpace parameters;  ///< what the predicted labels mean
 };
 
-/// Predicts every sample. `forward` maps a batch to labels (micro_batch, P) in [-1, 1].
-/// Collective over comm; every rank gets the whole table.
-PredictionTable predict_split(const core::Communicator& comm, const SplitToPredict& split,
-                              const std::function<std::span<const float>(const Batch&)>& forward);
+/// What is said of every sample, (samples, outputs) in the split's order. `forward` maps a batch to
+/// (micro_batch, outputs). Collective over comm; every rank gets all of it.
+std::vector<float> predict_split(const core::Communicator& comm, const SplitToPredict& split,
+                                 std::size_t outputs,
+                                 const std::function<std::span<const float>(const Batch&)>& forward);
 
-/// One row a universe: the mean of the predictions of its sub-volumes, its rolls' included, in the order in
-/// which universes first appear.
+/// The split's samples with their truths, their predictions and deviations left empty.
+PredictionTable truths_of(const SplitToPredict& split);
+
+/// The same with labels (samples, P) in [-1, 1] as predictions.
+PredictionTable predictions_of(const SplitToPredict& split, std::span<const float> labels);
+
+/// The numbers of each universe's rows, in the order in which universes first appear.
+std::vector<std::vector<std::size_t>> rows_by_universe(const PredictionTable& subvolumes);
+
+/// One row a universe, as rows_by_universe: the mean of the predictions of its sub-volumes, its rolls'
+/// included; deviations are left empty.
 PredictionTable per_universe(const PredictionTable& subvolumes);
 
 /// Root mean square of prediction - truth, (P) in physical units. The table must not be empty.

@@ -13,9 +13,11 @@ class TargetScaler {
   explicit TargetScaler(core::ParameterSpace space);
 
   std::size_t size() const { return space_.size(); }
-  /// Both spans (P).
+  /// Spans are (P).
   void to_unit(std::span<const double> physical, std::span<float> unit) const;
+  void to_unit(std::span<const double> physical, std::span<double> unit) const;
   void to_physical(std::span<const float> unit, std::span<double> physical) const;
+  void to_physical(std::span<const double> unit, std::span<double> physical) const;
 
  private:
   core::ParameterSpace space_;

@@ -1,5 +1,6 @@
 #include "train/checkpoint.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -16,27 +17,37 @@ using core::hdf5::File;
 constexpr const char* kSchema = "cosmo.checkpoint/2";
 constexpr std::size_t kScalars = 5;  // columns before those of the parameters
 
+using Figures = std::vector<double>;
+/// Those with a value a parameter, in their columns' order; the last two are of --loss gaussian alone.
+constexpr std::array<Figures EpochMetrics::*, 4> kFigures = {
+    &EpochMetrics::rmse_per_subvolume, &EpochMetrics::rmse_per_universe, &EpochMetrics::scale_per_subvolume,
+    &EpochMetrics::scale_per_universe};
+constexpr std::array<const char*, kFigures.size()> kNames = {"rmse_per_subvolume", "rmse_per_universe",
+                                                             "scale_per_subvolume", "scale_per_universe"};
+
 /// Columns of the history of a network that predicts so many parameters.
-constexpr std::size_t columns_of(std::size_t parameters) { return kScalars + 2 * parameters; }
+std::size_t columns_of(const nn::Network& network, std::size_t parameters) {
+  const bool gaussian = static_cast<std::size_t>(network.outputs()) != parameters;
+  return kScalars + (gaussian ? 4 : 2) * parameters;
+}
 
 std::vector<double> to_row(const EpochMetrics& metrics) {
   std::vector<double> row = {static_cast<double>(metrics.epoch), static_cast<double>(metrics.step),
                              metrics.learning_rate, metrics.train_loss, metrics.validation_loss};
-  row.insert(row.end(), metrics.rmse_per_subvolume.begin(), metrics.rmse_per_subvolume.end());
-  row.insert(row.end(), metrics.rmse_per_universe.begin(), metrics.rmse_per_universe.end());
+  for (const auto& figures : kFigures) {
+    row.insert(row.end(), (metrics.*figures).begin(), (metrics.*figures).end());
+  }
   return row;
 }
 
 EpochMetrics from_row(std::span<const double> row, std::size_t parameters) {
-  const auto subvolume = row.subspan(kScalars, parameters);
-  const auto universe = row.subspan(kScalars + parameters, parameters);
-  return {static_cast<int>(row[0]),
-          static_cast<std::int64_t>(row[1]),
-          row[2],
-          row[3],
-          row[4],
-          {subvolume.begin(), subvolume.end()},
-          {universe.begin(), universe.end()}};
+  EpochMetrics metrics{
+      static_cast<int>(row[0]), static_cast<std::int64_t>(row[1]), row[2], row[3], row[4], {}, {}};
+  for (std::size_t f = 0; kScalars + f * parameters < row.size(); ++f) {
+    const auto values = row.subspan(kScalars + f * parameters, parameters);
+    (metrics.*kFigures[f]).assign(values.begin(), values.end());
+  }
+  return metrics;
 }
 
 std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).dump(); }
@@ -51,7 +62,7 @@ std::vector<Moment> arenas_of(nn::Network& network, Optimizer& optimizer) {
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
-                      Optimizer& optimizer, const TrainingProgress& progress) {
+                      Optimizer& optimizer, const TrainingProgress& progress, std::size_t parameters) {
   const std::vector<Moment> arenas = arenas_of(network, optimizer);
   for (const Moment& arena : arenas) {
     core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::numeric,
@@ -71,7 +82,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
     const std::vector<double> row = to_row(metrics);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  const std::size_t columns = columns_of(static_cast<std::size_t>(network.outputs()));
+  const std::size_t columns = columns_of(network, parameters);
   file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
 }
 
@@ -92,7 +103,7 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
   progress.epoch_loss = file.number_attribute("epoch_loss");
-  const std::size_t columns = columns_of(parameters);
+  const std::size_t columns = columns_of(network, parameters);
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});
   for (std::size_t e = 0; e < epochs; ++e) {
@@ -109,8 +120,10 @@ std::string describe(const TrainingProgress& progress, std::int64_t steps_per_ep
 
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names) {
   std::string text = "epoch,step,learning_rate,train_loss,validation_loss";
-  for (const std::string& name : names) text += ",rmse_per_subvolume_" + name;
-  for (const std::string& name : names) text += ",rmse_per_universe_" + name;
+  for (std::size_t f = 0; f < kFigures.size(); ++f) {
+    if (history.empty() ? f >= 2 : (history.front().*kFigures[f]).empty()) continue;
+    for (const std::string& name : names) text += fmt::format(",{}_{}", kNames[f], name);
+  }
   text += '\n';
   for (const EpochMetrics& metrics : history) text += fmt::format("{}\n", fmt::join(to_row(metrics), ","));
   return text;

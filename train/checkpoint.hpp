@@ -33,6 +33,9 @@ struct EpochMetrics {
   double validation_loss;
   std::vector<double> rmse_per_subvolume;  ///< (P) validation, physical units
   std::vector<double> rmse_per_universe;   ///< (P) validation, physical units
+  /// (P) of --loss gaussian: what calibration multiplies deviations by; empty for other losses.
+  std::vector<double> scale_per_subvolume = {};
+  std::vector<double> scale_per_universe = {};
 };
 
 /// How far a training has come.
@@ -43,14 +46,13 @@ struct TrainingProgress {
   std::vector<EpochMetrics> history;
 };
 
-/// Writes the file. Throws Error{numeric}, before there is a file, if a weight or moment is not finite;
-/// Error{io}.
+/// Writes the file; `parameters` is the number of predicted ones. Throws Error{numeric}, before there is a
+/// file, if a weight or moment is not finite; Error{io}.
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
-                      Optimizer& optimizer, const TrainingProgress& progress);
+                      Optimizer& optimizer, const TrainingProgress& progress, std::size_t parameters);
 
-/// Sets network and optimizer to the saved state, bit by bit, and returns the progress; `parameters` is the
-/// number of predicted parameters. Throws Error{format} if the file is damaged, of another network, or holds
-/// values that are not finite.
+/// Sets network and optimizer to the saved state, bit by bit, and returns the progress. Throws Error{format}
+/// if the file is damaged, of another network, or holds values that are not finite.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
                                  nn::Network& network, Optimizer& optimizer, std::size_t parameters);
 

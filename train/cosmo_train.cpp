@@ -111,11 +111,11 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
 void start(const core::Invocation& run, const train::TrainingPlan& plan, const core::FileRecord* checkpoint,
            std::int64_t steps_per_epoch, train::TrainingState& state) {
   run.comm.agree([&] {
-    if (checkpoint == nullptr) return nn::initialise(state.network, plan.seed);
+    if (checkpoint == nullptr) return nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
     core::check_content(plan.output, *checkpoint);
     state.progress =
         train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path, plan.network,
-                               state.network, state.optimizer, static_cast<std::size_t>(plan.outputs));
+                               state.network, state.optimizer, static_cast<std::size_t>(plan.parameters));
     core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
                  "{} has {} epochs already: give at least as many --epochs.", plan.output,
                  state.progress.epoch);
@@ -156,7 +156,7 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
   train::Splits splits;
   train::open_splits(run.comm, plan, stage(run, task, *mlperf), task.data, loaders, splits);
   const nn::Precision precision = plan.precision.value;
-  nn::Network network(plan.network, plan.input, plan.outputs, plan.micro_batch, nn::Mode::training,
+  nn::Network network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training,
                       precision);
   train::announce(run.log, network.operations());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
@@ -182,7 +182,7 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
       static_cast<double>(train::checkpoint_bytes(plan, network.census())) / kSavedBytesPerSecond};
   const train::Ending ending =
       train::train(run.comm, monitor,
-                   {plan.epochs, plan.loss.value, plan.seed, plan.micro_batches_per_step(run.comm.size()),
+                   {plan.epochs, *plan.loss, plan.seed, plan.micro_batches_per_step(run.comm.size()),
                     plan.wire, interruptions},
                    {*splits.training,
                     *splits.training_loader,
@@ -204,7 +204,7 @@ void run_training(const core::Invocation& run) {
   const core::StopSignals signals;
   const Task task = read_task(run);
   const train::TrainingPlan& plan = task.plan;
-  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs);
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const train::LoaderConfigs loaders = train::loaders_of(run.comm, plan, task.readers);
   Json summary = train::summary_of(plan, task.request, census, run.comm.size());
   std::int64_t memory = 0;

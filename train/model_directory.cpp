@@ -84,7 +84,8 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   const TrainingProgress& progress = state.progress;
   const std::string last = path_of(progress);
   output_.add(last, [&](const auto& path) {
-    write_checkpoint(path, manifest_.network, state.network, state.optimizer, progress);
+    write_checkpoint(path, manifest_.network, state.network, state.optimizer, progress,
+                     manifest_.parameters.size());
   });
   output_.add_text("history.csv", history_csv(progress.history, manifest_.parameters.names));
   if (!progress.history.empty())
@@ -101,6 +102,8 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   if (best != nullptr) {
     manifest_.validation.per_subvolume = best->rmse_per_subvolume;
     manifest_.validation.per_universe = best->rmse_per_universe;
+    manifest_.validation.scale_per_subvolume = best->scale_per_subvolume;
+    manifest_.validation.scale_per_universe = best->scale_per_universe;
   }
   manifest_.complete = progress.epoch == epochs;
   output_.finish("cosmo-train", manifest_.details(), facts);

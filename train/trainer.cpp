@@ -68,10 +68,11 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
     while (const auto batch = data.loader.next()) {
       const core::Timer computing;
       std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
-      const nn::LossRows rows{network.outputs(), batch->valid, static_cast<double>(batch->samples_in_step)};
+      const nn::LossRows rows{static_cast<int>(data.validation.parameters.size()), batch->valid,
+                              static_cast<double>(batch->samples_in_step)};
       const nn::DropoutDraw dropout{config.seed, progress.step, batch->samples};
       const std::span<const float> predictions = network.forward(dropout);
-      loss.add(*batch, predictions, config.loss(d_output, predictions, batch->targets, rows));
+      loss.add(*batch, predictions, config.loss.value(d_output, predictions, batch->targets, rows));
       network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
       times.computing += computing.seconds();
       reducer.finish();

@@ -28,7 +28,7 @@ struct Interruptions {
 
 struct TrainerConfig {
   int epochs;
-  nn::Loss loss;
+  const nn::LossEntry& loss;
   std::uint64_t seed;          ///< of what dropout layers drop
   int micro_batches_per_step;  ///< of one rank
   WireFormat wire;             ///< of gradients between ranks

@@ -45,7 +45,10 @@ void declare_training(core::Options& options) {
       "larc", "paper",
       "of larc-adam, what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
   options.add("momentum", "0.9", "of sgd");
-  options.add("loss", "mae", "mae or mse, of labels in [-1, 1]");
+  options.add(
+      "loss", "mae",
+      "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
+      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]");
   options.add("voxels", std::nullopt,
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume) of counts, "
               "standard ((x - mean) / deviation) of fields [log1p of counts, standard of fields]");
@@ -216,10 +219,17 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   TrainingPlan plan;
   plan.data = options.text("data");
   plan.output = options.text("output");
-  plan.outputs = static_cast<int>(data.spec.parameters.size());
+  plan.parameters = static_cast<int>(data.spec.parameters.size());
+  plan.loss = &options.entry("loss", nn::kLosses);
   plan.input = {data.spec.channels(), data.spec.side()};
-  plan.network = nn::with_outputs(read_network(options), plan.outputs);
-  (void)nn::take_census(plan.network, plan.input, plan.outputs);
+  plan.network = nn::with_outputs(read_network(options), plan.outputs());
+  ensure(
+      plan.outputs() == plan.parameters || !std::holds_alternative<nn::Tanh>(plan.network.layers.back().kind),
+      Fault::config,
+      "Network {} ends in a tanh, which bounds the deviations that --loss {} predicts: choose another "
+      "--network, or describe it without the tanh in a FILE.json.",
+      plan.network.name, plan.loss->name);
+  (void)nn::take_census(plan.network, plan.input, plan.outputs());
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
@@ -230,7 +240,6 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.seed = options.seed("seed");
   plan.precision = read_precision(options);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
-  plan.loss = options.entry("loss", nn::kLosses);
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
@@ -253,7 +262,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {optimizer.option, optimizer.setting(plan)},
                        {"learning_rate", plan.learning_rate},
                        {"min_learning_rate", plan.min_learning_rate},
-                       {"loss", plan.loss.name},
+                       {"loss", plan.loss->name},
                        {"voxels", plan.voxels},
                        {"augment", plan.augment},
                        {"precision", plan.precision.name},

@@ -27,14 +27,14 @@ struct TrainingPlan {
   std::string output;
   nn::NetworkSpec network;  ///< with its outputs set
   nn::Shape input;
-  int outputs;
+  int parameters;  ///< to predict
   int epochs;
   int decay_epochs;
   int global_batch;
   int micro_batch;
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
-  core::Named<nn::Loss> loss;
+  const nn::LossEntry* loss;
   const OptimizerEntry* optimizer;
   core::Named<LarcMode> larc = kLarcModes.front();  ///< of larc-adam
   double momentum;                                  ///< of sgd
@@ -49,6 +49,8 @@ struct TrainingPlan {
   double time_limit = std::numeric_limits<double>::infinity();  ///< of the run [s]
   double checkpoint_interval;                                   ///< [s]
 
+  /// Of the network.
+  int outputs() const { return loss->outputs(parameters); }
   /// Micro-batches of one rank in a step.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
   /// The learning rate of each step.

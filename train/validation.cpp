@@ -1,41 +1,71 @@
 #include "train/validation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "core/error.hpp"
-#include "train/finite.hpp"
+#include "train/calibration.hpp"
 
 namespace cosmo::train {
 
-Validation validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
-                    nn::Network& network) {
-  double sum = 0, absolute = 0;
-  std::vector<float> gradient(static_cast<std::size_t>(network.batch() * network.outputs()));
-  const dataset::PredictionTable table = dataset::predict_split(comm, data, [&](const dataset::Batch& batch) {
-    std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
-    const std::span<const float> predictions = network.forward();
-    const nn::LossRows rows{network.outputs(), batch.valid, 1.0};
-    sum += loss(gradient, predictions, batch.targets, rows);
-    absolute += nn::mean_absolute_error(gradient, predictions, batch.targets, rows);
-    return predictions;
-  });
-  const auto bad = std::find_if(table.rows.begin(), table.rows.end(), [](const auto& row) {
-    return !all_finite(std::span<const double>(row.prediction));
-  });
-  if (bad != table.rows.end()) {
-    throw core::Error(core::Fault::numeric,
-                      fmt::format("The prediction of {} of the validation data is not finite: lower "
-                                  "--learning-rate, or look at that sample; checkpoints are as they were.",
-                                  data.reader.describe(static_cast<std::uint32_t>(bad - table.rows.begin()))),
-                      true);
+namespace {
+
+/// Agreed on: every rank has all outputs.
+void ensure_finite(std::span<const float> outputs, std::size_t width, const dataset::SplitReader& reader) {
+  const auto bad =
+      std::find_if(outputs.begin(), outputs.end(), [](float value) { return !std::isfinite(value); });
+  if (bad == outputs.end()) return;
+  const auto sample = static_cast<std::size_t>(bad - outputs.begin()) / width;
+  throw core::Error(core::Fault::numeric,
+                    fmt::format("The prediction of {} of the validation data is not finite: lower "
+                                "--learning-rate, or look at that sample; checkpoints are as they were.",
+                                reader.describe(static_cast<std::uint32_t>(sample))),
+                    true);
+}
+
+double mean_absolute_error(const dataset::PredictionTable& table) {
+  double sum = 0;
+  for (const dataset::PredictionRow& row : table.rows) {
+    for (std::size_t p = 0; p < row.truth.size(); ++p) {
+      sum += 2 * std::abs(row.prediction[p] - row.truth[p]) /
+             (table.parameters.high[p] - table.parameters.low[p]);
+    }
+  }
+  return sum / static_cast<double>(table.rows.size() * table.parameters.size());
+}
+
+}  // namespace
+
+Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
+                    const dataset::SplitToPredict& data, nn::Network& network) {
+  double sum = 0;
+  const auto width = static_cast<std::size_t>(network.outputs());
+  const auto parameters = static_cast<int>(data.parameters.size());
+  std::vector<float> gradient(static_cast<std::size_t>(network.batch()) * width);
+  const std::vector<float> outputs =
+      dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
+        std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
+        const std::span<const float> said = network.forward();
+        sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0});
+        return said;
+      });
+  ensure_finite(outputs, width, data.reader);
+
+  CalibratedSplit split;
+  if (loss.gaussian) {
+    split = calibrate_split(dataset::truths_of(data), outputs);
+  } else {
+    split.subvolumes = dataset::predictions_of(data, outputs);
+    split.universes = dataset::per_universe(split.subvolumes);
   }
   EpochMetrics metrics{};
-  const auto samples = static_cast<double>(table.rows.size());
-  metrics.validation_loss = comm.sum(sum) / samples;
-  metrics.rmse_per_subvolume = dataset::rms_errors(table);
-  metrics.rmse_per_universe = dataset::rms_errors(dataset::per_universe(table));
-  return {metrics, comm.sum(absolute) / samples};
+  metrics.validation_loss = comm.sum(sum) / static_cast<double>(data.reader.size());
+  metrics.rmse_per_subvolume = dataset::rms_errors(split.subvolumes);
+  metrics.rmse_per_universe = dataset::rms_errors(split.universes);
+  metrics.scale_per_subvolume = split.scale_per_subvolume;
+  metrics.scale_per_universe = split.scale_per_universe;
+  return {metrics, mean_absolute_error(split.subvolumes)};
 }
 
 std::string describe(const EpochMetrics& metrics) {

@@ -18,8 +18,8 @@ struct Validation {
 
 /// Predicts the split. Collective over comm; every rank gets the same bits. Throws an
 /// agreed Error{numeric} naming a sample whose prediction is not finite.
-Validation validate(const core::Communicator& comm, nn::Loss loss, const dataset::SplitToPredict& data,
-                    nn::Network& network);
+Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
+                    const dataset::SplitToPredict& data, nn::Network& network);
 
 /// "epoch 7: loss 0.0812, validation 0.0934".
 std::string describe(const EpochMetrics& metrics);

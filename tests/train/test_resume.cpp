@@ -107,7 +107,7 @@ class Experiment {
     interruptions.stop_asked = [&] { return ++asked == stop_at && rank == ranks - 1; };
     const train::Ending ending =
         train::train(comm_, monitor,
-                     {kEpochs, &nn::mean_absolute_error, 3, kGlobalBatch / (micro_batch * ranks),
+                     {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks),
                       train::WireFormat::f32, interruptions},
                      {reader, loader, {reader, validation, data_.spec.parameters}}, state,
                      [&] { model.save(state, kEpochs, core::Json::object()); });

@@ -24,13 +24,16 @@ void fill_glorot(std::span<float> plain, const Parameter& parameter, const core:
 
 }  // namespace
 
-void initialise(Network& network, std::uint64_t seed) {
+void initialise(Network& network, std::uint64_t seed, std::span<const float> last_biases) {
   const core::RandomStream stream(seed, core::Purpose::initial_weights);
   for (const Parameter& parameter : network.parameters()) {
     std::vector<float> plain(parameter.elements(), kBias);
     if (parameter.role == Parameter::Role::weights) fill_glorot(plain, parameter, stream);
     network.copy_from_plain(parameter, plain, parameter.values);
   }
+  if (last_biases.empty()) return;
+  const Parameter& last = network.parameters().back();
+  network.copy_from_plain(last, last_biases, last.values);
 }
 
 }  // namespace cosmo::nn

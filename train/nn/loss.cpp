@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/error.hpp"
+#include "train/nn/gaussian_head.hpp"
 
 namespace cosmo::nn {
 
@@ -12,39 +14,87 @@ using core::Fault;
 
 namespace {
 
+void check_sizes(std::span<float> d_output, std::span<const float> outputs, std::span<const float> labels,
+                 const LossRows& rows, int outputs_a_row) {
+  const auto valid = static_cast<std::size_t>(std::max(rows.valid, 0));
+  ensure(rows.parameters >= 1 && rows.valid >= 0 && rows.normaliser > 0 &&
+             outputs.size() == d_output.size() &&
+             labels.size() >= valid * static_cast<std::size_t>(rows.parameters) &&
+             outputs.size() >= valid * static_cast<std::size_t>(outputs_a_row),
+         Fault::internal, "A loss over {} rows of {} labels got {} outputs, {} labels, {} gradients.",
+         rows.valid, rows.parameters, outputs.size(), labels.size(), d_output.size());
+}
+
 /// Sums value(difference) over the valid rows and writes derivative(difference), both as `Loss` says.
 template <class Value, class Derivative>
-double accumulate(std::span<float> d_output, std::span<const float> predictions,
-                  std::span<const float> targets, const LossRows& rows, Value value, Derivative derivative) {
-  const auto valid = static_cast<std::size_t>(rows.valid) * static_cast<std::size_t>(rows.outputs);
-  ensure(rows.outputs >= 1 && rows.valid >= 0 && rows.normaliser > 0 &&
-             predictions.size() == d_output.size() && targets.size() >= valid && predictions.size() >= valid,
-         Fault::internal, "A loss over {} rows of {} values got {} predictions, {} targets, {} gradients.",
-         rows.valid, rows.outputs, predictions.size(), targets.size(), d_output.size());
+double accumulate(std::span<float> d_output, std::span<const float> outputs, std::span<const float> labels,
+                  const LossRows& rows, Value value, Derivative derivative) {
+  check_sizes(d_output, outputs, labels, rows, rows.parameters);
+  const auto valid = static_cast<std::size_t>(rows.valid) * static_cast<std::size_t>(rows.parameters);
   double sum = 0;
   for (std::size_t i = 0; i < valid; ++i) {
-    const double difference = static_cast<double>(predictions[i]) - static_cast<double>(targets[i]);
+    const double difference = static_cast<double>(outputs[i]) - static_cast<double>(labels[i]);
     sum += value(difference);
-    d_output[i] = static_cast<float>(derivative(difference) / (rows.outputs * rows.normaliser));
+    d_output[i] = static_cast<float>(derivative(difference) / (rows.parameters * rows.normaliser));
   }
   std::fill(d_output.begin() + static_cast<std::ptrdiff_t>(valid), d_output.end(), 0.0f);
-  return sum / rows.outputs;
+  return sum / rows.parameters;
+}
+
+/// The loss of one row, and its gradient.
+double gaussian_row(std::span<float> d_output, std::span<const float> output, std::span<const float> label,
+                    const LossRows& rows) {
+  const TruncatedGaussian gaussian = gaussian_of(output, rows.parameters);
+  const TruncatedMoments inside = moments_of(gaussian);
+  Vector truth{};
+  std::copy(label.begin(), label.end(), truth.begin());
+  gradient_of(d_output, output, gaussian, inside, truth, rows.parameters * rows.normaliser);
+  return -log_density(gaussian, inside.log_mass, truth) / rows.parameters;
 }
 
 }  // namespace
 
-double mean_absolute_error(std::span<float> d_output, std::span<const float> predictions,
-                           std::span<const float> targets, const LossRows& rows) {
+double mean_absolute_error(std::span<float> d_output, std::span<const float> outputs,
+                           std::span<const float> labels, const LossRows& rows) {
   return accumulate(
-      d_output, predictions, targets, rows, [](double difference) { return std::abs(difference); },
+      d_output, outputs, labels, rows, [](double difference) { return std::abs(difference); },
       [](double difference) { return static_cast<double>((difference > 0) - (difference < 0)); });
 }
 
-double mean_squared_error(std::span<float> d_output, std::span<const float> predictions,
-                          std::span<const float> targets, const LossRows& rows) {
+double mean_squared_error(std::span<float> d_output, std::span<const float> outputs,
+                          std::span<const float> labels, const LossRows& rows) {
   return accumulate(
-      d_output, predictions, targets, rows, [](double difference) { return difference * difference; },
+      d_output, outputs, labels, rows, [](double difference) { return difference * difference; },
       [](double difference) { return 2 * difference; });
+}
+
+double gaussian_likelihood(std::span<float> d_output, std::span<const float> outputs,
+                           std::span<const float> labels, const LossRows& rows) {
+  const auto parameters = static_cast<std::size_t>(rows.parameters);
+  const auto width = static_cast<std::size_t>(gaussian_outputs(rows.parameters));
+  check_sizes(d_output, outputs, labels, rows, static_cast<int>(width));
+  std::vector<double> losses(static_cast<std::size_t>(rows.valid));
+#pragma omp parallel for schedule(static)
+  for (std::size_t row = 0; row < losses.size(); ++row) {
+    losses[row] = gaussian_row(d_output.subspan(row * width, width), outputs.subspan(row * width, width),
+                               labels.subspan(row * parameters, parameters), rows);
+  }
+  const auto valid = static_cast<std::ptrdiff_t>(losses.size() * width);
+  std::fill(d_output.begin() + valid, d_output.end(), 0.0f);
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+int LossEntry::outputs(int parameters) const { return gaussian ? gaussian_outputs(parameters) : parameters; }
+
+std::vector<float> LossEntry::start(int parameters) const {
+  return gaussian ? gaussian_start(parameters) : std::vector<float>();
+}
+
+const LossEntry& find_loss(std::string_view name) {
+  for (const LossEntry& entry : kLosses) {
+    if (entry.name == name) return entry;
+  }
+  core::fail(Fault::format, "There is no loss called {}: train again.", name);
 }
 
 }  // namespace cosmo::nn

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "train/nn/loss.hpp"
 
 namespace cosmo::nn {
 
@@ -25,20 +26,26 @@ core::Json ModelManifest::details() const {
   core::write_length(normalisation_record, "voxel", normalisation.voxel_size);
   Json input_record = {{"channels", input.channels}, {"size", input.size}};
   if (redshifts != std::vector<double>{0}) input_record["redshifts"] = redshifts;
+  Json validation_record = {{"universes", validation.universes},
+                            {"subvolumes", validation.subvolumes},
+                            {"rmse_per_subvolume", validation.per_subvolume},
+                            {"rmse_per_universe", validation.per_universe}};
+  if (!validation.scale_per_universe.empty()) {
+    validation_record["scale_per_subvolume"] = validation.scale_per_subvolume;
+    validation_record["scale_per_universe"] = validation.scale_per_universe;
+  }
   return {{"network", network},
           {"precision", precision},
           {"input", input_record},
           {"parameters", parameters},
           {"normalisation", normalisation_record},
           {"checkpoints", states},
-          {"validation",
-           {{"universes", validation.universes},
-            {"subvolumes", validation.subvolumes},
-            {"rmse_per_subvolume", validation.per_subvolume},
-            {"rmse_per_universe", validation.per_universe}}},
+          {"validation", validation_record},
           {"history", "history.csv"},
           {"complete", complete}};
 }
+
+int ModelManifest::outputs() const { return find_loss(loss).outputs(static_cast<int>(parameters.size())); }
 
 const CheckpointRecord& ModelManifest::best() const {
   return *std::find_if(checkpoints.begin(), checkpoints.end(),
@@ -66,8 +73,13 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                                    state.at("best")});
     }
     const Json& validation = json.at("validation");
-    model.validation = {validation.at("universes"), validation.at("subvolumes"),
-                        validation.at("rmse_per_subvolume"), validation.at("rmse_per_universe")};
+    model.validation = {validation.at("universes"),
+                        validation.at("subvolumes"),
+                        validation.at("rmse_per_subvolume"),
+                        validation.at("rmse_per_universe"),
+                        validation.value("scale_per_subvolume", std::vector<double>()),
+                        validation.value("scale_per_universe", std::vector<double>())};
+    model.loss = model.base.request.config.at("loss");
     model.complete = json.at("complete");
   });
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
@@ -77,9 +89,12 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                "{} is of a training that has not finished an epoch: continue it with the same cosmo-train "
                "command.",
                source);
+  const std::size_t scales = find_loss(model.loss).gaussian ? model.parameters.size() : 0;
   core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
                    model.validation.per_universe.size() == model.parameters.size() &&
-                   model.validation.per_subvolume.size() == model.parameters.size(),
+                   model.validation.per_subvolume.size() == model.parameters.size() &&
+                   model.validation.scale_per_universe.size() == scales &&
+                   model.validation.scale_per_subvolume.size() == scales,
                core::Fault::format,
                "{} names no best checkpoint or not every parameter's error: train again.", source);
   return model;

@@ -38,7 +38,10 @@ struct ValidationErrors {
   int universes;
   int subvolumes;  ///< of each universe
   std::vector<double> per_subvolume;
-  std::vector<double> per_universe;  ///< of the mean prediction of each universe's sub-volumes
+  std::vector<double> per_universe;  ///< of the prediction of each universe from its sub-volumes
+  /// Of --loss gaussian: what calibration multiplies predicted deviations by; empty for other losses.
+  std::vector<double> scale_per_subvolume = {};
+  std::vector<double> scale_per_universe = {};
 };
 
 struct ModelManifest {
@@ -48,6 +51,7 @@ struct ModelManifest {
   Shape input;
   std::vector<double> redshifts = {0};  ///< of the input's channels
   core::ParameterSpace parameters;
+  std::string loss = "mae";  ///< that it was trained with, which tells what its outputs mean
   InputNormalisation normalisation;
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
@@ -55,6 +59,8 @@ struct ModelManifest {
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;
+  /// Of the network.
+  int outputs() const;
   /// The checkpoint with the lowest validation loss.
   const CheckpointRecord& best() const;
 };

@@ -1,0 +1,31 @@
+#pragma once
+// What predicted deviations must be multiplied by to be true.
+
+#include <span>
+#include <vector>
+
+#include "dataset/prediction_table.hpp"
+#include "train/nn/truncated_gaussian.hpp"
+
+namespace cosmo::train {
+
+/// A factor for the deviations of each parameter (P): the most probable ones given what was predicted and the
+/// truths, labels (rows). Each row counts `weight`, the part that it is of a universe: those of one universe
+/// are correlated. The prior of each factor's logarithm is normal with mean 0 and deviation 1, which weighs
+/// as much as half a universe.
+std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> predicted,
+                              std::span<const nn::Vector> truths, double weight);
+
+/// A network's predictions for a split's samples and for its universes, calibrated on the truths of that
+/// split.
+struct CalibratedSplit {
+  dataset::PredictionTable subvolumes;
+  dataset::PredictionTable universes;  ///< of each the average of its sub-volumes' Gaussians
+  std::vector<double> scale_per_subvolume;
+  std::vector<double> scale_per_universe;
+};
+
+/// `table`: of the split's samples, with their truths; `outputs` of the network (samples, outputs).
+CalibratedSplit calibrate_split(dataset::PredictionTable table, std::span<const float> outputs);
+
+}  // namespace cosmo::train

@@ -1,0 +1,29 @@
+#pragma once
+// Linear algebra of a few parameters. Factors are lower triangular with a positive diagonal, and belong to
+// the symmetric positive matrix factorᵀ factor.
+
+#include <array>
+#include <cstddef>
+
+namespace cosmo::nn {
+
+constexpr int kMostParameters = 5;
+using Vector = std::array<double, kMostParameters>;  ///< (n); what is behind counts for nothing
+using Matrix = std::array<Vector, kMostParameters>;  ///< (n, n), likewise
+
+/// The factor of a symmetric positive matrix.
+Matrix factor_of(Matrix matrix, std::size_t n);
+/// factor x.
+Vector times(const Matrix& factor, const Vector& x, std::size_t n);
+/// factorᵀ x.
+Vector times_transposed(const Matrix& factor, const Vector& x, std::size_t n);
+/// x of factorᵀ factor x = b.
+Vector solve(const Matrix& factor, const Vector& b, std::size_t n);
+/// factorᵀ factor.
+Matrix product_of(const Matrix& factor, std::size_t n);
+/// The inverse of a factor, lower triangular too.
+Matrix inverse_of(const Matrix& factor, std::size_t n);
+/// The inverse of factorᵀ factor.
+Matrix inverse_product_of(const Matrix& factor, std::size_t n);
+
+}  // namespace cosmo::nn
