@@ -11,7 +11,8 @@ namespace {
 using namespace cosmo;
 
 void declare(core::Options& options) {
-  options.add("model", std::nullopt, "directory that cosmo-train wrote");
+  options.add("model", std::nullopt,
+              "directory that cosmo-train wrote; several between commas: an ensemble, for a split");
   infer::declare_split(options);
   infer::declare_input(options);
 }

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "infer/predictor.hpp"
+#include "infer/ensemble.hpp"
 #include "infer/tables.hpp"
 #include "infer/universe.hpp"
 
@@ -23,6 +23,8 @@ void run_input(const core::Invocation& run) {
       core::ensure(!run.options.given(name), core::Fault::usage,
                    "Options --input and --{} exclude each other: give one.", name);
     }
+    core::ensure(model_directories(run.options.text("model")).size() == 1, core::Fault::usage,
+                 "Option --input takes one --model: give --data to predict a split by several.");
     predictor.emplace(run.options.text("model"), 1);
     if (!dry_run) prediction = predict_universe(*predictor, run.options.text("input"));
   });

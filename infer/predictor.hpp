@@ -13,6 +13,9 @@ namespace cosmo::infer {
 /// activations.
 std::size_t memory_bytes(const nn::ModelManifest& model, int batch);
 
+/// How counts become voxels, as in training.
+dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
+
 /// A trained network with the weights of its best epoch, ready to predict batches of one size.
 class Predictor {
  public:
@@ -21,9 +24,9 @@ class Predictor {
 
   const nn::ModelManifest& model() const { return model_; }
   int batch() const { return network_.batch(); }
-  /// How counts become voxels, as in training.
-  dataset::VoxelTransform transform() const;
-  /// Labels (batch, P) in [-1, 1] of voxels (batch, channels, size, size, size); valid until the next call.
+  dataset::VoxelTransform transform() const { return transform_of(model_); }
+  /// Outputs (batch, outputs), labels in [-1, 1] or what nn::gaussian_of reads, of voxels (batch, channels,
+  /// size, size, size); valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
  private:

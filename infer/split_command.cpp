@@ -7,10 +7,11 @@
 #include "core/output_directory.hpp"
 #include "dataset/data_loader.hpp"
 #include "infer/baseline.hpp"
+#include "infer/ensemble.hpp"
 #include "infer/method.hpp"
 #include "infer/prediction_file.hpp"
-#include "infer/predictor.hpp"
 #include "infer/tables.hpp"
+#include "infer/uncertainty.hpp"
 
 namespace cosmo::infer {
 
@@ -48,36 +49,58 @@ int batch_of(const nn::ModelManifest& model) { return model.input.elements() > k
 
 /// The split to predict, opened; members refer to earlier ones.
 struct Opened {
-  std::optional<Predictor> predictor;
+  std::optional<Ensemble> ensemble;
   std::optional<dataset::SplitReader> reader;
   std::optional<dataset::DataLoader> loader;
 };
 
-/// Predicts the split by the network and by the baselines. Collective.
-Methods predict(const core::Invocation& run, Opened& opened) {
-  auto& [predictor, reader, loader] = opened;
+/// Predicts the split by the network. Collective.
+NetworkPrediction predict(const core::Invocation& run, Opened& opened,
+                          const std::vector<nn::ModelManifest>& models) {
+  auto& [ensemble, reader, loader] = opened;
   core::Progress progress(run.log, "samples", reader->size());
-  dataset::PredictionTable network = dataset::predict_split(
-      run.comm, {*reader, *loader, predictor->model().parameters}, [&](const dataset::Batch& batch) {
+  const dataset::SplitToPredict split{*reader, *loader, models.front().parameters};
+  const std::vector<float> outputs =
+      dataset::predict_split(run.comm, split, outputs_of(models), [&](const dataset::Batch& batch) {
         progress.advance(batch.samples_in_step);
-        return predictor->predict(batch.voxels);
+        return ensemble->predict(batch.voxels);
       });
-  Methods methods = {method_of("network", "network", std::move(network))};
+  return network_prediction(models, dataset::truths_of(split), outputs);
+}
+
+/// The network and the baselines.
+Methods methods_of(const NetworkPrediction& network) {
+  Methods methods = {network.method};
   methods.push_back(method_of("centre", "predict the centre", predict_centre(methods.front().subvolumes)));
   return methods;
 }
 
-/// Publishes predictions.csv and metrics.json. Collective.
-Json publish(const core::Invocation& run, const Methods& methods, core::OutputDirectory& output) {
+/// Publishes predictions.csv, universes.csv and metrics.json. Collective.
+Json publish(const core::Invocation& run, const NetworkPrediction& network, core::OutputDirectory& output) {
+  const Methods methods = methods_of(network);
   Json metrics = metrics_json(methods);
+  const std::string uncertainty = add_uncertainty(metrics, network);
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
+  output.add_text("universes.csv", predictions_csv(methods.front().universes));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, run.facts);
   if (!run.options.flag("json")) {
     run.log.result(prediction_text(methods.front().universes, kPrintedUniverses) + "\n" +
-                   error_text(methods));
+                   error_text(methods) + "\n" + uncertainty);
   }
   return metrics;
+}
+
+/// What identifies the predictions, the data aside.
+core::Request request_of(const std::string& split, const std::vector<nn::ModelManifest>& models,
+                         const std::vector<std::string>& directories, const std::filesystem::path& output) {
+  core::Request request{"infer", {{"split", split}, {"checkpoint", models.front().best().sha256}}, {}};
+  if (models.size() > 1) request.config["checkpoint"] = Json::array();
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    request.inputs.push_back(core::input_record(directories[m], models[m].base, output));
+    if (models.size() > 1) request.config["checkpoint"].push_back(models[m].best().sha256);
+  }
+  return request;
 }
 
 }  // namespace
@@ -92,28 +115,31 @@ void run_split(const core::Invocation& run) {
     for (const char* name : {"model", "data", "output"}) (void)run.options.text(name);
   });
   const std::string& data = run.options.text("data");
-  const std::string& model_path = run.options.text("model");
   const std::filesystem::path directory = run.options.text("output");
   std::string split;
-  nn::ModelManifest model;
+  std::vector<nn::ModelManifest> models;
+  std::vector<std::string> directories;
   dataset::DatasetManifest manifest;
   core::Request request;
   run.comm.agree([&] {
     split = run.options.choice("split", {"train", "validation", "test"});
-    model = nn::load_model_manifest(model_path);
+    directories = model_directories(run.options.text("model"));
+    models = load_models(directories);
     manifest = dataset::load_dataset_manifest(data);
-    ensure_fit(model, manifest.spec, data);
-    request = {"infer",
-               {{"split", split}, {"checkpoint", model.best().sha256}},
-               {core::input_record(model_path, model.base, directory),
-                core::input_record(data, manifest.base, directory)}};
+    ensure_fit(models.front(), manifest.spec, data);
+    request = request_of(split, models, directories, directory);
+    request.inputs.push_back(core::input_record(data, manifest.base, directory));
   });
-  if (!model.complete) run.log.warn("{} is a training that has not come to its end.", model_path);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    if (!models[m].complete) run.log.warn("{} is a training that has not come to its end.", directories[m]);
+  }
+  std::size_t memory = 0;
+  for (const nn::ModelManifest& model : models) memory += memory_bytes(model, batch_of(model));
   const std::uint64_t samples = manifest.split(dataset::find_split(split)).samples;
   Json summary = {{"output", directory.string()},
                   {"id", request.id()},
                   {"samples", samples},
-                  {"memory_bytes_per_rank", memory_bytes(model, batch_of(model))},
+                  {"memory_bytes_per_rank", memory},
                   {"disk_bytes", samples * kBytesPerRow}};
   if (run.options.flag("dry-run")) {
     return run.report(summary,
@@ -128,15 +154,16 @@ void run_split(const core::Invocation& run) {
   }
   Opened opened;
   run.comm.agree([&] {
-    const int batch = batch_of(model);
-    opened.predictor.emplace(model_path, batch);
+    const int batch = batch_of(models.front());
+    opened.ensemble.emplace(directories, batch);
     opened.reader.emplace(data, manifest, dataset::find_split(split), run.comm.rank(), run.comm.size());
     opened.loader.emplace(
-        *opened.reader, opened.predictor->transform(),
+        *opened.reader, transform_of(models.front()),
         dataset::LoaderConfig{run.comm.rank(), run.comm.size(), batch * run.comm.size(), batch});
   });
-  summary["metrics"] = publish(run, predict(run, opened), output);
-  run.report(summary, fmt::format("\n{}: predictions.csv, metrics.json\n", directory.string()));
+  summary["metrics"] = publish(run, predict(run, opened, models), output);
+  run.report(summary,
+             fmt::format("\n{}: predictions.csv, universes.csv, metrics.json\n", directory.string()));
 }
 
 }  // namespace cosmo::infer

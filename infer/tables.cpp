@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "infer/evaluation.hpp"
+#include "train/nn/loss.hpp"
 
 namespace cosmo::infer {
 
@@ -61,11 +62,12 @@ std::string universe_text(const nn::ModelManifest& model, const UniversePredicti
     text += fmt::format("{:>10}  {:.4f} ± {:.4f}\n", model.parameters.names[p], prediction.value[p],
                         prediction.error[p]);
   }
-  return text +
-         fmt::format("mean of {} sub-volumes; ± is the rms error {} {} validation universes of the model\n",
-                     prediction.subvolumes,
-                     prediction.of_universes ? "on" : "of single sub-volumes (cut otherwise than here) on",
-                     model.validation.universes);
+  const bool gaussian = nn::find_loss(model.loss).gaussian;
+  const char* cut_otherwise =
+      prediction.of_universes ? "" : " of single sub-volumes (cut otherwise than here)";
+  return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model\n",
+                            prediction.subvolumes, gaussian ? "predicted deviation, calibrated" : "rms error",
+                            cut_otherwise, model.validation.universes);
 }
 
 }  // namespace cosmo::infer

@@ -7,10 +7,10 @@
 #include "core/hdf5.hpp"
 #include "core/manifest.hpp"
 #include "core/snapshot.hpp"
-#include "dataset/target_scaler.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/subvolumes.hpp"
+#include "infer/distribution.hpp"
 
 namespace cosmo::infer {
 
@@ -64,22 +64,21 @@ UniversePrediction predict_universe(Predictor& predictor, const std::filesystem:
   const int size = model.input.size;
   const histogram::Subvolumes regions(file.header().grid.cells_per_side / factor, cuts);
   const auto voxels_per_sample = static_cast<std::size_t>(model.input.elements());
-  const dataset::TargetScaler scaler(model.parameters);
   dataset::VoxelTable table(predictor.transform());
   std::vector<std::uint16_t> counts(voxels_per_sample);
   std::vector<float> voxels(voxels_per_sample * static_cast<std::size_t>(predictor.batch()), 0.0f);
-  std::vector<double> parameters(scaler.size());
-  UniversePrediction result{regions.count(), std::vector<double>(scaler.size(), 0.0), {}, true};
-  for (int n = 0; n < result.subvolumes; ++n) {
+  const auto outputs = static_cast<std::size_t>(model.outputs());
+  std::vector<float> said;
+  for (int n = 0; n < regions.count(); ++n) {
     histogram::read_coarse(file, factor, regions.origin(n), size, counts);
     const std::span<const float> lookup = table.for_sample(counts);
     for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = lookup[counts[i]];
-    scaler.to_physical(predictor.predict(voxels).first(scaler.size()), parameters);
-    for (std::size_t p = 0; p < parameters.size(); ++p) result.value[p] += parameters[p] / result.subvolumes;
+    const std::span<const float> row = predictor.predict(voxels).first(outputs);
+    said.insert(said.end(), row.begin(), row.end());
   }
-  result.of_universes = result.subvolumes == model.validation.subvolumes;
-  result.error = result.of_universes ? model.validation.per_universe : model.validation.per_subvolume;
-  return result;
+  const Distribution universe = universe_distribution({&model, 1}, said);
+  return {regions.count(), universe.prediction, universe.deviation,
+          regions.count() == model.validation.subvolumes};
 }
 
 }  // namespace cosmo::infer

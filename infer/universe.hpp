@@ -10,8 +10,8 @@ namespace cosmo::infer {
 /// The parameters of one universe, (P) each.
 struct UniversePrediction {
   int subvolumes;             ///< cut from the universe, each predicted on its own
-  std::vector<double> value;  ///< mean over the sub-volumes
-  std::vector<double> error;  ///< rms error on the model's validation universes
+  std::vector<double> value;  ///< universe_distribution's
+  std::vector<double> error;  ///< its deviation
   bool of_universes;  ///< error is that of whole universes; else of single sub-volumes, being cut otherwise
 };
 

@@ -1,0 +1,65 @@
+#include "infer/ensemble.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace cosmo::infer {
+
+using core::ensure;
+using core::Fault;
+
+std::vector<std::string> model_directories(const std::string& models) {
+  std::vector<std::string> directories;
+  for (std::size_t first = 0; first <= models.size();) {
+    const std::size_t comma = std::min(models.find(',', first), models.size());
+    directories.push_back(models.substr(first, comma - first));
+    ensure(!directories.back().empty(), Fault::usage,
+           "Option --model {} has an empty name: give directories.", models);
+    ensure(std::count(directories.begin(), directories.end(), directories.back()) == 1, Fault::usage,
+           "Option --model names {} twice: give each directory once.", directories.back());
+    first = comma + 1;
+  }
+  return directories;
+}
+
+std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories) {
+  std::vector<nn::ModelManifest> models;
+  for (const std::string& directory : directories) {
+    models.push_back(nn::load_model_manifest(directory));
+    const core::Json own = models.back().details(), first = models.front().details();
+    for (const char* key : {"input", "normalisation", "parameters"}) {
+      ensure(own.at(key) == first.at(key), Fault::config,
+             "{} and {} of --model differ in \"{}\": give trainings on the same kind of data.",
+             directories.front(), directory, key);
+    }
+  }
+  return models;
+}
+
+Ensemble::Ensemble(const std::vector<std::string>& directories, int batch) {
+  for (const std::string& directory : directories) predictors_.emplace_back(directory, batch);
+}
+
+std::span<const float> Ensemble::predict(std::span<const float> voxels) {
+  if (predictors_.size() == 1) return predictors_.front().predict(voxels);
+  const auto batch = static_cast<std::size_t>(predictors_.front().batch());
+  std::vector<std::vector<float>> all;
+  std::size_t width = 0;
+  for (Predictor& predictor : predictors_) {
+    const std::span<const float> own = predictor.predict(voxels);
+    all.emplace_back(own.begin(), own.end());
+    width += own.size() / batch;
+  }
+  outputs_.clear();
+  outputs_.reserve(batch * width);
+  for (std::size_t row = 0; row < batch; ++row) {
+    for (const std::vector<float>& own : all) {
+      const auto from = own.begin() + static_cast<std::ptrdiff_t>(row * (own.size() / batch));
+      outputs_.insert(outputs_.end(), from, from + static_cast<std::ptrdiff_t>(own.size() / batch));
+    }
+  }
+  return outputs_;
+}
+
+}  // namespace cosmo::infer

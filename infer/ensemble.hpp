@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "infer/predictor.hpp"
+
+namespace cosmo::infer {
+
+/// The directories that --model names, between commas. Throws Error{usage} for an empty or a repeated name.
+std::vector<std::string> model_directories(const std::string& models);
+
+/// Their manifests. Throws as nn::load_model_manifest does, and Error{config} unless all read the same input,
+/// by the same transform, and predict the same parameters of the same ranges.
+std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories);
+
+/// One or several trained networks that predict the same samples.
+class Ensemble {
+ public:
+  /// Throws as Predictor does.
+  Ensemble(const std::vector<std::string>& directories, int batch);
+
+  /// Outputs (batch, outputs_of) of voxels (batch, channels, size, size, size), those of one model after
+  /// another's in a row; valid until the next call.
+  std::span<const float> predict(std::span<const float> voxels);
+
+ private:
+  std::vector<Predictor> predictors_;
+  std::vector<float> outputs_;
+};
+
+}  // namespace cosmo::infer

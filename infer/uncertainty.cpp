@@ -1,0 +1,178 @@
+#include "infer/uncertainty.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "dataset/target_scaler.hpp"
+#include "infer/bootstrap.hpp"
+#include "train/nn/loss.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+constexpr double kWithin1Sigma = 0.6826894921370859,
+                 kWithin2Sigma = 0.9544997361036416;  ///< of a normal variable
+
+/// What is summed over rows: first the negative log likelihood, then for each parameter whether the truth
+/// lies within 1 and within 2 sigma.
+constexpr std::size_t kFigures = 1 + 2 * nn::kMostParameters;
+using Figures = std::array<double, kFigures>;
+
+struct Sums {
+  double rows = 0;
+  Figures sums{};
+
+  void add(const Sums& other) {
+    rows += other.rows;
+    for (std::size_t f = 0; f < kFigures; ++f) sums[f] += other.sums[f];
+  }
+  Figures figures() const {
+    Figures means = sums;
+    for (double& mean : means) mean /= rows;
+    return means;
+  }
+};
+
+Figures figures_of(const Distribution& distribution, const nn::Vector& truth) {
+  const std::size_t parameters = distribution.prediction.size();
+  Figures figures{};
+  nn::Vector below{};  // probability that a parameter is below its truth
+  double density = 0;
+  const auto models = static_cast<double>(distribution.densities.size());
+  double highest = -std::numeric_limits<double>::infinity();
+  std::vector<double> log_densities;
+  for (const nn::TruncatedGaussian& gaussian : distribution.densities) {
+    const double log_mass = nn::moments_of(gaussian).log_mass;
+    log_densities.push_back(nn::log_density(gaussian, log_mass, truth));
+    highest = std::max(highest, log_densities.back());
+    for (std::size_t p = 0; p < parameters; ++p) {
+      below[p] += nn::cumulative(gaussian, log_mass, static_cast<int>(p), truth[p]) / models;
+    }
+  }
+  for (const double log_density : log_densities) density += std::exp(log_density - highest) / models;
+  figures[0] = -highest - std::log(density);
+  for (std::size_t p = 0; p < parameters; ++p) {
+    const double from_middle = std::abs(2 * below[p] - 1);
+    figures[1 + 2 * p] = from_middle < kWithin1Sigma ? 1 : 0;
+    figures[2 + 2 * p] = from_middle < kWithin2Sigma ? 1 : 0;
+  }
+  return figures;
+}
+
+core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty,
+                   std::vector<double> nn::ValidationErrors::*scale) {
+  const core::ParameterSpace& parameters = network.method.universes.parameters;
+  core::Json json = {{"kind", kind_of(network.models)}, {"models", network.models.size()}};
+  const auto put = [](core::Json& entry, const std::string& name, const Estimate& estimate) {
+    entry[name] = estimate.value;
+    entry[name + "_se"] = estimate.standard_error;
+  };
+  put(json, "negative_log_likelihood", uncertainty.negative_log_likelihood);
+  json["calibration"] = {{"universes", network.models.front().validation.universes}};
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    core::Json& entry = json["coverage"][parameters.names[p]];
+    put(entry, "within_1_sigma", uncertainty.coverage[p].within_1_sigma);
+    put(entry, "within_2_sigma", uncertainty.coverage[p].within_2_sigma);
+    double logarithm = 0;  // mean over the models; of those without, 0
+    for (const nn::ModelManifest& model : network.models) {
+      const std::vector<double>& scales = model.validation.*scale;
+      if (!scales.empty()) logarithm += std::log(scales[p]) / static_cast<double>(network.models.size());
+    }
+    json["calibration"]["scale"][parameters.names[p]] = std::exp(logarithm);
+  }
+  return json;
+}
+
+/// "68 ± 4 %"
+std::string percent(const Estimate& share) {
+  if (std::isnan(share.standard_error)) return fmt::format("{:.0f} ± ? %", 100 * share.value);
+  return fmt::format("{:.0f} ± {:.0f} %", 100 * share.value, 100 * share.standard_error);
+}
+
+std::string text_of(const core::ParameterSpace& parameters, const Uncertainty& uncertainty) {
+  std::string text = fmt::format("{:<20}", "truths within");
+  for (const std::string& name : parameters.names) text += fmt::format("  {:<12}", name);
+  const auto line = [&](const char* name, Estimate Coverage::*share) {
+    text += fmt::format("\n{:<20}", name);
+    for (const Coverage& coverage : uncertainty.coverage)
+      text += fmt::format("  {:<12}", percent(coverage.*share));
+  };
+  line("1 sigma (68 %)", &Coverage::within_1_sigma);
+  line("2 sigma (95 %)", &Coverage::within_2_sigma);
+  const Estimate& likelihood = uncertainty.negative_log_likelihood;
+  return text + fmt::format("\n-log likelihood of universes {:.3f} ± {:.3f}; the flat prior has {:.3f}\n",
+                            likelihood.value, likelihood.standard_error,
+                            static_cast<double>(parameters.size()) * std::log(2.0));
+}
+
+void fill(dataset::PredictionTable& table, const std::vector<Distribution>& distributions) {
+  for (std::size_t row = 0; row < distributions.size(); ++row) {
+    table.rows[row].prediction = distributions[row].prediction;
+    table.rows[row].deviation = distributions[row].deviation;
+  }
+}
+
+}  // namespace
+
+Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
+                                 const std::vector<Distribution>& distributions) {
+  const dataset::TargetScaler scaler(table.parameters);
+  std::vector<Figures> rows(table.rows.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    nn::Vector truth{};
+    scaler.to_unit(table.rows[row].truth, std::span<double>(truth).first(scaler.size()));
+    rows[row] = figures_of(distributions[row], truth);
+  }
+  std::map<std::uint32_t, Sums> by_universe;
+  Sums all;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    by_universe[table.rows[row].simulation].add({1, rows[row]});
+    all.add({1, rows[row]});
+  }
+  std::vector<Sums> universes;
+  for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
+  const Figures value = all.figures(), error = bootstrap_errors(universes);
+  Uncertainty uncertainty{{value[0], error[0]}, {}};
+  for (std::size_t p = 0; p < scaler.size(); ++p) {
+    uncertainty.coverage.push_back(
+        {{value[1 + 2 * p], error[1 + 2 * p]}, {value[2 + 2 * p], error[2 + 2 * p]}});
+  }
+  return uncertainty;
+}
+
+NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, dataset::PredictionTable samples,
+                                     std::span<const float> outputs) {
+  const std::size_t width = outputs_of(models);
+  NetworkPrediction network{std::move(models), {"network", "network", std::move(samples), {}}, {}, {}};
+  Method& method = network.method;
+  for (std::size_t row = 0; row < method.subvolumes.rows.size(); ++row) {
+    network.subvolumes.push_back(subvolume_distribution(network.models, outputs.subspan(row * width, width)));
+  }
+  fill(method.subvolumes, network.subvolumes);
+  method.universes = dataset::per_universe(method.subvolumes);
+  for (const std::vector<std::size_t>& rows : dataset::rows_by_universe(method.subvolumes)) {
+    std::vector<float> own;
+    for (const std::size_t row : rows) {
+      const std::span<const float> said = outputs.subspan(row * width, width);
+      own.insert(own.end(), said.begin(), said.end());
+    }
+    network.universes.push_back(universe_distribution(network.models, own));
+  }
+  fill(method.universes, network.universes);
+  return network;
+}
+
+std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& network) {
+  if (network.method.universes.parameters.size() > nn::kMostParameters) return "";
+  const Uncertainty universes = evaluate_uncertainty(network.method.universes, network.universes);
+  metrics["uncertainty"] = to_json(network, universes, &nn::ValidationErrors::scale_per_universe);
+  metrics["per_subvolume"]["uncertainty"] =
+      to_json(network, evaluate_uncertainty(network.method.subvolumes, network.subvolumes),
+              &nn::ValidationErrors::scale_per_subvolume);
+  return text_of(network.method.universes.parameters, universes);
+}
+
+}  // namespace cosmo::infer
