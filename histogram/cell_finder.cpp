@@ -1,10 +1,16 @@
 #include "histogram/cell_finder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace cosmo::histogram {
+
+namespace {
+constexpr std::size_t kGroup = 32;  ///< particles that are found again if one is in doubt
+}
 
 CellFinder::CellFinder(const core::GridSpec& spec)
     : cells_(spec.cells_per_side),
@@ -27,42 +33,71 @@ int CellFinder::operator()(T x) const {
   return cell;
 }
 
+/// Cells of kGroup particles; false if one is in doubt.
 template <class T>
-bool CellFinder::find(std::span<const T> coordinates, std::span<std::uint16_t> cells) const {
-  constexpr std::size_t kGroup = 96;
+[[gnu::target("prefer-vector-width=512")]] bool CellFinder::find_roughly(
+    const T* __restrict positions, std::uint16_t* __restrict planes, std::uint32_t* __restrict cells) const {
+  const auto n = static_cast<std::uint32_t>(cells_);
   const T inverse = static_cast<T>(inverse_cell_), top = static_cast<T>(cells_);
-  // x / cell has two roundings, of the factor and of the product. Further than twice that from the edges the
-  // cell is certain; nearer, and outside the box, operator() decides for all of the group.
-  const T doubt = 2 * top * std::numeric_limits<T>::epsilon(), no_doubt = 1 - doubt;
-  bool finite = true;
-  for (std::size_t first = 0; first < coordinates.size(); first += kGroup) {
-    const std::size_t size = std::min(kGroup, coordinates.size() - first);
-    const T* __restrict x = coordinates.data() + first;
-    std::uint16_t* __restrict cell = cells.data() + first;
-    unsigned doubts = 0;
+  // x / cell has two roundings, of the factor and of the product, and edges of double have two more. Further
+  // than that from the edges the cell is certain; nearer, and outside the box, it is in doubt.
+  constexpr T kRoundings = static_cast<T>(std::is_same_v<T, float> ? 1.1 : 2.2);
+  const T doubt = kRoundings * top * std::numeric_limits<T>::epsilon(), no_doubt = 1 - doubt;
+  unsigned doubts = 0;
 #pragma omp simd reduction(| : doubts)
-    for (std::size_t i = 0; i < size; ++i) {
-      T scaled = x[i] * inverse;
+  for (std::size_t p = 0; p < kGroup; ++p) {
+    std::uint32_t cell = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      T scaled = positions[3 * p + axis] * inverse;
       scaled = scaled > 0 ? scaled : 0;  // nor is a NaN
       scaled = scaled < top ? scaled : top;
       const int whole = static_cast<int>(scaled);
       const T rest = scaled - static_cast<T>(whole);
       doubts |= (rest < doubt ? 1u : 0u) | (rest > no_doubt ? 1u : 0u);
-      cell[i] = static_cast<std::uint16_t>(whole);
+      cell = cell * n + static_cast<std::uint32_t>(whole);
+      if (axis == 0) planes[p] = static_cast<std::uint16_t>(whole);
     }
-    if (doubts == 0) continue;
-    for (std::size_t i = 0; i < size; ++i) {
-      const int exact = (*this)(x[i]);
-      finite = finite && exact >= 0;
-      cell[i] = static_cast<std::uint16_t>(exact);
+    cells[p] = cell;
+  }
+  return doubts == 0;
+}
+
+/// The same for any number of particles by operator(); false if a coordinate is not finite.
+template <class T>
+bool CellFinder::find_exactly(std::span<const T> positions, std::uint16_t* planes,
+                              std::uint32_t* cells) const {
+  const auto n = static_cast<std::uint32_t>(cells_);
+  bool finite = true;
+  for (std::size_t p = 0; 3 * p < positions.size(); ++p) {
+    std::array<std::uint32_t, 3> along;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const int cell = (*this)(positions[3 * p + axis]);
+      finite = finite && cell >= 0;
+      along[axis] = static_cast<std::uint32_t>(cell);
     }
+    planes[p] = static_cast<std::uint16_t>(along[0]);
+    cells[p] = (along[0] * n + along[1]) * n + along[2];
+  }
+  return finite;
+}
+
+template <class T>
+bool CellFinder::find(std::span<const T> positions, std::span<std::uint16_t> planes,
+                      std::span<std::uint32_t> cells) const {
+  bool finite = true;
+  for (std::size_t first = 0; first < planes.size(); first += kGroup) {
+    const std::size_t size = std::min(kGroup, planes.size() - first);
+    if (size == kGroup && find_roughly(&positions[3 * first], &planes[first], &cells[first])) continue;
+    finite = find_exactly(positions.subspan(3 * first, 3 * size), &planes[first], &cells[first]) && finite;
   }
   return finite;
 }
 
 template int CellFinder::operator()(float) const;
 template int CellFinder::operator()(double) const;
-template bool CellFinder::find(std::span<const float>, std::span<std::uint16_t>) const;
-template bool CellFinder::find(std::span<const double>, std::span<std::uint16_t>) const;
+template bool CellFinder::find(std::span<const float>, std::span<std::uint16_t>,
+                               std::span<std::uint32_t>) const;
+template bool CellFinder::find(std::span<const double>, std::span<std::uint16_t>,
+                               std::span<std::uint32_t>) const;
 
 }  // namespace cosmo::histogram

@@ -18,11 +18,18 @@ class CellFinder {
   template <class T>
   int operator()(T x) const;
 
-  /// Cells of many coordinates, into as many `cells`; false, and any cell, if a coordinate is not finite.
+  /// Cells of `positions` (particles, 3): along x into `planes` (particles), and (x n + y) n + z, modulo
+  /// 2^32, into `cells` (particles). False, and any cell, if a coordinate is not finite.
   template <class T>
-  bool find(std::span<const T> coordinates, std::span<std::uint16_t> cells) const;
+  bool find(std::span<const T> positions, std::span<std::uint16_t> planes,
+            std::span<std::uint32_t> cells) const;
 
  private:
+  template <class T>
+  bool find_roughly(const T* positions, std::uint16_t* planes, std::uint32_t* cells) const;
+  template <class T>
+  bool find_exactly(std::span<const T> positions, std::uint16_t* planes, std::uint32_t* cells) const;
+
   int cells_;
   double box_;
   double cell_;

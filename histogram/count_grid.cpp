@@ -1,5 +1,8 @@
 #include "histogram/count_grid.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "histogram/particle_counter.hpp"
 
 namespace cosmo::histogram {
@@ -15,10 +18,14 @@ CountGrid::CountGrid(const core::GridSpec& spec, core::Slab slab)
 }
 
 std::uint64_t CountGrid::sum() const {
+  constexpr std::size_t kBlock = 65536;  // whose sum is below 2^32
   const std::span<const std::uint16_t> all = counts();
   std::uint64_t total = 0;
 #pragma omp parallel for schedule(static) reduction(+ : total)
-  for (std::size_t i = 0; i < all.size(); ++i) total += all[i];
+  for (std::size_t first = 0; first < all.size(); first += kBlock) {
+    const std::span<const std::uint16_t> block = all.subspan(first, std::min(kBlock, all.size() - first));
+    total += std::accumulate(block.begin(), block.end(), std::uint32_t{0});
+  }
   return total;
 }
 

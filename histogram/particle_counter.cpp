@@ -16,8 +16,8 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
-constexpr std::size_t kBlock = 768;                   ///< particles whose coordinates fit its first level
-constexpr std::size_t kFew = 8;  ///< a chunk in this part of the buckets is counted at once
+constexpr std::size_t kBlock = 4096;  ///< particles of a chunk that are counted at once, or not
+constexpr std::size_t kFew = 8;       ///< a block in this part of the buckets is counted at once
 
 /// Planes of a bucket: at least 2^16 cells, for fewer are not worth a bucket, and at least a 512th of the
 /// grid, for more streams of cells than that do not fit the cache.
@@ -92,56 +92,37 @@ std::uint64_t ParticleCounter::memory_bytes(const core::GridSpec& spec, std::uin
          static_cast<std::uint64_t>(threads) * kThread;
 }
 
-/// False if a position is not finite.
-template <class T>
-bool ParticleCounter::find_cells(std::span<const T> positions, Chunk& chunk) const {
-  const auto n = static_cast<std::uint32_t>(grid_.spec().cells_per_side);
-  std::array<std::uint16_t, 3 * kBlock> axes;
-  bool finite = true;
-  chunk.size = positions.size() / 3;
-  for (std::size_t first = 0; first < chunk.size; first += kBlock) {
-    const std::size_t size = std::min(kBlock, chunk.size - first);
-    finite =
-        cells_of_.find(positions.subspan(3 * first, 3 * size), std::span(axes).first(3 * size)) && finite;
-    std::uint16_t* __restrict planes = chunk.planes.data() + first;
-    std::uint32_t* __restrict cells = chunk.cells.data() + first;
-    for (std::size_t p = 0; p < size; ++p) {
-      planes[p] = axes[3 * p];
-      cells[p] = (axes[3 * p] * n + axes[3 * p + 1]) * n + axes[3 * p + 2];
-    }
-  }
-  return finite;
-}
-
-/// Counts a particle in each of these cells, which no other thread may have. False if a count began again at
-/// 0.
-bool ParticleCounter::count(std::span<const std::uint32_t> cells) {
+/// Counts a particle in each of these cells, which no other thread may have.
+void ParticleCounter::count(std::span<const std::uint32_t> cells) {
   std::uint16_t* counts = grid_.counts().data();
-  bool fits = true;
-  for (const std::uint32_t cell : cells) {
-    if (++counts[cell - first_cell_] == 0) fits = false;
-  }
-  return fits;
+  const std::uint32_t first = first_cell_;
+#pragma GCC unroll 8
+  for (const std::uint32_t cell : cells) ++counts[cell - first];
 }
 
-/// False, and counts nothing, if the chunk is in too many buckets, in another rank's, or in another thread's.
-bool ParticleCounter::count_at_once(Chunk& chunk) {
-  unsigned lowest = chunk.planes[0], highest = lowest;
-  for (std::size_t p = 0; p < chunk.size; ++p) {  // in this form gcc makes it vectors
-    const unsigned plane = chunk.planes[p];
-    lowest = plane < lowest ? plane : lowest;
-    highest = plane > highest ? plane : highest;
+/// Counts the `size` particles after those that the chunk holds already, or keeps them in it if they are in
+/// too many buckets, in another rank's, or in another thread's.
+void ParticleCounter::count_at_once(Chunk& chunk, std::size_t size) {
+  const std::uint16_t* planes = &chunk.planes[chunk.size];
+  std::uint16_t lowest = planes[0], highest = lowest;
+#pragma omp simd reduction(min : lowest) reduction(max : highest)
+  for (std::size_t p = 0; p < size; ++p) {
+    lowest = planes[p] < lowest ? planes[p] : lowest;
+    highest = planes[p] > highest ? planes[p] : highest;
   }
   const std::size_t first = layout_.of_plane[lowest], last = layout_.of_plane[highest];
-  if (first < first_bucket_ || last >= first_bucket_ + own_buckets_) return false;
-  if ((last - first + 1) * kFew > own_buckets_) return false;
-  if (!claims_.take(first - first_bucket_, last - first_bucket_)) return false;
-  chunk.fits = count(std::span(chunk.cells).first(chunk.size)) && chunk.fits;
+  if (first < first_bucket_ || last >= first_bucket_ + own_buckets_ ||
+      (last - first + 1) * kFew > own_buckets_ ||
+      !claims_.take(first - first_bucket_, last - first_bucket_)) {
+    chunk.size += size;
+    return;
+  }
+  count(std::span(chunk.cells).subspan(chunk.size, size));
+  chunk.counted += size;
   claims_.give_back(first - first_bucket_, last - first_bucket_);
-  return true;
 }
 
-/// Sorts the chunk's cells by bucket.
+/// Sorts the cells that the chunk holds by bucket.
 void ParticleCounter::sort(Chunk& chunk, std::span<std::uint32_t> cells,
                            std::span<std::uint32_t> starts) const {
   const std::uint16_t* bucket_of = layout_.of_plane.data();
@@ -155,22 +136,39 @@ void ParticleCounter::sort(Chunk& chunk, std::span<std::uint32_t> cells,
   std::copy_n(chunk.sorted.begin(), chunk.size, cells.begin());  // which lie outside of the cache
 }
 
-/// Counts some chunks and sorts the others. False if a position is not finite.
+/// Counts blocks of the positions at once, or fills the chunk with them; until it is full or nothing is left.
+/// False if a position is not finite.
 template <class T>
-bool ParticleCounter::sort_round(std::span<const T> positions) {
-  const std::size_t particles = positions.size() / 3, chunks = (particles + kChunk - 1) / kChunk;
+bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions, WorkShares& blocks) {
+  chunk.size = 0;
+  while (chunk.size + kBlock <= kChunk) {
+    const auto block = blocks.take(static_cast<std::size_t>(omp_get_thread_num()));
+    if (!block) break;
+    const std::size_t first = *block * kBlock, size = std::min(kBlock, positions.size() / 3 - first);
+    if (!cells_of_.find(positions.subspan(3 * first, 3 * size),
+                        std::span(chunk.planes).subspan(chunk.size, size),
+                        std::span(chunk.cells).subspan(chunk.size, size))) {
+      return false;
+    }
+    count_at_once(chunk, size);
+  }
+  return true;
+}
+
+/// Takes blocks of the positions until all are counted or `chunks` chunks are sorted. False if a position is
+/// not finite.
+template <class T>
+bool ParticleCounter::sort_round(std::span<const T> positions, WorkShares& blocks, std::size_t chunks) {
   const std::size_t row = layout_.buckets() + 1;
   if (sorted_.size() < chunks * kChunk) sorted_ = core::Buffer<std::uint32_t>(chunks * kChunk);
   starts_.assign(chunks * row, 0);
   bool finite = true;
-  // Static, that threads are apart on the lattice as long as they can.
-#pragma omp parallel for schedule(static) reduction(&& : finite)
+#pragma omp parallel for schedule(dynamic) reduction(&& : finite)
   for (std::size_t c = 0; c < chunks; ++c) {
-    const std::size_t size = std::min(kChunk, particles - c * kChunk);
     Chunk& chunk = chunk_of_thread_[static_cast<std::size_t>(omp_get_thread_num())];
-    finite = find_cells(positions.subspan(3 * c * kChunk, 3 * size), chunk) && finite;
-    if (!finite || count_at_once(chunk)) continue;
-    sort(chunk, sorted_.span().subspan(c * kChunk, size), std::span(starts_).subspan(c * row, row));
+    finite = finite && fill(chunk, positions, blocks);
+    if (finite && chunk.size > 0)
+      sort(chunk, sorted_.span().subspan(c * kChunk, chunk.size), std::span(starts_).subspan(c * row, row));
   }
   return finite;
 }
@@ -234,14 +232,12 @@ void ParticleCounter::exchange(std::size_t chunks, std::vector<Sorted>& parts) {
 }
 
 void ParticleCounter::count(const std::vector<Sorted>& parts) {
-  bool fits = true;
-#pragma omp parallel for schedule(dynamic) reduction(&& : fits)
+#pragma omp parallel for schedule(dynamic)
   for (std::size_t b = 0; b < own_buckets_; ++b) {
-    for (const Sorted& part : parts) {
-      fits = count(part.cells.subspan(part.starts[b], part.starts[b + 1] - part.starts[b])) && fits;
-    }
+    for (const Sorted& part : parts)
+      count(part.cells.subspan(part.starts[b], part.starts[b + 1] - part.starts[b]));
   }
-  fits_ = fits_ && fits;
+  for (const Sorted& part : parts) counted_ += part.starts.back() - part.starts.front();
 }
 
 template <class T>
@@ -249,17 +245,16 @@ void ParticleCounter::add(std::span<const T> positions) {
   comm_.agree([&] {
     ensure(positions.size() % 3 == 0, Fault::internal, "{} coordinates are no positions.", positions.size());
   });
-  const std::size_t most = 3 * std::max(kChunk, kRound / static_cast<std::size_t>(comm_.size()));
-  const auto rounds = comm_.max(static_cast<std::uint64_t>((positions.size() + most - 1) / most));
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    const std::size_t first = std::min(positions.size(), round * most);
-    const std::span<const T> part = positions.subspan(first, std::min(most, positions.size() - first));
+  const std::size_t particles = positions.size() / 3, threads = chunk_of_thread_.size();
+  const std::size_t most = std::max<std::size_t>(1, kRound / kChunk / static_cast<std::size_t>(comm_.size()));
+  const std::size_t chunks = std::min(most, particles / kChunk + threads);
+  WorkShares blocks((particles + kBlock - 1) / kBlock, threads);
+  while (comm_.max(std::uint64_t{blocks.left()}) > 0) {
     comm_.agree([&] {
       ensure(
-          sort_round(part), Fault::numeric,
+          sort_round(positions, blocks, chunks), Fault::numeric,
           "A particle's position is not a finite number: check the steps and cosmology of the simulation.");
     });
-    const std::size_t chunks = (part.size() / 3 + kChunk - 1) / kChunk;
     std::vector<Sorted> parts = own_parts(chunks);
     if (comm_.size() > 1) exchange(chunks, parts);
     count(parts);
@@ -268,8 +263,8 @@ void ParticleCounter::add(std::span<const T> positions) {
 
 CountGrid ParticleCounter::finish() && {
   comm_.agree([&] {
-    const bool fits = std::ranges::all_of(chunk_of_thread_, &Chunk::fits);
-    ensure(fits && fits_, Fault::numeric,
+    for (const Chunk& chunk : chunk_of_thread_) counted_ += chunk.counted;
+    ensure(grid_.sum() == counted_, Fault::numeric,  // a count that began again at 0 is 65536 short
            "More than 65535 particles fall in one voxel of the {0}³ grid: use a --grid finer than {0}.",
            grid_.spec().cells_per_side);
   });

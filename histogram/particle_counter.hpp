@@ -10,22 +10,23 @@
 #include "core/communicator.hpp"
 #include "histogram/cell_finder.hpp"
 #include "histogram/count_grid.hpp"
+#include "histogram/work_shares.hpp"
 
 namespace cosmo::histogram {
 
 /// Counts particles that come in portions, on all ranks and threads; the counts depend on neither.
 ///
-/// The planes of x are dealt out to buckets. A chunk of particles that are all in few buckets, as neighbours
-/// on the initial lattice are, is counted at once by a thread that alone has these buckets. Other chunks are
-/// sorted by bucket, and then each bucket of all chunks of a round is counted by one thread: in its cache,
-/// and without atomics.
+/// The planes of x are dealt out to buckets. Particles are taken in small blocks. A block whose particles are
+/// all in few buckets, as neighbours on the initial lattice are, is counted at once by a thread that alone
+/// has these buckets. Others fill chunks that are sorted by bucket; when a round's chunks are full, each
+/// bucket of all of them is counted by one thread: in its cache, and without atomics.
 ///
-/// Memory of a rank beside its counts: 4 bytes for each of its particles in a round, and 0.4 MB a thread;
-/// with several ranks also 4 bytes for each particle that is sent and for each that arrives. A round has at
+/// Memory of a rank beside its counts: 4 bytes for each particle in a round's chunks, and 0.4 MB a thread;
+/// with several ranks also 4 bytes for each particle that is sent and for each that arrives. A round sorts at
 /// most 2^22 particles over all ranks, or 2^15 a rank if that is more.
 class ParticleCounter {
  public:
-  static constexpr std::size_t kRound = std::size_t{1} << 22;  ///< particles of all ranks in a round
+  static constexpr std::size_t kRound = std::size_t{1} << 22;  ///< particles that all ranks sort in a round
   /// What a rank allocates to count so many of all particles, with its counts [bytes].
   static std::uint64_t memory_bytes(const core::GridSpec& spec, std::uint64_t particles, int ranks,
                                     int threads);
@@ -55,8 +56,8 @@ class ParticleCounter {
   /// What a thread works on.
   struct Chunk {
     explicit Chunk(std::size_t buckets);
-    std::size_t size = 0;  ///< particles
-    bool fits = true;      ///< no count went past 65535 where chunks of the thread were counted at once
+    std::size_t size = 0;               ///< particles that were not counted at once
+    std::uint64_t counted = 0;          ///< particles that were, of all chunks of the thread
     std::vector<std::uint16_t> planes;  ///< of the particles
     std::vector<std::uint32_t> cells;   ///< of the particles, modulo 2^32
     std::vector<std::uint32_t> sorted;  ///< cells in the order of their buckets
@@ -81,11 +82,11 @@ class ParticleCounter {
   };
 
   template <class T>
-  bool sort_round(std::span<const T> positions);
+  bool sort_round(std::span<const T> positions, WorkShares& blocks, std::size_t chunks);
   template <class T>
-  bool find_cells(std::span<const T> positions, Chunk& chunk) const;
-  bool count(std::span<const std::uint32_t> cells);
-  bool count_at_once(Chunk& chunk);
+  bool fill(Chunk& chunk, std::span<const T> positions, WorkShares& blocks);
+  void count(std::span<const std::uint32_t> cells);
+  void count_at_once(Chunk& chunk, std::size_t size);
   void sort(Chunk& chunk, std::span<std::uint32_t> cells, std::span<std::uint32_t> starts) const;
   std::vector<Sorted> own_parts(std::size_t chunks) const;
   std::vector<std::uint32_t> pack(std::size_t chunks, std::vector<int>& sizes) const;
@@ -104,7 +105,7 @@ class ParticleCounter {
   std::vector<std::uint32_t> starts_;   ///< of their buckets (chunks, buckets + 1)
   std::vector<std::uint32_t> arrived_;  ///< cells from other ranks
   std::vector<std::uint32_t> arrived_starts_;
-  bool fits_ = true;  ///< no count went past 65535 where parts were counted
+  std::uint64_t counted_ = 0;  ///< particles of parts that were counted
 };
 
 }  // namespace cosmo::histogram

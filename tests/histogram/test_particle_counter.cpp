@@ -22,6 +22,21 @@ int cell_by_edges(double x, const core::GridSpec& spec) {
   return cell;
 }
 
+/// The cell of each coordinate, found as that of a particle with all three equal to it; nothing if one is no
+/// number.
+template <class T>
+std::vector<int> cells_found(const core::GridSpec& spec, const std::vector<T>& coordinates) {
+  std::vector<T> positions;
+  for (const T x : coordinates) positions.insert(positions.end(), 3, x);
+  std::vector<std::uint16_t> planes(coordinates.size());
+  std::vector<std::uint32_t> cells(coordinates.size());
+  if (!CellFinder(spec).find(std::span<const T>(positions), std::span(planes), std::span(cells))) return {};
+  const auto n = static_cast<std::uint32_t>(spec.cells_per_side);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    CHECK(cells[i] == (planes[i] * n + planes[i]) * n + planes[i]);
+  return {planes.begin(), planes.end()};
+}
+
 /// Counts of the positions, of which every rank has a part: the planes of this rank.
 template <class T>
 histogram::CountGrid counts_of(const core::GridSpec& spec, const std::vector<T>& positions) {
@@ -94,8 +109,8 @@ TEMPLATE_TEST_CASE("a cell contains its lower edge, and the last one its upper e
        {core::GridSpec{1, 3.0}, {2, 1.0}, {96, 100.0}, {50, 2450.0}, {48, 0.7}, {1000, 514.19529}}) {
     const CellFinder cell_of(spec);
     const std::vector<TestType> near = edges<TestType>(spec);
-    std::vector<std::uint16_t> cells(near.size());
-    REQUIRE(cell_of.find(std::span<const TestType>(near), std::span(cells)));
+    const std::vector<int> cells = cells_found(spec, near);
+    REQUIRE(cells.size() == near.size());
     for (std::size_t i = 0; i < near.size(); ++i) {
       CAPTURE(spec.cells_per_side, spec.box_size, near[i]);
       REQUIRE(cell_of(near[i]) == cell_by_edges(near[i], spec));
@@ -106,20 +121,30 @@ TEMPLATE_TEST_CASE("a cell contains its lower edge, and the last one its upper e
 
 TEMPLATE_TEST_CASE("coordinates outside the box are wrapped, and what is no number is told", "", float,
                    double) {
-  const CellFinder cell_of({10, 10.0});
-  const std::vector<TestType> outside = {-1, TestType(-0.001), 11, 25, -20, 1005, 10, 0};
-  std::vector<std::uint16_t> cells(outside.size());
-  REQUIRE(cell_of.find(std::span<const TestType>(outside), std::span(cells)));
-  CHECK(cells == std::vector<std::uint16_t>{9, 9, 1, 5, 0, 5, 9, 0});
+  const core::GridSpec spec{10, 10.0};
+  std::vector<TestType> outside = {-1, TestType(-0.001), 11, 25, -20, 1005, 10, 0};
+  std::vector<int> expected = {9, 9, 1, 5, 0, 5, 9, 0};
+  CHECK(cells_found(spec, outside) == expected);
+  outside.resize(100, TestType(5.5));  // more than are found at a time
+  expected.resize(100, 5);
+  CHECK(cells_found(spec, outside) == expected);
   for (const TestType x :
        {std::numeric_limits<TestType>::quiet_NaN(), std::numeric_limits<TestType>::infinity(),
         -std::numeric_limits<TestType>::infinity()}) {
-    CHECK(cell_of(x) == -1);
+    CHECK(CellFinder(spec)(x) == -1);
     std::vector<TestType> all(200, 5);
     all[123] = x;
-    cells.resize(all.size());
-    CHECK_FALSE(cell_of.find(std::span<const TestType>(all), std::span(cells)));
+    CHECK(cells_found(spec, all).empty());
   }
+}
+
+TEST_CASE("every item is taken once: each thread its own in order, then the last of others") {
+  histogram::WorkShares items(7, 2);  // 0 … 2 and 3 … 6
+  std::vector<std::size_t> taken;
+  for (const std::size_t thread : {0, 0, 0, 0, 1, 0, 1}) taken.push_back(items.take(thread).value());
+  CHECK(taken == std::vector<std::size_t>{0, 1, 2, 6, 3, 5, 4});
+  CHECK(items.left() == 0);
+  CHECK_FALSE(items.take(0));
 }
 
 TEMPLATE_TEST_CASE("particles in the order of a lattice and at random are counted alike", "", float, double) {
