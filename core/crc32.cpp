@@ -16,7 +16,7 @@ constexpr long long power_of_x(int n) {
 }
 
 using Register = __m128i;
-constexpr std::size_t kLane = sizeof(Register), kBlock = 4 * kLane;
+constexpr std::size_t kLane = sizeof(Register), kBlock = 4 * kLane, kWideBlock = 4 * kBlock;
 
 [[gnu::target("pclmul,sse4.1")]] inline Register load(const std::byte* bytes) {
   return _mm_loadu_si128(reinterpret_cast<const Register*>(bytes));
@@ -30,6 +30,15 @@ template <int Bits>
       next, _mm_xor_si128(_mm_clmulepi64_si128(lane, ahead, 0x00), _mm_clmulepi64_si128(lane, ahead, 0x11)));
 }
 
+/// The CRC-32 of lanes that follow each other, into the first of which that of the bytes before was folded.
+[[gnu::target("pclmul,sse4.1")]] std::uint32_t crc32_of_lanes(const Register* lanes, std::size_t size) {
+  Register last = lanes[0];
+  for (std::size_t i = 1; i < size; ++i) last = fold<8 * kLane>(last, lanes[i]);
+  Bytef rest[kLane];
+  _mm_storeu_si128(reinterpret_cast<Register*>(rest), last);
+  return static_cast<std::uint32_t>(::crc32_z(0xffffffff, rest, kLane));  // from no bits set: they are in it
+}
+
 /// The CRC-32 of whole blocks, at least one, after bytes of CRC-32 `begun`: they are folded to 16 bytes of
 /// the same checksum. Source: Gopal et al. 2009, Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
 /// Instruction.
@@ -41,22 +50,46 @@ template <int Bits>
   for (std::size_t at = kBlock; at < bytes.size(); at += kBlock) {
     for (std::size_t i = 0; i < 4; ++i) lanes[i] = fold<8 * kBlock>(lanes[i], load(&bytes[at + i * kLane]));
   }
-  for (std::size_t i = 1; i < 4; ++i) lanes[i] = fold<8 * kLane>(lanes[i - 1], lanes[i]);
-  Bytef rest[kLane];
-  _mm_storeu_si128(reinterpret_cast<Register*>(rest), lanes[3]);
-  return static_cast<std::uint32_t>(::crc32_z(0xffffffff, rest, kLane));  // from no bits set: they are in it
+  return crc32_of_lanes(lanes, 4);
+}
+
+/// The same, four lanes a register. Blocks are four times as large.
+[[gnu::target("avx512f,vpclmulqdq,pclmul")]] std::uint32_t crc32_of_wide_blocks(
+    std::span<const std::byte> bytes, std::uint32_t begun) {
+  constexpr int kBits = 8 * kWideBlock;
+  constexpr long long kLow = power_of_x(kBits + 32), kHigh = power_of_x(kBits - 32);
+  const __m512i ahead = _mm512_set4_epi64(kHigh, kLow, kHigh, kLow);
+  const std::uint32_t before[16] = {~begun};
+  __m512i wides[4];
+  for (std::size_t i = 0; i < 4; ++i) wides[i] = _mm512_loadu_si512(&bytes[i * sizeof(__m512i)]);
+  wides[0] ^= _mm512_loadu_si512(before);
+  for (std::size_t at = kWideBlock; at < bytes.size(); at += kWideBlock) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      wides[i] = _mm512_loadu_si512(&bytes[at + i * sizeof(__m512i)]) ^
+                 _mm512_clmulepi64_epi128(wides[i], ahead, 0x00) ^
+                 _mm512_clmulepi64_epi128(wides[i], ahead, 0x11);
+    }
+  }
+  Register lanes[16];
+  for (std::size_t i = 0; i < 4; ++i) _mm512_storeu_si512(&lanes[4 * i], wides[i]);
+  return crc32_of_lanes(lanes, 16);
 }
 
 }  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t begun) {
   static const bool fast = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-  const std::size_t blocks = fast ? bytes.size() / kBlock * kBlock : 0;
-  if (blocks > 0) begun = crc32_of_blocks(bytes.first(blocks), begun);
-  const std::span rest = bytes.subspan(blocks);
-  if (rest.empty()) return begun;
+  static const bool wide = fast && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+  const auto pass = [&](bool supported, std::size_t block, auto&& crc32_of) {
+    const std::size_t size = supported ? bytes.size() / block * block : 0;
+    if (size > 0) begun = crc32_of(bytes.first(size), begun);
+    bytes = bytes.subspan(size);
+  };
+  pass(wide, kWideBlock, crc32_of_wide_blocks);
+  pass(fast, kBlock, crc32_of_blocks);
+  if (bytes.empty()) return begun;
   return static_cast<std::uint32_t>(
-      ::crc32_z(begun, reinterpret_cast<const Bytef*>(rest.data()), rest.size()));
+      ::crc32_z(begun, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace cosmo::core

@@ -53,9 +53,10 @@ class OpenFile {
   int file_;
 };
 
+constexpr std::size_t kBlock = 256 << 10;  ///< bytes of a file that stay in a core's cache
+
 /// Reads bytes as they are and returns their CRC-32, taken in blocks that are still in cache.
 std::uint32_t read_plain(const OpenFile& file, std::uint64_t address, std::span<std::byte> bytes) {
-  constexpr std::size_t kBlock = 256 << 10;
   std::uint32_t crc = 0;
   for (std::size_t at = 0; at < bytes.size(); at += kBlock) {
     const std::span block = bytes.subspan(at, std::min(kBlock, bytes.size() - at));
@@ -177,6 +178,26 @@ std::uint32_t ChunkReader::read(const std::filesystem::path& path, const Chunk& 
   }
   if (chunk.shuffled > 1) unshuffle(planes, chunk.shuffled, elements);
   return crc32(elements);
+}
+
+std::uint32_t ChunkReader::read(const std::filesystem::path& path, const Chunk& chunk, std::size_t bytes,
+                                const Visit& visit) {
+  const bool plain = !chunk.deflated && chunk.shuffled == 1;
+  elements_.resize(plain ? std::min(bytes, kBlock) : bytes);
+  if (!plain) {
+    const std::uint32_t crc = read(path, chunk, elements_);
+    visit(elements_);
+    return crc;
+  }
+  const OpenFile file(path);
+  std::uint32_t crc = 0;
+  for (std::size_t at = 0; at < bytes; at += kBlock) {
+    const std::span block = std::span(elements_).first(std::min(kBlock, bytes - at));
+    file.read(chunk.address + at, block);
+    crc = crc32(block, crc);
+    visit(block);
+  }
+  return crc;
 }
 
 }  // namespace cosmo::core::hdf5

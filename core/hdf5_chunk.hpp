@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,6 +30,11 @@ class ChunkReader {
   /// Fills `elements` with all bytes of the chunk and returns their CRC-32. Throws Error{io} or Error{format}
   /// naming the file.
   std::uint32_t read(const std::filesystem::path& path, const Chunk& chunk, std::span<std::byte> elements);
+  /// The same for a chunk of `bytes` once decoded, which are given to `visit` part by part, in order and
+  /// while they are in cache.
+  using Visit = std::function<void(std::span<const std::byte> part)>;
+  std::uint32_t read(const std::filesystem::path& path, const Chunk& chunk, std::size_t bytes,
+                     const Visit& visit);
 
  private:
   struct Inflater;
@@ -36,6 +42,7 @@ class ChunkReader {
   std::unique_ptr<Inflater> inflater_;
   std::vector<std::byte> packed_;
   std::vector<std::byte> planes_;
+  std::vector<std::byte> elements_;
 };
 
 }  // namespace cosmo::core::hdf5

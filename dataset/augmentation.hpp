@@ -11,6 +11,8 @@ namespace cosmo::dataset {
 struct Symmetry {
   std::array<int, 3> axes = {0, 1, 2};
   std::array<bool, 3> flipped = {false, false, false};
+
+  bool operator==(const Symmetry&) const = default;
 };
 
 inline constexpr int kCubeSymmetries = 48;

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
+#include "dataset/look_up.hpp"
 #include "dataset/sample_order.hpp"
 
 namespace cosmo::dataset {
@@ -165,7 +166,14 @@ void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> vox
   const bool turned = config_.shuffle && config_.augment;
   const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
   const int side = source_.spec().side();
-  if (reader.table) {
+  if (reader.table && reader.table->same_for_all() && config_.readers > 0 && symmetry == Symmetry{}) {
+    source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> part) {
+      const std::span counts(reinterpret_cast<const std::uint16_t*>(part.data()),
+                             part.size() / sizeof(std::uint16_t));
+      look_up(reader.table->for_sample({}), counts, voxels.first(counts.size()));
+      voxels = voxels.subspan(counts.size());
+    });
+  } else if (reader.table) {
     const auto counts = read<std::uint16_t>(sample, reader);
     transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);
   } else {

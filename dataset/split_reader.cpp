@@ -82,6 +82,13 @@ void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chun
   check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, voxels));
 }
 
+void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                              const core::hdf5::ChunkReader::Visit& visit) const {
+  const auto [shard, row] = place(index);
+  const auto& [chunk, crc32] = stored_[index];
+  check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, spec_.bytes(), visit));
+}
+
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
   return is_plain() ? stored_[index].chunk.bytes : spec_.bytes();
 }

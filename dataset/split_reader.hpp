@@ -38,6 +38,9 @@ class SplitReader {
   bool is_plain() const { return stored_.size() == samples_.size(); }
   /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.
   void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks, std::span<std::byte> voxels) const;
+  /// The same, its voxels given to `visit` part by part, in order.
+  void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                   const core::hdf5::ChunkReader::Visit& visit) const;
   /// What the sample takes in its shard; of voxels as they are if it is not known.
   std::uint64_t stored_bytes(std::uint32_t index) const;
 

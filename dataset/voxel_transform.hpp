@@ -50,6 +50,8 @@ class VoxelTable {
 
   explicit VoxelTable(const VoxelTransform& transform);
 
+  /// Whether every sample has the same table; it may then be asked for without the sample.
+  bool same_for_all() const { return fill_ == nullptr; }
   /// The table (65536) to use for this sample of counts; valid until the next call. A sample without a
   /// particle has mean 1 by convention.
   std::span<const float> for_sample(std::span<const std::uint16_t> counts);

@@ -26,7 +26,7 @@ TEST_CASE("checksums give their standards' known answers") {
 }
 
 TEST_CASE("a CRC-32 of any length, alignment and cut is what the definition says") {
-  std::vector<std::byte> bytes(600);
+  std::vector<std::byte> bytes(900);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i + 7 * i / 3);
   const auto by_definition = [](std::span<const std::byte> all) {
     std::uint32_t crc = ~0u;

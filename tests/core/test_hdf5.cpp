@@ -125,3 +125,24 @@ TEST_CASE("a dataset that is not stored in chunks has none") {
   write_example(path);
   CHECK_FALSE(hdf5::File::open(path).dataset("group/x").chunk({0, 0, 0}, {4, 3, 5}));
 }
+
+TEST_CASE("a chunk is visited part by part with the checksum of the whole") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  const hdf5::Shape shape = {1, 400, 501};  // more than a part
+  std::vector<std::uint16_t> values(400 * 501);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i * i / 7);
+  for (const bool gzip : {false, true}) {
+    hdf5::File::create(path)
+        .create_dataset<std::uint16_t>("x", shape, {shape, gzip})
+        .write({0, 0, 0}, shape, std::span<const std::uint16_t>(values));
+    const auto stored = hdf5::File::open(path).dataset("x").chunk({0, 0, 0}, shape);
+    REQUIRE(stored);
+    std::vector<std::byte> visited;
+    const std::uint32_t crc = hdf5::ChunkReader().read(
+        path, *stored, sizeof(std::uint16_t) * values.size(),
+        [&](std::span<const std::byte> part) { visited.insert(visited.end(), part.begin(), part.end()); });
+    CHECK(std::ranges::equal(visited, std::as_bytes(std::span(values))));
+    CHECK(crc == crc32(visited));
+  }
+}

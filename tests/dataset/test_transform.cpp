@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "dataset/look_up.hpp"
 #include "dataset/target_scaler.hpp"
 #include "dataset/voxel_transform.hpp"
 
@@ -18,6 +21,28 @@ TEST_CASE("log1p is the same affine map of log(1 + n) for every sample") {
   REQUIRE(at_zero == Approx(-std::log1p(8.0)));
   REQUIRE(table.for_sample(dense)[0] == at_zero);
   REQUIRE(table.for_sample(dense)[65535] == Approx(std::log(65536 / 9.0)));
+}
+
+TEST_CASE("any counts are looked up in any place as one by one") {
+  VoxelTable table(find_voxel_transform("log1p", {VoxelKind::counts, 1}));
+  const auto entries = table.for_sample({});
+  for (const unsigned largest : {31u, 40u, 65535u}) {
+    std::vector<std::uint16_t> counts;
+    for (unsigned i = 0; i < 1000; ++i)
+      counts.push_back(static_cast<std::uint16_t>(i * i * 977 % (largest + 1)));
+    counts.back() = static_cast<std::uint16_t>(largest);
+    for (const std::size_t first : {0, 1, 16}) {  // on a boundary of 64 bytes, or not
+      for (const std::size_t size : {std::size_t{0}, std::size_t{15}, std::size_t{64}, counts.size()}) {
+        cosmo::core::Buffer<float> voxels(counts.size() + 32);
+        std::fill_n(voxels.data(), voxels.size(), -7.0f);
+        look_up(entries, std::span(counts).last(size), voxels.span().subspan(first, size));
+        for (std::size_t i = 0; i < voxels.size(); ++i) {
+          const bool inside = i >= first && i < first + size;
+          REQUIRE(voxels[i] == (inside ? entries[counts[counts.size() - size + i - first]] : -7.0f));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("mean divides by the sub-volume's own mean") {
