@@ -5,9 +5,11 @@
 #include <cmath>
 #include <future>
 #include <iterator>
+#include <mutex>
 #include <set>
 
 #include "core/error.hpp"
+#include "core/parallel.hpp"
 #include "core/rounds.hpp"
 #include "dataset/shard_reader.hpp"
 #include "dataset/shard_writer.hpp"
@@ -42,14 +44,6 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   for (const auto& row : core::kCosmologyParameters) {
     agrees(header.cosmology.*row.member == record.cosmology.*row.member, row.name);
   }
-}
-
-void check_counts(const SimulationRecord& record, double redshift, const Suite& suite,
-                  std::uint64_t particles) {
-  core::check_content(suite.directory, *suite.manifest.base.find(record.counts(redshift)));
-  const CountFile file(suite.directory / record.counts(redshift));
-  check_header(file.header(), record, redshift, suite, particles);
-  file.check_sum();
 }
 
 Sample describe(const SimulationRecord& record, const PlannedSample& planned, const std::array<int, 3>& roll,
@@ -115,8 +109,9 @@ CountStatistics collect(const Communicator& comm, const core::OutputDirectory& o
   total.max_count = comm.max(total.max_count);
   total.particles_binned = comm.sum(total.particles_binned);
   comm.agree([&] {
-    ensure(total.particles_binned == total.particles_in, Fault::internal,
-           "{} of {} particles are in the shards.", total.particles_binned, total.particles_in);
+    ensure(total.particles_binned == total.particles_in, Fault::format,
+           "The shards hold {} particles and the suite's counts state {}: run cosmo-sim again with --force.",
+           total.particles_binned, total.particles_in);
   });
   return total;
 }
@@ -153,7 +148,7 @@ std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite, d
   return particles;
 }
 
-/// Compares the counts of all simulations that the shards need with the suite's manifest.
+/// Compares the counts of all simulations that the shards need with the suite's manifest, a thread a file.
 void check_inputs(const Communicator& comm, const core::Log& log, const std::vector<PlannedShard>& shards,
                   const Suite& suite, const std::vector<double>& redshifts, std::uint64_t particles) {
   std::set<std::uint32_t> needed;
@@ -161,14 +156,29 @@ void check_inputs(const Communicator& comm, const core::Log& log, const std::vec
     for (const PlannedSample& sample : shard.samples) needed.insert(sample.simulation);
   }
   const std::vector<std::uint32_t> positions(needed.begin(), needed.end());
+  std::mutex hdf5;
+  const auto check = [&](const SimulationRecord& record, double redshift) {
+    const std::string& path = record.counts(redshift);
+    core::check_content(suite.directory, *suite.manifest.base.find(path));
+    const std::lock_guard lock(hdf5);
+    check_header(CountFile(suite.directory / path).header(), record, redshift, suite, particles);
+  };
+  const auto batch = static_cast<std::size_t>(core::thread_count());
+  std::size_t left = positions.size();
   core::Progress progress(log, "simulations checked", static_cast<std::int64_t>(positions.size()));
   core::in_rounds(
-      comm, positions.size(),
-      [&](std::size_t i) {
-        for (const double redshift : redshifts)
-          check_counts(suite.manifest.simulations[positions[i]], redshift, suite, particles);
+      comm, (positions.size() + batch - 1) / batch,
+      [&](std::size_t b) {
+        const auto mine = std::span(positions).subspan(b * batch);
+        core::in_threads(std::min(batch, mine.size()), [&](std::size_t i, std::size_t) {
+          for (const double redshift : redshifts) check(suite.manifest.simulations[mine[i]], redshift);
+        });
       },
-      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
+      [&](std::size_t batches) {
+        const std::size_t checked = std::min(left, batches * batch);
+        left -= checked;
+        progress.advance(static_cast<std::int64_t>(checked));
+      });
 }
 
 }  // namespace
