@@ -56,6 +56,7 @@ Communicator::Communicator(MPI_Comm comm, bool owned) : comm_(comm), owned_(owne
 }
 
 Communicator Communicator::world() { return Communicator(MPI_COMM_WORLD, false); }
+Communicator Communicator::self() { return Communicator(MPI_COMM_SELF, false); }
 
 Communicator Communicator::node() const {
   MPI_Comm shared = MPI_COMM_NULL;

@@ -40,6 +40,8 @@ class Communicator {
  public:
   /// All ranks of the run.
   static Communicator world();
+  /// This rank alone. Not collective.
+  static Communicator self();
   /// The ranks that share this one's memory.
   Communicator node() const;
   /// The ranks that give the same `part`, in the order they have here.
