@@ -4,38 +4,25 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/protobuf.hpp"
 
 namespace cosmo::dataset {
 
 using core::ensure;
 using core::Fault;
+using Wire = core::ProtobufWire;
 
 namespace {
-
-/// How protobuf stores a field's value; groups are obsolete.
-enum class Wire : std::uint64_t { varint = 0, fixed64 = 1, delimited = 2, fixed32 = 5 };
-
-void append_varint(std::string& text, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7f) | 0x80);
-  text += static_cast<char>(number);
-}
-
-/// What precedes a delimited field of this length.
-std::string header_of(int field, std::size_t length) {
-  std::string header;
-  append_varint(header, static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(Wire::delimited));
-  append_varint(header, length);
-  return header;
-}
 
 /// All that precedes a feature's content in the Features message.
 std::string prefix_of(const OutgoingFeature& feature) {
   const std::size_t content = feature.content.size();
-  const std::string value = header_of(1, content);
-  const std::string list = header_of(static_cast<int>(feature.kind), value.size() + content) + value;
-  const std::string entry = header_of(1, feature.name.size()) + std::string(feature.name) +
-                            header_of(2, list.size() + content) + list;
-  return header_of(1, entry.size() + content) + entry;
+  const std::string value = core::protobuf_header(1, content);
+  const std::string list =
+      core::protobuf_header(static_cast<int>(feature.kind), value.size() + content) + value;
+  const std::string entry = core::protobuf_header(1, feature.name.size()) + std::string(feature.name) +
+                            core::protobuf_header(2, list.size() + content) + list;
+  return core::protobuf_header(1, entry.size() + content) + entry;
 }
 
 /// Walks the fields of a message.
@@ -136,7 +123,7 @@ std::vector<std::byte> encode_example(std::span<const OutgoingFeature> features)
   const auto append = [&](std::span<const std::byte> bytes) {
     message.insert(message.end(), bytes.begin(), bytes.end());
   };
-  const std::string header = header_of(1, size);
+  const std::string header = core::protobuf_header(1, size);
   append(std::as_bytes(std::span(header)));
   for (std::size_t f = 0; f < features.size(); ++f) {
     append(std::as_bytes(std::span(prefixes[f])));
