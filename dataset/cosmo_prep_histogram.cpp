@@ -49,14 +49,6 @@ std::string option_of(std::string_view parameter) {
   return name;
 }
 
-GadgetReading read_reading(const core::Options& options) {
-  constexpr int kMostTypes = 31;
-  GadgetReading reading{static_cast<int>(options.integer("particle-type", 0, kMostTypes))};
-  const std::string& unit = options.choice("length-unit", {"header", "kpc/h", "Mpc/h"});
-  if (unit != "header") reading.units_per_mpc_h = unit == "kpc/h" ? 1000 : 1;
-  return reading;
-}
-
 /// The parameters that options state.
 StatedParameters stated_parameters(const core::Options& options) {
   StatedParameters stated;
@@ -70,7 +62,7 @@ StatedParameters stated_parameters(const core::Options& options) {
 int read_grid(const core::Options& options) { return static_cast<int>(options.integer("grid", 1, 1 << 14)); }
 
 Job read_job(const core::Options& options) {
-  const GadgetReading reading = read_reading(options);
+  const GadgetReading reading = read_gadget_reading(options);
   Job job{GadgetSnapshot(options.text("input"), reading), reading, {}, {}};
   SettledCosmology settled = settle_cosmology(stated_parameters(options), job.snapshot.parameters());
   job.assumed = std::move(settled.assumed);
@@ -256,7 +248,7 @@ SnapshotSuite read_suite(const core::Invocation& run, const GadgetReading& readi
 void run_suite(const core::Invocation& run, const std::string& target) {
   const core::Timer timer;
   GadgetReading reading;
-  run.comm.agree([&] { reading = read_reading(run.options); });
+  run.comm.agree([&] { reading = read_gadget_reading(run.options); });
   const SnapshotSuite suite = read_suite(run, reading);
   warn_of_assumptions(run.log, suite.assumed,
                       "table and snapshots do not state all parameters of the universes");
@@ -305,9 +297,7 @@ void declare_histogram(core::Options& options) {
       "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, perhaps "
       "simulation and seed (docs/formats.md)");
   options.add("grid", std::nullopt, "voxels a side of the counts");
-  options.add("particle-type", "1", "type of particles to count, PartType0 …; 1 is dark matter");
-  options.add("length-unit", "header",
-              "of the snapshot's lengths: kpc/h, Mpc/h, or header: as its files say");
+  declare_gadget_reading(options);
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     options.add(option_of(row.name), std::nullopt,

@@ -71,15 +71,32 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
          ParticleCounter::memory_bytes(grid, particles, ranks, threads);
 }
 
+void declare_gadget_reading(core::Options& options) {
+  options.add("particle-type", "1", "type of particles to count, PartType0 …; 1 is dark matter");
+  options.add("length-unit", "header",
+              "of the snapshot's lengths: kpc/h, Mpc/h, or header: as its files say");
+}
+
+GadgetReading read_gadget_reading(const core::Options& options) {
+  constexpr int kMostTypes = 31;
+  GadgetReading reading{static_cast<int>(options.integer("particle-type", 0, kMostTypes))};
+  const std::string& unit = options.choice("length-unit", {"header", "kpc/h", "Mpc/h"});
+  if (unit != "header") reading.units_per_mpc_h = unit == "kpc/h" ? 1000 : 1;
+  return reading;
+}
+
+histogram::CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot,
+                                     int cells, const std::function<void(std::int64_t)>& after_round) {
+  return snapshot.float_bytes() == sizeof(double) ? count<double>(comm, snapshot, cells, after_round)
+                                                  : count<float>(comm, snapshot, cells, after_round);
+}
+
 std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
                                              const core::OutputDirectory& output, const std::string& path,
                                              const GadgetSnapshot& snapshot,
                                              const histogram::CountFileHeader& header,
                                              const std::function<void(std::int64_t rounds)>& after_round) {
-  const int cells = header.grid.cells_per_side;
-  const histogram::CountGrid grid = snapshot.float_bytes() == sizeof(double)
-                                        ? count<double>(comm, snapshot, cells, after_round)
-                                        : count<float>(comm, snapshot, cells, after_round);
+  const histogram::CountGrid grid = count_particles(comm, snapshot, header.grid.cells_per_side, after_round);
   std::filesystem::path part;
   comm.agree([&] { part = comm.is_root() ? output.part(path) : output.part_path(path); });
   histogram::write_counts(comm, part, header, grid);

@@ -9,11 +9,16 @@
 
 #include "core/communicator.hpp"
 #include "core/cosmology.hpp"
+#include "core/options.hpp"
 #include "core/output_directory.hpp"
 #include "dataset/gadget_snapshot.hpp"
 #include "histogram/count_file.hpp"
 
 namespace cosmo::dataset {
+
+/// The options that say how to read a snapshot: --particle-type, --length-unit.
+void declare_gadget_reading(core::Options& options);
+GadgetReading read_gadget_reading(const core::Options& options);
 
 /// A parameter as the user states it, and where: "--omega-m", "FILE line 3: omega_m".
 struct StatedParameter {
@@ -35,9 +40,14 @@ SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<s
 std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particles, std::size_t float_bytes,
                               int ranks, int threads);
 
-/// Counts a snapshot on header.grid and publishes the file at `path` of the output; every rank reads a part
-/// of the particles. `after_round` gets the number of rounds in which that is done. Returns the file's record
-/// on the root, nothing elsewhere. Collective over comm. Throws as GadgetSnapshot::read() and write_counts().
+/// Counts a snapshot's particles on so many cells a side, in its own unit of length: every rank reads a part
+/// of them, and gets the planes core::slab_of(cells, rank, ranks). `after_round` gets the number of rounds in
+/// which that is done. Collective over comm. Throws as GadgetSnapshot::read() and ParticleCounter do.
+histogram::CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot,
+                                     int cells, const std::function<void(std::int64_t rounds)>& after_round);
+
+/// The same on header.grid, published as the file at `path` of the output. Returns the file's record on the
+/// root, nothing elsewhere. Collective over comm. Throws as count_particles() and write_counts().
 std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
                                              const core::OutputDirectory& output, const std::string& path,
                                              const GadgetSnapshot& snapshot,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "core/buffer.hpp"
 #include "core/communicator.hpp"
@@ -21,6 +22,8 @@ class CountGrid {
   /// Counts (planes, n, n), z fastest.
   std::span<std::uint16_t> counts() { return counts_.span(); }
   std::span<const std::uint16_t> counts() const { return counts_.span(); }
+  /// The same, to keep; leaves nothing here.
+  core::Buffer<std::uint16_t> take() && { return std::move(counts_); }
   /// Particles in this rank's planes.
   std::uint64_t sum() const;
 
