@@ -88,18 +88,21 @@ class SyntheticTraining {
 /// shared host's clock changes from one second to the next. Collective.
 void time_steps(const core::Communicator& comm, SyntheticTraining& training, int threads,
                 nn::Precision precision, BenchmarkResult& result) {
-  std::vector<double> times, peaks;
+  std::vector<double> times, forward, peaks;
   double total = 0;
   for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
-    const double time = comm.max(training.step().total());
+    const StepTimes own = training.step();
+    const double time = comm.max(own.total()), forward_time = comm.max(own.forward);
     const Peak peak = measure_peak(threads, precision);
     result.peak_unit = peak.unit;
     if (step < kWarmUp) continue;
     peaks.push_back(comm.sum(peak.rate));
     times.push_back(time);
+    forward.push_back(forward_time);
     total += time;
   }
   result.step_time = core::median(times);
+  result.forward_time = core::median(forward);
   result.peak = core::median(peaks);
 }
 

@@ -36,13 +36,15 @@ struct BenchmarkResult {
   int batch;  ///< samples a rank and step
   int ranks;
   double step_time;                             ///< [s] median, operations untimed
+  double forward_time;                          ///< [s] median of the same steps' forward passes
   double peak;                                  ///< [flop/s] measured peak of all ranks together
   std::string peak_unit;                        ///< what reached it
   double peak_rss;                              ///< [bytes] of the largest rank
   std::vector<nn::OperationRecord> operations;  ///< of rank 0, with median times in steps that time them
   StepBreakdown breakdown;                      ///< median of each part in the same steps
 
-  double useful_rate() const;  ///< [flop/s] of all ranks together
+  double useful_rate() const;   ///< [flop/s] of all ranks together
+  double forward_rate() const;  ///< [flop/s] of forward passes, of all ranks together
   core::Json to_json() const;
   /// Time and rate of each layer with weights, forward and for both gradients, as Table I of the paper, then
   /// the breakdown; lines end in \n.

@@ -55,6 +55,10 @@ double BenchmarkResult::useful_rate() const {
   return static_cast<double>(census.useful_flop()) * batch * ranks / step_time;
 }
 
+double BenchmarkResult::forward_rate() const {
+  return static_cast<double>(census.forward_flop()) * batch * ranks / forward_time;
+}
+
 core::Json BenchmarkResult::to_json() const {
   core::Json parts, list = core::Json::array(), layers = core::Json::array();
   for (const auto& [name, part] : kStepParts) parts[name] = breakdown.*part * 1e3;
@@ -82,6 +86,8 @@ core::Json BenchmarkResult::to_json() const {
           {"ranks", ranks},
           {"step_ms", step_time * 1e3},
           {"useful_gflops", useful_rate() / 1e9},
+          {"forward_ms", forward_time * 1e3},
+          {"forward_gflops", forward_rate() / 1e9},
           {"peak_gflops", peak / 1e9},
           {"peak_unit", peak_unit},
           {"fraction_of_peak", useful_rate() / peak},

@@ -10,6 +10,7 @@
 #include "core/tool.hpp"
 #include "dataset/staging.hpp"
 #include "train/benchmark_command.hpp"
+#include "train/input_range.hpp"
 #include "train/memory_check.hpp"
 #include "train/model_directory.hpp"
 #include "train/nn/initialise.hpp"
@@ -155,6 +156,8 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
 
   train::Splits splits;
   train::open_splits(run.comm, plan, stage(run, task, *mlperf), task.data, loaders, splits);
+  directory.note_range(
+      [&] { return train::measure_input_range(run.comm, *splits.training, task.data.scale()); });
   const nn::Precision precision = plan.precision.value;
   nn::Network network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training,
                       precision);

@@ -46,6 +46,16 @@ void ModelDirectory::remove_strays() const {
   for (const fs::path& stray : strays) fs::remove(stray);
 }
 
+void ModelDirectory::note_range(const std::function<std::optional<nn::InputRange>()>& measure) {
+  const core::Json& earlier = output_.manifest().details;
+  if (!earlier.contains("input_range")) {
+    manifest_.range = measure();
+    return;
+  }
+  core::reading_json((output_.path() / core::kManifestName).string(),
+                     [&] { manifest_.range = earlier.at("input_range").get<nn::InputRange>(); });
+}
+
 const core::FileRecord* ModelDirectory::last_checkpoint() const {
   const core::FileRecord* last = nullptr;
   for (const core::FileRecord& record : output_.manifest().files) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "core/output_directory.hpp"
@@ -19,6 +21,9 @@ class ModelDirectory {
   /// `manifest`: what does not change from epoch to epoch. `output` must outlive this. Removes what a killed
   /// run left of checkpoints. Collective over `comm`, that of output.
   ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output, nn::ModelManifest manifest);
+
+  /// Notes what the training samples span: as an earlier run of this training found it, else by `measure`.
+  void note_range(const std::function<std::optional<nn::InputRange>()>& measure);
 
   /// The last checkpoint's record, or nullptr.
   const core::FileRecord* last_checkpoint() const;

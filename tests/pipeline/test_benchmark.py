@@ -9,7 +9,7 @@ from toolkit import BIN, error_line, run, succeed
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 
-FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "peak_gflops", "peak_unit",
+FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "forward_ms", "forward_gflops", "peak_gflops", "peak_unit",
           "fraction_of_peak", "peak_rss_bytes", "layers", "breakdown_ms", "operations"}
 PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication", "input"}
 
@@ -27,6 +27,8 @@ class Benchmark(unittest.TestCase):
         self.assertGreater(found["step_ms"], 0)
         self.assertAlmostEqual(found["useful_gflops"], found["useful_gflop"] / found["step_ms"] * 1e3, places=6)
         self.assertAlmostEqual(found["fraction_of_peak"], found["useful_gflops"] / found["peak_gflops"], places=9)
+        self.assertAlmostEqual(found["forward_gflops"] * found["forward_ms"] / 1e3, 21.2987, places=3)
+        self.assertLess(found["forward_ms"], found["step_ms"])
         self.assertGreater(found["peak_rss_bytes"], 4 * found["parameters"])
 
         self.check_tables(found)

@@ -1,6 +1,7 @@
 #include "train/nn/model_manifest.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.hpp"
 #include "train/nn/loss.hpp"
@@ -8,6 +9,24 @@
 namespace cosmo::nn {
 
 using core::Json;
+
+void to_json(Json& json, const InputRange& range) {
+  json = {{"samples", range.samples}, {"k", range.k}, {"channels", Json::array()}};
+  for (const ChannelRange& channel : range.channels) {
+    json["channels"].push_back({{"mean_low", channel.mean_low},
+                                {"mean_high", channel.mean_high},
+                                {"power_low", channel.power_low},
+                                {"power_high", channel.power_high}});
+  }
+}
+
+void from_json(const Json& json, InputRange& range) {
+  range = {json.at("samples"), json.at("k"), {}};
+  for (const Json& channel : json.at("channels")) {
+    range.channels.push_back(
+        {channel.at("mean_low"), channel.at("mean_high"), channel.at("power_low"), channel.at("power_high")});
+  }
+}
 
 core::Json ModelManifest::details() const {
   Json states = Json::array();
@@ -34,15 +53,17 @@ core::Json ModelManifest::details() const {
     validation_record["scale_per_subvolume"] = validation.scale_per_subvolume;
     validation_record["scale_per_universe"] = validation.scale_per_universe;
   }
-  return {{"network", network},
-          {"precision", precision},
-          {"input", input_record},
-          {"parameters", parameters},
-          {"normalisation", normalisation_record},
-          {"checkpoints", states},
-          {"validation", validation_record},
-          {"history", "history.csv"},
-          {"complete", complete}};
+  Json json = {{"network", network},
+               {"precision", precision},
+               {"input", input_record},
+               {"parameters", parameters},
+               {"normalisation", normalisation_record},
+               {"checkpoints", states},
+               {"validation", validation_record},
+               {"history", "history.csv"},
+               {"complete", complete}};
+  if (range) json["input_range"] = *range;
+  return json;
 }
 
 int ModelManifest::outputs() const { return find_loss(loss).outputs(static_cast<int>(parameters.size())); }
@@ -66,6 +87,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
     const Json& normalisation = json.at("normalisation");
     model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
                            core::read_length(normalisation, "voxel"), normalisation.at("mean_count")};
+    if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
     for (const Json& state : json.at("checkpoints")) {
       const Json& loss = state.at("validation_loss");
       model.checkpoints.push_back({state.at("epoch"), state.at("step"), state.at("path"), state.at("sha256"),
@@ -97,6 +119,13 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                    model.validation.scale_per_subvolume.size() == scales,
                core::Fault::format,
                "{} names no best checkpoint or not every parameter's error: train again.", source);
+  const auto fits = [&](const ChannelRange& channel) {
+    return channel.power_low.size() == model.range->k.size() &&
+           channel.power_high.size() == model.range->k.size();
+  };
+  core::ensure(!model.range || (std::cmp_equal(model.range->channels.size(), model.input.channels) &&
+                                std::ranges::all_of(model.range->channels, fits)),
+               core::Fault::format, "{} has an input_range of other bins or channels: train again.", source);
   return model;
 }
 

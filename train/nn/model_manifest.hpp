@@ -22,6 +22,20 @@ struct InputNormalisation {
   double mean_count;        ///< particles a voxel in the training data
 };
 
+/// What one channel of training samples spans.
+struct ChannelRange {
+  double mean_low, mean_high;                 ///< of the samples' mean voxels
+  std::vector<double> power_low, power_high;  ///< of their P(k), a bin each [(unit of the voxel)³]
+};
+
+/// What training samples look like, to tell whether others are of their kind: dataset::SampleSummary of some
+/// of them.
+struct InputRange {
+  int samples;                         ///< that were looked at
+  std::vector<double> k;               ///< of the bins of P(k) [1 / unit of the voxel]
+  std::vector<ChannelRange> channels;  ///< of the input
+};
+
 /// A saved state of a training.
 struct CheckpointRecord {
   int epoch;          ///< epochs finished
@@ -53,6 +67,7 @@ struct ModelManifest {
   core::ParameterSpace parameters;
   std::string loss = "mae";  ///< that it was trained with, which tells what its outputs mean
   InputNormalisation normalisation;
+  std::optional<InputRange> range;  ///< of the training samples; models of older versions have none
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
   bool complete;  ///< all epochs are done
@@ -64,6 +79,9 @@ struct ModelManifest {
   /// The checkpoint with the lowest validation loss.
   const CheckpointRecord& best() const;
 };
+
+void to_json(core::Json& json, const InputRange& range);
+void from_json(const core::Json& json, InputRange& range);
 
 /// Throws as core::load_manifest does, and Error{config} if no epoch of the training is finished.
 ModelManifest load_model_manifest(const std::filesystem::path& directory);
