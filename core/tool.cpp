@@ -39,13 +39,24 @@ std::string tool_help(const Tool& tool) {
   return text + fmt::format("\n{} COMMAND --help lists a command's options.\n", tool.name);
 }
 
+/// The commands that a tool has beside its nameless one.
+std::string other_commands(const Tool& tool) {
+  std::string text;
+  for (const Command& command : tool.commands) {
+    if (!command.name.empty())
+      text += fmt::format("\n{} {} --help: {}\n", tool.name, command.name, command.summary);
+  }
+  return text;
+}
+
 std::string command_help(const Tool& tool, const Command& command, const Options& options) {
   const std::string space = command.name.empty() ? "" : " ";
   return fmt::format(
       "{}{}{}: {}\n\nOptions [default]:\n{}\nExample:\n  {}\n\nExit codes: 0 done, 2 usage, 3 values that "
       "cannot work, "
-      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours.\n",
-      tool.name, space, command.name, command.summary, options.help(), command.example);
+      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours.\n{}",
+      tool.name, space, command.name, command.summary, options.help(), command.example,
+      command.name.empty() ? other_commands(tool) : "");
 }
 
 const Command& find_command(const Tool& tool, std::vector<std::string>& words) {

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/tool.hpp"
+#include "infer/export_command.hpp"
 #include "infer/input_command.hpp"
 #include "infer/split_command.hpp"
 #include "train/nn/network.hpp"
@@ -30,5 +31,8 @@ int main(int argc, char** argv) {
                          {nn::library_version()},
                          {{"", "predicts a split of a dataset, or one universe",
                            "cosmo-infer --model model --data data --split test --output predictions", true,
-                           &declare, &run_infer}}});
+                           &declare, &run_infer},
+                          {"export", "writes the network, with its normalisation, for other programs to run",
+                           "cosmo-infer export --format onnx --model model --output model.onnx", true,
+                           &infer::declare_export, &infer::run_export}}});
 }

@@ -7,12 +7,10 @@
 
 namespace cosmo::infer {
 
-std::size_t memory_bytes(const nn::ModelManifest& model, int batch) {
-  const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
-  std::int64_t largest = 0;
-  for (const nn::LayerCensus& layer : census.layers) largest = std::max(largest, layer.output.elements());
-  return sizeof(float) *
-         static_cast<std::size_t>(census.parameters() + batch * (2 * model.input.elements() + 2 * largest));
+int batch_of(const nn::ModelManifest& model) {
+  constexpr int kBatch = 8;
+  constexpr std::int64_t kLargest = 64 * 64 * 64;  // voxels of a sample
+  return model.input.elements() > kLargest ? 1 : kBatch;
 }
 
 Predictor::Predictor(const std::filesystem::path& directory, int batch)

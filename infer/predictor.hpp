@@ -9,9 +9,8 @@
 
 namespace cosmo::infer {
 
-/// What predicting batches of this size takes [bytes], about: the weights, the input and the two largest
-/// activations.
-std::size_t memory_bytes(const nn::ModelManifest& model, int batch);
+/// Samples that the model predicts at once: one where they are large.
+int batch_of(const nn::ModelManifest& model);
 
 /// How counts become voxels, as in training.
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
@@ -23,6 +22,7 @@ class Predictor {
   Predictor(const std::filesystem::path& directory, int batch);
 
   const nn::ModelManifest& model() const { return model_; }
+  const nn::Network& network() const { return network_; }
   int batch() const { return network_.batch(); }
   dataset::VoxelTransform transform() const { return transform_of(model_); }
   /// Outputs (batch, outputs), labels in [-1, 1] or what nn::gaussian_of reads, of voxels (batch, channels,

@@ -5,9 +5,12 @@
 
 #include "core/error.hpp"
 #include "core/output_directory.hpp"
+#include "core/timer.hpp"
 #include "dataset/data_loader.hpp"
 #include "infer/baseline.hpp"
+#include "infer/costs.hpp"
 #include "infer/ensemble.hpp"
+#include "infer/familiarity.hpp"
 #include "infer/method.hpp"
 #include "infer/prediction_file.hpp"
 #include "infer/tables.hpp"
@@ -22,8 +25,6 @@ namespace {
 
 constexpr std::size_t kPrintedUniverses = 40;
 constexpr std::uint64_t kBytesPerRow = 200;  ///< of predictions.csv, about
-constexpr int kBatch = 8;                    ///< samples at once where they are small
-constexpr std::int64_t kLargestSample = 64 * 64 * 64;
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
   core::ensure(spec.channels() == model.input.channels && spec.side() == model.input.size, Fault::config,
@@ -45,8 +46,6 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
       data, voxel.value, name_of(voxel.unit), trained.value, name_of(trained.unit));
 }
 
-int batch_of(const nn::ModelManifest& model) { return model.input.elements() > kLargestSample ? 1 : kBatch; }
-
 /// The split to predict, opened; members refer to earlier ones.
 struct Opened {
   std::optional<Ensemble> ensemble;
@@ -54,17 +53,24 @@ struct Opened {
   std::optional<dataset::DataLoader> loader;
 };
 
+dataset::LoaderConfig loader_of(const core::Communicator& comm, const nn::ModelManifest& model) {
+  const int batch = batch_of(model);
+  return {comm.rank(), comm.size(), batch * comm.size(), batch};
+}
+
 /// Predicts the split by the network. Collective.
 NetworkPrediction predict(const core::Invocation& run, Opened& opened,
-                          const std::vector<nn::ModelManifest>& models) {
+                          const std::vector<nn::ModelManifest>& models, Costs& costs) {
   auto& [ensemble, reader, loader] = opened;
   core::Progress progress(run.log, "samples", reader->size());
+  const core::Timer timer;
   const dataset::SplitToPredict split{*reader, *loader, models.front().parameters};
   const std::vector<float> outputs =
       dataset::predict_split(run.comm, split, outputs_of(models), [&](const dataset::Batch& batch) {
         progress.advance(batch.samples_in_step);
         return ensemble->predict(batch.voxels);
       });
+  costs.note(run.comm, models, reader->size(), timer.seconds(), loader->statistics());
   return network_prediction(models, dataset::truths_of(split), outputs);
 }
 
@@ -75,15 +81,22 @@ Methods methods_of(const NetworkPrediction& network) {
   return methods;
 }
 
+/// Warns of samples unlike the training data.
+void warn_of_strangers(const core::Log& log, const nn::ModelManifest& model, dataset::SplitReader& split) {
+  for (const std::string& warning : compare_with_training(model, split)) log.warn("{}", warning);
+}
+
 /// Publishes predictions.csv, universes.csv and metrics.json. Collective.
-Json publish(const core::Invocation& run, const NetworkPrediction& network, core::OutputDirectory& output) {
+Json publish(const core::Invocation& run, const NetworkPrediction& network, const Costs& costs,
+             core::OutputDirectory& output) {
   const Methods methods = methods_of(network);
-  Json metrics = metrics_json(methods);
+  Json metrics = metrics_json(methods), facts = run.facts;
+  facts["inference"] = costs.to_json();
   const std::string uncertainty = add_uncertainty(metrics, network);
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
   output.add_text("universes.csv", predictions_csv(methods.front().universes));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
-  output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, run.facts);
+  output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
   if (!run.options.flag("json")) {
     run.log.result(prediction_text(methods.front().universes, kPrintedUniverses) + "\n" +
                    error_text(methods) + "\n" + uncertainty);
@@ -113,6 +126,9 @@ void declare_split(core::Options& options) {
 void run_split(const core::Invocation& run) {
   run.comm.agree([&] {
     for (const char* name : {"model", "data", "output"}) (void)run.options.text(name);
+    for (const char* name : {"box", "particle-type", "length-unit"}) {
+      core::ensure(!run.options.chosen(name), Fault::usage, "Option --{} is of --input: leave it out.", name);
+    }
   });
   const std::string& data = run.options.text("data");
   const std::filesystem::path directory = run.options.text("output");
@@ -133,15 +149,20 @@ void run_split(const core::Invocation& run) {
   for (std::size_t m = 0; m < models.size(); ++m) {
     if (!models[m].complete) run.log.warn("{} is a training that has not come to its end.", directories[m]);
   }
-  std::size_t memory = 0;
-  for (const nn::ModelManifest& model : models) memory += memory_bytes(model, batch_of(model));
   const std::uint64_t samples = manifest.split(dataset::find_split(split)).samples;
   Json summary = {{"output", directory.string()},
                   {"id", request.id()},
                   {"samples", samples},
-                  {"memory_bytes_per_rank", memory},
                   {"disk_bytes", samples * kBytesPerRow}};
+  Costs costs;
+  const auto plan_memory = [&] {  // which builds the network's primitives
+    std::uint64_t own = 0;
+    run.comm.agree([&] { own = memory_bytes(models, manifest.spec, loader_of(run.comm, models.front())); });
+    costs.memory_predicted = run.comm.max(own);
+    summary["memory_bytes_per_rank"] = costs.memory_predicted;
+  };
   if (run.options.flag("dry-run")) {
+    plan_memory();
     return run.report(summary,
                       fmt::format("{} samples of {}; about {} of memory a rank\n", samples, data,
                                   core::format_bytes(summary.at("memory_bytes_per_rank").get<double>())));
@@ -152,16 +173,19 @@ void run_split(const core::Invocation& run) {
     summary["metrics"] = output.manifest().details.at("metrics");
     return run.report(summary, fmt::format("{} is up to date\n", directory.string()));
   }
+  plan_memory();
+  run.log.info("about {} of memory a rank", core::format_bytes(static_cast<double>(costs.memory_predicted)));
   Opened opened;
   run.comm.agree([&] {
-    const int batch = batch_of(models.front());
-    opened.ensemble.emplace(directories, batch);
     opened.reader.emplace(data, manifest, dataset::find_split(split), run.comm.rank(), run.comm.size());
-    opened.loader.emplace(
-        *opened.reader, transform_of(models.front()),
-        dataset::LoaderConfig{run.comm.rank(), run.comm.size(), batch * run.comm.size(), batch});
+    if (run.comm.is_root()) warn_of_strangers(run.log, models.front(), *opened.reader);
+    opened.ensemble.emplace(directories, batch_of(models.front()));
+    opened.loader.emplace(*opened.reader, transform_of(models.front()), loader_of(run.comm, models.front()));
   });
-  summary["metrics"] = publish(run, predict(run, opened, models), output);
+  const NetworkPrediction network = predict(run, opened, models, costs);
+  summary["metrics"] = publish(run, network, costs, output);
+  summary["inference"] = costs.to_json();
+  run.log.info("{}", costs.text());
   run.report(summary,
              fmt::format("\n{}: predictions.csv, universes.csv, metrics.json\n", directory.string()));
 }

@@ -66,8 +66,9 @@ std::string universe_text(const nn::ModelManifest& model, const UniversePredicti
   const char* cut_otherwise =
       prediction.of_universes ? "" : " of single sub-volumes (cut otherwise than here)";
   return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model\n",
-                            prediction.subvolumes, gaussian ? "predicted deviation, calibrated" : "rms error",
-                            cut_otherwise, model.validation.universes);
+                            prediction.subvolumes.rows.size(),
+                            gaussian ? "predicted deviation, calibrated" : "rms error", cut_otherwise,
+                            model.validation.universes);
 }
 
 }  // namespace cosmo::infer

@@ -1,22 +1,29 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <vector>
 
+#include "dataset/prediction_table.hpp"
 #include "infer/predictor.hpp"
+#include "infer/universe_counts.hpp"
 
 namespace cosmo::infer {
 
 /// The parameters of one universe, (P) each.
 struct UniversePrediction {
-  int subvolumes;             ///< cut from the universe, each predicted on its own
-  std::vector<double> value;  ///< universe_distribution's
-  std::vector<double> error;  ///< its deviation
+  dataset::PredictionTable subvolumes;  ///< each predicted on its own; of truths and seeds nothing is known
+  std::vector<double> value;            ///< universe_distribution's
+  std::vector<double> error;            ///< its deviation
   bool of_universes;  ///< error is that of whole universes; else of single sub-volumes, being cut otherwise
 };
 
-/// Predicts the universe whose counts are in the file. Throws Error{config} if its voxels do not fit the
-/// model, Error{io} or Error{format} if it cannot be read.
-UniversePrediction predict_universe(Predictor& predictor, const std::filesystem::path& counts);
+/// What of a universe is unlike the model's training data, a sentence each. Throws Error{config} if it has no
+/// particle at all.
+std::vector<std::string> compare_with_training(const nn::ModelManifest& model,
+                                               const UniverseCounts& universe);
+
+/// Predicts a universe: for the same samples the same bits as a split's predictions if the predictor has the
+/// same batch.
+UniversePrediction predict_universe(Predictor& predictor, const UniverseCounts& universe);
 
 }  // namespace cosmo::infer

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Rate of cosmo-infer's forward passes over that of cosmo-train --benchmark, measured in turns.
+
+Usage: inference.py BIN MODEL DATA [SPLIT [TURNS]]     the model is of a network that --network names
+Prints a line a turn: Gflop/s of both, their ratio, the share of time waited for data, memory; then the median ratio, and the
+ratio of the best of each, which other programs' work disturbs least.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words] + ["--json"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def main():
+    bin_, model, data = map(pathlib.Path, sys.argv[1:4])
+    split = sys.argv[4] if len(sys.argv) > 4 else "test"
+    turns = int(sys.argv[5]) if len(sys.argv) > 5 else 3
+    manifest = json.loads((model / "manifest.json").read_text())
+    shape = manifest["input"]
+    ratios, best = [], [0, 0]
+    for turn in range(turns):
+        trained = run(bin_ / "cosmo-train", "--benchmark", "--network", manifest["network"]["name"], "--size", shape["size"],
+                      "--channels", shape["channels"])
+        with tempfile.TemporaryDirectory() as output:
+            found = run(bin_ / "cosmo-infer", "--model", model, "--data", data, "--split", split, "--output",
+                        pathlib.Path(output) / "predictions")["inference"]
+        ratios.append(found["gflops"] / trained["forward_gflops"])
+        best = [max(best[0], found["gflops"]), max(best[1], trained["forward_gflops"])]
+        print(f"{turn + 1}: forward of the benchmark {trained['forward_gflops']:.0f} Gflop/s ({trained['forward_ms']:.1f} ms), "
+              f"inference {found['gflops']:.0f} ({found['samples_per_second']:.2f} samples/s), ratio {ratios[-1]:.3f}; "
+              f"waited {100 * found['waiting_seconds'] / found['seconds']:.1f} % for data; memory predicted "
+              f"{found['memory_bytes_predicted'] / 1e6:.0f} MB, measured {found['peak_rss_bytes'] / 1e6:.0f} MB", flush=True)
+    print(f"median ratio {statistics.median(ratios):.3f}, of the best {best[0] / best[1]:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+#include "infer/onnx_model.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/version.hpp"
+#include "infer/onnx_graph.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// The name of a layer's tensor in the graph; apart from those of inputs, outputs and constants.
+std::string tensor_of(const std::string& layer) { return "network/" + layer; }
+
+std::vector<std::int64_t> cube(int value) { return {value, value, value}; }
+
+/// The weights or the biases of a layer as a constant; as a matrix, (outputs, inputs).
+std::string parameter(OnnxGraph& graph, const nn::Network& network, const std::string& name,
+                      bool matrix = false) {
+  for (const nn::Parameter& parameter : network.parameters()) {
+    if (parameter.name != name) continue;
+    std::vector<float> plain(parameter.elements());
+    network.copy_to_plain(parameter, parameter.values, plain);
+    const std::int64_t outputs = parameter.dims.front();
+    const auto elements = static_cast<std::int64_t>(plain.size());
+    return graph.constant(name, matrix ? std::vector{outputs, elements / outputs} : parameter.dims, plain);
+  }
+  core::fail(core::Fault::internal, "The network has no {}.", name);
+}
+
+/// Turns a layer into nodes: operator() for each kind of layer, from `source` to `target`.
+struct Translation {
+  OnnxGraph& graph;
+  const nn::Network& network;
+  std::string layer;
+  std::string source;
+  std::string target;
+
+  void leaky_relu(double slope, const std::string& linear) const {
+    if (slope == 1) return;
+    graph.node("LeakyRelu", {linear}, target, OnnxAttributes().add("alpha", static_cast<float>(slope)));
+  }
+  std::string linear(double slope) const { return slope == 1 ? target : target + "/linear"; }
+
+  void operator()(const nn::Convolution& kind) const {
+    const std::string weights = parameter(graph, network, layer + ".weights");
+    const std::string biases = parameter(graph, network, layer + ".biases");
+    const auto attributes = OnnxAttributes()
+                                .add("kernel_shape", cube(kind.kernel))
+                                .add("strides", cube(kind.stride))
+                                .add("pads", std::vector<std::int64_t>(6, kind.padding));
+    leaky_relu(kind.slope, graph.node("Conv", {source, weights, biases}, linear(kind.slope), attributes));
+  }
+  void operator()(const nn::AveragePool& kind) const { pool("AveragePool", kind.size, kind.stride); }
+  void operator()(const nn::MaxPool& kind) const { pool("MaxPool", kind.size, kind.stride); }
+  void pool(std::string_view operation, int size, int stride) const {
+    graph.node(operation, {source}, target,
+               OnnxAttributes().add("kernel_shape", cube(size)).add("strides", cube(stride)));
+  }
+  void operator()(const nn::Dense& kind) const {
+    const std::string row = graph.node("Flatten", {source}, target + "/row");
+    const std::string biases = parameter(graph, network, layer + ".biases");
+    const std::string weights = parameter(graph, network, layer + ".weights", true);
+    leaky_relu(kind.slope, graph.node("Gemm", {row, weights, biases}, linear(kind.slope),
+                                      OnnxAttributes().add("transB", std::int64_t{1})));
+  }
+  void operator()(const nn::Dropout&) const { graph.node("Identity", {source}, target); }
+  void operator()(const nn::Tanh& kind) const {
+    const std::string scale = graph.constant(layer + ".scale", kind.scale);
+    graph.node("Mul", {graph.node("Tanh", {source}, target + "/tanh"), scale}, target);
+  }
+};
+
+/// The nodes that make the network's input of counts, as dataset::VoxelTransform defines them.
+void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform,
+                            const std::string& target) {
+  std::string values = "counts";
+  if (transform.name == "log1p") {
+    values = graph.node("Add", {values, graph.constant("voxels.one", 1)}, "voxels/plus_one");
+    values = graph.node("Log", {values}, "voxels/log");
+  } else if (transform.name == "mean") {
+    const std::string mean = graph.node("ReduceMean", {values}, "voxels/mean",
+                                        OnnxAttributes().add("axes", std::vector<std::int64_t>{1, 2, 3, 4}));
+    // Of a sample without a particle: 0 / tiny is 0, as 0 / 1.
+    const std::string divisor =
+        graph.node("Max", {mean, graph.constant("voxels.tiny", 1e-30)}, "voxels/divisor");
+    values = graph.node("Div", {values, divisor}, "voxels/relative");
+  } else {
+    core::ensure(transform.name == "standard", core::Fault::internal, "No ONNX nodes for the voxels {}.",
+                 transform.name);
+  }
+  const std::string centred =
+      graph.node("Sub", {values, graph.constant("voxels.offset", transform.offset)}, "voxels/centred");
+  graph.node("Mul", {centred, graph.constant("voxels.scale", transform.scale)}, target);
+}
+
+/// The nodes from labels to physical parameters, as dataset::TargetScaler does it: centre + label × half the
+/// range.
+void append_scaling(OnnxGraph& graph, const core::ParameterSpace& space) {
+  std::vector<float> centre, half;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    centre.push_back(static_cast<float>((space.low[p] + space.high[p]) / 2));
+    half.push_back(static_cast<float>((space.high[p] - space.low[p]) / 2));
+  }
+  const std::vector<std::int64_t> shape = {static_cast<std::int64_t>(space.size())};
+  const std::string scaled =
+      graph.node("Mul", {"labels", graph.constant("scaling.half_range", shape, half)}, "scaling/offset");
+  graph.node("Add", {scaled, graph.constant("scaling.centre", shape, centre)}, "parameters");
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifest& model) {
+  const nn::InputNormalisation& normalisation = model.normalisation;
+  return {{"parameters", core::Json(model.parameters.names).dump()},
+          {"parameter_low", core::Json(model.parameters.low).dump()},
+          {"parameter_high", core::Json(model.parameters.high).dump()},
+          {core::key_of("voxel", normalisation.voxel_size.unit),
+           fmt::format("{}", normalisation.voxel_size.value)},
+          {"redshifts", core::Json(model.redshifts).dump()},
+          {"voxels", normalisation.voxels},
+          {"mean_count", fmt::format("{}", normalisation.mean_count)},
+          {"model_id", model.base.request.id()},
+          {"checkpoint_sha256", model.best().sha256},
+          {"epoch", fmt::format("{}", model.best().epoch)}};
+}
+
+}  // namespace
+
+std::string encode_onnx(const Predictor& predictor) {
+  const nn::ModelManifest& model = predictor.model();
+  const nn::NetworkSpec& spec = model.network;
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - (1 << 20);
+  core::ensure(predictor.network().census().parameters() * 4 < kMost, core::Fault::config,
+               "Network {} has more weights than the 2 GiB of an ONNX file: export a smaller one.",
+               spec.name);
+  OnnxGraph graph;
+  const std::int64_t size = model.input.size;
+  graph.input("counts", {model.input.channels, size, size, size});
+  append_voxel_transform(graph, predictor.transform(), tensor_of(spec.input));
+  for (const nn::Layer& layer : spec.layers) {
+    std::visit(Translation{graph, predictor.network(), layer.name, tensor_of(layer.inputs.front()),
+                           tensor_of(layer.name)},
+               layer.kind);
+  }
+  graph.node("Identity", {tensor_of(spec.layers.back().name)}, "labels");
+  if (std::cmp_equal(model.outputs(), model.parameters.size())) {
+    append_scaling(graph, model.parameters);
+    graph.output("parameters", {model.outputs()});
+  }
+  graph.output("labels", {model.outputs()});
+  return graph.model(spec.name,
+                     fmt::format("cosmological parameters ({}) from particle counts in voxels",
+                                 fmt::join(model.parameters.names, ", ")),
+                     core::version(), facts_of(model));
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,56 @@
+#pragma once
+// The counts of one universe, in whatever form a user has them, on the voxels that a model reads.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/length.hpp"
+#include "core/log.hpp"
+#include "dataset/gadget_snapshot.hpp"
+#include "histogram/count_file.hpp"
+#include "histogram/subvolumes.hpp"
+#include "train/nn/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+/// Where a universe is, and what its file does not say.
+struct UniverseSource {
+  /// Of counts: a counts file, or a directory with one for each redshift of the model (of a universe, of
+  /// cosmo-prep histogram); of particles: a snapshot in Gadget's HDF5 layout, its file, one of its files, or
+  /// their directory; an .npy file of counts (n, n, n), or (C, n, n, n).
+  std::filesystem::path path;
+  std::optional<core::Length> box = {};  ///< side of an .npy file's box
+  dataset::GadgetReading reading = {};   ///< of snapshots
+};
+
+/// A universe cut into samples of a model's size; move-only.
+class UniverseCounts {
+ public:
+  /// One channel: counts (n, n, n) in memory, or in an open file, whose grid may be finer.
+  using Channel = std::variant<histogram::CountFile, core::Buffer<std::uint16_t>>;
+
+  /// Channels of `cells` voxels a side, which `size`, that of the samples, divides.
+  UniverseCounts(std::vector<Channel> channels, int cells, int size);
+
+  int subvolumes() const { return regions_.count(); }
+  /// Sample n, (C, size, size, size).
+  void read(int n, std::span<std::uint16_t> counts) const;
+
+ private:
+  std::vector<Channel> channels_;
+  int cells_;
+  histogram::Subvolumes regions_;
+};
+
+/// Opens a universe, and counts its particles on the model's voxels if need be; this rank alone. Throws
+/// Error{config} if voxels, redshifts or sizes do not fit the model, Error{io} or Error{format} if it cannot
+/// be read.
+UniverseCounts open_universe(const core::Log& log, const nn::ModelManifest& model,
+                             const UniverseSource& source);
+
+}  // namespace cosmo::infer

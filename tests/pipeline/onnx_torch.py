@@ -1,0 +1,46 @@
+"""Runs an ONNX model by PyTorch's functions, node by node, as onnx.ai's operator documents define them."""
+
+import numpy as np
+import onnx
+import torch
+import torch.nn.functional as functional
+from onnx import numpy_helper
+
+
+def attributes(node):
+    return {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
+def convolution(x, weights, biases, kernel_shape, strides, pads):
+    assert list(weights.shape[2:]) == list(kernel_shape) and pads[:3] == pads[3:]
+    return functional.conv3d(x, weights, biases, stride=strides, padding=pads[:3])
+
+
+OPERATIONS = {
+    "Add": lambda a, b: a + b,
+    "AveragePool": lambda x, kernel_shape, strides: functional.avg_pool3d(x, kernel_shape, strides),
+    "Conv": convolution,
+    "Div": lambda a, b: a / b,
+    "Flatten": lambda x: x.reshape(x.shape[0], -1),
+    "Gemm": lambda a, b, c, transB: a @ (b.T if transB else b) + c,
+    "Identity": lambda x: x,
+    "LeakyRelu": lambda x, alpha: functional.leaky_relu(x, alpha),
+    "Log": torch.log,
+    "Max": torch.maximum,
+    "MaxPool": lambda x, kernel_shape, strides: functional.max_pool3d(x, kernel_shape, strides),
+    "Mul": lambda a, b: a * b,
+    "ReduceMean": lambda x, axes: x.mean(dim=axes, keepdim=True),
+    "Sub": lambda a, b: a - b,
+    "Tanh": torch.tanh,
+}
+
+
+def evaluate(model, **inputs):
+    """Outputs by name, of an onnx.ModelProto."""
+    tensors = {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in model.graph.initializer}
+    tensors.update({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in inputs.items()})
+    with torch.no_grad():
+        for node in model.graph.node:
+            result = OPERATIONS[node.op_type](*[tensors[name] for name in node.input], **attributes(node))
+            tensors[node.output[0]] = result
+    return {value.name: tensors[value.name].numpy() for value in model.graph.output}

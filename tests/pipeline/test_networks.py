@@ -1,0 +1,318 @@
+"""Trained networks of every kind outside a split: as ONNX, and on one universe in each form that --input takes."""
+
+import csv
+import json
+import unittest
+
+import h5py
+import numpy as np
+import onnx
+
+from onnx_torch import evaluate
+from synthetic import write_fields
+from toolkit import PipelineTest, contents, error_line, run, succeed, times
+
+# Paddings and strides that divide nothing, both pools, every slope, a tanh between layers.
+ODD_NETWORK = {"name": "odd", "input": "grid", "layers": [
+    {"name": "counts", "inputs": ["grid"], "kind": "convolution", "outputs": 6, "kernel": 4, "stride": 2, "padding": 1,
+     "slope": 0.2},
+    {"name": "a", "inputs": ["counts"], "kind": "average_pool", "size": 3, "stride": 2},
+    {"name": "b", "inputs": ["a"], "kind": "convolution", "outputs": 9, "kernel": 2, "stride": 1, "padding": 0, "slope": 1},
+    {"name": "c", "inputs": ["b"], "kind": "tanh", "scale": 3.0},
+    {"name": "d", "inputs": ["c"], "kind": "max_pool", "size": 2, "stride": 1},
+    {"name": "labels", "inputs": ["d"], "kind": "dense", "outputs": 12, "slope": 0},
+    {"name": "e", "inputs": ["labels"], "kind": "dropout", "probability": 0.25},
+    {"name": "parameters", "inputs": ["e"], "kind": "dense", "outputs": 0, "slope": 1}]}
+
+LOW, HIGH = np.array([0.25, 0.78, 0.9]), np.array([0.35, 0.95, 1.0])
+NAMES = ["omega_m", "sigma8", "n_s"]
+
+
+class Networks(PipelineTest):
+    """models: name -> directory of the model, its data."""
+
+    @classmethod
+    def sim_words(cls):
+        return [*super().sim_words(), "--redshifts", "0,0.5", "--save", "both"]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.two = cls.root / "two-redshifts"
+        succeed("cosmo-prep", *cls.prep_words(), "--redshifts", "0,0.5", "--output", cls.two)
+        (cls.root / "odd.json").write_text(json.dumps(ODD_NETWORK))
+        cls.models = {}
+        for name, data, network, voxels, words in (
+                ("cosmoflow32", cls.data, "cosmoflow32", "log1p", ["--learning-rate", 3e-3]),
+                ("mlperf", cls.two, "mlperf", "log1p", ["--optimizer", "sgd"]),
+                ("odd", cls.data, cls.root / "odd.json", "mean", ["--learning-rate", 3e-3])):
+            cls.models[name] = cls.root / f"model-{name}", data
+            succeed("cosmo-train", "--data", data, "--network", network, "--voxels", voxels, "--global-batch", 8,
+                    "--epochs", 2, *words, "--output", cls.models[name][0])
+            succeed("cosmo-infer", "--model", cls.models[name][0], "--data", data, "--output", cls.predictions(name))
+
+    @classmethod
+    def predictions(cls, name, split="test"):
+        return cls.root / f"{split}-predictions-{name}"
+
+    def rows(self, name, split="test"):
+        """{(simulation, subvolume): predicted parameters} of a split."""
+        with open(self.predictions(name, split) / "predictions.csv") as file:
+            return {(int(row["simulation"]), int(row["subvolume"])): [float(row[f"predicted_{p}"]) for p in NAMES]
+                    for row in csv.DictReader(file)}
+
+    def universe(self, name, split="test"):
+        return min(self.rows(name, split))[0]
+
+    def predict(self, name, path, *words, ranks=1):
+        return succeed("cosmo-infer", "--model", self.models[name][0], "--input", path, *words, ranks=ranks)
+
+    def assert_same(self, name, found, split="test"):
+        """The same bits as in the split, sub-volumes and universe."""
+        universe, rows = self.universe(name, split), self.rows(name, split)
+        self.assertEqual(found["subvolumes"], 8)
+        for p, parameter in enumerate(NAMES):
+            expected = [rows[universe, n][p] for n in range(8)]
+            self.assertEqual(found["parameters"][parameter]["subvolumes"], expected)
+            total = 0.0
+            for value in expected:
+                total += value
+            self.assertEqual(found["parameters"][parameter]["value"], total / 8)
+        self.assertEqual(len({tuple(values) for values in rows.values()}), len(rows))  # the network looks at its input
+
+    def export(self, name):
+        path = self.root / f"{name}.onnx"
+        succeed("cosmo-infer", "export", "--format", "onnx", "--model", self.models[name][0], "--output", path)
+        model = onnx.load(path)
+        onnx.checker.check_model(model, full_check=True)
+        return path, model
+
+    def test_onnx_gives_the_predictions_of_cosmo_infer(self):
+        for name, (_, data) in self.models.items():
+            _, model = self.export(name)
+            worst, compared, rows = 0, 0, self.rows(name)
+            for shard in sorted((data / "test").glob("*.h5")):
+                with h5py.File(shard) as file:
+                    x = file["x"][...].astype(np.float32)
+                    keys = list(zip(file["simulation"][...].tolist(), file["subvolume"][...].tolist()))
+                out = evaluate(model, counts=x if x.ndim == 5 else x[:, None])
+                expected = np.array([rows[key] for key in keys])
+                worst = max(worst, np.max(np.abs(out["parameters"] - expected) * 2 / (HIGH - LOW)))
+                self.assertEqual(out["labels"].shape, (len(keys), 3))
+                np.testing.assert_allclose(LOW + (out["labels"].astype(float) + 1) / 2 * (HIGH - LOW), expected, atol=1e-5)
+                compared += len(keys)
+            spread = np.std(np.array(list(rows.values())) * 2 / (HIGH - LOW), axis=0)
+            self.assertEqual(compared, 16)
+            self.assertLess(worst, 1e-4, name)
+            self.assertGreater(spread.min(), 1e-3, name)  # it depends on the input by more than that
+
+    def test_onnx_of_an_empty_sample_is_no_division_by_zero(self):
+        _, model = self.export("odd")
+        out = evaluate(model, counts=np.zeros((1, 1, 32, 32, 32), np.float32))
+        self.assertTrue(np.isfinite(out["parameters"]).all())
+
+    def test_onnx_of_a_field_standardises(self):
+        data, model = self.root / "fields", self.root / "model-fields"
+        write_fields(data, 12, 32)
+        succeed("cosmo-train", "--data", data, "--network", "cosmoflow32", "--global-batch", 4, "--epochs", 1, "--output",
+                model)
+        succeed("cosmo-infer", "--model", model, "--data", data, "--output", self.root / "of-fields")
+        path = self.root / "fields.onnx"
+        succeed("cosmo-infer", "export", "--model", model, "--output", path)
+        with h5py.File(data / "test/shard-00000.h5") as file:
+            out = evaluate(onnx.load(path), counts=file["x"][...][:, None])["parameters"]
+        with open(self.root / "of-fields/predictions.csv") as file:
+            expected = [[float(row["predicted_omega_m"]), float(row["predicted_sigma8"])] for row in csv.DictReader(file)]
+        np.testing.assert_allclose(out, expected, atol=5e-6)
+
+    def test_what_onnx_says_of_itself(self):
+        _, model = self.export("mlperf")
+        facts = {entry.key: entry.value for entry in model.metadata_props}
+        manifest = json.loads((self.models["mlperf"][0] / "manifest.json").read_text())
+        self.assertEqual(json.loads(facts["parameters"]), NAMES)
+        self.assertEqual(json.loads(facts["redshifts"]), [0, 0.5])
+        self.assertEqual(float(facts["voxel_mpc_h"]), 2)
+        self.assertEqual(facts["model_id"], manifest["id"])
+        shape = model.graph.input[0].type.tensor_type.shape.dim
+        self.assertEqual([dim.dim_param or dim.dim_value for dim in shape], ["N", 2, 32, 32, 32])
+
+    def test_onnx_file_or_directory_is_written_once(self):
+        model = self.models["odd"][0]
+        path, _ = self.export("odd")
+        directory = self.root / "odd-onnx"
+        words = ("cosmo-infer", "export", "--format", "onnx", "--model", model, "--output")
+        self.assertFalse(succeed(*words, directory, ranks=2)["up_to_date"])
+        self.assertEqual((directory / "model.onnx").read_bytes(), path.read_bytes())
+        before = times(directory) | {"file": path.stat().st_mtime_ns}
+        for output in (directory, path):
+            self.assertTrue(succeed(*words, output)["up_to_date"])
+        self.assertEqual(times(directory) | {"file": path.stat().st_mtime_ns}, before)
+        path.write_bytes(b"something else")
+        refused = run(*words, path)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("--force", error_line(refused, "cosmo-infer"))
+        succeed(*words, path, "--force")
+        self.assertEqual(contents(directory)["model.onnx"], contents(self.root)["odd.onnx"])
+
+    def counts(self, name, split="test"):
+        return self.sim / f"sim-{self.universe(name, split):05}" / "counts_z0.h5"
+
+    def test_counts_give_the_bits_of_the_split(self):
+        for name in ("cosmoflow32", "odd"):
+            for ranks in (1, 2):
+                self.assert_same(name, self.predict(name, self.counts(name), ranks=ranks))
+        self.assert_same("mlperf", self.predict("mlperf", self.counts("mlperf").parent))  # channels
+
+    def test_they_do_not_depend_on_the_place_in_a_batch(self):
+        """The sub-volumes of a universe are scattered over the batches of the training split."""
+        for name, (model, data) in self.models.items():
+            succeed("cosmo-infer", "--model", model, "--data", data, "--split", "train", "--output",
+                    self.predictions(name, "train"))
+            self.assert_same(name, self.predict(name, self.counts(name, "train").parent), "train")
+
+    def test_a_snapshot_and_its_histogram_give_them_too(self):
+        snapshot = self.counts("cosmoflow32").parent / "snapshot_z0.hdf5"
+        histogram = self.root / "histogram"
+        succeed("cosmo-prep", "histogram", "--input", snapshot, "--grid", 64, "--output", histogram)
+        for path in (snapshot, histogram, histogram / "counts_z0.h5"):
+            self.assert_same("cosmoflow32", self.predict("cosmoflow32", path))
+
+    def test_a_snapshot_in_several_files(self):
+        """In kpc/h and float64, as other codes write it, without a unit in its header."""
+        source = self.counts("cosmoflow32").parent / "snapshot_z0.hdf5"
+        folder = self.root / "snapdir"
+        folder.mkdir()
+        with h5py.File(source) as whole:
+            positions = whole["PartType1/Coordinates"][...].astype("f8") * 1000
+            header = dict(whole["Header"].attrs)
+        parts = np.array_split(positions, 3)
+        for i, part in enumerate(parts):
+            with h5py.File(folder / f"snap_004.{i}.hdf5", "w") as file:
+                attributes = file.create_group("Header").attrs
+                attributes["BoxSize"] = float(header["BoxSize"]) * 1000
+                attributes["Redshift"] = 2e-16
+                attributes["NumFilesPerSnapshot"] = np.int32(3)
+                for name, number in (("NumPart_ThisFile", len(part)), ("NumPart_Total", len(positions))):
+                    attributes[name] = np.array([0, number, 0, 0, 0, 0], "u4")
+                file["PartType1/Coordinates"] = part
+        refused = run("cosmo-infer", "--model", self.models["cosmoflow32"][0], "--input", folder)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("--length-unit", error_line(refused, "cosmo-infer"))
+        for path in (folder, folder / "snap_004.1.hdf5"):
+            self.assert_same("cosmoflow32", self.predict("cosmoflow32", path, "--length-unit", "kpc/h"))
+
+    def test_npy_arrays_of_every_type(self):
+        with h5py.File(self.counts("odd")) as file:
+            counts = file["counts"][...]
+        path = self.root / "counts.npy"
+        for type_ in ("<u2", "<i4", "<i8", "<f4", "<f8"):
+            np.save(path, counts.astype(type_))
+            self.assert_same("odd", self.predict("odd", path, "--box", 128))
+        folder = self.counts("mlperf").parent
+        channels = []
+        for name in ("counts_z0.h5", "counts_z0.5.h5"):
+            with h5py.File(folder / name) as file:
+                channels.append(file["counts"][...])
+        np.save(path, np.stack(channels))
+        self.assert_same("mlperf", self.predict("mlperf", path, "--box", 128))
+
+    def warnings_of(self, counts, name="odd"):
+        path = self.root / "strange.npy"
+        np.save(path, counts)
+        return self.predict(name, path, "--box", 128)["warnings"]
+
+    def test_inputs_unlike_the_training_data_are_warned_of(self):
+        with h5py.File(self.counts("odd")) as file:
+            counts = file["counts"][...]
+        for name in ("cosmoflow32", "odd"):
+            self.assertEqual(self.warnings_of(counts, name), [])
+        noise = np.random.default_rng(1).poisson(counts.mean(), counts.shape).astype("<u2")
+        hole = counts.copy()
+        hole[:32, 32:, :32] = 0
+        for strange, figures in ((noise, ["P(k"]), (2 * counts, ["mean count"]), (hole, ["mean count", "P(k"])):
+            warnings = self.warnings_of(strange)
+            self.assertEqual(len(warnings), len(figures), f"{figures}: {warnings}")
+            for warning, figure in zip(warnings, figures):
+                self.assertIn(f"The {figure}", warning)
+        self.assertIn("in 1 of 8 samples: as far off as 0, ", self.warnings_of(hole)[0])
+        np.save(self.root / "empty.npy", 0 * counts)
+        refused = run("cosmo-infer", "--model", self.models["odd"][0], "--input", self.root / "empty.npy", "--box", 128)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("has no particle", error_line(refused, "cosmo-infer"))
+
+    def test_a_split_unlike_the_training_data_is_warned_of(self):
+        """Of a suite with an eighth of the particles."""
+        sim, data = self.root / "sparse", self.root / "sparse-data"
+        words = [word if word != 64 or before != "--particles" else 32
+                 for before, word in zip(["", *super().sim_words()], super().sim_words())]
+        words[words.index("--simulations") + 1] = 3
+        succeed("cosmo-sim", *words, "--output", sim)
+        succeed("cosmo-prep", "shard", "--input", sim, "--validation", 1, "--test", 1, "--output", data)
+        model = self.models["cosmoflow32"][0]
+        for source, warned in ((data, True), (self.data, False)):
+            done = run("cosmo-infer", "--model", model, "--data", source, "--output", self.root / f"of-{source.name}", ranks=2)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("warning: The mean count of a voxel is unlike" in done.stderr, warned, done.stderr)
+
+    def range_of(self, model):
+        return json.loads((model / "manifest.json").read_text())["input_range"]
+
+    def test_the_training_range_is_that_of_the_samples_and_measured_once(self):
+        with h5py.File(next((self.data / "train").glob("*.h5"))) as file:
+            count = file["x"].shape[0]
+        means = []
+        for shard in (self.data / "train").glob("*.h5"):
+            with h5py.File(shard) as file:
+                means += list(file["x"][...].mean(axis=(1, 2, 3), dtype=float))
+        self.assertGreater(len(means), count)  # several shards
+        found = self.range_of(self.models["odd"][0])
+        self.assertEqual(found["samples"], len(means))
+        self.assertEqual((found["channels"][0]["mean_low"], found["channels"][0]["mean_high"]), (min(means), max(means)))
+        self.assertEqual(found, self.range_of(self.models["cosmoflow32"][0]))  # of the same data
+        self.assertEqual(len(self.range_of(self.models["mlperf"][0])["channels"]), 2)
+        model, words = self.root / "ranged", ("cosmo-train", *self.train_words(), "--epochs", 2, "--output", self.root / "ranged")
+        succeed(*words, "--time-limit", 0, ranks=2)
+        self.assertEqual(self.range_of(model), found)  # any number of ranks
+        manifest = json.loads((model / "manifest.json").read_text())
+        manifest["input_range"]["samples"] = 7
+        (model / "manifest.json").write_text(json.dumps(manifest))
+        self.assertGreater(succeed(*words)["epochs_done"], 1)
+        self.assertEqual(self.range_of(model), found | {"samples": 7})
+
+    def test_what_does_not_fit_is_refused(self):
+        path = self.root / "refused.npy"
+        counts = np.full((64, 64, 64), 1, "<u2")
+        suite = self.sim
+        cases = [
+            (counts, ["--box", 256], 3, "voxels of 4 Mpc/h and the model was trained on 2 Mpc/h"),
+            (counts, [], 2, "--box"),
+            (counts, ["--box", "128Mpc"], 3, "give it in Mpc/h"),
+            (counts[:48, :48, :48], ["--box", 96], 3, "multiple of 32"),
+            (counts[:32], ["--box", 128], 5, "no cube"),
+            (counts + 0.5, ["--box", 128], 5, "no count"),
+            (-counts.astype("<i4"), ["--box", 128], 5, "no count"),
+            (suite, [], 3, "is a suite"),
+            (suite / "sim-00000/counts_z0.5.h5", [], 3, "z = 0.5 and the model reads z = 0"),
+            (suite / "sim-00000/snapshot_z0.5.hdf5", [], 3, "z = 0.5 and the model reads z = 0"),
+            (suite / "sim-00000/counts_z0.h5", ["--box", 128], 2, "--box is of an .npy file"),
+            (suite / "manifest.json", [], 5, "manifest.json"),
+            (suite / "absent.h5", [], 4, "does not exist"),
+        ]
+        for source, words, code, sentence in cases:
+            if isinstance(source, np.ndarray):
+                np.save(path, source)
+                source = path
+            refused = run("cosmo-infer", "--model", self.models["odd"][0], "--input", source, *words)
+            self.assertEqual(refused.returncode, code, f"{sentence}: {refused.stderr}")
+            self.assertIn(sentence, error_line(refused, "cosmo-infer"))
+        refused = run("cosmo-infer", "--model", self.models["odd"][0], "--data", self.data, "--output", self.root / "no",
+                      "--box", 128)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--box is of --input", error_line(refused, "cosmo-infer"))
+        refused = run("cosmo-infer", "--model", self.models["mlperf"][0], "--input", self.counts("mlperf"))
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("give the directory", error_line(refused, "cosmo-infer"))
+
+
+if __name__ == "__main__":
+    unittest.main()
