@@ -25,6 +25,8 @@ enum class Purpose : std::uint32_t {
   bootstrap = 9,
   dropout = 10,
   roll = 11,
+  cross_validation = 12,
+  forecast = 13,
 };
 
 /// Counter-based random numbers of one (seed, purpose).

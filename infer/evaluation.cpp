@@ -1,12 +1,10 @@
 #include "infer/evaluation.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 
-#include "core/random.hpp"
+#include "infer/bootstrap.hpp"
 
 namespace cosmo::infer {
 
@@ -14,7 +12,6 @@ namespace {
 
 constexpr std::size_t kFigures = 5;
 using Figures = std::array<double, kFigures>;
-constexpr int kResamples = 1000;
 
 /// Sums over rows from which every figure of one parameter follows.
 struct Sums {
@@ -70,32 +67,6 @@ Figures total(const std::vector<Sums>& universes) {
   Sums all;
   for (const Sums& universe : universes) all.add(universe);
   return all.figures();
-}
-
-/// Standard deviation of every figure when the universes are drawn with replacement.
-Figures bootstrap_errors(const std::vector<Sums>& universes) {
-  const core::RandomStream stream(0, core::Purpose::bootstrap);
-  Figures mean{}, square{};
-  for (std::uint32_t resample = 0; resample < kResamples; ++resample) {
-    Sums drawn;
-    for (std::uint32_t i = 0; i < universes.size(); ++i) {
-      const double place = stream.uniform({resample, i, 0}) * static_cast<double>(universes.size());
-      drawn.add(universes[static_cast<std::size_t>(place)]);
-    }
-    const Figures figures = drawn.figures();
-    for (std::size_t f = 0; f < kFigures; ++f) {
-      mean[f] += figures[f] / kResamples;
-      square[f] += figures[f] * figures[f] / kResamples;
-    }
-  }
-  // Drawing n of n makes the spread of a mean (n - 1)/n of its variance.
-  const double n = static_cast<double>(universes.size());
-  const double correction = n > 1 ? std::sqrt(n / (n - 1)) : std::numeric_limits<double>::quiet_NaN();
-  Figures errors{};
-  for (std::size_t f = 0; f < kFigures; ++f) {
-    errors[f] = correction * std::sqrt(std::max(0.0, square[f] - mean[f] * mean[f]));
-  }
-  return errors;
 }
 
 }  // namespace

@@ -1,18 +1,22 @@
 #include "infer/method.hpp"
 
 #include "infer/evaluation.hpp"
+#include "infer/paired.hpp"
 
 namespace cosmo::infer {
 
 namespace {
 
-/// {"network": …, "baselines": {…}} of one kind of row.
+/// {"network": …, "baselines": {…}, "paired": {…}} of one kind of row; methods without any are left out.
 core::Json figures_of(const Methods& methods, dataset::PredictionTable Method::*rows) {
-  core::Json json = {{"baselines", core::Json::object()}};
+  core::Json json = {{"baselines", core::Json::object()}, {"paired", core::Json::object()}};
+  const dataset::PredictionTable& network = methods.front().*rows;
   for (std::size_t m = 0; m < methods.size(); ++m) {
     const dataset::PredictionTable& table = methods[m].*rows;
+    if (table.rows.empty()) continue;
     core::Json& entry = m == 0 ? json[methods[m].key] : json["baselines"][methods[m].key];
     entry = to_json(table.parameters, evaluate(table));
+    if (m > 0) json["paired"][methods[m].key] = to_json(table.parameters, compare(network, table));
   }
   return json;
 }

@@ -12,7 +12,7 @@ namespace cosmo::infer {
 struct Method {
   std::string key;                      ///< in metrics.json
   std::string title;                    ///< in tables and figures
-  dataset::PredictionTable subvolumes;  ///< a row a sample, in the split's order
+  dataset::PredictionTable subvolumes;  ///< a row a sample, in the split's order; or none
   dataset::PredictionTable universes;   ///< a row a universe, its sub-volumes' predictions combined
 };
 
@@ -22,8 +22,9 @@ using Methods = std::vector<Method>;
 /// The method that predicts these sub-volumes, and their universes by the mean.
 Method method_of(std::string key, std::string title, dataset::PredictionTable subvolumes);
 
-/// metrics.json's {"samples", "universes", "network", "baselines", "per_subvolume"}: the figures of
-/// infer::evaluate of every method, of universes and of sub-volumes.
+/// metrics.json's {"samples", "universes", "network", "baselines", "paired", "per_subvolume"}: the figures of
+/// infer::evaluate of every method, and of infer::compare of the network with it, of universes and of
+/// sub-volumes.
 core::Json metrics_json(const Methods& methods);
 
 }  // namespace cosmo::infer

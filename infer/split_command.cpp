@@ -1,13 +1,15 @@
 #include "infer/split_command.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 #include "core/output_directory.hpp"
 #include "core/timer.hpp"
 #include "dataset/data_loader.hpp"
-#include "infer/baseline.hpp"
+#include "infer/comparison.hpp"
 #include "infer/costs.hpp"
 #include "infer/ensemble.hpp"
 #include "infer/familiarity.hpp"
@@ -74,32 +76,36 @@ NetworkPrediction predict(const core::Invocation& run, Opened& opened,
   return network_prediction(models, dataset::truths_of(split), outputs);
 }
 
-/// The network and the baselines.
-Methods methods_of(const NetworkPrediction& network) {
-  Methods methods = {network.method};
-  methods.push_back(method_of("centre", "predict the centre", predict_centre(methods.front().subvolumes)));
-  return methods;
-}
-
 /// Warns of samples unlike the training data.
 void warn_of_strangers(const core::Log& log, const nn::ModelManifest& model, dataset::SplitReader& split) {
   for (const std::string& warning : compare_with_training(model, split)) log.warn("{}", warning);
 }
 
+/// What was found out of a split.
+struct Findings {
+  NetworkPrediction network;
+  Methods methods;  ///< the network and the baselines
+  Forecasts forecasts;
+  Costs costs;
+};
+
 /// Publishes predictions.csv, universes.csv and metrics.json. Collective.
-Json publish(const core::Invocation& run, const NetworkPrediction& network, const Costs& costs,
-             core::OutputDirectory& output) {
-  const Methods methods = methods_of(network);
+Json publish(const core::Invocation& run, const Findings& findings, core::OutputDirectory& output) {
+  const auto& [network, methods, forecasts, costs] = findings;
   Json metrics = metrics_json(methods), facts = run.facts;
-  facts["inference"] = costs.to_json();
+  const core::ParameterSpace& space = methods.front().universes.parameters;
+  metrics["forecast"] = to_json(forecasts.universes, space);
+  metrics["per_subvolume"]["forecast"] = to_json(forecasts.subvolumes, space);
   const std::string uncertainty = add_uncertainty(metrics, network);
+  facts["inference"] = costs.to_json();
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
   output.add_text("universes.csv", predictions_csv(methods.front().universes));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
   if (!run.options.flag("json")) {
     run.log.result(prediction_text(methods.front().universes, kPrintedUniverses) + "\n" +
-                   error_text(methods) + "\n" + uncertainty);
+                   error_text(methods, forecasts.universes) + "\n" + paired_text(methods) + "\n" +
+                   uncertainty);
   }
   return metrics;
 }
@@ -121,6 +127,7 @@ core::Request request_of(const std::string& split, const std::vector<nn::ModelMa
 void declare_split(core::Options& options) {
   options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
   options.add("split", "test", "train, validation or test");
+  declare_baselines(options);
 }
 
 void run_split(const core::Invocation& run) {
@@ -144,6 +151,7 @@ void run_split(const core::Invocation& run) {
     manifest = dataset::load_dataset_manifest(data);
     ensure_fit(models.front(), manifest.spec, data);
     request = request_of(split, models, directories, directory);
+    request.config["baselines"] = chosen_baselines(run.options);
     request.inputs.push_back(core::input_record(data, manifest.base, directory));
   });
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -159,12 +167,15 @@ void run_split(const core::Invocation& run) {
     std::uint64_t own = 0;
     run.comm.agree([&] { own = memory_bytes(models, manifest.spec, loader_of(run.comm, models.front())); });
     costs.memory_predicted = run.comm.max(own);
-    summary["memory_bytes_per_rank"] = costs.memory_predicted;
+    const std::uint64_t later =
+        core::resident_memory() + baseline_memory_bytes(run.options, manifest, samples);
+    summary["memory_bytes_per_rank"] = std::max(costs.memory_predicted, run.comm.max(later));
   };
   if (run.options.flag("dry-run")) {
     plan_memory();
     return run.report(summary,
-                      fmt::format("{} samples of {}; about {} of memory a rank\n", samples, data,
+                      fmt::format("{} samples of {}{}; about {} of memory a rank\n", samples, data,
+                                  baseline_plan(run.options, manifest),
                                   core::format_bytes(summary.at("memory_bytes_per_rank").get<double>())));
   }
   core::OutputDirectory output(run.comm, run.log, directory, request, {run.options.flag("force"), {}});
@@ -174,7 +185,8 @@ void run_split(const core::Invocation& run) {
     return run.report(summary, fmt::format("{} is up to date\n", directory.string()));
   }
   plan_memory();
-  run.log.info("about {} of memory a rank", core::format_bytes(static_cast<double>(costs.memory_predicted)));
+  run.log.info("about {} of memory a rank",
+               core::format_bytes(summary.at("memory_bytes_per_rank").get<double>()));
   Opened opened;
   run.comm.agree([&] {
     opened.reader.emplace(data, manifest, dataset::find_split(split), run.comm.rank(), run.comm.size());
@@ -182,8 +194,12 @@ void run_split(const core::Invocation& run) {
     opened.ensemble.emplace(directories, batch_of(models.front()));
     opened.loader.emplace(*opened.reader, transform_of(models.front()), loader_of(run.comm, models.front()));
   });
-  const NetworkPrediction network = predict(run, opened, models, costs);
-  summary["metrics"] = publish(run, network, costs, output);
+  Findings findings{predict(run, opened, models, costs), {}, {}, costs};
+  opened.loader.reset();
+  opened.ensemble.reset();  // what they took is there for the baselines
+  findings.methods = {findings.network.method};
+  findings.forecasts = add_baselines(run, {data, manifest, *opened.reader}, findings.methods);
+  summary["metrics"] = publish(run, findings, output);
   summary["inference"] = costs.to_json();
   run.log.info("{}", costs.text());
   run.report(summary,

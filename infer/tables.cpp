@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "infer/evaluation.hpp"
+#include "infer/paired.hpp"
 #include "train/nn/loss.hpp"
 
 namespace cosmo::infer {
@@ -14,6 +15,14 @@ namespace {
 std::string text_of(const Estimate& estimate) {
   if (std::isnan(estimate.standard_error)) return fmt::format("{:.4f} ± ?     ", estimate.value);
   return fmt::format("{:.4f} ± {:.4f}", estimate.value, estimate.standard_error);
+}
+
+/// `title` and the names of the parameters.
+std::string header_text(std::string_view title, const Methods& methods) {
+  std::string text = fmt::format("{:<22}", title);
+  for (const std::string& name : methods.front().universes.parameters.names)
+    text += fmt::format("  {:<24}", name);
+  return text + '\n';
 }
 
 }  // namespace
@@ -35,16 +44,13 @@ std::string prediction_text(const dataset::PredictionTable& universes, std::size
   return text;
 }
 
-std::string error_text(const Methods& methods) {
-  const core::ParameterSpace& parameters = methods.front().universes.parameters;
-  std::string text = fmt::format("{:<20}", "error");
-  for (const std::string& name : parameters.names) text += fmt::format("  {:<24}", name);
-  text += '\n';
+std::string error_text(const Methods& methods, const std::optional<Forecast>& forecast) {
+  std::string text = header_text("error", methods);
   std::vector<ParameterMetrics> network;
   for (const Method& method : methods) {
     const std::vector<ParameterMetrics> metrics = evaluate(method.universes);
     if (network.empty()) network = metrics;
-    text += fmt::format("{:<20}", method.title);
+    text += fmt::format("{:<22}", method.title);
     for (std::size_t p = 0; p < metrics.size(); ++p) {
       const Estimate& error = metrics[p].relative_error;
       const double ratio = network[p].relative_error.value / error.value;
@@ -53,7 +59,32 @@ std::string error_text(const Methods& methods) {
     }
     text += '\n';
   }
-  return text + "mean |x - p| / p of universes; in brackets the network's as a part of the method's\n";
+  if (forecast) {
+    text += fmt::format("{:<22}", "forecast of P(k)");
+    for (std::size_t p = 0; p < network.size(); ++p) {
+      const double error = forecast->parameters[p].relative_error;
+      text += fmt::format("  {:.4f}           {:<6}", error,
+                          fmt::format("({:.2f})", network[p].relative_error.value / error));
+    }
+    text += '\n';
+  }
+  return text +
+         "mean |x - p| / p of universes; in brackets the network's as a part of the method's\n"
+         "* from the mean of a universe's statistics; else the mean over its sub-volumes' predictions\n";
+}
+
+std::string paired_text(const Methods& methods) {
+  std::string text = header_text("network less", methods);
+  for (std::size_t m = 1; m < methods.size(); ++m) {
+    text += fmt::format("{:<22}", methods[m].title);
+    for (const PairedDifference& difference : compare(methods.front().universes, methods[m].universes)) {
+      text += fmt::format("  {:<17} {:>3.0f} % ", text_of(difference.mae), 100 * difference.fraction_better);
+    }
+    text += '\n';
+  }
+  return text +
+         "mean |x - p| of the network less the method's, where the range is [-1, 1], and the share of "
+         "universes where the network is closer\n";
 }
 
 std::string universe_text(const nn::ModelManifest& model, const UniversePrediction& prediction) {

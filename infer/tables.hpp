@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "infer/forecast.hpp"
 #include "infer/method.hpp"
 #include "infer/universe.hpp"
 
@@ -11,8 +12,11 @@ namespace cosmo::infer {
 /// Truth and prediction of every universe, a line each; at most `most` lines.
 std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most);
 
-/// Relative errors on universes of every method, and what part of each baseline's the network's is.
-std::string error_text(const Methods& methods);
+/// Relative errors on universes of every method and of the forecast, and what part of each the network's is.
+std::string error_text(const Methods& methods, const std::optional<Forecast>& forecast);
+
+/// How much closer the network comes to the parameters of universes than each other method.
+std::string paired_text(const Methods& methods);
 
 /// The parameters of one universe with their errors.
 std::string universe_text(const nn::ModelManifest& model, const UniversePrediction& prediction);

@@ -1,0 +1,88 @@
+#include "infer/comparison.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/error.hpp"
+#include "infer/baseline.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// Training samples that regressions learn from.
+std::uint64_t training_samples(const dataset::DatasetManifest& manifest) {
+  const dataset::SplitRecord& train = manifest.split(dataset::Split::train);
+  if (train.simulations.size() <= kMostTrainingUniverses) return train.samples;
+  return train.samples * kMostTrainingUniverses / train.simulations.size();
+}
+
+std::vector<std::uint32_t> all_samples(const dataset::SplitReader& reader) {
+  return samples_of_first_universes(reader, reader.size());
+}
+
+}  // namespace
+
+void declare_baselines(core::Options& options) {
+  options.add("baselines", "all",
+              "what the network is compared with: all (predict the centre, regressions on the power spectrum "
+              "and on summary statistics, a forecast: these read up to 2048 universes of the training split) "
+              "or centre");
+}
+
+std::string chosen_baselines(const core::Options& options) {
+  return options.choice("baselines", {"all", "centre"});
+}
+
+Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split, Methods& methods) {
+  methods.push_back(method_of("centre", "predict the centre", predict_centre(methods.front().subvolumes)));
+  if (chosen_baselines(run.options) == "centre") return {};
+  const std::size_t universes = split.manifest.split(dataset::Split::train).simulations.size();
+  if (universes < 2) {
+    run.log.warn("{} has {} universe to train on: regressions are left out, they need 2.",
+                 split.data.string(), universes);
+    return {};
+  }
+  std::optional<dataset::SplitReader> train;
+  run.comm.agree([&] {
+    train.emplace(split.data, split.manifest, dataset::Split::train, run.comm.rank(), run.comm.size());
+  });
+  const dataset::VoxelScale scale = split.manifest.scale();
+  const core::ParameterSpace& space = split.manifest.spec.parameters;
+  const StatisticsTable training = summarise(
+      run.comm, run.log, {*train, scale, samples_of_first_universes(*train, kMostTrainingUniverses)});
+  const StatisticsTable asked =
+      summarise(run.comm, run.log, {split.reader, scale, all_samples(split.reader)});
+  run.comm.agree([&] {
+    std::ranges::move(regression_baselines({space, training, asked, methods.front().subvolumes}),
+                      std::back_inserter(methods));
+  });
+  Forecasts forecasts;
+  run.comm.agree([&] { forecasts = forecast_power_spectrum(training, space); });
+  if (!forecasts.universes) {
+    run.log.warn(
+        "{} universes to train on are too few for a forecast of P(k), which needs {} different ones.",
+        universes, fewest_universes(space.size()));
+  }
+  return forecasts;
+}
+
+std::size_t baseline_memory_bytes(const core::Options& options, const dataset::DatasetManifest& manifest,
+                                  std::uint64_t samples) {
+  if (chosen_baselines(options) == "centre") return 0;
+  const dataset::SampleSpec& spec = manifest.spec;
+  // A row's statistics, thrice: as they are, as features and while ranks share them.
+  const std::size_t row = 3 * sizeof(double) * static_cast<std::size_t>(spec.channels()) *
+                          (static_cast<std::size_t>(spec.side()) + dataset::kValueBins + 3);
+  return dataset::SampleSummary::memory_bytes(spec.side()) + spec.bytes() +
+         row * static_cast<std::size_t>(samples + training_samples(manifest));
+}
+
+std::string baseline_plan(const core::Options& options, const dataset::DatasetManifest& manifest) {
+  if (chosen_baselines(options) == "centre") return "";
+  const std::uint64_t samples = training_samples(manifest);
+  return fmt::format("; baselines read {} samples to learn from, {}", samples,
+                     core::format_bytes(static_cast<double>(samples * manifest.spec.bytes())));
+}
+
+}  // namespace cosmo::infer
