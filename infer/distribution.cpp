@@ -55,8 +55,9 @@ Statement statement_of(const nn::ModelManifest& model, const std::vector<std::sp
   if (is_gaussian(model)) {
     std::vector<nn::TruncatedGaussian> gaussians;
     for (const auto& row : rows) gaussians.push_back(nn::gaussian_of(row, parameters));
+    const nn::TruncatedGaussian said = nn::average(gaussians);
     return from_gaussian(
-        model, nn::scaled(nn::average(gaussians),
+        model, nn::scaled(said, nn::moments_of(said).mean,
                           of_universes ? validation.scale_per_universe : validation.scale_per_subvolume));
   }
   const dataset::TargetScaler scaler(model.parameters);

@@ -15,14 +15,17 @@ using nn::Vector;
 
 constexpr int kMostIterations = 60;
 constexpr double kMostStep = 0.5;    ///< of a factor's logarithm
-constexpr double kLeastStep = 1e-5;  ///< below it the search has arrived
+constexpr double kLeastStep = 1e-4;  ///< below it the search has arrived
 
-/// First and expected second derivatives of -log(density) with respect to the logarithms of the factors.
-struct Derivatives {
+/// -log(density), and its first and about its expected second derivatives with respect to the logarithms of
+/// the factors.
+struct Objective {
+  double value = 0;
   Vector first{};
   Matrix second{};
 
-  void add(const Derivatives& other, double weight) {
+  void add(const Objective& other, double weight) {
+    value += weight * other.value;
     for (std::size_t i = 0; i < first.size(); ++i) {
       first[i] += weight * other.first[i];
       for (std::size_t j = 0; j < first.size(); ++j) second[i][j] += weight * other.second[i][j];
@@ -30,56 +33,107 @@ struct Derivatives {
   }
 };
 
-Derivatives derivatives_at(const nn::TruncatedGaussian& gaussian, const Vector& truth) {
+/// What is predicted, and the mean of what is inside of the box, about which it is scaled.
+struct Prediction {
+  nn::TruncatedGaussian gaussian;
+  Vector mean;
+};
+
+/// The expected second derivatives: the covariances of the first ones, pull[i] y[i] - y[i] (precision y)[i],
+/// with y of this mean and covariance, taken for normal.
+Matrix information_of(const Matrix& precision, const Vector& pull, const Matrix& covariance,
+                      const Vector& mean, std::size_t n) {
+  Matrix slope{}, information{};
+  for (std::size_t i = 0; i < n; ++i) {
+    slope[i][i] = pull[i];
+    for (std::size_t k = 0; k < n; ++k) {
+      slope[i][k] -= mean[i] * precision[i][k];
+      slope[i][i] -= precision[i][k] * mean[k];
+      information[i][i] += std::abs(precision[i][k] * covariance[k][i]);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      information[i][j] += precision[i][j] * covariance[i][j];
+      for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t l = 0; l < n; ++l) information[i][j] += slope[i][k] * covariance[k][l] * slope[j][l];
+      }
+    }
+  }
+  return information;
+}
+
+/// With y = x - the point about which it was scaled, -log(density) is -pull y + y precision y / 2 + a
+/// constant: pull falls as 1 / factor, the precision as 1 / (factor factor).
+Objective objective_at(const nn::TruncatedGaussian& gaussian, const Vector& about, const Vector& truth) {
   const auto n = static_cast<std::size_t>(gaussian.parameters);
   const nn::TruncatedMoments inside = nn::moments_of(gaussian);
   const Matrix precision = nn::product_of(gaussian.factor, n);
-  Derivatives derivatives;
+  Vector mean{}, found{}, pull{};
   for (std::size_t i = 0; i < n; ++i) {
+    mean[i] = inside.mean[i] - about[i];
+    found[i] = truth[i] - about[i];
+    for (std::size_t j = 0; j < n; ++j) pull[i] += precision[i][j] * (gaussian.centre[j] - about[j]);
+  }
+  Objective objective{-nn::log_density(gaussian, inside.log_mass, truth),
+                      {},
+                      information_of(precision, pull, inside.covariance, mean, n)};
+  for (std::size_t i = 0; i < n; ++i) {
+    objective.first[i] = pull[i] * (found[i] - mean[i]);
     for (std::size_t j = 0; j < n; ++j) {
-      const double expected = inside.covariance[i][j] +
-                              (inside.mean[i] - gaussian.centre[i]) * (inside.mean[j] - gaussian.centre[j]);
-      const double found = (truth[i] - gaussian.centre[i]) * (truth[j] - gaussian.centre[j]);
-      derivatives.first[i] -= precision[i][j] * (found - expected);
-      derivatives.second[i][j] += precision[i][j] * inside.covariance[i][j];
-      derivatives.second[i][i] += precision[i][j] * inside.covariance[i][j];
+      objective.first[i] -=
+          precision[i][j] * (found[i] * found[j] - mean[i] * mean[j] - inside.covariance[i][j]);
     }
   }
-  return derivatives;
+  return objective;
 }
 
-/// Of all rows together, in their order; a row is worked on by one thread.
-Derivatives derivatives_of(std::span<const nn::TruncatedGaussian> predicted, std::span<const Vector> truths,
-                           const std::vector<double>& scale, double weight) {
-  std::vector<Derivatives> rows(predicted.size());
+/// Of all rows together, in their order, and of the prior; a row is worked on by one thread.
+Objective objective_of(const std::vector<Prediction>& predicted, std::span<const Vector> truths,
+                       const std::vector<double>& scale, double weight) {
+  std::vector<Objective> rows(predicted.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    rows[row] = derivatives_at(nn::scaled(predicted[row], scale), truths[row]);
+    const auto& [gaussian, mean] = predicted[row];
+    rows[row] = objective_at(nn::scaled(gaussian, mean, scale), mean, truths[row]);
   }
-  Derivatives sum;
-  for (const Derivatives& row : rows) sum.add(row, weight);
+  Objective sum;
+  for (const Objective& row : rows) sum.add(row, weight);
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    const double logarithm = std::log(scale[i]);
+    sum.value += logarithm * logarithm / 2;
+    sum.first[i] += logarithm;
+    sum.second[i][i] += 1;
+  }
   return sum;
 }
 
 }  // namespace
 
-std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> predicted,
+std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> gaussians,
                               std::span<const nn::Vector> truths, double weight) {
-  const auto n = static_cast<std::size_t>(predicted.front().parameters);
+  const auto n = static_cast<std::size_t>(gaussians.front().parameters);
+  std::vector<Prediction> predicted;
+  for (const nn::TruncatedGaussian& gaussian : gaussians)
+    predicted.push_back({gaussian, nn::moments_of(gaussian).mean});
   std::vector<double> scale(n, 1.0);
+  Objective here = objective_of(predicted, truths, scale, weight);
+  double most = kMostStep;
   for (int iteration = 0; iteration < kMostIterations; ++iteration) {
-    Derivatives posterior = derivatives_of(predicted, truths, scale, weight);
-    for (std::size_t i = 0; i < n; ++i) {  // the prior's part
-      posterior.first[i] += std::log(scale[i]);
-      posterior.second[i][i] += 1;
-    }
-    const Vector step = nn::solve(nn::factor_of(posterior.second, n), posterior.first, n);
+    const Vector step = nn::solve(nn::factor_of(here.second, n), here.first, n);
     double largest = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      scale[i] *= std::exp(std::clamp(-step[i], -kMostStep, kMostStep));
-      largest = std::max(largest, std::abs(step[i]));
-    }
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(step[i]));
+    const double part = std::min(1.0, most / largest);  // of the whole step, which keeps going downhill
+    largest *= part;
     if (largest < kLeastStep) break;
+    std::vector<double> moved = scale;
+    for (std::size_t i = 0; i < n; ++i) moved[i] *= std::exp(-part * step[i]);
+    const Objective there = objective_of(predicted, truths, moved, weight);
+    const bool better = there.value < here.value;
+    most = better ? std::min(2 * most, kMostStep) : largest / 2;
+    if (!better) continue;
+    scale = moved;
+    here = there;
   }
   return scale;
 }
@@ -92,9 +146,9 @@ void predict(dataset::PredictionTable& table, std::span<const nn::TruncatedGauss
   const dataset::TargetScaler scaler(table.parameters);
   for (std::size_t row = 0; row < predicted.size(); ++row) {
     table.rows[row].prediction.resize(scaler.size());
-    scaler.to_physical(
-        std::span<const double>(nn::moments_of(nn::scaled(predicted[row], scale)).mean).first(scaler.size()),
-        table.rows[row].prediction);
+    const Vector mean = nn::moments_of(predicted[row]).mean;
+    const Vector calibrated = nn::moments_of(nn::scaled(predicted[row], mean, scale)).mean;
+    scaler.to_physical(std::span<const double>(calibrated).first(scaler.size()), table.rows[row].prediction);
   }
 }
 

@@ -9,11 +9,11 @@
 
 namespace cosmo::train {
 
-/// A factor for the deviations of each parameter (P): the most probable ones given what was predicted and the
-/// truths, labels (rows). Each row counts `weight`, the part that it is of a universe: those of one universe
-/// are correlated. The prior of each factor's logarithm is normal with mean 0 and deviation 1, which weighs
-/// as much as half a universe.
-std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> predicted,
+/// Factors for the deviations of each parameter (P), by which each row's Gaussian is drawn out about the mean
+/// of what is inside of the box (nn::scaled): the most probable ones given the truths, labels (rows). Each
+/// row counts `weight`, the part that it is of a universe: those of one universe are correlated. The prior of
+/// each factor's logarithm is normal with mean 0 and deviation 1, which weighs as much as half a universe.
+std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> gaussians,
                               std::span<const nn::Vector> truths, double weight);
 
 /// A network's predictions for a split's samples and for its universes, calibrated on the truths of that

@@ -56,12 +56,14 @@ Axis epoch_axis(int first, int last) {
   return axis;
 }
 
-/// From zero up, or logarithmic if the losses span more than a factor of ten.
+/// From zero up, or from what is lower, or logarithmic if the losses span more than a factor of ten.
 Axis loss_axis(double smallest, double largest) {
   if (smallest <= 0 || largest < 10 * smallest) {
-    const double step = round_step(std::max(largest, 1e-30) / 6);
-    Axis axis{0, step * std::max(1.0, std::ceil(largest / step - 1e-9)), kBottom, kTop, false, {}};
-    for (int i = 0; i * step <= axis.high * (1 + 1e-9); ++i) axis.marks.push_back(i * step);
+    const double lowest = std::min(smallest, 0.0);
+    const double step = round_step(std::max(largest - lowest, 1e-30) / 6);
+    const double first = std::floor(lowest / step + 1e-9), last = std::ceil(largest / step - 1e-9);
+    Axis axis{first * step, step * std::max(first + 1, last), kBottom, kTop, false, {}};
+    for (double i = first; i * step <= axis.high + 1e-9 * step; ++i) axis.marks.push_back(i * step);
     return axis;
   }
   Axis axis{smallest / 1.1, largest * 1.1, kBottom, kTop, true, {}};

@@ -174,7 +174,9 @@ TEST_CASE(
   CHECK(nn::cumulative(g, log_mass, 1, 0.1) ==
         Approx(std::exp(brute_force(below, 1000).log_mass - brute_force(g, 1000).log_mass)).epsilon(1e-4));
 
-  const TruncatedGaussian twice = nn::scaled(g, std::vector{2.0, 3.0});
+  const TruncatedGaussian twice = nn::scaled(g, {0, 1}, std::vector{2.0, 3.0});
+  CHECK(twice.centre[0] == Approx(0.8));
+  CHECK(twice.centre[1] == Approx(1 - 3 * 1.6));
   const Matrix covariance = nn::inverse_product_of(twice.factor, 2);
   CHECK(covariance[0][0] == Approx(1));
   CHECK(covariance[1][1] == Approx(2.1 * 2.1));

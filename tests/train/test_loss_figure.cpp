@@ -61,6 +61,11 @@ TEST_CASE("a single epoch, a loss of zero and a name of special characters make 
   CHECK(has(svg, "a&lt;b&amp;c"));
   CHECK_FALSE(has(svg, "nan"));
   CHECK_FALSE(has(svg, "inf"));
+  auto below = history_of(3, 0);
+  for (train::EpochMetrics& epoch : below) epoch.validation_loss = -0.31 * epoch.epoch;
+  const std::string negative = train::loss_figure(below, "below zero", "gaussian");
+  CHECK(has(negative, ">-1</text>"));
+  CHECK_FALSE(has(negative, ">-1.5</text>"));
   auto zero = history_of(3, 0);
   for (train::EpochMetrics& epoch : zero) epoch.train_loss = epoch.validation_loss = 0;
   const std::string flat = train::loss_figure(zero, "zero", "mae");

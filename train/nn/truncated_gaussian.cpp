@@ -212,7 +212,10 @@ double cumulative(const TruncatedGaussian& gaussian, double log_mass, int parame
   return std::min(1.0, std::exp(moments_of(below).log_mass - log_mass));
 }
 
-TruncatedGaussian scaled(TruncatedGaussian gaussian, std::span<const double> scale) {
+TruncatedGaussian scaled(TruncatedGaussian gaussian, const Vector& about, std::span<const double> scale) {
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    gaussian.centre[i] = about[i] + scale[i] * (gaussian.centre[i] - about[i]);
+  }
   for (Vector& row : gaussian.factor) {
     for (std::size_t j = 0; j < scale.size(); ++j) row[j] /= scale[j];
   }

@@ -1,0 +1,172 @@
+// Calibration finds by how much deviations are wrong; a training with the likelihood finds a known posterior.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "core/random.hpp"
+#include "train/calibration.hpp"
+#include "train/larc_adam.hpp"
+#include "train/nn/gaussian_head.hpp"
+#include "train/nn/initialise.hpp"
+#include "train/nn/loss.hpp"
+
+using namespace cosmo;
+using nn::TruncatedGaussian;
+using nn::Vector;
+
+namespace {
+
+double normal(const core::RandomStream& stream, std::uint32_t a, std::uint32_t b) {
+  return stream.normals({a, b, 7})[0];
+}
+
+/// Truths drawn from the flat prior, and of each what data with this noise say: exact posteriors.
+struct Suite {
+  std::vector<TruncatedGaussian> posteriors;
+  std::vector<Vector> truths;
+};
+
+Suite suite_of(int rows, const Vector& noise, double correlation) {
+  const core::RandomStream stream(3, core::Purpose::gaussian_field);
+  Suite suite;
+  const nn::Matrix covariance = {{{noise[0] * noise[0], correlation * noise[0] * noise[1]},
+                                  {correlation * noise[0] * noise[1], noise[1] * noise[1]}}};
+  const nn::Matrix factor = nn::factor_of(nn::inverse_product_of(nn::factor_of(covariance, 2), 2), 2);
+  const nn::Matrix mixing = nn::inverse_of(factor, 2);
+  for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(rows); ++row) {
+    const Vector truth = {2 * stream.uniform({row, 0, 1}) - 1, 2 * stream.uniform({row, 1, 1}) - 1};
+    const Vector shift = nn::times(mixing, {normal(stream, row, 0), normal(stream, row, 1)}, 2);
+    suite.truths.push_back(truth);
+    suite.posteriors.push_back({2, {truth[0] + shift[0], truth[1] + shift[1]}, factor});
+  }
+  return suite;
+}
+
+}  // namespace
+
+TEST_CASE("calibration finds the factors by which deviations are wrong") {
+  const Suite wide = suite_of(2000, {0.15, 0.6}, -0.7);
+  const std::vector<double> none = train::calibrate(wide.posteriors, wide.truths, 1);
+  CHECK(none[0] == Approx(1).margin(0.04));
+  CHECK(none[1] == Approx(1).margin(0.1));
+  const Suite suite =
+      suite_of(2000, {0.02, 0.04}, -0.7);  // hardly cut, so that it matters little about what they are scaled
+  for (const std::vector<double>& wrong :
+       {std::vector{0.2, 0.5}, std::vector{2.0, 1.5}, std::vector{0.4, 0.8}, std::vector{1.0, 1.0}}) {
+    std::vector<TruncatedGaussian> said;
+    for (const TruncatedGaussian& posterior : suite.posteriors)
+      said.push_back(nn::scaled(posterior, posterior.centre, wrong));
+    const std::vector<double> scale = train::calibrate(said, suite.truths, 1);
+    CHECK(scale[0] == Approx(1 / wrong[0]).epsilon(0.06));
+    CHECK(scale[1] == Approx(1 / wrong[1]).epsilon(0.06));
+  }
+}
+
+TEST_CASE("the factors are the most probable ones, also where parameters are known badly and go together") {
+  Suite suite = suite_of(300, {0.1, 2.5}, -0.95);
+  for (std::size_t row = 0; row < suite.posteriors.size();
+       ++row)  // each row's own, some far outside of the box
+    suite.posteriors[row] = nn::scaled(
+        suite.posteriors[row], suite.posteriors[row].centre,
+        std::vector{1 + 0.01 * static_cast<double>(row % 50), 0.3 + 0.01 * static_cast<double>(row % 70)});
+  const auto loss = [&](const std::vector<double>& scale) {
+    double sum = (std::pow(std::log(scale[0]), 2) + std::pow(std::log(scale[1]), 2)) / 2;
+    for (std::size_t row = 0; row < suite.posteriors.size(); ++row) {
+      const TruncatedGaussian& own = suite.posteriors[row];
+      const TruncatedGaussian said = nn::scaled(own, nn::moments_of(own).mean, scale);
+      sum -= nn::log_density(said, nn::moments_of(said).log_mass, suite.truths[row]);
+    }
+    return sum;
+  };
+  const std::vector<double> scale = train::calibrate(suite.posteriors, suite.truths, 1);
+  const double least = loss(scale);
+  for (const std::size_t p : {std::size_t{0}, std::size_t{1}}) {
+    for (const double factor : {0.7, 0.97, 1.03, 1.4}) {
+      std::vector<double> other = scale;
+      other[p] *= factor;
+      CHECK(loss(other) > least);
+    }
+  }
+}
+
+TEST_CASE("few universes leave the factors nearer to one, and copies of a row count as one") {
+  const Suite suite = suite_of(3, {0.1, 0.1}, 0);
+  std::vector<TruncatedGaussian> said, copies;
+  std::vector<Vector> truths;
+  for (std::size_t row = 0; row < 3; ++row) {
+    said.push_back(nn::scaled(suite.posteriors[row], suite.posteriors[row].centre, std::vector{1e-3, 1e-3}));
+    for (int copy = 0; copy < 8; ++copy) {
+      copies.push_back(said.back());
+      truths.push_back(suite.truths[row]);
+    }
+  }
+  const std::vector<double> scale = train::calibrate(said, suite.truths, 1);
+  const std::vector<double> same = train::calibrate(copies, truths, 1.0 / 8);
+  for (std::size_t p = 0; p < 2; ++p) {
+    double squares = 0;
+    for (std::size_t row = 0; row < 3; ++row) {
+      squares += std::pow(said[row].factor[p][p] * (suite.truths[row][p] - said[row].centre[p]), 2) / 3;
+    }
+    CHECK(scale[p] > 3);
+    CHECK(scale[p] < std::sqrt(squares));  // the most likely
+    CHECK(same[p] == Approx(scale[p]).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("a network trained with the likelihood finds the posterior of a linear model") {
+  // Voxels are response x + noise: the posterior's precision is responseᵀ response / noise², its centre
+  // linear in the voxels.
+  constexpr int kBatch = 64, kVoxels = 8, kSteps = 1500;
+  constexpr double kNoise = 0.8;
+  const auto response = [](int voxel, int p) {
+    return p == 0 ? 0.5 + 0.1 * voxel : (voxel % 2 == 0 ? 0.6 : 0.1);
+  };
+  const nn::NetworkSpec spec{"linear", "voxels", {{"dense", {"voxels"}, nn::Dense{nn::gaussian_outputs(2)}}}};
+  nn::Network network(spec, {1, 2}, nn::gaussian_outputs(2), kBatch, nn::Mode::training);
+  nn::initialise(network, 1, nn::find_loss("gaussian").start(2));
+  train::LarcAdamConfig config;
+  config.learning_rate.initial = 2e-2;
+  config.learning_rate.final = 1e-4;
+  config.learning_rate.decay_steps = kSteps;
+  train::LarcAdam optimizer(network.parameters(), config);
+  const core::RandomStream stream(9, core::Purpose::gaussian_field);
+  std::vector<float> gradient(static_cast<std::size_t>(kBatch * network.outputs())), labels(2 * kBatch);
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    for (std::uint32_t row = 0; row < kBatch; ++row) {
+      const std::uint32_t sample = step * kBatch + row;
+      for (std::uint32_t p = 0; p < 2; ++p)
+        labels[2 * row + p] = static_cast<float>(2 * stream.uniform({sample, p, 1}) - 1);
+      for (int v = 0; v < kVoxels; ++v) {
+        network.input()[row * kVoxels + static_cast<std::uint32_t>(v)] =
+            static_cast<float>(response(v, 0) * labels[2 * row] + response(v, 1) * labels[2 * row + 1] +
+                               kNoise * normal(stream, sample, static_cast<std::uint32_t>(v)));
+      }
+    }
+    nn::gaussian_likelihood(gradient, network.forward(), labels, {2, kBatch, kBatch});
+    network.backward(gradient, [](std::span<float>) {});
+    optimizer.step(step);
+  }
+  nn::Matrix precision{};
+  Vector projected{};
+  for (int v = 0; v < kVoxels; ++v) {
+    for (std::size_t p = 0; p < 2; ++p) {
+      projected[p] += response(v, static_cast<int>(p)) *
+                      static_cast<double>(network.input()[static_cast<std::size_t>(v)]) / (kNoise * kNoise);
+      for (std::size_t q = 0; q < 2; ++q)
+        precision[p][q] +=
+            response(v, static_cast<int>(p)) * response(v, static_cast<int>(q)) / (kNoise * kNoise);
+    }
+  }
+  const nn::Matrix factor = nn::factor_of(precision, 2);
+  const TruncatedGaussian expected{2, nn::solve(factor, projected, 2), factor};
+  const TruncatedGaussian found =
+      nn::gaussian_of(network.forward().first(static_cast<std::size_t>(network.outputs())), 2);
+  const nn::TruncatedMoments right = nn::moments_of(expected), learnt = nn::moments_of(found);
+  for (std::size_t p = 0; p < 2; ++p) {
+    const double deviation = std::sqrt(right.covariance[p][p]);
+    CHECK(learnt.mean[p] == Approx(right.mean[p]).margin(0.2 * deviation));
+    CHECK(std::sqrt(learnt.covariance[p][p]) == Approx(deviation).epsilon(0.1));
+    for (std::size_t q = 0; q < 2; ++q)
+      CHECK(nn::product_of(found.factor, 2)[p][q] == Approx(precision[p][q]).epsilon(0.15));
+  }
+}
