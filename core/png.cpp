@@ -100,8 +100,8 @@ void publish_png(const std::filesystem::path& image,
   }
 }
 
-void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
-               std::span<const float> values, float low, float high, const Palette& palette) {
+std::string encode_png(std::size_t width, std::size_t height, std::span<const float> values, float low,
+                       float high, const Palette& palette) {
   constexpr std::size_t kLargest = 1 << 15;
   ensure(
       values.size() == width * height && width > 0 && height > 0 && width <= kLargest && height <= kLargest,
@@ -118,12 +118,19 @@ void write_png(const std::filesystem::path& path, std::size_t width, std::size_t
   image.format = PNG_FORMAT_RGB_COLORMAP;
   image.colormap_entries = static_cast<png_uint_32>(palette.size());
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::vector<char> file(bytes);
+  std::string file(bytes, '\0');
   const bool encoded =
       png_image_write_to_memory(&image, file.data(), &bytes, 0, pixels.data(), 0, palette.data()) != 0;
-  ensure(encoded, Fault::internal, "libpng cannot encode {}: {}.", path.string(), image.message);
+  ensure(encoded, Fault::internal, "libpng cannot encode an image: {}.", image.message);
+  file.resize(bytes);
+  return file;
+}
+
+void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
+               std::span<const float> values, float low, float high, const Palette& palette) {
+  const std::string file = encode_png(width, height, values, low, high, palette);
   std::ofstream out(path, std::ios::binary);
-  out.write(file.data(), static_cast<std::streamsize>(bytes));
+  out.write(file.data(), static_cast<std::streamsize>(file.size()));
   out.close();
   ensure(out.good(), Fault::io, "{} cannot be written: check free space and permissions.", path.string());
 }

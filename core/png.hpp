@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <span>
+#include <string>
 
 namespace cosmo::core {
 
@@ -28,9 +29,13 @@ void check_replaceable(const std::filesystem::path& image);
 void publish_png(const std::filesystem::path& image,
                  const std::function<void(const std::filesystem::path& part)>& write);
 
-/// Writes values (height, width), the top row first, as an image of 256 colours: `low` and what lies below,
-/// or is not a number, gets the first, `high` and what lies above the last. Equal values give equal bytes.
-/// Throws Error{io} naming the file if it cannot be written.
+/// The bytes of an image of values (height, width), the top row first, in 256 colours: `low` and what lies
+/// below, or is not a number, gets the first, `high` and what lies above the last. Equal values give equal
+/// bytes.
+std::string encode_png(std::size_t width, std::size_t height, std::span<const float> values, float low,
+                       float high, const Palette& palette);
+
+/// Writes that image to a file. Throws Error{io} naming the file if it cannot be written.
 void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
                std::span<const float> values, float low, float high, const Palette& palette);
 

@@ -40,6 +40,7 @@ void declare_shard(core::Options& options) {
   options.add("test", std::nullopt, "simulations for the test at the end [a tenth of the suite, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
   options.add("seed", "1", "of the split and of the order of training samples");
+  dataset::declare_allow_leak(options);
 }
 
 std::vector<double> read_redshifts(const core::Options& options) {
@@ -69,6 +70,7 @@ dataset::ShardSettings read_settings(const core::Options& options, const core::S
   settings.seed = options.seed("seed");
   settings.redshifts = read_redshifts(options);
   settings.rolls = static_cast<int>(options.integer("rolls", 0, dataset::kMostRolls));
+  settings.allow_leak = options.flag("allow-leak");
   return settings;
 }
 
@@ -184,6 +186,7 @@ void run_shard(const core::Invocation& run) {
     settings = read_settings(run.options, suite.manifest);
     plan = plan_shards(suite.manifest, settings);
     request.config = settings.config();
+    if (plan.leak) request.config["allow_leak"] = true;
     request.inputs = {core::input_record(suite.directory, suite.manifest.base, target)};
   });
   const core::DiskBill disk = disk_of(run, target, plan, request);

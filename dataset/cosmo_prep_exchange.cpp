@@ -193,6 +193,7 @@ void declare_import(core::Options& options) {
               "simulations for the test at the end, if no split is told [a tenth, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
   options.add("seed", "1", "of the split and of the order of training samples");
+  declare_allow_leak(options);
 }
 
 namespace {
@@ -240,6 +241,7 @@ ForeignSettings read_settings(const core::Options& options) {
   settings.compression =
       options.choice("compress", {"none", "gzip"}) == "gzip" ? Compression::gzip : Compression::none;
   settings.seed = options.seed("seed");
+  settings.allow_leak = options.flag("allow-leak");
   return settings;
 }
 
@@ -282,6 +284,7 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
     import.request = import_request(*import.source, target);
     import.dataset = import.source->dataset;
     import.details = import.dataset.base.details;
+    refuse_leak(import.dataset.leak(), input.string(), run.options.flag("allow-leak"));
   });
   return import;
 }

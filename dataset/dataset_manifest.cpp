@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "core/error.hpp"
+#include "dataset/shard_reader.hpp"
 
 namespace cosmo::dataset {
 
@@ -16,11 +18,14 @@ using core::Json;
 namespace {
 
 void to_json(Json& json, const SplitRecord& record) {
-  json = {{"simulations", record.simulations}, {"samples", record.samples}, {"shards", record.shards}};
+  json = {{"simulations", record.simulations},
+          {"seeds", record.seeds},
+          {"samples", record.samples},
+          {"shards", record.shards}};
 }
 
 void from_json(const Json& json, SplitRecord& record) {
-  record = {json.at("simulations"), json.at("samples"), json.at("shards")};
+  record = {json.at("simulations"), json.value("seeds", record.seeds), json.at("samples"), json.at("shards")};
 }
 
 void check_spec(const SampleSpec& spec, const std::string& source) {
@@ -61,6 +66,9 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
     ensure(!record.shards.empty() && record.samples == record.simulations.size() * cuts && record.samples > 0,
            Fault::format, "{} has {} samples of {} simulations in {} {} shards: restore the file.", source,
            record.samples, record.simulations.size(), record.shards.size(), kSplitNames[s]);
+    ensure(record.seeds.empty() || record.seeds.size() == record.simulations.size(), Fault::format,
+           "{} has {} seeds of {} {} simulations: restore the file.", source, record.seeds.size(),
+           record.simulations.size(), kSplitNames[s]);
     for (const std::uint32_t simulation : record.simulations) {
       ensure(simulations.insert(simulation).second, Fault::format,
              "{} lists simulation {} twice: its splits are not independent, write the dataset again with "
@@ -113,6 +121,16 @@ std::uint64_t DatasetManifest::samples() const {
   return sum;
 }
 
+std::optional<Leak> DatasetManifest::leak() const {
+  std::vector<Membership> members;
+  for (std::size_t s = 0; s < splits.size(); ++s) {
+    for (std::size_t i = 0; i < splits[s].seeds.size(); ++i) {
+      members.push_back({splits[s].simulations[i], splits[s].seeds[i], static_cast<Split>(s)});
+    }
+  }
+  return find_leak(members);
+}
+
 VoxelScale DatasetManifest::scale() const {
   if (spec.kind == VoxelKind::field) return {spec.kind, field.mean, field.deviation};
   return {spec.kind, spec.mean_count};
@@ -127,6 +145,7 @@ Json DatasetManifest::details() const {
                {"redshifts", spec.redshifts},   {"subvolumes_per_simulation", subvolumes},
                {"splits", split_records},       {"statistics", statistics_of(*this)}};
   if (spec.rolls > 0) json["rolls"] = spec.rolls;
+  if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_length(json, "box", spec.box_size);
   core::write_length(json, "voxel", spec.voxel_size());
@@ -162,9 +181,38 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
   return manifest;
 }
 
+void declare_allow_leak(core::Options& options) {
+  options.add_flag(
+      "allow-leak",
+      "let splits share seeds, and so initial phases, for experiments with that: errors are then "
+      "not those on unseen universes, and manifests and reports say so");
+}
+
+namespace {
+
+/// Every rank reads them.
+void read_seeds(const std::filesystem::path& directory, DatasetManifest& manifest) {
+  for (SplitRecord& split : manifest.splits) {
+    std::map<std::uint32_t, std::uint64_t> seeds;
+    for (const std::string& path : split.shards) {
+      core::check_content(directory, *manifest.base.find(path));
+      const ShardReader shard(directory / path, manifest.spec);
+      for (std::size_t row = 0; row < shard.size(); ++row)
+        seeds[shard.sample(row).simulation] = shard.sample(row).seed;
+    }
+    for (const std::uint32_t simulation : split.simulations) split.seeds.push_back(seeds[simulation]);
+  }
+}
+
+}  // namespace
+
 DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
-  return parse_dataset_manifest(core::load_manifest(directory, "shard"),
-                                (directory / core::kManifestName).string());
+  DatasetManifest manifest = parse_dataset_manifest(core::load_manifest(directory, "shard"),
+                                                    (directory / core::kManifestName).string());
+  const bool told =
+      std::ranges::none_of(manifest.splits, [](const auto& split) { return split.seeds.empty(); });
+  if (!told) read_seeds(directory, manifest);
+  return manifest;
 }
 
 }  // namespace cosmo::dataset

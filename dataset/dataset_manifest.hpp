@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/manifest.hpp"
+#include "core/options.hpp"
 #include "dataset/shard_format.hpp"
 #include "dataset/split.hpp"
 #include "dataset/voxel_transform.hpp"
@@ -16,6 +18,7 @@ namespace cosmo::dataset {
 
 struct SplitRecord {
   std::vector<std::uint32_t> simulations;  ///< their indices in the suite
+  std::vector<std::uint64_t> seeds;        ///< of their initial conditions, as many
   std::uint64_t samples = 0;
   std::vector<std::string> shards;  ///< paths relative to the dataset's directory
 };
@@ -40,6 +43,8 @@ struct DatasetManifest {
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
   /// Of all splits together.
   std::uint64_t samples() const;
+  /// Seeds that are in several splits.
+  std::optional<Leak> leak() const;
   /// The stage's own fields of manifest.json.
   core::Json details() const;
 };
@@ -48,7 +53,11 @@ struct DatasetManifest {
 /// Error{format}.
 DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source);
 
-/// Reads and checks all of it; throws as core::load_manifest does.
+/// Declares --allow-leak, for refuse_leak().
+void declare_allow_leak(core::Options& options);
+
+/// Reads and checks all of it; throws as core::load_manifest does. Seeds that it does not tell, being of an
+/// earlier version or by another program, are read from the shards.
 DatasetManifest load_dataset_manifest(const std::filesystem::path& directory);
 
 }  // namespace cosmo::dataset

@@ -127,12 +127,9 @@ std::array<std::vector<std::uint32_t>, 3> split_of(const std::map<std::uint32_t,
                                                    const ForeignSettings& settings) {
   std::array<std::vector<std::uint32_t>, 3> splits;
   if (universes.begin()->second.split) {
-    std::vector<Membership> members;
     for (const auto& [simulation, universe] : universes) {
       splits[static_cast<std::size_t>(*universe.split)].push_back(simulation);
-      members.push_back({simulation, universe.seed, *universe.split});
     }
-    ensure_disjoint(members, Fault::format);
     for (std::size_t s = 0; s < splits.size(); ++s) {
       ensure(!splits[s].empty(), Fault::format,
              "The table has no {} samples: assign some, or leave out the column 'split' to have them drawn.",
@@ -246,7 +243,10 @@ void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>
                 const Sources& sources) {
   const auto rows = rows_of(split, simulations, sources.universes, sources.settings.seed);
   SplitRecord& record = plan.manifest.splits[static_cast<std::size_t>(split)];
-  record = {simulations, rows.size(), {}};
+  record.simulations = simulations;
+  record.samples = rows.size();
+  for (const std::uint32_t simulation : simulations)
+    record.seeds.push_back(sources.universes.at(simulation).seed);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i % sources.settings.samples_per_shard == 0) {
       record.shards.push_back(shard_path(split, record.shards.size()));
@@ -307,6 +307,9 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
     for (const Split split : {Split::train, Split::validation, Split::test}) {
       add_shards(plan, split, splits[static_cast<std::size_t>(split)], sources);
     }
+    const auto leak = plan.manifest.leak();
+    refuse_leak(leak, settings.table.string(), settings.allow_leak);
+    if (leak) plan.request.config["allow_leak"] = true;
     add_statistics(plan.manifest, found, training_rows(splits, universes));
   });
   return plan;

@@ -31,6 +31,7 @@ struct ForeignSettings {
   std::uint32_t test = 0;
   Compression compression = Compression::none;
   std::uint64_t seed = 1;  ///< of the split and of the order of training samples
+  bool allow_leak = false;
 };
 
 /// Where the voxels of a sample stand, and what they were when they were first read.
@@ -55,7 +56,7 @@ struct ForeignPlan {
 
 /// Reads every sample once: the id is that of their content. The ranks share the samples. Collective.
 /// Throws, on every rank, Error{io}, Error{format} naming the bad file or line, or Error{config} if labels,
-/// ranges or universes are missing.
+/// ranges or universes are missing, or if splits share seeds and that is not allowed.
 ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
                          const ForeignSettings& settings, const ExchangeFormat& format,
                          const std::filesystem::path& target);

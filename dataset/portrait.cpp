@@ -8,6 +8,7 @@
 
 #include "dataset/exchange_format.hpp"
 #include "dataset/shard_reader.hpp"
+#include "dataset/slice.hpp"
 
 namespace cosmo::dataset {
 
@@ -50,31 +51,6 @@ Scale make_scale(bool logarithmic, double low, double high) {
     for (double tick = std::ceil(low / step) * step; tick <= high; tick += step) scale.ticks.push_back(tick);
   }
   return scale;
-}
-
-/// Slices 0 <= x < depth, averaged along x: (n, n), y slowest.
-struct Slice {
-  int side;
-  std::vector<double> values;
-};
-
-Slice project(const Sitter& sitter, int channel, int side, int depth) {
-  const auto n = static_cast<std::size_t>(side);
-  const float* voxels = sitter.voxels.data() + static_cast<std::size_t>(channel) * n * n * n;
-  Slice slice{side, std::vector<double>(n * n, 0.0)};
-  for (std::size_t v = 0; v < static_cast<std::size_t>(depth) * n * n; ++v)
-    slice.values[v % (n * n)] += voxels[v];
-  for (double& value : slice.values) value /= depth;
-  return slice;
-}
-
-/// The value below which this share of the (positive) values lies.
-double quantile(std::vector<double> values, double share, bool positive) {
-  if (positive) std::erase_if(values, [](double value) { return value <= 0; });
-  if (values.empty()) return 1;
-  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
 }
 
 void draw_slice(Canvas& canvas, int x, int y, int panel, const Slice& slice, const Scale& scale) {
@@ -258,7 +234,9 @@ Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitte
   std::vector<double> all;
   for (const Sitter& sitter : sitters) {
     for (int channel = 0; channel < channels; ++channel) {
-      Slice slice = project(sitter, channel, side, depth);
+      const std::size_t voxels = spec.voxels() / static_cast<std::size_t>(spec.channels());
+      Slice slice = project(
+          std::span(sitter.voxels).subspan(static_cast<std::size_t>(channel) * voxels, voxels), side, depth);
       if (counts) std::ranges::for_each(slice.values, [&](double& value) { value /= spec.mean_count; });
       all.insert(all.end(), slice.values.begin(), slice.values.end());
       slices.push_back(std::move(slice));

@@ -37,6 +37,17 @@ std::vector<PlannedSample> dealt_out(const std::vector<PlannedSample>& samples, 
   return dealt;
 }
 
+std::optional<Leak> leak_of(const std::vector<core::SimulationRecord>& simulations, const SuiteSplit& split) {
+  std::vector<Membership> members;
+  for (std::size_t s = 0; s < split.size(); ++s) {
+    for (const std::uint32_t position : split[s]) {
+      const core::SimulationRecord& record = simulations[position];
+      members.push_back({record.index, record.seed, static_cast<Split>(s)});
+    }
+  }
+  return find_leak(members);
+}
+
 }  // namespace
 
 core::Json ShardSettings::config() const {
@@ -90,10 +101,13 @@ ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings
     for (const double redshift : settings.redshifts) (void)record.counts(redshift);
   }
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
-  ShardPlan plan{split_suite(suite.simulations, settings.validation, settings.test, settings.seed),
+  const SuiteSplit parts = split_suite(suite.simulations, settings.validation, settings.test, settings.seed);
+  ShardPlan plan{parts,
                  {},
                  std::vector<int>(3, subvolumes.cells()),
-                 subvolumes.count()};
+                 subvolumes.count(),
+                 leak_of(suite.simulations, parts)};
+  refuse_leak(plan.leak, "The suite", settings.allow_leak);
   if (settings.redshifts.size() > 1) {
     plan.shape.insert(plan.shape.begin(), static_cast<int>(settings.redshifts.size()));
   }

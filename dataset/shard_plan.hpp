@@ -25,6 +25,7 @@ struct ShardSettings {
   std::uint32_t test = 1;        ///< simulations
   Compression compression = Compression::none;
   std::uint64_t seed = 1;
+  bool allow_leak = false;  ///< between splits; of the config only where there is one
 
   /// For the Request. Redshifts and rolls are there only if they are not as they were before they could be
   /// set.
@@ -49,6 +50,7 @@ struct ShardPlan {
   std::vector<PlannedShard> shards;  ///< train, validation, test
   std::vector<int> shape;            ///< of a sample
   int subvolumes;                    ///< of a simulation
+  std::optional<Leak> leak;          ///< between the splits
 
   std::uint64_t samples() const;
   std::uint64_t samples_of(Split which) const;
@@ -61,7 +63,8 @@ std::array<int, 3> roll_of(std::uint64_t seed, std::uint32_t simulation, std::ui
 
 /// Training samples are dealt out over the shards at random, the others stay in natural order; only training
 /// universes are rolled. Throws Error{config} if no parameter varies, if the grid does not divide the
-/// suite's or cannot be cut, if counts at a redshift are missing, or if there are too few simulations.
+/// suite's or cannot be cut, if counts at a redshift are missing, if there are too few simulations, or if
+/// splits share seeds and that is not allowed.
 ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings);
 
 }  // namespace cosmo::dataset

@@ -125,6 +125,7 @@ DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, SampleSpe
   for (std::size_t s = 0; s < plan.split.size(); ++s) {
     for (const std::uint32_t position : plan.split[s]) {
       manifest.splits[s].simulations.push_back(suite.manifest.simulations[position].index);
+      manifest.splits[s].seeds.push_back(suite.manifest.simulations[position].seed);
     }
   }
   for (const PlannedShard& shard : plan.shards) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/random.hpp"
 
@@ -27,34 +28,53 @@ SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std:
       size, validation, test);
   const auto order = core::shuffled(core::RandomStream(seed, core::Purpose::split), size);
   SuiteSplit split;
-  std::vector<Membership> members;
   for (std::uint32_t i = 0; i < size; ++i) {
     const Split part = i < validation          ? Split::validation
                        : i < validation + test ? Split::test
                                                : Split::train;
     split[static_cast<std::size_t>(part)].push_back(order[i]);
-    members.push_back({simulations[order[i]].index, simulations[order[i]].seed, part});
   }
   for (auto& part : split) std::sort(part.begin(), part.end());
-  ensure_disjoint(members, Fault::config);
   return split;
 }
 
-void ensure_disjoint(std::span<const Membership> members, Fault fault) {
-  std::map<std::uint32_t, Membership> by_simulation;
+void to_json(core::Json& json, const Leak& leak) {
+  json = {{"seeds", leak.seeds}, {"between", leak.between}};
+}
+
+std::optional<Leak> find_leak(std::span<const Membership> members) {
+  std::map<std::uint32_t, Split> by_simulation;
   std::map<std::uint64_t, Membership> by_seed;
+  std::set<std::uint64_t> shared;
+  std::set<std::pair<Split, Split>> between;
+  std::string example;
   for (const Membership& member : members) {
-    const Membership& same = by_simulation.emplace(member.simulation, member).first->second;
-    ensure(same.split == member.split, fault,
+    const Split split = by_simulation.emplace(member.simulation, member.split).first->second;
+    ensure(split == member.split, Fault::format,
            "Simulation {} is in {} and in {} data: write the dataset again with --force.", member.simulation,
-           name_of(same.split), name_of(member.split));
+           name_of(split), name_of(member.split));
     const Membership& twin = by_seed.emplace(member.seed, member).first->second;
-    ensure(
-        twin.split == member.split, fault,
-        "Simulations {} in {} and {} in {} data share the seed {}, so their phases: give every simulation of "
-        "a suite its own seed.",
-        twin.simulation, name_of(twin.split), member.simulation, name_of(member.split), member.seed);
+    if (twin.split == member.split) continue;
+    shared.insert(member.seed);
+    between.insert(std::minmax(twin.split, member.split));
+    if (example.empty()) {
+      example = fmt::format("simulations {} in {} and {} in {} data share the seed {}", twin.simulation,
+                            name_of(twin.split), member.simulation, name_of(member.split), member.seed);
+    }
   }
+  if (shared.empty()) return std::nullopt;
+  std::vector<std::string> parties;
+  for (const auto& [one, other] : between) {
+    parties.push_back(fmt::format("{} and {} data", name_of(one), name_of(other)));
+  }
+  return Leak{shared.size(), fmt::format("{}", fmt::join(parties, ", ")), example};
+}
+
+void refuse_leak(const std::optional<Leak>& leak, const std::string& source, bool allowed) {
+  ensure(!leak || allowed, Fault::config,
+         "{}: {}, so their phases, and errors on them would be no errors on unseen universes: give every "
+         "simulation a seed of its own, or --allow-leak for an experiment with shared phases.",
+         source, leak ? leak->example : "");
 }
 
 }  // namespace cosmo::dataset

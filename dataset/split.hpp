@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +26,7 @@ Split find_split(std::string_view name);
 using SuiteSplit = std::array<std::vector<std::uint32_t>, 3>;
 
 /// Deals simulations out at random, as a pure function of the seed: `validation` and `test` of them, and the
-/// rest for training. Throws Error{config} if none would be left to train on, or if two simulations of
-/// different splits share a seed and so their initial phases.
+/// rest for training. Throws Error{config} if none would be left to train on.
 SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std::uint32_t validation,
                        std::uint32_t test, std::uint64_t seed);
 
@@ -36,7 +37,22 @@ struct Membership {
   Split split;
 };
 
-/// Throws Error{fault} if a simulation or a seed is in two splits.
-void ensure_disjoint(std::span<const Membership> members, core::Fault fault);
+/// Universes that are not independent: they share seeds, and so their initial phases, whatever their
+/// parameters.
+struct Leak {
+  std::uint64_t seeds;  ///< how many are shared
+  std::string between;  ///< the parties, "train and test data"
+  std::string example;  ///< two universes of one seed, for sentences
+};
+
+/// {"seeds", "between"}
+void to_json(core::Json& json, const Leak& leak);
+
+/// The seeds that are in several splits; nothing if there are none. Throws Error{format} if a simulation is
+/// in two splits.
+std::optional<Leak> find_leak(std::span<const Membership> members);
+
+/// Throws Error{config} if there is a leak and it is not allowed; `source` is what leaks.
+void refuse_leak(const std::optional<Leak>& leak, const std::string& source, bool allowed);
 
 }  // namespace cosmo::dataset

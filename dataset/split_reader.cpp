@@ -11,7 +11,21 @@ using core::Fault;
 
 namespace {
 constexpr std::size_t kMostOpen = 16;
+
+/// Throws Error{format} naming the shard unless the manifest lists the sample's simulation, with its seed.
+void check_listed(const Sample& sample, const SplitRecord& record, const std::filesystem::path& shard,
+                  Split split) {
+  const auto found = std::ranges::find(record.simulations, sample.simulation);
+  ensure(found != record.simulations.end(), Fault::format,
+         "{} holds simulation {}, which is no {} data: restore the file.", shard.string(), sample.simulation,
+         name_of(split));
+  const std::uint64_t seed = record.seeds[static_cast<std::size_t>(found - record.simulations.begin())];
+  ensure(sample.seed == seed, Fault::format,
+         "{} holds simulation {} with the seed {} and the manifest says {}: restore the file.",
+         shard.string(), sample.simulation, sample.seed, seed);
 }
+
+}  // namespace
 
 SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
                          int rank, int ranks)
@@ -30,10 +44,7 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
       samples_.push_back(shard.sample(row));
       if (stored) stored_.push_back(*stored);
       targets_.insert(targets_.end(), target.begin(), target.end());
-      ensure(std::find(record.simulations.begin(), record.simulations.end(), samples_.back().simulation) !=
-                 record.simulations.end(),
-             Fault::format, "{} holds simulation {}, which is no {} data: restore the file.",
-             shards_.back().string(), samples_.back().simulation, name_of(split));
+      check_listed(samples_.back(), record, shards_.back(), split);
     }
   }
   ensure(size() == record.samples, Fault::format,
@@ -91,16 +102,6 @@ void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chun
 
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
   return is_plain() ? stored_[index].chunk.bytes : spec_.bytes();
-}
-
-void ensure_disjoint(const SplitReader& one, const SplitReader& other) {
-  std::vector<Membership> members;
-  for (const SplitReader* reader : {&one, &other}) {
-    for (std::uint32_t i = 0; i < reader->size(); ++i) {
-      members.push_back({reader->sample(i).simulation, reader->sample(i).seed, reader->split()});
-    }
-  }
-  ensure_disjoint(members, Fault::format);
 }
 
 }  // namespace cosmo::dataset

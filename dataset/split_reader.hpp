@@ -68,7 +68,4 @@ class SplitReader {
   std::deque<OpenShard> open_;  ///< oldest first
 };
 
-/// Throws Error{format} if a simulation or a seed is in both, which are of different splits.
-void ensure_disjoint(const SplitReader& one, const SplitReader& other);
-
 }  // namespace cosmo::dataset

@@ -106,7 +106,9 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
     members.push_back({sample.simulation, sample.seed, static_cast<Split>(sample.split)});
     simulations[sample.split].insert(sample.simulation);
   }
-  ensure_disjoint(members, Fault::format);
+  const auto leak = find_leak(members);
+  ensure(!leak || manifest.leak(), Fault::format,
+         "{}: {}, so their phases: write the dataset again with --force.", source, leak ? leak->example : "");
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     const auto& listed = manifest.splits[s].simulations;
     ensure(simulations[s] == std::set(listed.begin(), listed.end()), Fault::format,

@@ -13,8 +13,10 @@
 #include "infer/costs.hpp"
 #include "infer/ensemble.hpp"
 #include "infer/familiarity.hpp"
+#include "infer/independence.hpp"
 #include "infer/method.hpp"
 #include "infer/prediction_file.hpp"
+#include "infer/report/report.hpp"
 #include "infer/tables.hpp"
 #include "infer/uncertainty.hpp"
 
@@ -26,7 +28,8 @@ using core::Json;
 namespace {
 
 constexpr std::size_t kPrintedUniverses = 40;
-constexpr std::uint64_t kBytesPerRow = 200;  ///< of predictions.csv, about
+constexpr std::uint64_t kBytesPerRow = 400;      ///< of predictions.csv and universes.csv, about
+constexpr std::uint64_t kReportBytes = 1 << 20;  ///< of the report and its figures, about
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
   core::ensure(spec.channels() == model.input.channels && spec.side() == model.input.size, Fault::config,
@@ -48,37 +51,87 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
       data, voxel.value, name_of(voxel.unit), trained.value, name_of(trained.unit));
 }
 
-/// The split to predict, opened; members refer to earlier ones.
-struct Opened {
-  std::optional<Ensemble> ensemble;
-  std::optional<dataset::SplitReader> reader;
-  std::optional<dataset::DataLoader> loader;
+/// What was asked for.
+struct Job {
+  std::filesystem::path data;
+  dataset::DatasetManifest manifest;  ///< of the data
+  dataset::Split split;
+  std::vector<std::string> directories;  ///< of the models
+  std::vector<nn::ModelManifest> models;
+  Independence independence;
+  core::Request request;
+
+  const nn::ModelManifest& model() const { return models.front(); }  ///< all read the same input
+  std::uint64_t samples() const { return manifest.split(split).samples; }
 };
+
+core::Request request_of(const core::Options& options, const Job& job) {
+  const std::filesystem::path output = options.text("output");
+  core::Request request{"infer",
+                        {{"split", name_of(job.split)},
+                         {"checkpoint", job.model().best().sha256},
+                         {"baselines", chosen_baselines(options)}},
+                        {}};
+  if (job.models.size() > 1) request.config["checkpoint"] = Json::array();
+  for (std::size_t m = 0; m < job.models.size(); ++m) {
+    request.inputs.push_back(core::input_record(job.directories[m], job.models[m].base, output));
+    if (job.models.size() > 1) request.config["checkpoint"].push_back(job.models[m].best().sha256);
+  }
+  request.inputs.push_back(core::input_record(job.data, job.manifest.base, output));
+  return request;
+}
+
+/// Throws Error{usage}, Error{config}, or what reading the manifests does.
+Job read_job(const core::Options& options) {
+  for (const char* name : {"model", "data", "output"}) (void)options.text(name);
+  for (const char* name : {"box", "particle-type", "length-unit"})
+    core::ensure(!options.chosen(name), Fault::usage, "Option --{} is of --input: leave it out.", name);
+  Job job;
+  job.data = options.text("data");
+  job.split = dataset::find_split(options.choice("split", {"train", "validation", "test"}));
+  job.directories = model_directories(options.text("model"));
+  job.models = load_models(job.directories);
+  job.manifest = dataset::load_dataset_manifest(job.data);
+  ensure_fit(job.model(), job.manifest.spec, job.data.string());
+  for (const nn::ModelManifest& model : job.models) {
+    const Independence own = independence_of(model, job.manifest, job.split);
+    if (!job.independence.leak) job.independence.leak = own.leak;
+    job.independence.in_sample |= own.in_sample;
+  }
+  dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
+  job.request = request_of(options, job);
+  return job;
+}
+
+void warn_of(const core::Log& log, const Job& job) {
+  const std::string warning = warning_of(job.independence, job.split);
+  if (!warning.empty()) log.warn("{}", warning);
+  for (std::size_t m = 0; m < job.models.size(); ++m) {
+    if (!job.models[m].complete)
+      log.warn("{} is a training that has not come to its end.", job.directories[m]);
+  }
+}
 
 dataset::LoaderConfig loader_of(const core::Communicator& comm, const nn::ModelManifest& model) {
   const int batch = batch_of(model);
   return {comm.rank(), comm.size(), batch * comm.size(), batch};
 }
 
-/// Predicts the split by the network. Collective.
-NetworkPrediction predict(const core::Invocation& run, Opened& opened,
-                          const std::vector<nn::ModelManifest>& models, Costs& costs) {
-  auto& [ensemble, reader, loader] = opened;
-  core::Progress progress(run.log, "samples", reader->size());
-  const core::Timer timer;
-  const dataset::SplitToPredict split{*reader, *loader, models.front().parameters};
-  const std::vector<float> outputs =
-      dataset::predict_split(run.comm, split, outputs_of(models), [&](const dataset::Batch& batch) {
-        progress.advance(batch.samples_in_step);
-        return ensemble->predict(batch.voxels);
-      });
-  costs.note(run.comm, models, reader->size(), timer.seconds(), loader->statistics());
-  return network_prediction(models, dataset::truths_of(split), outputs);
-}
+/// Of the largest rank [bytes].
+struct Memory {
+  std::uint64_t network;  ///< while the networks predict
+  std::uint64_t most;
+};
 
-/// Warns of samples unlike the training data.
-void warn_of_strangers(const core::Log& log, const nn::ModelManifest& model, dataset::SplitReader& split) {
-  for (const std::string& warning : compare_with_training(model, split)) log.warn("{}", warning);
+/// Builds the networks' primitives. Collective.
+Memory plan_memory(const core::Invocation& run, const Job& job) {
+  std::uint64_t network = 0;
+  run.comm.agree(
+      [&] { network = memory_bytes(job.models, job.manifest.spec, loader_of(run.comm, job.model())); });
+  const std::uint64_t baselines =
+      core::resident_memory() + baseline_memory_bytes(run.options, job.manifest, job.samples());
+  network = run.comm.max(network);
+  return {network, run.comm.max(std::max(network, baselines))};
 }
 
 /// What was found out of a split.
@@ -89,18 +142,63 @@ struct Findings {
   Costs costs;
 };
 
-/// Publishes predictions.csv, universes.csv and metrics.json. Collective.
-Json publish(const core::Invocation& run, const Findings& findings, core::OutputDirectory& output) {
+/// Predicts the split by the networks. Collective.
+NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
+                          Costs& costs) {
+  std::optional<Ensemble> ensemble;
+  std::optional<dataset::DataLoader> loader;
+  run.comm.agree([&] {
+    ensemble.emplace(job.directories, batch_of(job.model()));
+    loader.emplace(reader, transform_of(job.model()), loader_of(run.comm, job.model()));
+  });
+  core::Progress progress(run.log, "samples", static_cast<std::int64_t>(reader.size()));
+  const core::Timer timer;
+  const dataset::SplitToPredict split{reader, *loader, job.model().parameters};
+  const std::vector<float> outputs =
+      dataset::predict_split(run.comm, split, outputs_of(job.models), [&](const dataset::Batch& batch) {
+        progress.advance(batch.samples_in_step);
+        return ensemble->predict(batch.voxels);
+      });
+  costs.note(run.comm, job.models, reader.size(), timer.seconds(), loader->statistics());
+  return network_prediction(job.models, dataset::truths_of(split), outputs);
+}
+
+/// Predicts the split by the networks and by the baselines. Collective.
+Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
+                  std::uint64_t memory_predicted) {
+  Findings findings{};
+  findings.costs.memory_predicted = memory_predicted;
+  findings.network = predict(run, job, reader, findings.costs);
+  findings.methods = {findings.network.method};
+  findings.forecasts = add_baselines(run, {job.data, job.manifest, reader}, findings.methods);
+  return findings;
+}
+
+/// All of metrics.json, and its uncertainties as text.
+std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings) {
+  Json metrics = metrics_json(findings.methods);
+  const core::ParameterSpace& space = findings.methods.front().universes.parameters;
+  metrics["forecast"] = to_json(findings.forecasts.universes, space);
+  metrics["per_subvolume"]["forecast"] = to_json(findings.forecasts.subvolumes, space);
+  metrics.update(to_json(job.independence));
+  std::string uncertainty = add_uncertainty(metrics, findings.network);
+  return {std::move(metrics), std::move(uncertainty)};
+}
+
+/// Publishes predictions.csv, universes.csv, metrics.json and the report. Collective.
+Json publish(const core::Invocation& run, const Job& job, const Findings& findings,
+             dataset::SplitReader& reader, core::OutputDirectory& output) {
   const auto& [network, methods, forecasts, costs] = findings;
-  Json metrics = metrics_json(methods), facts = run.facts;
-  const core::ParameterSpace& space = methods.front().universes.parameters;
-  metrics["forecast"] = to_json(forecasts.universes, space);
-  metrics["per_subvolume"]["forecast"] = to_json(forecasts.subvolumes, space);
-  const std::string uncertainty = add_uncertainty(metrics, network);
+  const auto [metrics, uncertainty] = metrics_of(job, findings);
+  Json facts = run.facts;
   facts["inference"] = costs.to_json();
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
   output.add_text("universes.csv", predictions_csv(methods.front().universes));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
+  publish_report(run.comm,
+                 {methods, metrics, job.model(), std::string(name_of(job.split)),
+                  warning_of(job.independence, job.split), job.request},
+                 {job.directories.front(), job.model(), reader, job.manifest}, output);
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
   if (!run.options.flag("json")) {
     run.log.result(prediction_text(methods.front().universes, kPrintedUniverses) + "\n" +
@@ -110,100 +208,56 @@ Json publish(const core::Invocation& run, const Findings& findings, core::Output
   return metrics;
 }
 
-/// What identifies the predictions, the data aside.
-core::Request request_of(const std::string& split, const std::vector<nn::ModelManifest>& models,
-                         const std::vector<std::string>& directories, const std::filesystem::path& output) {
-  core::Request request{"infer", {{"split", split}, {"checkpoint", models.front().best().sha256}}, {}};
-  if (models.size() > 1) request.config["checkpoint"] = Json::array();
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    request.inputs.push_back(core::input_record(directories[m], models[m].base, output));
-    if (models.size() > 1) request.config["checkpoint"].push_back(models[m].best().sha256);
-  }
-  return request;
-}
-
 }  // namespace
 
 void declare_split(core::Options& options) {
   options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
   options.add("split", "test", "train, validation or test");
   declare_baselines(options);
+  dataset::declare_allow_leak(options);
 }
 
 void run_split(const core::Invocation& run) {
-  run.comm.agree([&] {
-    for (const char* name : {"model", "data", "output"}) (void)run.options.text(name);
-    for (const char* name : {"box", "particle-type", "length-unit"}) {
-      core::ensure(!run.options.chosen(name), Fault::usage, "Option --{} is of --input: leave it out.", name);
-    }
-  });
-  const std::string& data = run.options.text("data");
-  const std::filesystem::path directory = run.options.text("output");
-  std::string split;
-  std::vector<nn::ModelManifest> models;
-  std::vector<std::string> directories;
-  dataset::DatasetManifest manifest;
-  core::Request request;
-  run.comm.agree([&] {
-    split = run.options.choice("split", {"train", "validation", "test"});
-    directories = model_directories(run.options.text("model"));
-    models = load_models(directories);
-    manifest = dataset::load_dataset_manifest(data);
-    ensure_fit(models.front(), manifest.spec, data);
-    request = request_of(split, models, directories, directory);
-    request.config["baselines"] = chosen_baselines(run.options);
-    request.inputs.push_back(core::input_record(data, manifest.base, directory));
-  });
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    if (!models[m].complete) run.log.warn("{} is a training that has not come to its end.", directories[m]);
-  }
-  const std::uint64_t samples = manifest.split(dataset::find_split(split)).samples;
-  Json summary = {{"output", directory.string()},
-                  {"id", request.id()},
-                  {"samples", samples},
-                  {"disk_bytes", samples * kBytesPerRow}};
-  Costs costs;
-  const auto plan_memory = [&] {  // which builds the network's primitives
-    std::uint64_t own = 0;
-    run.comm.agree([&] { own = memory_bytes(models, manifest.spec, loader_of(run.comm, models.front())); });
-    costs.memory_predicted = run.comm.max(own);
-    const std::uint64_t later =
-        core::resident_memory() + baseline_memory_bytes(run.options, manifest, samples);
-    summary["memory_bytes_per_rank"] = std::max(costs.memory_predicted, run.comm.max(later));
+  Job job;
+  run.comm.agree([&] { job = read_job(run.options); });
+  warn_of(run.log, job);
+  const std::string& directory = run.options.text("output");
+  Json summary = {{"output", directory},
+                  {"id", job.request.id()},
+                  {"samples", job.samples()},
+                  {"disk_bytes", job.samples() * kBytesPerRow + kReportBytes}};
+  Memory memory{};
+  const auto plan = [&] {
+    memory = plan_memory(run, job);
+    summary["memory_bytes_per_rank"] = memory.most;
+    return core::format_bytes(static_cast<double>(memory.most));
   };
   if (run.options.flag("dry-run")) {
-    plan_memory();
+    const std::string bytes = plan();
     return run.report(summary,
-                      fmt::format("{} samples of {}{}; about {} of memory a rank\n", samples, data,
-                                  baseline_plan(run.options, manifest),
-                                  core::format_bytes(summary.at("memory_bytes_per_rank").get<double>())));
+                      fmt::format("{} samples of {}{}; about {} of memory a rank\n", job.samples(),
+                                  job.data.string(), baseline_plan(run.options, job.manifest), bytes));
   }
-  core::OutputDirectory output(run.comm, run.log, directory, request, {run.options.flag("force"), {}});
+  core::OutputDirectory output(run.comm, run.log, directory, job.request, {run.options.flag("force"), {}});
   summary["up_to_date"] = output.up_to_date();
   if (output.up_to_date()) {
     summary["metrics"] = output.manifest().details.at("metrics");
-    return run.report(summary, fmt::format("{} is up to date\n", directory.string()));
+    return run.report(summary, fmt::format("{} is up to date\n", directory));
   }
-  plan_memory();
-  run.log.info("about {} of memory a rank",
-               core::format_bytes(summary.at("memory_bytes_per_rank").get<double>()));
-  Opened opened;
+  run.log.info("about {} of memory a rank", plan());
+  std::optional<dataset::SplitReader> reader;
   run.comm.agree([&] {
-    opened.reader.emplace(data, manifest, dataset::find_split(split), run.comm.rank(), run.comm.size());
-    if (run.comm.is_root()) warn_of_strangers(run.log, models.front(), *opened.reader);
-    opened.ensemble.emplace(directories, batch_of(models.front()));
-    opened.loader.emplace(*opened.reader, transform_of(models.front()), loader_of(run.comm, models.front()));
+    reader.emplace(job.data, job.manifest, job.split, run.comm.rank(), run.comm.size());
+    if (!run.comm.is_root()) return;
+    for (const std::string& warning : compare_with_training(job.model(), *reader))
+      run.log.warn("{}", warning);
   });
-  Findings findings{predict(run, opened, models, costs), {}, {}, costs};
-  opened.loader.reset();
-  opened.ensemble.reset();  // what they took is there for the baselines
-  findings.methods = {findings.network.method};
-  findings.forecasts = add_baselines(run, {data, manifest, *opened.reader}, findings.methods);
-  summary["metrics"] = publish(run, findings, output);
-  summary["inference"] = costs.to_json();
-  run.log.info("{}", costs.text());
+  const Findings findings = find_out(run, job, *reader, memory.network);
+  summary["metrics"] = publish(run, job, findings, *reader, output);
+  summary["inference"] = findings.costs.to_json();
+  run.log.info("{}", findings.costs.text());
   run.report(summary,
-             fmt::format("\n{}: predictions.csv, universes.csv, metrics.json\n", directory.string()));
+             fmt::format("\n{}: report.html, predictions.csv, universes.csv, metrics.json\n", directory));
 }
 
 }  // namespace cosmo::infer

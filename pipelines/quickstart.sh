@@ -32,6 +32,7 @@ Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
   $out/sim           counts of the universes
   $out/data          shards
   $out/model         checkpoints, history.csv, loss.svg
-  $out/predictions   predictions.csv, metrics.json
+  $out/predictions   predictions.csv, metrics.json, figures
+The report:   $out/predictions/report.html
 One universe: $bin/cosmo-infer --model $out/model --input $out/sim/sim-00000/counts_z0.h5
 END

@@ -38,14 +38,16 @@ std::vector<std::string> read_header(const TextFile& file, const TextLine& line)
 }
 
 std::uint64_t read_seed(const TextFile& file, const TextLine& line, std::string_view cell,
-                        std::set<std::uint64_t>& taken) {
+                        std::set<std::uint64_t>& taken, bool share_seeds) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), seed);
   ensure(error == std::errc() && end == cell.data() + cell.size() && seed < core::kSeedLimit, Fault::format,
          "{} has no seed between 0 and 2^53 - 1: correct the file.", file.place(line));
-  ensure(taken.insert(seed).second, Fault::format,
-         "{} repeats the seed {}: universes of one seed share their phases, give each its own.",
-         file.place(line), seed);
+  ensure(
+      taken.insert(seed).second || share_seeds, Fault::format,
+      "{} repeats the seed {}: universes of one seed share their phases, give each its own, or --allow-leak "
+      "for an experiment with that.",
+      file.place(line), seed);
   return seed;
 }
 
@@ -75,7 +77,8 @@ std::string DesignTable::sha256() const {
   return core::sha256(core::Json{{"names", names}, {"values", values}, {"seeds", seeds}}.dump());
 }
 
-DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base) {
+DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
+                              bool share_seeds) {
   const TextFile file(path);
   std::vector<TextLine> lines = file.lines();
   std::erase_if(lines, [](const TextLine& line) { return line.text.front() == '#'; });
@@ -93,7 +96,7 @@ DesignTable read_design_table(const std::filesystem::path& path, const core::Cos
     std::vector<double> row;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       if (header[c] == kSeed) {
-        table.seeds.push_back(read_seed(file, lines[i], cells[c], taken));
+        table.seeds.push_back(read_seed(file, lines[i], cells[c], taken, share_seeds));
       } else {
         row.push_back(file.number(lines[i], cells[c]));
       }

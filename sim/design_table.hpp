@@ -27,8 +27,10 @@ struct DesignTable {
 /// Reads a header that names parameters of core::kCosmologyParameters and perhaps "seed", then a row for each
 /// universe; lines that begin with # are comments. Throws Error{io} if the file cannot be read, Error{format}
 /// naming file and line if a name is unknown or repeated, if a cell is missing or no number, or if a seed is
-/// repeated or not below 2^53, and Error{config} if `base` with a row's values is no possible universe.
-DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base);
+/// not below 2^53 or, unless `share_seeds`, repeated, and Error{config} if `base` with a row's values is no
+/// possible universe.
+DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
+                              bool share_seeds = false);
 
 /// The parameters that differ between universes of the table, with their smallest and largest values.
 std::vector<VaryingParameter> varying_in(const DesignTable& table);

@@ -30,7 +30,7 @@ void read_design(const core::Options& options, const std::string& path, std::uin
       plan.varying.empty() ? "" : option_name(plan.varying.front().name), path);
   core::ensure(std::filesystem::exists(path), Fault::io,
                "--design {} is neither uniform nor sobol nor a file: correct the name.", path);
-  DesignTable table = read_design_table(path, plan.base);
+  DesignTable table = read_design_table(path, plan.base, options.flag("allow-leak"));
   for (const std::string& name : table.names) {
     core::ensure(!options.chosen(option_name(name)), Fault::config,
                  "--{} is given and --design {} has a column {}: leave one out.", option_name(name), path,
@@ -161,6 +161,9 @@ void declare_suite(core::Options& options) {
       "k, P, or a transfer table");
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
+  options.add_flag(
+      "allow-leak",
+      "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("grid", std::nullopt, "voxels a side of the counts [= particles / 2]");

@@ -29,6 +29,7 @@ using core::Json;
 
 void declare(core::Options& options) {
   train::declare_training(options);
+  dataset::declare_allow_leak(options);
   options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
   options.add("stage", std::nullopt,
               "directory on a fast local disk; each node copies the shards there first and reads them there");
@@ -78,6 +79,7 @@ Task read_task(const core::Invocation& run) {
     task.mllog = read_mllog(run);
     task.readers = static_cast<int>(run.options.integer("readers", 0, 64));
     task.data = dataset::load_dataset_manifest(run.options.text("data"));
+    dataset::refuse_leak(task.data.leak(), run.options.text("data"), run.options.flag("allow-leak"));
     task.plan = train::read_training_plan(run.options, task.data, run.comm.size());
     check_stage(run.options, task.data);
   });
@@ -105,6 +107,7 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
                          data.spec.mean_count};
   model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
   model.validation.subvolumes = static_cast<int>(data.subvolumes);
+  model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};
   return model;
 }
 
@@ -232,6 +235,9 @@ void run_training(const core::Invocation& run) {
   });
   run.log.info("{}", plan_memory());
   train::ensure_memory(run.comm, memory);
+  if (const auto leak = task.data.leak())
+    run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.", leak->between,
+                 plan.data, leak->seeds);
   if (!plan.decay_at.empty() && plan.decay_at.back() >= plan.epochs) {
     run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
                  plan.decay_at.back(), plan.epochs);

@@ -6,14 +6,18 @@
 #include <array>
 #include <cmath>
 
+#include "core/svg_plot.hpp"
+
 namespace cosmo::train {
+
+namespace svg = core::svg;
+using svg::Axis;
+using svg::kInk;
 
 namespace {
 
 constexpr double kWidth = 720, kHeight = 420;
 constexpr double kLeft = 70, kRight = 700, kTop = 56, kBottom = 366;  ///< of the plot
-constexpr const char* kGrid = "#dddddd";
-constexpr const char* kInk = "#222222";
 
 /// One of two curves.
 struct Curve {
@@ -24,33 +28,10 @@ struct Curve {
 constexpr std::array<Curve, 2> kCurves = {{{"training", "#3366aa", &EpochMetrics::train_loss},
                                            {"validation", "#cc5533", &EpochMetrics::validation_loss}}};
 
-/// 1, 2 or 5 times a power of ten, at least `least`.
-double round_step(double least) {
-  const double power = std::pow(10.0, std::floor(std::log10(least)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= least * (1 - 1e-9)) return factor * power;
-  }
-  return 10 * power;
-}
-
-/// A straight or logarithmic scale and its marks.
-struct Axis {
-  double low, high;  ///< values at its ends
-  double from, to;   ///< [px]
-  bool logarithmic;
-  std::vector<double> marks;
-
-  double place(double value) const {
-    const double share =
-        logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
-    return from + share * (to - from);
-  }
-};
-
 Axis epoch_axis(int first, int last) {
   Axis axis{
       static_cast<double>(first), static_cast<double>(std::max(last, first + 1)), kLeft, kRight, false, {}};
-  const double step = std::max(1.0, round_step((axis.high - axis.low) / 12));
+  const double step = std::max(1.0, svg::round_step((axis.high - axis.low) / 12));
   for (double mark = std::ceil(axis.low / step) * step; mark <= axis.high; mark += step)
     axis.marks.push_back(mark);
   return axis;
@@ -60,7 +41,7 @@ Axis epoch_axis(int first, int last) {
 Axis loss_axis(double smallest, double largest) {
   if (smallest <= 0 || largest < 10 * smallest) {
     const double lowest = std::min(smallest, 0.0);
-    const double step = round_step(std::max(largest - lowest, 1e-30) / 6);
+    const double step = svg::round_step(std::max(largest - lowest, 1e-30) / 6);
     const double first = std::floor(lowest / step + 1e-9), last = std::ceil(largest / step - 1e-9);
     Axis axis{first * step, step * std::max(first + 1, last), kBottom, kTop, false, {}};
     for (double i = first; i * step <= axis.high + 1e-9 * step; ++i) axis.marks.push_back(i * step);
@@ -75,38 +56,6 @@ Axis loss_axis(double smallest, double largest) {
     }
   }
   return axis;
-}
-
-std::string escaped(const std::string& plain) {
-  std::string text;
-  for (const char c : plain) text += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return text;
-}
-
-std::string text(double x, double y, const char* anchor, const std::string& content, const char* more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-                     escaped(content));
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char* colour) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1,
-                     y1, x2, y2, colour);
-}
-
-std::string frame(const Axis& x, const Axis& y, const std::string& loss) {
-  std::string svg;
-  for (const double mark : y.marks) {
-    svg += line(kLeft, y.place(mark), kRight, y.place(mark), kGrid);
-    svg += text(kLeft - 8, y.place(mark) + 4, "end", fmt::format("{:.6g}", mark));
-  }
-  for (const double mark : x.marks) {
-    svg += line(x.place(mark), kBottom, x.place(mark), kBottom + 5, kInk);
-    svg += text(x.place(mark), kBottom + 20, "middle", fmt::format("{:.0f}", mark));
-  }
-  svg += line(kLeft, kBottom, kRight, kBottom, kInk) + line(kLeft, kTop, kLeft, kBottom, kInk);
-  svg += text((kLeft + kRight) / 2, kBottom + 42, "middle", "epoch");
-  return svg + text(18, (kTop + kBottom) / 2, "middle", fmt::format("loss ({}) of labels in [−1, 1]", loss),
-                    " transform=\"rotate(-90 18 211)\"");
 }
 
 std::string draw(const Curve& curve, const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {
@@ -125,15 +74,15 @@ std::string draw(const Curve& curve, const std::vector<EpochMetrics>& history, c
 
 /// Names of the curves with their last values, above the plot.
 std::string legend(const std::vector<EpochMetrics>& history) {
-  std::string svg;
+  std::string markup;
   double x = kRight;
   for (auto curve = kCurves.rbegin(); curve != kCurves.rend(); ++curve) {
     const std::string name = fmt::format("{} {:.4g}", curve->name, history.back().*(curve->value));
-    svg += text(x, kTop - 14, "end", name,
-                fmt::format(" fill=\"{}\" font-weight=\"bold\"", curve->colour).c_str());
+    markup +=
+        svg::text(x, kTop - 14, "end", name, fmt::format(" fill=\"{}\" font-weight=\"bold\"", curve->colour));
     x -= 150;
   }
-  return svg;
+  return markup;
 }
 
 std::string mark_best(const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {
@@ -142,13 +91,11 @@ std::string mark_best(const std::vector<EpochMetrics>& history, const Axis& x, c
   });
   const double at = x.place(best->epoch), value = y.place(best->validation_loss);
   const bool right = at > (kLeft + kRight) / 2;
-  return fmt::format(
-             "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
-             at, value, kInk) +
-         text(at + (right ? -10 : 10), value > kBottom - 30 ? value - 14 : value + 22,
-              right ? "end" : "start",
-              fmt::format("best {:.4g}, epoch {}", best->validation_loss, best->epoch),
-              " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
+  return svg::circle(at, value, 6, fmt::format(" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kInk)) +
+         svg::text(at + (right ? -10 : 10), value > kBottom - 30 ? value - 14 : value + 22,
+                   right ? "end" : "start",
+                   fmt::format("best {:.4g}, epoch {}", best->validation_loss, best->epoch),
+                   " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
 }
 
 }  // namespace
@@ -163,15 +110,12 @@ std::string loss_figure(const std::vector<EpochMetrics>& history, const std::str
     }
   }
   const Axis x = epoch_axis(history.front().epoch, history.back().epoch), y = loss_axis(smallest, largest);
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"{2}\">\n"
-      "<title>{3}: loss against epoch</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth, kHeight, kInk, escaped(title));
-  svg += text(kLeft, 26, "start", title, " font-size=\"16\" font-weight=\"bold\"");
-  svg += frame(x, y, loss);
-  for (const Curve& curve : kCurves) svg += draw(curve, history, x, y);
-  return svg + mark_best(history, x, y) + legend(history) + "</svg>\n";
+  std::string content =
+      svg::text(kLeft, 26, "start", svg::escaped(title), " font-size=\"16\" font-weight=\"bold\"");
+  content += svg::frame(x, y, "epoch", fmt::format("loss ({}) of labels in [−1, 1]", svg::escaped(loss)));
+  for (const Curve& curve : kCurves) content += draw(curve, history, x, y);
+  content += mark_best(history, x, y) + legend(history);
+  return svg::image(kWidth, kHeight, title + ": loss against epoch", content);
 }
 
 }  // namespace cosmo::train

@@ -35,7 +35,6 @@ void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
   comm.agree([&] {
     splits.training.emplace(directory, data, dataset::Split::train, rank, ranks);
     splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);
-    dataset::ensure_disjoint(*splits.training, *splits.validation);
     splits.training_loader.emplace(*splits.training, transform, loaders.training);
     splits.validation_loader.emplace(*splits.validation, transform, loaders.validation);
   });

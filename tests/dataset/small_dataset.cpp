@@ -68,6 +68,7 @@ DatasetManifest write_samples(const fs::path& directory, std::uint32_t samples, 
       const double share = (i + 0.5) / samples;
       writer.append({i, 0, 1000 + i, {0.2 + 0.2 * share, 0.9 - 0.2 * share}}, voxels_of(i));
       train.simulations.push_back(i);
+      train.seeds.push_back(1000 + i);
     }
     std::move(writer).finish();
     train.shards.push_back(path);

@@ -43,23 +43,40 @@ TEST_CASE("a split deals every simulation to one part, at random and reproducibl
   REQUIRE(split[2].back() - split[2].front() > 19);
 }
 
-TEST_CASE("a split that leaves nothing to train on, or shares phases, is refused") {
+TEST_CASE("a split that leaves nothing to train on is refused") {
   using Catch::Contains;
-  auto list = simulations(4);
+  const auto list = simulations(4);
   REQUIRE(split_suite(list, 1, 2, 1)[0].size() == 1);
   CHECK_THROWS_WITH(split_suite(list, 2, 2, 1), Contains("--validation 2") && Contains("--test 2"));
   CHECK_THROWS_WITH(split_suite(list, 4294967295u, 2, 1), Contains("too few"));
-  list[0].seed = list[1].seed = list[2].seed = list[3].seed;
-  CHECK_THROWS_WITH(split_suite(list, 1, 1, 1), Contains("seed 103"));
 }
 
 TEST_CASE("membership in two splits is found by simulation and by seed") {
   const std::vector<Membership> good = {{1, 10, Split::train}, {1, 10, Split::train}, {2, 20, Split::test}};
-  REQUIRE_NOTHROW(ensure_disjoint(good, core::Fault::format));
+  CHECK_FALSE(find_leak(good));
   const std::vector<Membership> same_simulation = {{1, 10, Split::train}, {1, 10, Split::test}};
-  CHECK_THROWS_AS(ensure_disjoint(same_simulation, core::Fault::format), core::Error);
-  const std::vector<Membership> same_seed = {{1, 10, Split::train}, {2, 10, Split::validation}};
-  CHECK_THROWS_WITH(ensure_disjoint(same_seed, core::Fault::format), Catch::Contains("share the seed 10"));
+  CHECK_THROWS_AS(find_leak(same_simulation), core::Error);
+  const std::vector<Membership> same_seed = {
+      {1, 10, Split::train}, {2, 10, Split::validation}, {3, 30, Split::test}, {4, 10, Split::test}};
+  const auto leak = find_leak(same_seed);
+  REQUIRE(leak);
+  CHECK(leak->seeds == 1);
+  CHECK(leak->between == "train and validation data, train and test data");
+  CHECK(core::Json(*leak) == core::Json({{"seeds", 1}, {"between", leak->between}}));
+  CHECK_THROWS_WITH(refuse_leak(leak, "data", false),
+                    Catch::Contains("share the seed 10") && Catch::Contains("--allow-leak"));
+  CHECK_NOTHROW(refuse_leak(leak, "data", true));
+  CHECK_NOTHROW(refuse_leak(std::nullopt, "data", false));
+}
+
+TEST_CASE("a suite whose splits share seeds is planned only if that is allowed") {
+  core::SimulationManifest twins = suite(4);
+  for (auto& simulation : twins.simulations) simulation.seed = 103;
+  ShardSettings settings{.grid = 16, .validation = 1, .test = 1};
+  CHECK_THROWS_WITH(plan_shards(twins, settings), Catch::Contains("seed 103"));
+  settings.allow_leak = true;
+  CHECK(plan_shards(twins, settings).leak->seeds == 1);
+  CHECK_FALSE(plan_shards(suite(4), settings).leak);
 }
 
 TEST_CASE("a plan holds each sub-volume once, training shuffled and the rest in natural order") {

@@ -12,10 +12,10 @@ using core::Fault;
 
 namespace {
 
-sim::DesignTable read(const std::string& text) {
+sim::DesignTable read(const std::string& text, bool share_seeds = false) {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() / "design.csv") << text;
-  return sim::read_design_table(directory.path() / "design.csv", {});
+  return sim::read_design_table(directory.path() / "design.csv", {}, share_seeds);
 }
 
 }  // namespace
@@ -64,6 +64,7 @@ TEST_CASE("a design file that cannot be trusted is refused by line") {
   refused(Fault::format, "omega_m\nnan\n", "line 2 has 'nan'");
   refused(Fault::format, "omega_m\n" + std::string(70000, '3') + "\n", "line 2 is longer");
   refused(Fault::format, "omega_m,seed\n0.3,1\n0.3,1\n", "line 3 repeats the seed 1");
+  CHECK(read("omega_m,seed\n0.3,1\n0.31,1\n", true).seeds == std::vector<std::uint64_t>{1, 1});
   refused(Fault::format, "omega_m,seed\n0.3,-1\n", "line 2 has no seed");
   refused(Fault::format, "omega_m,seed\n0.3,9007199254740992\n", "line 2 has no seed");
   refused(Fault::config, "omega_m\n0.3\n7\n", "line 3: omega_m is 7");

@@ -60,6 +60,7 @@ core::Json ModelManifest::details() const {
                {"normalisation", normalisation_record},
                {"checkpoints", states},
                {"validation", validation_record},
+               {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
                {"history", "history.csv"},
                {"complete", complete}};
   if (range) json["input_range"] = *range;
@@ -102,6 +103,8 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                         validation.value("scale_per_subvolume", std::vector<double>()),
                         validation.value("scale_per_universe", std::vector<double>())};
     model.loss = model.base.request.config.at("loss");
+    if (json.contains("seeds"))
+      model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
     model.complete = json.at("complete");
   });
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),

@@ -58,6 +58,13 @@ struct ValidationErrors {
   std::vector<double> scale_per_universe = {};
 };
 
+/// Seeds of the universes that a model was made from; with other parameters they have the same phases. Models
+/// of earlier versions tell none.
+struct SeenSeeds {
+  std::vector<std::uint64_t> train;
+  std::vector<std::uint64_t> validation;
+};
+
 struct ModelManifest {
   core::Manifest base;
   NetworkSpec network;
@@ -70,6 +77,7 @@ struct ModelManifest {
   std::optional<InputRange> range;  ///< of the training samples; models of older versions have none
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
+  SeenSeeds seeds;
   bool complete;  ///< all epochs are done
 
   /// The stage's own fields of manifest.json.

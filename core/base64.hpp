@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace cosmo::core {
+
+/// RFC 4648, on one line.
+std::string base64(std::span<const std::byte> bytes);
+
+}  // namespace cosmo::core

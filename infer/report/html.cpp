@@ -1,0 +1,75 @@
+#include "infer/report/html.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base64.hpp"
+#include "infer/report/style.hpp"
+
+namespace cosmo::infer::html {
+
+namespace {
+
+std::string attribute(const std::string& style) {
+  return style.empty() ? "" : fmt::format(" class=\"{}\"", style);
+}
+
+std::string image(const Figure& figure) {
+  const char* type = figure.file.ends_with(".svg") ? "image/svg+xml" : "image/png";
+  return fmt::format("<img src=\"data:{};base64,{}\" alt=\"{}\">", type,
+                     core::base64(std::as_bytes(std::span(figure.content))), escaped(figure.alt));
+}
+
+}  // namespace
+
+std::string section(const std::string& id, const std::string& title, const std::string& content) {
+  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, title, content);
+}
+
+std::string paragraph(const std::string& content, const std::string& style) {
+  return fmt::format("<p{}>{}</p>\n", attribute(style), content);
+}
+
+std::string table(const std::string& corner, const std::vector<std::string>& columns,
+                  const std::vector<Row>& rows) {
+  std::string html = fmt::format("<div class=\"wide\"><table>\n<thead><tr><th>{}</th>", corner);
+  for (const std::string& column : columns) html += fmt::format("<th>{}</th>", column);
+  html += "</tr></thead>\n<tbody>\n";
+  for (const Row& row : rows) {
+    html += fmt::format("<tr{}><th scope=\"row\">{}</th>", attribute(row.style), row.head);
+    for (const std::string& cell : row.cells) html += fmt::format("<td>{}</td>", cell);
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string facts(const std::vector<std::pair<std::string, std::string>>& entries, const std::string& style) {
+  std::string html = fmt::format("<dl{}>\n", attribute(style));
+  for (const auto& [name, value] : entries)
+    html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
+  return html + "</dl>\n";
+}
+
+std::string gallery(const std::vector<Figure>& figures, const std::string& caption,
+                    const std::string& style) {
+  std::string html = fmt::format("<figure>\n<div class=\"gallery {}\">\n", style);
+  for (const Figure& figure : figures) {
+    html += fmt::format("<div>{}{}</div>\n", image(figure),
+                        figure.caption.empty() ? "" : "<p>" + figure.caption + "</p>");
+  }
+  return html + fmt::format("</div>\n<figcaption>{}</figcaption>\n</figure>\n", caption);
+}
+
+std::string details(const std::string& summary, const std::string& content) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, content);
+}
+
+std::string page(const std::string& title, const std::string& content) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{}</title>\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      escaped(title), kStyle, content);
+}
+
+}  // namespace cosmo::infer::html

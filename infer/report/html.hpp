@@ -1,0 +1,44 @@
+#pragma once
+// HTML by hand: content is markup, whatever comes from files is escaped first.
+
+#include <string>
+#include <vector>
+
+#include "core/svg_plot.hpp"
+
+namespace cosmo::infer::html {
+
+using core::svg::escaped;
+
+/// An image that stands in a file and in the page.
+struct Figure {
+  std::string file;     ///< relative to the output directory
+  std::string content;  ///< bytes of an .svg or .png
+  std::string alt;      ///< plain text that says what it shows
+  std::string caption;  ///< markup of its own, or empty
+};
+
+/// One <tr>.
+struct Row {
+  std::string head;
+  std::vector<std::string> cells;
+  std::string style = {};  ///< class
+};
+
+std::string section(const std::string& id, const std::string& title, const std::string& content);
+std::string paragraph(const std::string& content, const std::string& style = {});
+/// Columns of numbers under their names; `corner` stands over the heads of the rows.
+std::string table(const std::string& corner, const std::vector<std::string>& columns,
+                  const std::vector<Row>& rows);
+/// Names and values; `style` "long" gives each a line.
+std::string facts(const std::vector<std::pair<std::string, std::string>>& entries,
+                  const std::string& style = {});
+/// Figures side by side, where there is room, and what they have in common.
+std::string gallery(const std::vector<Figure>& figures, const std::string& caption,
+                    const std::string& style = {});
+/// What opens at a click, and is open in print where the browser can do that.
+std::string details(const std::string& summary, const std::string& content);
+/// The whole document.
+std::string page(const std::string& title, const std::string& content);
+
+}  // namespace cosmo::infer::html

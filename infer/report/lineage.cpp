@@ -1,0 +1,68 @@
+#include "infer/report/lineage.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is in the file, null if it cannot be read.
+core::Json read_if_there(const fs::path& path) {
+  try {
+    return core::read_json(path);
+  } catch (const core::Error&) {
+    return {};
+  }
+}
+
+Ancestor look_up(const fs::path& output, const core::InputRecord& record) {
+  Ancestor ancestor{record, {}, {}};
+  const fs::path path = output / record.path;
+  if (path.filename() != core::kManifestName) return ancestor;
+  core::Json manifest = read_if_there(path);
+  try {
+    ancestor.unchanged = core::sha256_of_file(path) == record.sha256;
+    if (manifest.at("id") == record.id) ancestor.manifest = manifest;
+  } catch (const std::exception&) {  // of a file that is gone or is no manifest: it is null then
+  }
+  if (!ancestor.manifest.is_null()) ancestor.run = read_if_there(path.parent_path() / "run.json");
+  return ancestor;
+}
+
+}  // namespace
+
+std::string Ancestor::stage() const {
+  return manifest.is_object() && manifest.contains("stage") && manifest.at("stage").is_string()
+             ? manifest.at("stage").get<std::string>()
+             : "";
+}
+
+std::vector<Ancestor> trace(const fs::path& output, const std::vector<core::InputRecord>& inputs) {
+  std::vector<Ancestor> ancestors;
+  std::deque<core::InputRecord> left(inputs.begin(), inputs.end());
+  while (!left.empty()) {
+    const core::InputRecord record = left.front();
+    left.pop_front();
+    const bool known = std::ranges::any_of(
+        ancestors, [&](const Ancestor& ancestor) { return ancestor.record.id == record.id; });
+    if (known) continue;
+    const Ancestor& found = ancestors.emplace_back(look_up(output, record));
+    if (!found.manifest.is_object() || !found.manifest.contains("inputs")) continue;
+    try {
+      for (core::InputRecord input : found.manifest.at("inputs").get<std::vector<core::InputRecord>>()) {
+        input.path = (fs::path(record.path).parent_path() / input.path).lexically_normal().string();
+        left.push_back(input);
+      }
+    } catch (const core::Json::exception&) {  // a manifest that was altered names no more
+    }
+  }
+  return ancestors;
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,55 @@
+#include "infer/report/metric.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/svg_plot.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// With a minus sign, but for what rounds to zero.
+std::string number(double value, int decimals) {
+  const std::string digits = fmt::format("{:.{}f}", std::abs(value), decimals);
+  const bool zero = digits.find_first_not_of("0.") == std::string::npos;
+  return (value < 0 && !zero ? "−" : "") + digits;
+}
+
+}  // namespace
+
+const core::Json* find_metric(const core::Json& metrics, const MetricPath& path) {
+  const core::Json* here = &metrics;
+  for (const std::string& key : path) {
+    if (!here->is_object() || !here->contains(key)) return nullptr;
+    here = &here->at(key);
+  }
+  return here;
+}
+
+int decimals_for(const core::Json* standard_error) {
+  constexpr int kDefault = 4, kMost = 6;
+  if (standard_error == nullptr || !standard_error->is_number()) return kDefault;
+  const double error = standard_error->get<double>();
+  if (!(error > 1e-9)) return 0;  // rounding
+  return std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, kMost);
+}
+
+std::string metric(const core::Json& metrics, const MetricPath& path, int decimals) {
+  const core::Json* value = find_metric(metrics, path);
+  if (value == nullptr) return "";
+  return fmt::format("<span data-metric=\"{}\">{}</span>",
+                     core::svg::escaped(fmt::format("{}", fmt::join(path, "."))),
+                     value->is_number() ? number(value->get<double>(), decimals) : "–");
+}
+
+std::string estimate(const core::Json& metrics, MetricPath path, int decimals) {
+  std::string html = metric(metrics, path, decimals);
+  path.back() += "_se";
+  const std::string error = metric(metrics, path, decimals);
+  return error.empty() ? html : fmt::format("{} <span class=\"se\">± {}</span>", html, error);
+}
+
+}  // namespace cosmo::infer

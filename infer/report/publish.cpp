@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.hpp"
+#include "core/png.hpp"
+#include "core/text_file.hpp"
+#include "infer/report/error_figure.hpp"
+#include "infer/report/metric.hpp"
+#include "infer/report/prediction_figure.hpp"
+#include "infer/report/report.hpp"
+#include "infer/report/results.hpp"
+#include "infer/report/symbol.hpp"
+#include "infer/report/universe_slices.hpp"
+
+namespace cosmo::infer {
+
+using core::Json;
+
+namespace {
+
+std::optional<double> number_at(const Json& metrics, const MetricPath& path) {
+  const Json* value = find_metric(metrics, path);
+  return value != nullptr && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
+}
+
+/// "figures/errors_omega_m.svg"; a name of other letters than of a file has _ for them.
+std::string file_of(const std::string& kind, std::string parameter) {
+  for (char& c : parameter) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return fmt::format("figures/{}_{}.svg", kind, parameter);
+}
+
+html::Figure errors_of(const Report& report, const std::string& name) {
+  std::vector<MethodError> errors;
+  for (std::size_t m = 0; m < report.methods.size(); ++m) {
+    const std::string& key = report.methods[m].key;
+    MetricPath path = m == 0 ? MetricPath{key} : MetricPath{"baselines", key};
+    path.insert(path.end(), {name, "relative_error"});
+    const auto value = number_at(report.metrics, path);
+    path.back() += "_se";
+    if (value) errors.push_back({report.methods[m].title, *value, number_at(report.metrics, path)});
+  }
+  const auto forecast = number_at(report.metrics, {"forecast", "power_spectrum", name, "relative_error"});
+  return {file_of("errors", name), error_figure(name, svg_symbol(name), errors, forecast),
+          fmt::format("Mean relative errors of {} by method", name), ""};
+}
+
+html::Figure predictions_of(const Report& report, std::size_t p) {
+  const dataset::PredictionTable& universes = report.methods.front().universes;
+  const std::string& name = universes.parameters.names[p];
+  std::optional<double> band = forecast_sigma(report.metrics, name);
+  if (!band) band = number_at(report.metrics, {"network", name, "rmse"});
+  return {file_of("predicted", name), prediction_figure(universes, p, band),
+          fmt::format("Predicted against true {}", name), ""};
+}
+
+/// The model's loss figure, where its directory still has it as it was written.
+std::vector<html::Figure> loss_of(const Report& report, const std::filesystem::path& model) {
+  const core::FileRecord* record = report.model.base.find("loss.svg");
+  if (record == nullptr) return {};
+  core::check_content(model, *record);
+  std::ifstream file(model / record->path, std::ios::binary);
+  return {{"figures/loss.svg", {std::istreambuf_iterator<char>(file), {}}, "Loss against epoch", ""}};
+}
+
+/// "#0a0b0c 12%"
+std::string colour_stops() {
+  const core::Palette palette = core::density_palette();
+  std::string stops;
+  constexpr std::size_t kStops = 15;
+  for (std::size_t i = 0; i <= kStops; ++i) {
+    const auto& [red, green, blue] = palette[i * (palette.size() - 1) / kStops];
+    stops += fmt::format(", #{:02x}{:02x}{:02x}", red, green, blue);
+  }
+  return stops.substr(2);
+}
+
+std::string caption_of(const dataset::PredictionRow& row, const core::ParameterSpace& parameters) {
+  std::string text = fmt::format("<b>{}</b>", row.simulation);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    text += fmt::format("<br>{} {:#.4g} <span class=\"se\">predicted {:#.4g}</span>",
+                        html_symbol(parameters.names[p]), row.truth[p], row.prediction[p]);
+  }
+  return text;
+}
+
+void add_universes(const Report& report, const ReportSources& sources, ReportFigures& figures) {
+  const dataset::PredictionTable& universes = report.methods.front().universes;
+  std::size_t sorted_by = 0;
+  std::vector<std::uint32_t> simulations;
+  const std::vector<std::size_t> chosen = choose_universes(universes, sorted_by);
+  for (const std::size_t u : chosen) simulations.push_back(universes.rows[u].simulation);
+  // Imported samples need not be the cuts of one box.
+  const bool cut = sources.data.base.request.config.contains("subvolumes");
+  const UniverseSlices drawn = draw_universes(sources.reader, report.methods.front().subvolumes, simulations,
+                                              cut ? sources.data.subvolumes : 1);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const dataset::PredictionRow& row = universes.rows[chosen[i]];
+    figures.universes.push_back({fmt::format("figures/universe_{:05}.png", row.simulation), drawn.images[i],
+                                 fmt::format("Slice of universe {}", row.simulation),
+                                 caption_of(row, universes.parameters)});
+  }
+  const dataset::SampleSpec& spec = sources.data.spec;
+  const bool counts = spec.kind == dataset::VoxelKind::counts;
+  figures.universes_caption = fmt::format(
+      "Slices of {0:.4g} × {0:.4g} × {1:.3g} {2} averaged over their depth, at z = {3:g}, by number of the "
+      "simulation: from the smallest to the largest {4} in equal steps of rank. All have the same colours, "
+      "{5} and "
+      "{6}; universes of other seeds differ by chance too, so one slice says little of its parameters."
+      "<span class=\"bar\" style=\"display:block;background:linear-gradient(to right, {7})\"></span>"
+      "<span class=\"bar-ends\"><span>{8:.2g}</span><span>{10}</span><span>{9:.2g}</span></span>",
+      drawn.side, drawn.depth, name_of(spec.box_size.unit), spec.redshifts.front(),
+      html_symbol(universes.parameters.names[sorted_by]),
+      counts ? "of the density over its mean" : "of the value of the voxels",
+      drawn.logarithmic ? "logarithmic" : "linear", colour_stops(), drawn.low, drawn.high,
+      counts ? "density / mean" : "value");
+}
+
+ReportFigures draw(const Report& report, const ReportSources& sources) {
+  ReportFigures figures;
+  const std::vector<std::string>& names = report.methods.front().universes.parameters.names;
+  for (std::size_t p = 0; p < names.size(); ++p) {
+    figures.errors.push_back(errors_of(report, names[p]));
+    figures.predictions.push_back(predictions_of(report, p));
+  }
+  figures.loss = loss_of(report, sources.model);
+  add_universes(report, sources, figures);
+  return figures;
+}
+
+}  // namespace
+
+void publish_report(const core::Communicator& comm, const Report& report, const ReportSources& sources,
+                    core::OutputDirectory& output) {
+  ReportFigures figures;
+  std::string page;
+  comm.agree([&] {
+    figures = draw(report, sources);
+    page = report_html(report, figures, trace(output.path(), report.request.inputs));
+  });
+  for (const html::Figure* figure : figures.all()) output.add_text(figure->file, figure->content);
+  output.add_text("report.html", page);
+}
+
+}  // namespace cosmo::infer

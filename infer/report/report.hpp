@@ -1,0 +1,55 @@
+#pragma once
+// report.html: all of an inference on one page that needs nothing else.
+
+#include <string>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "core/output_directory.hpp"
+#include "dataset/split_reader.hpp"
+#include "infer/method.hpp"
+#include "infer/report/html.hpp"
+#include "infer/report/lineage.hpp"
+#include "train/nn/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+/// What a report tells of.
+struct Report {
+  const Methods& methods;
+  const core::Json& metrics;  ///< metrics.json; sections whose part is not there are left out
+  const nn::ModelManifest& model;
+  std::string split;
+  std::string warning;  ///< in red at the top; empty for none
+  core::Request request;
+};
+
+/// Its images; a part that is empty has none.
+struct ReportFigures {
+  std::vector<html::Figure> errors;       ///< of each parameter
+  std::vector<html::Figure> predictions;  ///< of each parameter
+  std::vector<html::Figure> loss;
+  std::vector<html::Figure> universes;
+  std::string universes_caption;  ///< markup
+
+  std::vector<const html::Figure*> all() const;
+};
+
+/// The page. A pure function of its arguments and of the program's version.
+std::string report_html(const Report& report, const ReportFigures& figures,
+                        const std::vector<Ancestor>& ancestors);
+
+/// Where a report finds what it shows.
+struct ReportSources {
+  std::filesystem::path model;        ///< directory
+  const nn::ModelManifest& manifest;  ///< of the model
+  dataset::SplitReader& reader;
+  const dataset::DatasetManifest& data;
+};
+
+/// Publishes figures/ and report.html. They are the same bytes on any number of ranks and threads: what tells
+/// of time is what run.json of the earlier stages says. Collective; throws agreed Errors.
+void publish_report(const core::Communicator& comm, const Report& report, const ReportSources& sources,
+                    core::OutputDirectory& output);
+
+}  // namespace cosmo::infer

@@ -1,0 +1,276 @@
+#include "infer/report/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "infer/report/metric.hpp"
+#include "infer/report/symbol.hpp"
+
+namespace cosmo::infer {
+
+using core::Json;
+
+namespace {
+
+const std::vector<std::string>& names_of(const Report& report) {
+  return report.methods.front().universes.parameters.names;
+}
+
+std::vector<std::string> symbols_of(const Report& report) {
+  std::vector<std::string> symbols;
+  for (const std::string& name : names_of(report)) symbols.push_back(html_symbol(name));
+  return symbols;
+}
+
+/// "32 universes", as metrics.json says.
+std::string universes_text(const Report& report) {
+  return metric(report.metrics, {"universes"}, 0) + " universes";
+}
+
+/// Where method m stands in metrics.json.
+MetricPath path_of(const Report& report, std::size_t m) {
+  const std::string& key = report.methods[m].key;
+  return m == 0 ? MetricPath{key} : MetricPath{"baselines", key};
+}
+
+MetricPath joined(MetricPath path, std::initializer_list<std::string> more) {
+  path.insert(path.end(), more);
+  return path;
+}
+
+/// As many decimals as the most precise of the methods needs, so that a column is aligned.
+int decimals_of(const Report& report, const MetricPath& top, const std::string& name,
+                const std::string& figure) {
+  int decimals = 0;
+  for (std::size_t m = 0; m < report.methods.size(); ++m) {
+    MetricPath path = top;
+    for (const std::string& key : path_of(report, m)) path.push_back(key);
+    decimals =
+        std::max(decimals, decimals_for(find_metric(report.metrics, joined(path, {name, figure + "_se"}))));
+  }
+  return decimals;
+}
+
+/// A row a method and a column a parameter of one figure, as "relative_error".
+std::vector<html::Row> rows_of(const Report& report, const MetricPath& top, const std::string& figure) {
+  std::vector<html::Row> rows;
+  for (std::size_t m = 0; m < report.methods.size(); ++m) {
+    html::Row row{html::escaped(report.methods[m].title), {}, m == 0 ? "ours" : ""};
+    MetricPath path = top;
+    for (const std::string& key : path_of(report, m)) path.push_back(key);
+    if (find_metric(report.metrics, path) == nullptr) continue;  // it says nothing of such rows
+    for (const std::string& name : names_of(report)) {
+      row.cells.push_back(
+          estimate(report.metrics, joined(path, {name, figure}), decimals_of(report, top, name, figure)));
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+const MetricPath kForecast = {"forecast", "power_spectrum"};
+
+html::Row forecast_row(const Report& report) {
+  html::Row row{"<i>P</i>(<i>k</i>) forecast", {}, "forecast"};
+  for (const std::string& name : names_of(report)) {
+    row.cells.push_back(metric(report.metrics, joined(kForecast, {name, "relative_error"}),
+                               decimals_of(report, {}, name, "relative_error")));
+  }
+  return row;
+}
+
+/// What the forecast supposes, of its own words and settings.
+std::string forecast_text(const Report& report) {
+  const Json& forecast = *find_metric(report.metrics, kForecast);
+  std::string text =
+      "The forecast is what a Fisher estimate expects of the power spectrum alone. It is no bound: what "
+      "reads "
+      "more than <i>P</i>(<i>k</i>) off a universe may do better.";
+  const std::string unit = forecast.contains("k_unit") && forecast.at("k_unit").is_string()
+                               ? html::escaped(forecast.at("k_unit").get<std::string>())
+                               : "h/Mpc";
+  if (forecast.contains("k_max"))
+    text += fmt::format(" It uses <i>k</i> up to {} {}",
+                        metric(report.metrics, joined(kForecast, {"k_max"}), 3), unit);
+  if (forecast.contains("k_max") && forecast.contains("universes_used"))
+    text +=
+        fmt::format(" and {} universes", metric(report.metrics, joined(kForecast, {"universes_used"}), 0));
+  if (forecast.contains("k_max")) text += '.';
+  if (forecast.contains("assumptions") && forecast.at("assumptions").is_string())
+    text += " Its assumptions: " + html::escaped(forecast.at("assumptions").get<std::string>());
+  return html::paragraph(text, "note");
+}
+
+}  // namespace
+
+std::optional<double> forecast_sigma(const Json& metrics, const std::string& parameter) {
+  const Json* sigma = find_metric(metrics, joined(kForecast, {parameter, "sigma"}));
+  return sigma != nullptr && sigma->is_number() ? std::optional(sigma->get<double>()) : std::nullopt;
+}
+
+std::string errors_section(const Report& report, const std::vector<html::Figure>& figures) {
+  const bool forecast = find_metric(report.metrics, kForecast) != nullptr;
+  std::vector<html::Row> rows = rows_of(report, {}, "relative_error");
+  if (forecast) rows.push_back(forecast_row(report));
+  const std::string what = fmt::format(
+      "Mean relative error |<i>x</i> − <i>p</i>| / <i>p</i> of {} ({} data; <i>x</i> truth, <i>p</i> "
+      "prediction, "
+      "the mean over a universe’s sub-volumes), with standard errors by bootstrap over universes. Smaller is "
+      "better; a method that does not beat “predict the centre” has learned nothing of that parameter.",
+      universes_text(report), html::escaped(report.split));
+  std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows);
+  if (!figures.empty()) {
+    content += html::gallery(
+        figures,
+        std::string("The same errors, each from zero on. All methods saw the same universes, so their "
+                    "bars are correlated: ") +
+            (!paired_section(report).empty()
+                 ? "whether one beats another is read off the <a href=\"#paired\">paired differences</a>, "
+                   "not off overlapping bars."
+                 : "bars that overlap do not mean that two methods are equal."));
+  }
+  if (forecast) content += forecast_text(report);
+  return html::section("errors", "Errors", content);
+}
+
+namespace {
+
+/// What the bars of predictions are.
+std::string bars_text(const Report& report) {
+  const auto& rows = report.methods.front().universes.rows;
+  if (rows.empty() || rows.front().deviation.empty())
+    return "There are no bars: no uncertainty is predicted.";
+  const Json* kind = find_metric(report.metrics, {"uncertainty", "kind"});
+  return kind != nullptr && *kind == "validation_rms"
+             ? "Bars: plus and minus the rms error on the validation universes, the same for all."
+             : "Bars: plus and minus one standard deviation as predicted.";
+}
+
+}  // namespace
+
+std::string predictions_section(const Report& report, const std::vector<html::Figure>& figures) {
+  const bool forecast = forecast_sigma(report.metrics, names_of(report).front()).has_value();
+  const std::string caption = fmt::format(
+      "A point is one of {}. Line: prediction = truth. Band: plus and minus {} around it. {} A cloud that is "
+      "flatter than the line is drawn towards the centre of the range, which is what a network does with "
+      "what "
+      "it cannot see: its slope is in the <a href=\"#measures\">table below</a>.",
+      universes_text(report),
+      forecast ? "one standard deviation of the <i>P</i>(<i>k</i>) forecast"
+               : "the network’s rms error on these universes",
+      bars_text(report));
+  return html::section("predictions", "Prediction against truth", html::gallery(figures, caption));
+}
+
+std::string paired_section(const Report& report) {
+  const Json* paired = find_metric(report.metrics, {"paired"});
+  if (paired == nullptr || !paired->is_object() || paired->empty()) return "";
+  std::vector<html::Row> rows;
+  for (std::size_t m = 1; m < report.methods.size(); ++m) {
+    const Method& method = report.methods[m];
+    if (!paired->contains(method.key)) continue;
+    html::Row row{"network − " + html::escaped(method.title), {}};
+    for (const std::string& name : names_of(report)) {
+      const MetricPath path = {"paired", method.key, name};
+      const Json* error = find_metric(report.metrics, joined(path, {"mae_difference_se"}));
+      const std::string wins = metric(report.metrics, joined(path, {"fraction_better"}), 2);
+      row.cells.push_back(
+          estimate(report.metrics, joined(path, {"mae_difference"}), decimals_for(error)) +
+          (wins.empty() ? "" : fmt::format(" <span class=\"se under\">better in {}</span>", wins)));
+    }
+    rows.push_back(row);
+  }
+  return html::section(
+      "paired", "Network and baselines, universe by universe",
+      html::paragraph(fmt::format(
+          "Mean difference of |<i>x</i> − <i>p</i>| between the network and each baseline on the same {}, in "
+          "label units (the parameter’s range is 2 wide), with its standard error by paired bootstrap over "
+          "universes. Negative means that the network is better; “better in” is the share of universes in "
+          "which "
+          "it is. A difference within about two standard errors of zero is no finding.",
+          universes_text(report))) +
+          html::table("difference", symbols_of(report), rows));
+}
+
+namespace {
+
+/// What "kind" means.
+std::string kind_text(const std::string& kind) {
+  if (kind == "gaussian") return "The network predicts a mean and a covariance for each sub-volume.";
+  if (kind == "validation_rms")
+    return "The network predicts no uncertainty: each universe is given the rms error on the validation "
+           "universes.";
+  if (kind == "ensemble") return "The spread of several networks is part of the uncertainty.";
+  return html::escaped(kind);
+}
+
+}  // namespace
+
+std::string uncertainty_section(const Report& report) {
+  const MetricPath top = {"uncertainty"};
+  const Json* uncertainty = find_metric(report.metrics, top);
+  if (uncertainty == nullptr || !uncertainty->is_object() || !uncertainty->contains("coverage")) return "";
+  const auto row = [&](const std::string& head, const std::string& figure) {
+    html::Row cells{head, {}};
+    for (const std::string& name : names_of(report))
+      cells.cells.push_back(estimate(report.metrics, joined(top, {"coverage", name, figure}), 3));
+    return cells;
+  };
+  html::Row expected{"expected: 0.683 and 0.954", {}, "forecast"};
+  expected.cells.resize(names_of(report).size());
+  std::string content;
+  if (uncertainty->contains("kind") && uncertainty->at("kind").is_string())
+    content += html::paragraph(kind_text(uncertainty->at("kind").get<std::string>()));
+  content += html::paragraph(fmt::format(
+      "How often the truth lies in the central intervals that are predicted to hold it with a probability of "
+      "68.3 and 95.4 %: the share of {}, with standard errors. More than expected: the uncertainties are too "
+      "large; less: too small.",
+      universes_text(report)));
+  content +=
+      html::table("coverage", symbols_of(report),
+                  {row("within 1 σ", "within_1_sigma"), row("within 2 σ", "within_2_sigma"), expected});
+  const std::string likelihood =
+      estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
+               decimals_for(find_metric(report.metrics, joined(top, {"negative_log_likelihood_se"}))));
+  if (!likelihood.empty()) {
+    content += html::paragraph(
+        "Joint negative log-likelihood a universe, of all parameters in label units: " + likelihood +
+        ". Smaller is better.");
+  }
+  const std::string calibrated = metric(report.metrics, joined(top, {"calibration", "universes"}), 0);
+  if (!calibrated.empty()) {
+    content += html::paragraph(
+        "The uncertainties were calibrated on " + calibrated + " validation universes.", "note");
+  }
+  return html::section("uncertainty", "Are the uncertainties right?", content);
+}
+
+std::string measures_section(const Report& report) {
+  struct Measure {
+    const char *figure, *title, *meaning;
+  };
+  constexpr Measure kMeasures[] = {
+      {"mae", "Mean absolute error",
+       "mean |<i>x</i> − <i>p</i>| in label units: the parameter’s range is 2 wide"},
+      {"rmse", "Root mean square error", "physical units"},
+      {"bias", "Bias", "mean of <i>p</i> − <i>x</i>, physical units"},
+      {"slope", "Slope",
+       "of the least-squares line of <i>p</i> on <i>x</i>; 1 without regression to the centre, 0 "
+       "for what ignores its input"}};
+  std::string content;
+  for (const Measure& measure : kMeasures) {
+    content += fmt::format("<h3>{}</h3>\n", measure.title) + html::paragraph(measure.meaning, "note") +
+               html::table("method", symbols_of(report), rows_of(report, {}, measure.figure));
+  }
+  content +=
+      "<h3>Mean relative error of single sub-volumes</h3>\n" +
+      html::paragraph(fmt::format("{} sub-volumes of {}; the sub-volumes of one universe are correlated, "
+                                  "which the bootstrap over universes takes into account",
+                                  metric(report.metrics, {"samples"}, 0), universes_text(report)),
+                      "note") +
+      html::table("method", symbols_of(report), rows_of(report, {"per_subvolume"}, "relative_error"));
+  return html::section("measures", "Other measures", content);
+}
+
+}  // namespace cosmo::infer

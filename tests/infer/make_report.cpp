@@ -1,0 +1,125 @@
+// make_report DIRECTORY [plain]: report.html and metrics.json of made-up predictions, with every section
+// there is and names that are markup; "plain": without what may be absent, and without a warning.
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "core/random.hpp"
+#include "core/text_file.hpp"
+#include "infer/report/error_figure.hpp"
+#include "infer/report/prediction_figure.hpp"
+#include "infer/report/report.hpp"
+#include "infer/report/results.hpp"
+#include "infer/report/symbol.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+using namespace cosmo;
+using core::Json;
+
+namespace {
+
+const core::ParameterSpace kParameters = {
+    {"omega_m", "sigma8", "<b>&\"q\"</b>"}, {0.25, 0.78, -2}, {0.35, 0.95, 3}};
+
+/// Predictions whose errors are normal deviates of `spread` times the parameter's range.
+infer::Method method(const char* key, const char* title, double spread, bool deviations) {
+  const core::RandomStream stream(11, core::Purpose::bootstrap);
+  dataset::PredictionTable table{kParameters, {}};
+  for (std::uint32_t u = 0; u < 48; ++u) {
+    for (int s = 0; s < 2; ++s) {
+      dataset::PredictionRow row{u, s, 1000 + u, {}, {}};
+      for (std::uint32_t p = 0; p < kParameters.size(); ++p) {
+        const double range = kParameters.high[p] - kParameters.low[p];
+        row.truth.push_back(kParameters.low[p] + range * stream.uniform({u, p, 0}));
+        const auto draw = 2 * p + static_cast<std::uint32_t>(s);
+        row.prediction.push_back(row.truth[p] + spread * range * stream.normals({u, draw, 1})[0]);
+        if (deviations) row.deviation.push_back(spread * range);
+      }
+      table.rows.push_back(row);
+    }
+  }
+  infer::Method made = infer::method_of(key, title, table);
+  for (dataset::PredictionRow& row : made.universes.rows) {
+    if (deviations) row.deviation = table.rows.front().deviation;
+  }
+  return made;
+}
+
+/// What the other parts of an inference add to metrics.json.
+void add_parts(Json& metrics) {
+  Json forecast = {{"assumptions", "Gaussian <likelihood>, k below k_max & no more."},
+                   {"k_max", 0.39},
+                   {"universes_used", 88}};
+  Json coverage;
+  for (std::size_t p = 0; p < kParameters.size(); ++p) {
+    const std::string& name = kParameters.names[p];
+    forecast[name] = {{"sigma", 0.1 * (kParameters.high[p] - kParameters.low[p])},
+                      {"relative_error", 0.0123456 * (1.0 + static_cast<double>(p))}};
+    for (const char* baseline : {"power_spectrum", "centre"}) {
+      metrics["paired"][baseline][name] = {
+          {"mae_difference", -0.0321}, {"mae_difference_se", 0.00456}, {"fraction_better", 0.625}};
+    }
+    coverage[name] = {{"within_1_sigma", 0.6875},
+                      {"within_1_sigma_se", 0.067},
+                      {"within_2_sigma", 0.9583},
+                      {"within_2_sigma_se", 0.029}};
+  }
+  metrics["forecast"]["power_spectrum"] = forecast;
+  metrics["uncertainty"] = {{"kind", "gaussian"},
+                            {"negative_log_likelihood", -3.21},
+                            {"negative_log_likelihood_se", 0.12},
+                            {"coverage", coverage},
+                            {"calibration", {{"universes", 24}, {"scale", 1.1}}}};
+  metrics["leak"] = {{"seeds", 4}, {"between", "test and training"}};
+}
+
+nn::ModelManifest model() {
+  nn::ModelManifest made{};
+  made.network = nn::with_outputs(nn::zoo::cosmoflow32(), static_cast<int>(kParameters.size()));
+  made.network.name = "<script>alert(1)</script>";
+  made.input = {1, 32};
+  made.parameters = kParameters;
+  made.checkpoints = {{7, 42, "checkpoints/epoch-000007.h5", "0123", 0.125, true}};
+  made.complete = true;
+  made.base.request = {"train", {{"epochs", 9}}, {}};
+  return made;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool plain = argc == 3 && std::strcmp(argv[2], "plain") == 0;
+  if (argc != 2 && !plain) return std::fputs("usage: make_report DIRECTORY [plain]\n", stderr), 2;
+  const std::filesystem::path directory = argv[1];
+  const infer::Methods methods = {method("network", "network", 0.1, !plain),
+                                  method("centre", "predict the centre", 0.3, false),
+                                  method("power_spectrum", "power spectrum <regression>", 0.15, false)};
+  Json metrics = infer::metrics_json(methods);
+  metrics["leak"] = nullptr;
+  if (!plain) add_parts(metrics);
+  infer::ReportFigures figures;
+  for (std::size_t p = 0; p < kParameters.size(); ++p) {
+    const std::string& name = kParameters.names[p];
+    figures.errors.push_back({fmt::format("errors_{}.svg", p),
+                              infer::error_figure(name, infer::svg_symbol(name),
+                                                  {{"network", 0.02, 0.004}, {"<i>&", 0.05, {}}}, 0.015),
+                              "errors of " + name, ""});
+    figures.predictions.push_back(
+        {fmt::format("predicted_{}.svg", p),
+         infer::prediction_figure(methods[0].universes, p, infer::forecast_sigma(metrics, name)),
+         "predicted " + name, ""});
+  }
+  const core::InputRecord lost{"../<lost>/manifest.json", "sha256:0", "1"};
+  const infer::Report report{methods,
+                             metrics,
+                             model(),
+                             "test",
+                             plain ? "" : "4 seeds <shared>",
+                             {"infer", {{"split", "test"}}, {lost}}};
+  std::filesystem::create_directories(directory);
+  for (const auto* figure : figures.all()) core::write_text(directory / figure->file, figure->content);
+  core::write_text(directory / "metrics.json", metrics.dump(1));
+  core::write_text(directory / "report.html",
+                   infer::report_html(report, figures, infer::trace(directory, report.request.inputs)));
+}

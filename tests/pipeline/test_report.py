@@ -1,0 +1,224 @@
+"""report.html: its numbers are those of metrics.json, it needs nothing else, and it warns of what is not unseen."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from report_page import check_page
+from toolkit import BIN, PipelineTest, contents, error_line, run, succeed
+
+FIGURES = {"relative_error", "relative_error_se", "mae", "mae_se", "rmse", "rmse_se", "bias", "bias_se", "slope",
+           "slope_se"}
+METHODS = ["network", "baselines.centre"]
+
+
+class MadeUp(unittest.TestCase):
+    """Reports of tests/infer/make_report.cpp, with every section and with the fewest."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="cosmo-report-")
+        self.addCleanup(holder.cleanup)
+        self.root = pathlib.Path(holder.name)
+
+    def make(self, *words):
+        subprocess.run([BIN.parent / "tests" / "make_report", self.root, *words], check=True)
+        metrics = json.loads((self.root / "metrics.json").read_text())
+        return *check_page(self.root, metrics), metrics
+
+    def test_every_section_tells_the_numbers_of_metrics(self):
+        page, places, files, metrics = self.make()
+        self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "settings", "costs",
+                                    "provenance"})
+        names = list(metrics["network"])
+        for method in [*METHODS, "baselines.power_spectrum"]:
+            self.assertLessEqual({f"{method}.{name}.{figure}" for name in names for figure in FIGURES}, places)
+        self.assertLessEqual({f"forecast.power_spectrum.{name}.relative_error" for name in names}, places)
+        self.assertLessEqual({f"paired.{method}.{name}.{figure}" for method in ("power_spectrum", "centre")
+                              for name in names
+                              for figure in ("mae_difference", "mae_difference_se", "fraction_better")}, places)
+        self.assertLessEqual({f"uncertainty.coverage.{name}.within_{n}_sigma{se}" for name in names for n in (1, 2)
+                              for se in ("", "_se")}, places)
+        self.assertLessEqual({"samples", "universes", "uncertainty.negative_log_likelihood",
+                              "uncertainty.calibration.universes", "forecast.power_spectrum.k_max"}, places)
+        self.assertEqual(len(files), 6)
+        self.assertEqual(page.alarm, "4 seeds <shared>")
+        for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "Gaussian <likelihood>"):
+            self.assertIn(text, page.text)  # as text, not as markup
+        self.assertIn("can not be read any more", page.text)
+
+    def test_what_is_absent_leaves_no_trace(self):
+        page, places, _, metrics = self.make("plain")
+        self.assertEqual(page.ids, {"errors", "predictions", "measures", "settings", "costs", "provenance"})
+        self.assertFalse([place for place in places if place.startswith(("forecast", "paired", "uncertainty"))])
+        self.assertEqual(page.alarm, "")
+        self.assertNotIn("orecast", page.text)
+
+    def test_the_same_predictions_make_the_same_page(self):
+        self.make()
+        first = contents(self.root)
+        self.make()
+        self.assertEqual(contents(self.root), first)
+
+
+class Reports(PipelineTest):
+    """Of real runs."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.root / "model"
+        succeed("cosmo-train", *cls.train_words(), "--epochs", 2, "--output", cls.model)
+
+    def infer(self, name, *words, data=None, model=None, ranks=1):
+        output = self.root / name
+        succeed("cosmo-infer", "--model", model or self.model, "--data", data or self.data, "--output", output, *words,
+                ranks=ranks)
+        metrics = json.loads((output / "metrics.json").read_text())
+        return *check_page(output, metrics), metrics
+
+    def test_the_report_of_a_run(self):
+        page, places, files, metrics = self.infer("predictions")
+        manifest = json.loads((self.root / "predictions" / "manifest.json").read_text())
+        self.assertLessEqual({"report.html"} | files, {file["path"] for file in manifest["files"]})
+        self.assertEqual(page.ids, {"errors", "predictions", "measures", "training", "universes", "settings", "costs",
+                                    "provenance"})
+        for method in METHODS:
+            self.assertLessEqual({f"{prefix}{method}.{name}.relative_error" for name in metrics["network"]
+                                  for prefix in ("", "per_subvolume.")}, places)
+        self.assertEqual((metrics["leak"], metrics["in_sample"], page.alarm), (None, False, ""))
+        for directory in (self.sim, self.data, self.model):  # of all stages: identities and settings
+            upstream = json.loads((directory / "manifest.json").read_text())
+            self.assertIn(upstream["id"], page.text)
+        for text in ("particles per side64", "steps3", "0.25 to 0.35", "subvolumes2", "larc-adam", "epochs2",
+                     "cosmoflow32", "useful Gflop/s"):
+            self.assertIn(text, page.text)
+        self.assertIn("conv1", page.text)
+        self.assertIn(manifest["id"], page.text)
+        self.assertEqual({file for file in files if file.endswith(".png")},
+                         {f"figures/universe_{row:05}.png" for row in
+                          json.loads((self.data / "manifest.json").read_text())["splits"]["test"]["simulations"]})
+
+    def test_ranks_and_threads_write_the_same_bytes(self):
+        self.infer("one")
+        self.infer("two", "--threads", 1, ranks=2)
+        self.infer("more", "--threads", 3)
+        self.assertEqual(contents(self.root / "one"), contents(self.root / "two"))
+        self.assertEqual(contents(self.root / "one"), contents(self.root / "more"))
+
+    def test_inputs_that_are_gone_are_named(self):
+        moved = self.root / "elsewhere"
+        shutil.copytree(self.data, moved / "data")
+        page, *_ = self.infer("elsewhere/predictions", data=moved / "data")
+        self.assertIn("../sim/manifest.json", page.text)
+        self.assertIn("can not be read any more: what was run there is not shown", page.text)
+        self.assertNotIn("particles per side", page.text.replace("cosmo-train", ""))
+
+    def test_splits_that_the_model_was_made_from_are_marked(self):
+        for split, words in (("train", "trained on these very universes"), ("validation", "chose the network")):
+            page, _, _, metrics = self.infer(f"predictions-{split}", "--split", split)
+            self.assertIn(words, page.alarm)
+            self.assertTrue(metrics["in_sample"])
+            self.assertIsNone(metrics["leak"])
+            done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--split", split, "--output",
+                       self.root / f"predictions-{split}")
+            self.assertIn(words, done.stderr)
+
+
+class Leaks(PipelineTest):
+    """Universes of other parameters and the same seeds are refused, or marked."""
+
+    UNIVERSES = 10
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.root / "model"
+        succeed("cosmo-train", *cls.train_words(), "--epochs", 1, "--output", cls.model)
+        rows = [f"{0.26 + 0.008 * i},{0.8 + 0.01 * i},{100 + i % 5}" for i in range(cls.UNIVERSES)]
+        (cls.root / "twins.csv").write_text("omega_m,sigma8,seed\n" + "\n".join(rows) + "\n")
+        cls.twins = cls.root / "twins"
+        cls.sim_twins = ["generate", "--design", cls.root / "twins.csv", "--box", 128, "--particles", 64, "--steps", 2,
+                         "--grid", 64]
+        succeed("cosmo-sim", *cls.sim_twins, "--output", cls.twins, "--allow-leak")
+        cls.leaking = cls.root / "leaking"
+        cls.shard_twins = ["shard", "--input", cls.twins, "--validation", 2, "--test", 2]
+        cls.leak = succeed("cosmo-prep", *cls.shard_twins, "--output", cls.leaking, "--allow-leak")["leak"]
+
+    def refused(self, parts, tool, *words):
+        sentences = set()
+        for ranks in (1, 2):
+            done = run(tool, *words, ranks=ranks)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            sentences.add(error_line(done, tool))
+        sentence, = sentences
+        for part in (*parts, "--allow-leak"):
+            self.assertIn(str(part), sentence)
+        self.assertFalse((self.root / "never").exists())
+
+    def test_a_suite_of_shared_seeds(self):
+        done = run("cosmo-sim", *self.sim_twins, "--output", self.root / "never")
+        self.assertEqual(done.returncode, 5)
+        for part in ("twins.csv", "repeats the seed 100", "--allow-leak"):
+            self.assertIn(part, error_line(done, "cosmo-sim"))
+
+    def test_a_dataset_of_shared_seeds(self):
+        for words in ([], ["--dry-run"]):
+            self.refused(["share the seed"], "cosmo-prep", *self.shard_twins, "--output", self.root / "never", *words)
+        manifest = json.loads((self.leaking / "manifest.json").read_text())
+        self.assertTrue(manifest["config"]["allow_leak"])
+        self.assertEqual(manifest["leak"], self.leak)
+        self.assertGreater(self.leak["seeds"], 0)
+        self.assertIn("train and ", self.leak["between"])
+        self.assertTrue(succeed("cosmo-prep", "verify", self.leaking)["verified"])
+
+    def test_a_flag_without_a_leak_changes_nothing(self):
+        output = self.root / "clean"
+        succeed("cosmo-prep", *self.prep_words(), "--output", output, "--allow-leak")
+        self.assertEqual(contents(output), contents(self.data))
+
+    def test_training_and_predicting_on_it(self):
+        words = ["--data", self.leaking, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 1]
+        self.refused([self.leaking, "share the seed"], "cosmo-train", *words, "--output", self.root / "never")
+        model = self.root / "leaky-model"
+        succeed("cosmo-train", *words, "--output", model, "--allow-leak")
+        infer = ["--model", model, "--data", self.leaking]
+        self.refused([self.leaking, "seed"], "cosmo-infer", *infer, "--output", self.root / "never")
+        self.refused([self.leaking, "seed"], "cosmo-infer", *infer, "--output", self.root / "never", "--dry-run")
+        for ranks in (1, 2):
+            output = self.root / f"leaky-{ranks}"
+            done = run("cosmo-infer", *infer, "--output", output, "--allow-leak", ranks=ranks)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            metrics = json.loads((output / "metrics.json").read_text())
+            page, *_ = check_page(output, metrics)
+            self.assertGreater(metrics["leak"]["seeds"], 0)
+            self.assertIn("test", metrics["leak"]["between"])
+            self.assertIn(f"share {metrics['leak']['seeds']} seed", page.alarm)
+            self.assertIn("warning: ", done.stderr)
+            self.refused([], "cosmo-infer", *infer, "--output", output)  # also if it is there already
+
+    def test_a_clean_dataset_of_universes_that_the_model_has_seen(self):
+        other = self.root / "other-split"
+        succeed("cosmo-prep", *self.prep_words(), "--seed", 5, "--output", other)
+        self.assertNotIn("leak", json.loads((other / "manifest.json").read_text()))
+        seeds = {name: set(split["seeds"])
+                 for name, split in json.loads((other / "manifest.json").read_text())["splits"].items()}
+        seen = json.loads((self.model / "manifest.json").read_text())["seeds"]
+        shared = seeds["test"] & (set(seen["train"]) | set(seen["validation"]))
+        self.assertTrue(shared)
+        infer = ["--model", self.model, "--data", other]
+        for split in ("test", "train"):  # another dataset's training data are no choice of this model's
+            self.refused([other, f"{split} universes", "the model's training"], "cosmo-infer", *infer, "--split",
+                         split, "--output", self.root / "never")
+        output = self.root / "seen"
+        succeed("cosmo-infer", *infer, "--output", output, "--allow-leak")
+        metrics = json.loads((output / "metrics.json").read_text())
+        self.assertEqual(metrics["leak"]["seeds"], len(shared))
+        page, *_ = check_page(output, metrics)
+        self.assertIn("the model's training", page.alarm)
+
+
+if __name__ == "__main__":
+    unittest.main()
