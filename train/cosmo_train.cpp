@@ -115,7 +115,8 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
 void start(const core::Invocation& run, const train::TrainingPlan& plan, const core::FileRecord* checkpoint,
            std::int64_t steps_per_epoch, train::TrainingState& state) {
   run.comm.agree([&] {
-    if (checkpoint == nullptr) return nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
+    if (checkpoint == nullptr)
+      return nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
     core::check_content(plan.output, *checkpoint);
     state.progress =
         train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path, plan.network,

@@ -24,8 +24,8 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::SampleSpec
                              const LoaderConfigs& loaders) {
   const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
   const int arenas = plan.optimizer->moments + (accumulates ? 1 : 0);
-  const std::int64_t network =
-      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.precision.value);
+  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
+                                              arenas, plan.precision.value);
   return network + kLibraries +
          static_cast<std::int64_t>(core::resident_memory() +  // with oneDNN, which planned the network
                                    dataset::DataLoader::memory_bytes(spec, loaders.training) +
