@@ -42,7 +42,7 @@ THIRD_PARTY = {
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn"},
-    r"immintrin\.h": {"core", "train", "train/nn"},
+    r"immintrin\.h": {"core", "dataset", "train", "train/nn"},
     r"Eigen/": {"infer"},
     r"version_facts\.hpp": {"core"},
 }
