@@ -94,6 +94,17 @@ SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSet
           .rolls = settings.rolls};
 }
 
+/// Throws Error{format} naming the first of the suite's files that does not hold the particles it states.
+void check_sums(const Communicator& comm, const Suite& suite, const std::vector<double>& redshifts) {
+  core::in_rounds(
+      comm, suite.manifest.simulations.size(),
+      [&](std::size_t i) {
+        for (const double redshift : redshifts)
+          CountFile(suite.directory / suite.manifest.simulations[i].counts(redshift)).check_sum();
+      },
+      [](std::size_t) {});
+}
+
 /// Sums the statistics that the shards carry, old and new alike.
 CountStatistics collect(const Communicator& comm, const core::OutputDirectory& output, const ShardPlan& plan,
                         const SampleSpec& spec, std::uint64_t particles_in) {
@@ -108,11 +119,6 @@ CountStatistics collect(const Communicator& comm, const core::OutputDirectory& o
       [](std::size_t) {});
   total.max_count = comm.max(total.max_count);
   total.particles_binned = comm.sum(total.particles_binned);
-  comm.agree([&] {
-    ensure(total.particles_binned == total.particles_in, Fault::format,
-           "The shards hold {} particles and the suite's counts state {}: run cosmo-sim again with --force.",
-           total.particles_binned, total.particles_in);
-  });
   return total;
 }
 
@@ -216,7 +222,13 @@ DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core
   const std::uint64_t boxes =
       plan.samples() / static_cast<std::uint64_t>(plan.subvolumes) * settings.redshifts.size();
   const std::uint64_t particles_in = particles * boxes;
-  return to_manifest(suite, plan, spec, collect(comm, output, plan, spec, particles_in));
+  const CountStatistics statistics = collect(comm, output, plan, spec, particles_in);
+  if (statistics.particles_binned != particles_in) check_sums(comm, suite, settings.redshifts);
+  comm.agree([&] {
+    ensure(statistics.particles_binned == particles_in, Fault::internal,
+           "{} of {} particles are in the shards.", statistics.particles_binned, particles_in);
+  });
+  return to_manifest(suite, plan, spec, statistics);
 }
 
 }  // namespace cosmo::dataset

@@ -52,8 +52,6 @@ std::vector<std::string> compare_with_training(const nn::ModelManifest& model,
 
 UniversePrediction predict_universe(Predictor& predictor, const UniverseCounts& universe) {
   const nn::ModelManifest& model = predictor.model();
-  core::ensure(dataset::kind_of(predictor.transform()) == dataset::VoxelKind::counts, core::Fault::config,
-               "The model was trained on fields and --input takes counts: give --data.");
   const std::vector<float> outputs = predict_outputs(predictor, universe);
   const auto stride = static_cast<std::size_t>(model.outputs());
   UniversePrediction result{{model.parameters, {}}, {}, {}, true};

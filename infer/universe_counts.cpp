@@ -12,6 +12,7 @@
 #include "dataset/snapshot_counts.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
+#include "infer/predictor.hpp"
 
 namespace cosmo::infer {
 
@@ -191,6 +192,8 @@ void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
 UniverseCounts open_universe(const core::Log& log, const nn::ModelManifest& model,
                              const UniverseSource& source) {
   const fs::path& path = source.path;
+  ensure(dataset::kind_of(transform_of(model)) == dataset::VoxelKind::counts, Fault::config,
+         "The model was trained on fields and --input takes counts: give --data.");
   ensure(fs::exists(path), Fault::io,
          "{} of --input does not exist: give the counts or the snapshot of one universe.", path.string());
   const bool npy = path.extension() == ".npy";

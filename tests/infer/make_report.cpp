@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
                                   method("power_spectrum", "power spectrum <regression>", 0.15, false)};
   Json metrics = infer::metrics_json(methods);
   metrics["leak"] = nullptr;
-  if (!plain) add_parts(metrics);
+  plain ? (void)metrics.erase("paired") : add_parts(metrics);
   infer::ReportFigures figures;
   for (std::size_t p = 0; p < kParameters.size(); ++p) {
     const std::string& name = kParameters.names[p];

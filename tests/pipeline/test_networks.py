@@ -246,6 +246,7 @@ class Networks(PipelineTest):
         words = [word if word != 64 or before != "--particles" else 32
                  for before, word in zip(["", *super().sim_words()], super().sim_words())]
         words[words.index("--simulations") + 1] = 3
+        words += ["--seed", 99]
         succeed("cosmo-sim", *words, "--output", sim)
         succeed("cosmo-prep", "shard", "--input", sim, "--validation", 1, "--test", 1, "--output", data)
         model = self.models["cosmoflow32"][0]

@@ -83,8 +83,8 @@ class Reports(PipelineTest):
         page, places, files, metrics = self.infer("predictions")
         manifest = json.loads((self.root / "predictions" / "manifest.json").read_text())
         self.assertLessEqual({"report.html"} | files, {file["path"] for file in manifest["files"]})
-        self.assertEqual(page.ids, {"errors", "predictions", "measures", "training", "universes", "settings", "costs",
-                                    "provenance"})
+        self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "training", "universes",
+                                    "settings", "costs", "provenance"})
         for method in METHODS:
             self.assertLessEqual({f"{prefix}{method}.{name}.relative_error" for name in metrics["network"]
                                   for prefix in ("", "per_subvolume.")}, places)

@@ -346,7 +346,7 @@ class Shards(unittest.TestCase):
         other = self.root / "data-other"
         succeed("cosmo-prep", "shard", "--input", sim, *words, "--redshifts", "0.5,0", "--output", other)
         for source, part in ((["--data", other, "--output", self.root / "never"], "z = 0.5, 0 and the model reads z = 0, 0.5"),
-                             (["--input", sim / "sim-00000/counts_z0.h5"], "is of z = 0 and the model reads z = 0, 0.5")):
+                             (["--input", sim / "sim-00000/counts_z0.h5"], "is of one redshift and the model reads z = 0, 0.5")):
             done = run("cosmo-infer", "--model", model, *source)
             self.assertEqual(done.returncode, CONFIG)
             self.assertIn(part, error_line(done, "cosmo-infer"))
