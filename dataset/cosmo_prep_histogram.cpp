@@ -95,6 +95,17 @@ void add_inputs(const core::Invocation& run, const std::vector<std::string>& fil
         {core::seen_from(target, files[i]).string(), "sha256:" + digests[i], digests[i]});
 }
 
+/// Throws Error{config} if two files have the same content: splits might share their universe.
+void refuse_twins(const std::vector<core::InputRecord>& inputs) {
+  std::map<std::string, std::string> path_of;
+  for (const core::InputRecord& input : inputs) {
+    const auto [twin, fresh] = path_of.emplace(input.sha256, input.path);
+    ensure(fresh, Fault::config,
+           "{} and {} of the table, as seen from --output, have the same content: list each snapshot once.",
+           twin->second, input.path);
+  }
+}
+
 /// Collective.
 core::Request request_of(const core::Invocation& run, const Job& job, const std::string& target) {
   core::Request request{"histogram", details_of(job), {}};
@@ -268,6 +279,7 @@ void run_suite(const core::Invocation& run, const std::string& target) {
                         {},
                         suite.manifest.foreseen()};
   add_inputs(run, suite.files, target, request);
+  run.comm.agree([&] { refuse_twins(request.inputs); });
   const core::Overwrite overwrite{run.options.flag("force"), {}};
   const core::Holding there = core::OutputDirectory::look(run.comm, target, request, overwrite);
   const Bill bill = bill_of(run, target, memory, disk_of(suite, there.manifest));

@@ -238,6 +238,21 @@ struct Sources {
   const std::map<std::uint32_t, Universe>& universes;
 };
 
+/// Throws Error{format} if two lines of the table are the same voxels: splits might share them.
+void refuse_twins(const ForeignSettings& settings, const SampleTable& table, const Scans& found) {
+  std::map<std::string_view, std::size_t> row_of;
+  const auto name = [&](std::size_t row) {
+    const SampleRow& line = table.rows[row];
+    return line.record ? fmt::format("{}, record {}", line.file, *line.record) : line.file;
+  };
+  for (const Scan& scan : found.scans) {
+    const auto [twin, fresh] =
+        row_of.emplace(std::string_view(scan.sha256.data(), scan.sha256.size()), scan.row);
+    ensure(fresh, Fault::format, "{}: {} and {} hold the same voxels: list each sample once.",
+           settings.table.string(), name(twin->second), name(scan.row));
+  }
+}
+
 /// Lays the samples of a split out over its shards.
 void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>& simulations,
                 const Sources& sources) {
@@ -291,6 +306,7 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
   const Scans found = scan_all(comm, log, settings, format, table);
   ForeignPlan plan;
   comm.agree([&] {
+    refuse_twins(settings, table, found);
     const auto parameters = parameters_of(table, found, space, format);
     complete_ranges(space, parameters);
     const auto universes = universes_of(table, parameters);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -90,10 +91,42 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
   return statistics;
 }
 
+/// Throws Error{format} unless samples have the seeds that the manifest lists, if it does.
+void check_seeds(const std::vector<Found>& found, const DatasetManifest& manifest,
+                 const std::string& source) {
+  std::map<std::uint32_t, std::uint64_t> seeds;
+  for (const SplitRecord& split : manifest.splits) {
+    for (std::size_t i = 0; i < split.seeds.size(); ++i) seeds[split.simulations[i]] = split.seeds[i];
+  }
+  for (const Found& sample : found) {
+    const auto seed = seeds.find(sample.simulation);
+    ensure(seed == seeds.end() || seed->second == sample.seed, Fault::format,
+           "{} says that simulation {} has the seed {} and its samples say {}: write the dataset again with "
+           "--force.",
+           source, sample.simulation, seed == seeds.end() ? 0 : seed->second, sample.seed);
+  }
+}
+
+/// Throws Error{format} for a part of the manifest that is not what follows from the others.
+void check_consistency(const DatasetManifest& manifest, const std::string& source) {
+  core::Json follows = manifest.details();
+  follows.erase("splits");  // which are compared with the shards
+  const core::Json& said = manifest.base.details;
+  for (const auto& [key, value] : follows.items()) {
+    ensure(said.contains(key) && said.at(key) == value, Fault::format,
+           "{}: \"{}\" is not what follows from the rest of it: write the dataset again with --force.",
+           source, key);
+  }
+  ensure(!said.contains("leak") || follows.contains("leak"), Fault::format,
+         "{} tells of a leak and its splits share no seed: write the dataset again with --force.", source);
+}
+
 void check_membership(const std::vector<Found>& found, const DatasetManifest& manifest,
                       const std::string& source) {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> samples;
   std::vector<Membership> members;
+  const bool cut =
+      manifest.base.request.config.contains("subvolumes");  // by cosmo-prep shard, which numbers them
   std::array<std::set<std::uint32_t>, 3> simulations;
   for (const Found& sample : found) {
     ensure(samples.insert({sample.simulation, sample.roll, sample.subvolume}).second, Fault::format,
@@ -103,6 +136,9 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
     ensure(sample.roll == 0 || static_cast<Split>(sample.split) == Split::train, Fault::format,
            "{}: simulation {} in {} data is rolled: write the dataset again with --force.", source,
            sample.simulation, kSplitNames[sample.split]);
+    ensure(!cut || sample.subvolume < manifest.subvolumes, Fault::format,
+           "{}: simulation {} has a sub-volume {} of {}: write the dataset again with --force.", source,
+           sample.simulation, sample.subvolume, manifest.subvolumes);
     members.push_back({sample.simulation, sample.seed, static_cast<Split>(sample.split)});
     simulations[sample.split].insert(sample.simulation);
   }
@@ -168,7 +204,9 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
     total.voxels.add(of_rank);
   comm.agree([&] {
     const std::string source = (directory / core::kManifestName).string();
+    check_consistency(manifest, source);
     check_membership(found, manifest, source);
+    check_seeds(found, manifest, source);
     ensure(total.voxels.counts.particles == manifest.statistics.particles_binned &&
                total.voxels.counts.max_count == manifest.statistics.max_count &&
                nearly_equal(total.voxels.field, manifest.field),

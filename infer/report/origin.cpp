@@ -69,8 +69,7 @@ std::string splits_table(const Json& manifest) {
 /// The network, layer by layer, and its chosen epoch.
 std::string network_text(const nn::ModelManifest& model) {
   const nn::CheckpointRecord& best = model.best();
-  const nn::NetworkCensus census =
-      nn::take_census(model.network, model.input, static_cast<int>(model.parameters.size()));
+  const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
   return html::paragraph(fmt::format(
              "The weights are those after epoch {} of {}, where the validation loss was lowest{}.{}",
              best.epoch, value_text("", model.base.request.config.value("epochs", Json())),
@@ -172,8 +171,7 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
     if (!ancestor->stage().empty()) rows.push_back(cost_row(*ancestor));
   }
   const nn::ModelManifest& model = report.model;
-  const nn::NetworkCensus census =
-      nn::take_census(model.network, model.input, static_cast<int>(model.parameters.size()));
+  const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
   return html::section(
       "costs", "Costs",
       html::table("stage", {"time", "ranks × threads", "rate", "useful Gflop/s", "of the peak"}, rows) +

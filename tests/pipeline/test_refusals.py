@@ -131,12 +131,13 @@ class Refusals(PipelineTest):
         content[1310] ^= 64  # in the metadata, where HDF5 1.10.8 may crash
         counts.write_bytes(content)
         self.refused(FORMAT, [counts.name], "cosmo-infer", "--model", self.model, "--input", counts)
-        self.refused(IO, [suite], "cosmo-infer", "--model", self.model, "--input", suite)
+        self.refused(CONFIG, [suite, "is a suite"], "cosmo-infer", "--model", self.model, "--input", suite)
 
     def test_what_a_single_universe_needs(self):
         counts, particles = self.sim / "sim-00000/counts_z0.h5", self.root / "particles"
-        succeed("cosmo-sim", "generate", "--particles", 16, "--steps", 1, "--save", "particles", "--output", particles)
-        self.refused(CONFIG, ["snapshot_z0.hdf5", "--save counts"], "cosmo-infer", "--model", self.model, "--input",
+        succeed("cosmo-sim", "generate", "--box", 100, "--particles", 16, "--steps", 1, "--save", "particles", "--output",
+                particles)
+        self.refused(CONFIG, ["snapshot_z0.hdf5", "multiple of 32"], "cosmo-infer", "--model", self.model, "--input",
                      particles / "sim-00000/snapshot_z0.hdf5")
         self.refused(USAGE, ["--model"], "cosmo-infer", "--input", counts)
         self.refused(USAGE, ["--output"], "cosmo-infer", "--input", counts, "--model", self.model, "--output", "x")
@@ -327,7 +328,7 @@ class Refusals(PipelineTest):
         output = ["--output", self.root / "never"]
         self.refused(CONFIG, ["--grid", "--subvolumes"], "cosmo-prep", "shard", "--input", self.sim, "--subvolumes", 3,
                      *output)
-        self.refused(CONFIG, ["--grid"], "cosmo-prep", "shard", "--input", self.sim, "--grid", 32, *output)
+        self.refused(CONFIG, ["--grid"], "cosmo-prep", "shard", "--input", self.sim, "--grid", 48, *output)
         self.refused(CONFIG, ["--validation"], "cosmo-prep", "shard", "--input", self.sim, "--validation", 8, "--test",
                      2, *output)
 

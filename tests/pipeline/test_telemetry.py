@@ -72,7 +72,7 @@ class Telemetry(PipelineTest):
                       for line in (self.root / f"logged{ranks}" / "history.csv").read_text().splitlines()[1:]]
             for error, loss_value in zip(errors, losses, strict=True):
                 if loss == "mae":
-                    self.assertAlmostEqual(error, loss_value, places=12)
+                    self.assertAlmostEqual(error, loss_value, places=7)  # the loss compares with labels of float32
                 else:  # the mean absolute error all the same
                     self.assertLess(error, loss_value ** 0.5)
                     self.assertGreater(error, loss_value)
