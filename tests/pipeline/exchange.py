@@ -371,6 +371,7 @@ def foreign_refusals(common, ranges):
             ("mixed", lines[:-1] + ["11.npy,45,0.3,0.8"], 5, "same seed, split and parameters"),
             ("absent", lines[:-1] + ["none.npy" + lines[-1][6:]], 4, "none.npy"),
             ("twins", ["seed," + lines[0]] + ["7," + line for line in lines[1:]], 3, "share the seed 7"),
+            ("copies", lines[:-1] + ["../npy-of-others/0.npy" + lines[-1][6:]], 5, "0.npy and ../npy-of-others/0.npy hold the same"),
             ("unsplit", ["split," + lines[0]] + ["train," + line for line in lines[1:]], 5, "no validation samples")):
         open(f"{name}.csv", "w").write("\n".join(changed))
         line = prep(*npy, *common, "--samples", f"{name}.csv", code=code)

@@ -156,6 +156,7 @@ class SnapshotSuiteTest(unittest.TestCase):
                 (CONFIG, ["line 3", "simulation 0", "seed and parameters"],
                  ["snapshot,simulation", first + ",0", "universe1/snapdir_0,0"]),
                 (CONFIG, ["0 and 1", "seed 7"], ["snapshot,seed", first + ",7", second + ",7"]),
+                (CONFIG, [first, "same content"], ["snapshot,sigma8", first + ",0.8", first + ",0.9"]),
                 (IO, ["nowhere"], ["snapshot", "nowhere"])):
             with self.subTest(lines=lines):
                 self.refused(code, parts, self.altered(*lines))

@@ -71,6 +71,12 @@ def change_record(**changes):
     json.dump(manifest, open("bad/manifest.json", "w"))
 
 
+def edit(change):
+    told = json.load(open("bad/manifest.json"))
+    change(told)
+    json.dump(told, open("bad/manifest.json", "w"))
+
+
 def set_item(name, row, value):
     return lambda shard: shard[name].__setitem__(row, value)
 
@@ -103,6 +109,13 @@ def damages():
         "a hidden label": (lambda: (rewrite(set_item("y", (2, 1), one_label * 1.001)), rehash()), [here, "sample 2"]),
         "a hidden leak of a seed": (lambda: (rewrite(set_item("seed", slice(None), seed)), rehash()),
                                     [f"share the seed {seed}"]),
+        "a hidden seed": (lambda: (rewrite(set_item("seed", slice(None), 4711)), rehash()), ["the seed", "4711"]),
+        "a hidden number": (lambda: (rewrite(set_item("subvolume", 0, 99)), rehash()), ["sub-volume 99"]),
+        "another list of seeds": (lambda: edit(lambda told: told["splits"]["train"]["seeds"].reverse()), ["the seed"]),
+        "another size of a voxel": (lambda: edit(lambda told: told.update(voxel_mpc_h=2 * told["voxel_mpc_h"])),
+                                    ["manifest.json", '"voxel_mpc_h"']),
+        "a leak that is none": (lambda: edit(lambda told: told.update(leak={"seeds": 1, "between": "train and test"})),
+                                ["manifest.json", "leak"]),
         "a hidden double": (lambda: (rewrite(set_item("subvolume", slice(None), 0)),
                                      rewrite(set_item("simulation", slice(None), simulation)), rehash()),
                             ["twice"]),
