@@ -1,12 +1,11 @@
 #include "dataset/imported_shards.hpp"
 
 #include <cstdint>
-#include <future>
 #include <utility>
 
 #include "core/parallel.hpp"
-#include "core/rounds.hpp"
 #include "dataset/exchange_format.hpp"
+#include "dataset/shard_publisher.hpp"
 
 namespace cosmo::dataset {
 
@@ -29,29 +28,16 @@ void write_shard(const std::filesystem::path& path, const SampleSpec& spec, Comp
 void write_imported(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
                     const SampleSpec& spec, Compression compression, std::span<const ImportedShard> shards) {
   std::vector<const ImportedShard*> missing;
+  std::vector<std::string> paths;
   for (const ImportedShard& shard : shards) {
-    if (output.find(shard.path) == nullptr) missing.push_back(&shard);
+    if (output.find(shard.path) != nullptr) continue;
+    missing.push_back(&shard);
+    paths.push_back(shard.path);
   }
   core::Progress progress(log, "shards imported", static_cast<std::int64_t>(missing.size()));
-  std::future<core::FileRecord> sealing;  // a shard is synced and hashed while the next one is written
-  std::vector<core::FileRecord> finished;
-  const auto finish_sealing = [&] {
-    if (sealing.valid()) finished.push_back(sealing.get());
-  };
-  const auto record = [&](std::size_t) {
-    progress.advance(static_cast<std::int64_t>(comm.sum(std::uint64_t{finished.size()})));
-    output.record(std::exchange(finished, {}));
-  };
-  core::in_rounds(
-      comm, missing.size(),
-      [&](std::size_t s) {
-        write_shard(output.part(missing[s]->path), spec, compression, *missing[s]);
-        finish_sealing();
-        sealing = std::async(std::launch::async, [&, s] { return output.seal(missing[s]->path); });
-      },
-      record);
-  core::in_rounds(
-      comm, static_cast<std::size_t>(comm.size()), [&](std::size_t) { finish_sealing(); }, record);
+  publish_shards(comm, progress, output, paths, [&](std::size_t s, const std::filesystem::path& part) {
+    write_shard(part, spec, compression, *missing[s]);
+  });
 }
 
 }  // namespace cosmo::dataset

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <future>
 #include <iterator>
 #include <mutex>
 #include <set>
@@ -11,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "core/rounds.hpp"
+#include "dataset/shard_publisher.hpp"
 #include "dataset/shard_reader.hpp"
 #include "dataset/shard_writer.hpp"
 #include "histogram/coarse_counts.hpp"
@@ -199,26 +199,11 @@ DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core
   const SampleSpec spec = common_spec(suite, plan, settings, particles);
   check_inputs(comm, log, missing, suite, settings.redshifts, particles);
   core::Progress progress(log, "shards", static_cast<std::int64_t>(missing.size()));
-  std::future<core::FileRecord> sealing;  // a shard is synced and hashed while the next one is written
-  std::vector<core::FileRecord> finished;
-  const auto finish_sealing = [&] {
-    if (sealing.valid()) finished.push_back(sealing.get());
-  };
-  const auto record = [&](std::size_t) {
-    progress.advance(static_cast<std::int64_t>(comm.sum(std::uint64_t{finished.size()})));
-    output.record(finished);
-    finished.clear();
-  };
-  core::in_rounds(
-      comm, missing.size(),
-      [&](std::size_t s) {
-        write_shard(output.part(missing[s].path), missing[s], suite, spec, settings);
-        finish_sealing();
-        sealing = std::async(std::launch::async, [&, s] { return output.seal(missing[s].path); });
-      },
-      record);
-  core::in_rounds(
-      comm, static_cast<std::size_t>(comm.size()), [&](std::size_t) { finish_sealing(); }, record);
+  std::vector<std::string> paths;
+  for (const PlannedShard& shard : missing) paths.push_back(shard.path);
+  publish_shards(comm, progress, output, paths, [&](std::size_t s, const std::filesystem::path& part) {
+    write_shard(part, missing[s], suite, spec, settings);
+  });
   const std::uint64_t boxes =
       plan.samples() / static_cast<std::uint64_t>(plan.subvolumes) * settings.redshifts.size();
   const std::uint64_t particles_in = particles * boxes;
