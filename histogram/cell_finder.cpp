@@ -39,27 +39,29 @@ template <class T>
     const T* __restrict positions, std::uint16_t* __restrict planes, std::uint32_t* __restrict cells) const {
   const auto n = static_cast<std::uint32_t>(cells_);
   const T inverse = static_cast<T>(inverse_cell_), top = static_cast<T>(cells_);
-  // x / cell has two roundings, of the factor and of the product, and edges of double have two more. Further
-  // than that from the edges the cell is certain; nearer, and outside the box, it is in doubt.
-  constexpr T kRoundings = static_cast<T>(std::is_same_v<T, float> ? 1.1 : 2.2);
-  const T doubt = kRoundings * top * std::numeric_limits<T>::epsilon(), no_doubt = 1 - doubt;
-  unsigned doubts = 0;
-#pragma omp simd reduction(| : doubts)
+  // x / cell has two roundings, of the factor and of the product, edges of double have two more, and the
+  // distance below has a small one. Further than that from the edges the cell is certain; nearer, and outside
+  // the box, it is in doubt.
+  constexpr T kRoundings = static_cast<T>(std::is_same_v<T, float> ? 1.3 : 2.3);
+  const T certain = T{0.5} - kRoundings * top * std::numeric_limits<T>::epsilon();
+  const T bottom = certain - 1;  // outside of cell 0, though it is cut to 0
+  T farthest = 0;                // from the middle of its cell
+#pragma omp simd reduction(max : farthest)
   for (std::size_t p = 0; p < kGroup; ++p) {
     std::uint32_t cell = 0;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       T scaled = positions[3 * p + axis] * inverse;
-      scaled = scaled > 0 ? scaled : 0;  // nor is a NaN
+      scaled = scaled > bottom ? scaled : bottom;  // nor is a NaN
       scaled = scaled < top ? scaled : top;
       const int whole = static_cast<int>(scaled);
-      const T rest = scaled - static_cast<T>(whole);
-      doubts |= (rest < doubt ? 1u : 0u) | (rest > no_doubt ? 1u : 0u);
+      const T distance = std::abs(scaled - static_cast<T>(whole) - T{0.5});
+      farthest = distance > farthest ? distance : farthest;
       cell = cell * n + static_cast<std::uint32_t>(whole);
       if (axis == 0) planes[p] = static_cast<std::uint16_t>(whole);
     }
     cells[p] = cell;
   }
-  return doubts == 0;
+  return farthest < certain;
 }
 
 /// The same for any number of particles by operator(); false if a coordinate is not finite.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -16,8 +17,10 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
-constexpr std::size_t kBlock = 4096;  ///< particles of a chunk that are counted at once, or not
-constexpr std::size_t kFew = 8;       ///< a block in this part of the buckets is counted at once
+constexpr std::size_t kBlock = 4096;                  ///< particles that a thread takes at a time
+constexpr std::size_t kGroup = 64;   ///< particles of a block that are counted at once, or not
+constexpr std::size_t kAhead = 192;  ///< particles from a group to the one that is fetched meanwhile
+constexpr std::size_t kFew = 8;      ///< a thread holds at most this part of the buckets
 
 /// Planes of a bucket: at least 2^16 cells, for fewer are not worth a bucket, and at least a 512th of the
 /// grid, for more streams of cells than that do not fit the cache.
@@ -56,17 +59,13 @@ ParticleCounter::Layout::Layout(int cells_per_side, int ranks)
 ParticleCounter::Chunk::Chunk(std::size_t buckets)
     : planes(kChunk), cells(kChunk), sorted(kChunk), next(buckets) {}
 
-bool ParticleCounter::Claims::take(std::size_t first, std::size_t last) {
+bool ParticleCounter::Claims::exchange(Buckets held, Buckets asked) {
   const std::lock_guard lock(mutex_);
-  const std::span<char> asked = std::span(taken_).subspan(first, last - first + 1);
-  if (std::ranges::find(asked, 1) != asked.end()) return false;
-  std::ranges::fill(asked, 1);
-  return true;
-}
-
-void ParticleCounter::Claims::give_back(std::size_t first, std::size_t last) {
-  const std::lock_guard lock(mutex_);
-  std::ranges::fill(std::span(taken_).subspan(first, last - first + 1), 0);
+  const auto part = [&](Buckets buckets) { return std::span(taken_).subspan(buckets.first, buckets.size()); };
+  std::ranges::fill(part(held), 0);
+  const bool free = std::ranges::find(part(asked), 1) == part(asked).end();
+  std::ranges::fill(part(free ? asked : held), 1);
+  return free;
 }
 
 ParticleCounter::ParticleCounter(const core::Communicator& comm, const core::GridSpec& spec)
@@ -100,8 +99,21 @@ void ParticleCounter::count(std::span<const std::uint32_t> cells) {
   for (const std::uint32_t cell : cells) ++counts[cell - first];
 }
 
-/// Counts the `size` particles after those that the chunk holds already, or keeps them in it if they are in
-/// too many buckets, in another rank's, or in another thread's.
+/// Whether the thread holds these buckets, which it tries to: next to those it has, or in place of them.
+bool ParticleCounter::hold(Chunk& chunk, Buckets asked) {
+  Buckets& held = chunk.held;
+  if (held.first <= asked.first && asked.last <= held.last) return true;
+  if (asked.size() * kFew > own_buckets_) return false;
+  const Buckets both = {std::min(held.first, asked.first), std::max(held.last, asked.last)};
+  const std::size_t parts = std::max(kFew, 2 * chunk_of_thread_.size());  // other threads need some, too
+  if (held.size() > 0 && both.size() * parts <= own_buckets_) asked = both;
+  const bool taken = claims_.exchange(held, asked);
+  if (taken) held = asked;
+  return taken;
+}
+
+/// Counts the `size` particles after those that the chunk has already, or keeps them in it if they are in too
+/// many buckets, in another rank's, or in another thread's.
 void ParticleCounter::count_at_once(Chunk& chunk, std::size_t size) {
   const std::uint16_t* planes = &chunk.planes[chunk.size];
   std::uint16_t lowest = planes[0], highest = lowest;
@@ -111,15 +123,13 @@ void ParticleCounter::count_at_once(Chunk& chunk, std::size_t size) {
     highest = planes[p] > highest ? planes[p] : highest;
   }
   const std::size_t first = layout_.of_plane[lowest], last = layout_.of_plane[highest];
-  if (first < first_bucket_ || last >= first_bucket_ + own_buckets_ ||
-      (last - first + 1) * kFew > own_buckets_ ||
-      !claims_.take(first - first_bucket_, last - first_bucket_)) {
+  if (first >= first_bucket_ && last < first_bucket_ + own_buckets_ &&
+      hold(chunk, {first - first_bucket_, last - first_bucket_ + 1})) {
+    count(std::span(chunk.cells).subspan(chunk.size, size));
+    chunk.counted += size;
+  } else {
     chunk.size += size;
-    return;
   }
-  count(std::span(chunk.cells).subspan(chunk.size, size));
-  chunk.counted += size;
-  claims_.give_back(first - first_bucket_, last - first_bucket_);
 }
 
 /// Sorts the cells that the chunk holds by bucket.
@@ -136,23 +146,36 @@ void ParticleCounter::sort(Chunk& chunk, std::span<std::uint32_t> cells,
   std::copy_n(chunk.sorted.begin(), chunk.size, cells.begin());  // which lie outside of the cache
 }
 
-/// Counts blocks of the positions at once, or fills the chunk with them; until it is full or nothing is left.
-/// False if a position is not finite.
+/// Counts particles at once, or fills the chunk with them. False if a position is not finite.
 template <class T>
-bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions, WorkShares& blocks) {
-  chunk.size = 0;
-  while (chunk.size + kBlock <= kChunk) {
-    const auto block = blocks.take(static_cast<std::size_t>(omp_get_thread_num()));
-    if (!block) break;
-    const std::size_t first = *block * kBlock, size = std::min(kBlock, positions.size() / 3 - first);
-    if (!cells_of_.find(positions.subspan(3 * first, 3 * size),
-                        std::span(chunk.planes).subspan(chunk.size, size),
+bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions) {
+  for (std::size_t first = 0; first < positions.size(); first += 3 * kGroup) {
+    // Past the caches, which the counts need.
+    const std::size_t ahead = first + 3 * kAhead, end = std::min(ahead + 3 * kGroup, positions.size());
+    for (std::size_t i = ahead; i < end; i += 64 / sizeof(T)) __builtin_prefetch(&positions[i], 0, 0);
+    const std::size_t size = std::min(kGroup, (positions.size() - first) / 3);
+    if (!cells_of_.find(positions.subspan(first, 3 * size), std::span(chunk.planes).subspan(chunk.size, size),
                         std::span(chunk.cells).subspan(chunk.size, size))) {
       return false;
     }
     count_at_once(chunk, size);
   }
   return true;
+}
+
+/// The same with blocks of the positions until the chunk is full or none is left.
+template <class T>
+bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions, WorkShares& blocks) {
+  chunk.size = 0;
+  bool finite = true;
+  while (finite && chunk.size + kBlock <= kChunk) {
+    const auto block = blocks.take(static_cast<std::size_t>(omp_get_thread_num()));
+    if (!block) break;
+    const std::size_t first = 3 * kBlock * *block;
+    finite = fill(chunk, positions.subspan(first, std::min(3 * kBlock, positions.size() - first)));
+  }
+  claims_.exchange(std::exchange(chunk.held, {}), {});
+  return finite;
 }
 
 /// Takes blocks of the positions until all are counted or `chunks` chunks are sorted. False if a position is

@@ -53,11 +53,17 @@ class ParticleCounter {
     std::vector<std::uint16_t> of_plane;
     std::vector<std::size_t> first_of_rank;  ///< and past the last rank's
   };
+  /// Buckets first … last - 1 of this rank.
+  struct Buckets {
+    std::size_t first = 0, last = 0;
+    std::size_t size() const { return last - first; }
+  };
   /// What a thread works on.
   struct Chunk {
     explicit Chunk(std::size_t buckets);
     std::size_t size = 0;               ///< particles that were not counted at once
     std::uint64_t counted = 0;          ///< particles that were, of all chunks of the thread
+    Buckets held;                       ///< in which the thread counts
     std::vector<std::uint16_t> planes;  ///< of the particles
     std::vector<std::uint32_t> cells;   ///< of the particles, modulo 2^32
     std::vector<std::uint32_t> sorted;  ///< cells in the order of their buckets
@@ -72,9 +78,8 @@ class ParticleCounter {
   class Claims {
    public:
     explicit Claims(std::size_t buckets) : taken_(buckets, 0) {}
-    /// Takes the buckets first … last if all are free.
-    bool take(std::size_t first, std::size_t last);
-    void give_back(std::size_t first, std::size_t last);
+    /// Gives the buckets `held` back and takes `asked`, if none of these is another thread's.
+    bool exchange(Buckets held, Buckets asked);
 
    private:
     std::mutex mutex_;
@@ -85,7 +90,10 @@ class ParticleCounter {
   bool sort_round(std::span<const T> positions, WorkShares& blocks, std::size_t chunks);
   template <class T>
   bool fill(Chunk& chunk, std::span<const T> positions, WorkShares& blocks);
+  template <class T>
+  bool fill(Chunk& chunk, std::span<const T> positions);
   void count(std::span<const std::uint32_t> cells);
+  bool hold(Chunk& chunk, Buckets asked);
   void count_at_once(Chunk& chunk, std::size_t size);
   void sort(Chunk& chunk, std::span<std::uint32_t> cells, std::span<std::uint32_t> starts) const;
   std::vector<Sorted> own_parts(std::size_t chunks) const;
