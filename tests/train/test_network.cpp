@@ -98,6 +98,21 @@ TEST_CASE("inference gives what training gives, in less memory") {
   CHECK(moved.forward().data() == found.data());
 }
 
+TEST_CASE("inference convolves by the kernels of training") {
+  const auto kernels = [](nn::Mode mode) {
+    std::vector<std::string> names;
+    for (const auto& operation :
+         nn::Network(nn::find_network("cosmoflow64"), {1, 64}, 3, 1, mode).operations()) {
+      if (operation.phase == nn::Phase::forward && operation.work == nn::Work::convolution)
+        names.push_back(operation.layer + " " + operation.implementation);
+    }
+    return names;
+  };
+  const std::vector<std::string> expected = kernels(nn::Mode::training);
+  CHECK(expected.size() >= 3);
+  CHECK(kernels(nn::Mode::inference) == expected);
+}
+
 TEST_CASE("the memory of a network is known before it is allocated") {
   const nn::NetworkSpec spec = nn::find_network("cosmoflow64");
   const auto planned = [&](int batch, nn::Mode mode) {

@@ -15,6 +15,10 @@ struct WeightedLayer {
   std::int64_t fan_in, fan_out;
 };
 
+/// Forward passes of inference, too: for those of its own kind oneDNN chooses layouts that our kernels don't
+/// take.
+constexpr auto kForwardKind = dnnl::prop_kind::forward_training;
+
 inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
   return {dims, type, dnnl::memory::format_tag::any};
 }
@@ -36,7 +40,7 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
   };
   const dnnl::memory::desc like_weights = with_type(d_weights, like_source.data_type());
   const typename Primitives::Forward::primitive_desc forward(
-      primitives.forward(shop.forward_kind(), any(like_source), any(like_weights), d_biases, like_output),
+      primitives.forward(kForwardKind, any(like_source), any(like_weights), d_biases, like_output),
       shop.attributes(1), shop.engine);
   const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
                             const dnnl::memory::desc& output) {
@@ -139,7 +143,7 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
   const dnnl::memory::data_type type = layer.output.data_type();
   const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
   const typename Forward::primitive_desc description(
-      primitives.forward(shop.forward_kind(), any_layout(source.values.get_desc().dims(), type),
+      primitives.forward(kForwardKind, any_layout(source.values.get_desc().dims(), type),
                          any_layout(layer.weights, type), bias_layout, layer.output),
       shop.attributes(layer.slope), shop.engine);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
