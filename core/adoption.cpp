@@ -18,7 +18,7 @@ std::string first_difference(const Json& found, const Json& asked,
                              const std::vector<std::string>& extendable) {
   for (const auto& [key, value] : asked.items()) {
     if (std::find(extendable.begin(), extendable.end(), key) != extendable.end()) continue;
-    if (!found.contains(key)) return fmt::format("{} is unknown there", key);
+    if (!found.contains(key)) return fmt::format("{} is {} now and not set there", key, value.dump());
     if (found.at(key) != value)
       return fmt::format("{} is {} there and {} now", key, found.at(key).dump(), value.dump());
   }

@@ -135,7 +135,7 @@ File File::create(const std::filesystem::path& path, const Communicator& comm) {
 File File::open(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   ensure(std::filesystem::exists(path), Fault::io, "{} does not exist: check its name.", path.string());
-  ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format, "{} is no HDF5 file: give one of this toolkit.",
+  ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format, "{} is no HDF5 file: check its name, or restore it.",
          path.string());
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   ensure(id.get() >= 0, Fault::format, "{} is no readable HDF5 file: it is truncated or damaged, restore it.",

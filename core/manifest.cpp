@@ -16,21 +16,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSchema = "cosmo.manifest/1";
 const std::vector<std::string> kCommonKeys = {"schema", "stage", "id", "code", "config", "inputs", "files"};
 
-void check_size(const fs::path& directory, const FileRecord& record) {
-  const fs::path path = directory / record.path;
-  ensure(is_inside(record.path), Fault::format,
-         "{} names the file '{}' outside its directory: it is not trusted.",
-         (directory / kManifestName).string(), record.path);
-  std::error_code error;
-  const std::uint64_t bytes = fs::file_size(path, error);
-  ensure(!error, Fault::io, "{} is missing: restore it or run the stage that made it again.", path.string());
-  ensure(bytes == record.bytes, Fault::format,
-         "{} has {} bytes and its manifest says {}: it is truncated or altered, restore it or run the stage "
-         "that made "
-         "it again with --force.",
-         path.string(), bytes, record.bytes);
-}
-
 }  // namespace
 
 bool is_inside(const fs::path& path) {
@@ -118,6 +103,21 @@ fs::path seen_from(const fs::path& output, const fs::path& path) {
 InputRecord input_record(const fs::path& directory, const Manifest& manifest, const fs::path& output) {
   return {(seen_from(output, directory) / kManifestName).lexically_normal().string(), manifest.request.id(),
           sha256_of_file(directory / kManifestName)};
+}
+
+void check_size(const fs::path& directory, const FileRecord& record) {
+  const fs::path path = directory / record.path;
+  ensure(is_inside(record.path), Fault::format,
+         "{} names the file '{}' outside its directory: it is not trusted.",
+         (directory / kManifestName).string(), record.path);
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(path, error);
+  ensure(!error, Fault::io, "{} is missing: restore it or run the stage that made it again.", path.string());
+  ensure(bytes == record.bytes, Fault::format,
+         "{} has {} bytes and its manifest says {}: it is truncated or altered, restore it or run the stage "
+         "that made "
+         "it again with --force.",
+         path.string(), bytes, record.bytes);
 }
 
 void check_content(const fs::path& directory, const FileRecord& record) {

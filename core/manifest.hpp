@@ -87,6 +87,10 @@ std::filesystem::path seen_from(const std::filesystem::path& output, const std::
 InputRecord input_record(const std::filesystem::path& directory, const Manifest& manifest,
                          const std::filesystem::path& output);
 
+/// Throws Error{io} if a file of a directory with a manifest is not there, Error{format} if it has another
+/// size or lies outside the directory.
+void check_size(const std::filesystem::path& directory, const FileRecord& record);
+
 /// Throws Error{format} naming the file unless its bytes are the recorded ones.
 void check_content(const std::filesystem::path& directory, const FileRecord& record);
 

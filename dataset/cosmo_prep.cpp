@@ -152,7 +152,7 @@ void print_plan(const core::Invocation& run, const dataset::ShardPlan& plan, con
                   {"shape", plan.shape},
                   {"samples", plan.samples()},
                   {"shards", plan.shards.size()},
-                  {"disk_bytes", bytes},
+                  {"disk_bytes", static_cast<std::uint64_t>(bytes)},
                   {"disk_bytes_to_write", disk.needed},
                   {"disk_available_bytes", disk.available},
                   {"memory_bytes_per_rank", memory}};
@@ -220,7 +220,7 @@ void declare_directory(core::Options& options) {
 
 void run_verify(const core::Invocation& run) {
   DatasetManifest manifest;
-  run.comm.agree([&] { manifest = dataset::load_to_verify(run.options.text("directory")); });
+  run.comm.agree([&] { manifest = dataset::load_to_verify(run.log, run.options.text("directory")); });
   const std::string& directory = run.options.text("directory");
   const dataset::VerifiedDataset found = verify_dataset(run.comm, run.log, directory, manifest);
   run.report({{"verified", true},

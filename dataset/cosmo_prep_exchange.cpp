@@ -224,7 +224,7 @@ ForeignSettings read_settings(const core::Options& options) {
   const auto universes = [&](const std::string& name) {
     return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost) : 0);
   };
-  ensure(options.given("box"), Fault::config, "--samples needs --box, the side of a sample in Mpc/h.");
+  ensure(options.given("box"), Fault::usage, "--samples needs --box, the side of a sample in Mpc/h.");
   ForeignSettings settings;
   settings.directory = options.text("input");
   settings.table = options.text("samples");

@@ -73,6 +73,8 @@ double number_of(const File& file, const std::string& path, const std::string& n
   const bool equal = std::ranges::all_of(values, [&](double value) { return value == values.front(); });
   ensure(equal || values.size() == 1, Fault::format, "{} has {} = {}: a cubic box is needed.", path, name,
          fmt::join(values, ", "));
+  ensure(std::isfinite(values.front()), Fault::format, "{} has {} = {}: restore it.", path, name,
+         values.front());
   return values.front();
 }
 
@@ -123,8 +125,8 @@ GadgetSnapshot::GadgetSnapshot(const fs::path& input, const GadgetReading& readi
     const File file = File::open(given);
     const std::string path = given.string();
     files = file.integer_attribute("Header/NumFilesPerSnapshot");
-    ensure(files > 0 && files <= kMostFiles, Fault::format, "{} is one of {} files: restore it.", path,
-           files);
+    ensure(files > 0 && files <= kMostFiles, Fault::format,
+           "{} has NumFilesPerSnapshot = {}: give a snapshot of 1 to {} files.", path, files, kMostFiles);
     announced = of_type(file, path, "NumPart_Total");
     if (file.has_attribute("Header/NumPart_Total_HighWord"))
       announced += of_type(file, path, "NumPart_Total_HighWord") << 32;

@@ -153,13 +153,31 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
   }
 }
 
-/// Throws Error{format} naming the first file that the manifest lists and that is not there, or that is in
-/// the folder of a split and not listed.
-void check_files(const std::filesystem::path& directory, const core::Manifest& manifest) {
+/// What is wrong with one file.
+struct Damage {
+  std::uint32_t number;  ///< of the shard among all
+  core::Error error;
+};
+
+/// Files that the manifest lists and that are not there, or of another size, and others in the folders of the
+/// splits.
+std::vector<Damage> find_wrong_files(const std::filesystem::path& directory, const core::Manifest& manifest) {
+  std::vector<Damage> damages;
+  const auto add = [&](const std::string& path, std::string_view what) {
+    damages.push_back({0, core::Error(Fault::format, (directory / path).string() + std::string(what))});
+  };
+  const auto check = [&](const core::FileRecord& file) {
+    try {
+      core::check_size(directory, file);
+    } catch (const core::Error& error) {
+      damages.push_back({0, error});
+    }
+  };
   for (const core::FileRecord& file : manifest.files) {
-    ensure(!core::is_inside(file.path) || std::filesystem::exists(directory / file.path), Fault::format,
-           "{} is missing: restore it, or run the stage that made it again.",
-           (directory / file.path).string());
+    if (!core::is_inside(file.path) || std::filesystem::exists(directory / file.path))
+      check(file);
+    else
+      add(file.path, " is missing: restore it, or run the stage that made it again.");
   }
   std::set<std::string> extra;
   for (const std::string_view split : kSplitNames) {
@@ -170,15 +188,42 @@ void check_files(const std::filesystem::path& directory, const core::Manifest& m
       if (manifest.find(path) == nullptr && !unfinished) extra.insert(path);
     }
   }
-  ensure(extra.empty(), Fault::format, "{} is no file of the dataset: remove it.",
-         extra.empty() ? "" : (directory / *extra.begin()).string());
+  for (const std::string& path : extra) add(path, " is no file of the dataset: remove it.");
+  return damages;
+}
+
+/// Throws what is wrong, if anything; several damages are told one by one before. The same list on all ranks.
+void throw_damages(const core::Log& log, const std::filesystem::path& directory,
+                   const std::vector<Damage>& damages) {
+  if (damages.empty()) return;
+  if (damages.size() == 1) throw damages.front().error;
+  for (const Damage& damage : damages) log.warn("{}", damage.error.what());
+  core::fail(damages.front().error.fault(), "{} files of {} are wrong: mend those named above.",
+             damages.size(), directory.string());
+}
+
+/// All ranks' damages in the order of the shards. Collective.
+std::vector<Damage> gather_damages(const core::Communicator& comm, const std::vector<Damage>& mine) {
+  core::Json own = core::Json::array();
+  for (const Damage& damage : mine)
+    own.push_back({damage.number, static_cast<int>(damage.error.fault()), damage.error.what()});
+  std::vector<Damage> all;
+  for (const std::string& text : comm.gather(own.dump())) {
+    for (const core::Json& told : core::Json::parse(text)) {
+      all.push_back({told[0].get<std::uint32_t>(),
+                     core::Error(static_cast<Fault>(told[1].get<int>()), told[2].get<std::string>())});
+    }
+  }
+  std::ranges::sort(all, {}, &Damage::number);
+  return all;
 }
 
 }  // namespace
 
-DatasetManifest load_to_verify(const std::filesystem::path& directory) {
+DatasetManifest load_to_verify(const core::Log& log, const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / core::kManifestName;
-  check_files(directory, core::parse_manifest(core::read_json(path), path, "shard"));
+  const core::Manifest manifest = core::parse_manifest(core::read_json(path), path, "shard");
+  throw_damages(log, directory, find_wrong_files(directory, manifest));
   return load_dataset_manifest(directory);
 }
 
@@ -187,15 +232,22 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   const std::vector<ShardToVerify> shards = shards_of(manifest);
   core::Progress progress(log, "shards verified", static_cast<std::int64_t>(shards.size()));
   std::vector<Found> found;
+  std::vector<Damage> damages;
   VoxelStatistics mine;
+  const auto verify = [&](const ShardToVerify& shard) {
+    try {
+      const VoxelStatistics statistics = verify_shard(directory, manifest, shard, found);
+      mine.counts.add(statistics.counts);
+      if (shard.split == static_cast<std::uint32_t>(Split::train)) mine.field.add(statistics.field);
+    } catch (const core::Error& error) {
+      damages.push_back({shard.number, error});
+    }
+  };
   core::in_rounds(
-      comm, shards.size(),
-      [&](std::size_t s) {
-        const VoxelStatistics shard = verify_shard(directory, manifest, shards[s], found);
-        mine.counts.add(shard.counts);
-        if (shards[s].split == static_cast<std::uint32_t>(Split::train)) mine.field.add(shard.field);
-      },
+      comm, shards.size(), [&](std::size_t s) { verify(shards[s]); },
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
+  damages = gather_damages(comm, damages);
+  comm.agree([&] { throw_damages(log, directory, damages); });
   found = core::gather_values(comm, found);
   std::ranges::stable_sort(found, {},
                            &Found::shard);  // so that the first fault is the same on any number of ranks

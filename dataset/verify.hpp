@@ -17,12 +17,13 @@ struct VerifiedDataset {
 };
 
 /// As load_dataset_manifest(); a missing file is an Error{format} too, and so is one more in a split's
-/// folder.
-DatasetManifest load_to_verify(const std::filesystem::path& directory);
+/// folder. Of several such files each is told in a warning.
+DatasetManifest load_to_verify(const core::Log& log, const std::filesystem::path& directory);
 
 /// Reads everything: sha256 and structure of every shard, crc32 of every sample, labels, statistics; and that
 /// each sample is there once and no simulation or seed in two splits. The ranks share the shards.
-/// Collective over comm; throws, on every rank, Error{format} naming the first bad file.
+/// Collective over comm; throws, on every rank, Error{format} naming the bad file; of several each is told in
+/// a warning before.
 VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& log,
                                const std::filesystem::path& directory, const DatasetManifest& manifest);
 

@@ -6,8 +6,8 @@ import sys
 PREP, MAKE_SUITE, FAULTS = sys.argv[1:4]  # the last a library to preload
 
 
-def prep(*arguments, ranks=1, code=0, environment=None):
-    """Runs cosmo-prep; returns its standard output, or its one line of error if a code is expected."""
+def prep(*arguments, ranks=1, code=0, environment=None, warnings=False):
+    """Runs cosmo-prep; returns its standard output, or its one line of error, after the warnings, if a code is expected."""
     launcher = [] if ranks == 1 else ["mpirun", "-n", str(ranks), "--bind-to", "none"]
     result = subprocess.run(launcher + [PREP, *arguments], capture_output=True, text=True, timeout=120,
                             env=dict(os.environ, **(environment or {})))
@@ -16,7 +16,8 @@ def prep(*arguments, ranks=1, code=0, environment=None):
         return result.stdout
     lines = [line for line in result.stderr.splitlines() if line.startswith("cosmo-prep: error: ")]
     assert len(lines) == 1 and result.stdout == "", result
-    return lines[0]
+    told = [line for line in result.stderr.splitlines() if "warning: " in line] if warnings else []
+    return "\n".join(told + lines)
 
 
 def fails_alike(*arguments, code, says):

@@ -232,7 +232,9 @@ class HistogramTest(unittest.TestCase):
             folder, path = self.damaged(change)
             self.refused(FORMAT, [folder] + parts, folder)
         for name, value, part in (("BoxSize", -1.0, "BoxSize of -1"), ("BoxSize", np.array([1.0, 2.0, 1.0]), "cubic"),
-                                  ("Redshift", np.nan, "redshift"), ("NumPart_Total", np.full(6, 5, "u8"), "announces 5")):
+                                  ("Redshift", np.nan, "Header/Redshift = nan"), ("NumPart_Total", np.full(6, 5, "u8"), "announces 5"),
+                                  ("NumFilesPerSnapshot", np.int32(-1), "NumFilesPerSnapshot = 0"),
+                                  ("Omega0", np.nan, "Header/Omega0 = nan")):
             folder, path = self.damaged(attribute(name, value), file=0)
             self.refused(FORMAT, [path, part], folder)
         folder, path = self.damaged(attribute("UnitLength_in_cm", 0.0, "Parameters"), file=0)

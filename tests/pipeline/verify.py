@@ -130,11 +130,27 @@ def finds_everything():
         if not words:  # nothing is wrong: equal shards in another order are the same samples
             prep("verify", "bad")
             continue
-        line = prep("verify", "bad", code=5)
+        line = prep("verify", "bad", code=5, warnings=True)
         for word in words:
             assert word in line, (what, word, line)
-        assert prep("verify", "bad", ranks=2, code=5) == line, what
+        assert prep("verify", "bad", ranks=2, code=5, warnings=True) == line, what
     prep("verify", "data", ranks=2)
+
+
+def names_all_of_several():
+    shards = sorted(f"bad/train/{name}" for name in os.listdir("data/train"))
+    assert len(shards) > 2
+    for damage, wrong in ((lambda path: os.truncate(path, 9000), "9000 bytes"), (os.remove, "missing")):
+        shutil.rmtree("bad")
+        shutil.copytree("data", "bad")
+        for path in shards[1:]:
+            damage(path)
+        told = prep("verify", "bad", code=5, warnings=True)
+        assert prep("verify", "bad", ranks=2, code=5, warnings=True) == told
+        *warnings, error = told.splitlines()
+        assert len(warnings) == len(shards) - 1 and f"{len(warnings)} files of bad" in error, told
+        for path, line in zip(shards[1:], warnings):
+            assert path in line and wrong in line, told
 
 
 def pixels(path):
@@ -182,6 +198,7 @@ with tempfile.TemporaryDirectory() as work:
     prep("shard", "--input", "sim", "--output", "data", "--subvolumes", "1", "--samples-per-shard", "3",
          "--validation", "2", "--test", "2")
     finds_everything()
+    names_all_of_several()
     shutil.rmtree("bad")
     shutil.copytree("data", "bad")
     with open("bad/train/shard-00000.h5", "r+b") as file:
