@@ -18,10 +18,13 @@ constexpr const char* kBlue = "#0072b2";
 constexpr const char* kGrey = "#6b6f76";
 constexpr const char* kOrange = "#b35900";
 
+/// Keeps a name readable where lines cross it.
+constexpr const char* kHalo = R"( paint-order="stroke" stroke="#fff" stroke-width="5")";
+
 /// A method's name, and below it the point with its standard error.
 std::string draw(const MethodError& error, const svg::Axis& x, double y, const char* colour) {
-  std::string markup =
-      svg::text(kLeft + 6, y - 10, "start", svg::escaped(error.title), fmt::format(" fill=\"{}\"", colour));
+  std::string markup = svg::text(kLeft + 6, y - 10, "start", svg::escaped(error.title),
+                                 fmt::format(" fill=\"{}\"{}", colour, kHalo));
   if (error.standard_error)
     markup += svg::line(x.place(std::max(0.0, error.value - *error.standard_error)), y,
                         x.place(error.value + *error.standard_error), y, colour, " stroke-width=\"2\"");
