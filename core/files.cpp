@@ -81,7 +81,7 @@ void sync(const fs::path& path) {
 void publish_file(const fs::path& from, const fs::path& to) {
   sync(from);
   ensure_written(std::rename(from.c_str(), to.c_str()) == 0, to);
-  sync(to.parent_path());
+  sync(fs::absolute(to).parent_path());
 }
 
 void append_lines(const fs::path& path, const std::string& lines) {

@@ -74,8 +74,9 @@ std::vector<To> to_voxels(std::span<const std::byte> bytes, const std::string& s
     From value;
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
     ensure(is_voxel<To>(value), Fault::format, "{} has {} at voxel {}, which is no {}.", source, value, i,
-           std::is_same_v<To, float> ? "finite float32: correct the file"
-                                     : "count from 0 to 65535: give --voxels field if these are no counts");
+           std::is_same_v<To, float>
+               ? "finite float32: correct the file"
+               : "count from 0 to 65535: give counts, or import fields by cosmo-prep import --voxels field");
     voxels[i] = static_cast<To>(value);
   }
   return voxels;
@@ -131,7 +132,8 @@ ForeignSample decode_npy_file(const ForeignFile& file) {
   check_shape(array.shape, file);
   const auto type = std::ranges::find(kElementTypes, array.type, &ElementType::name);
   ensure(type != kElementTypes.end(), Fault::format,
-         "{} has elements of type '{}': save little-endian integers or floats.", source, array.type);
+         "{} has elements of type '{}': save integers, float32 or float64, little-endian.", source,
+         array.type);
   constexpr std::size_t kInOrder = 1;  // channels come first already
   return {array.shape, type->read(array.elements, file.kind, kInOrder, source), {}};
 }

@@ -47,6 +47,10 @@ Statement from_labels(const nn::ModelManifest& model, const std::vector<double>&
   return statement;
 }
 
+bool as_in_validation(const nn::ModelManifest& model, std::size_t subvolumes) {
+  return subvolumes == static_cast<std::size_t>(model.validation.subvolumes);
+}
+
 /// Of a model's rows of outputs, one a sub-volume.
 Statement statement_of(const nn::ModelManifest& model, const std::vector<std::span<const float>>& rows,
                        bool of_universes) {
@@ -97,8 +101,7 @@ Distribution distribution_of(Models models, std::span<const float> outputs, bool
     std::vector<std::span<const float>> rows;
     for (std::size_t row = 0; row < outputs.size(); row += width)
       rows.push_back(outputs.subspan(row + first, own));
-    const bool as_in_validation = rows.size() == static_cast<std::size_t>(model.validation.subvolumes);
-    statements.push_back(statement_of(model, rows, universe && as_in_validation));
+    statements.push_back(statement_of(model, rows, universe && as_in_validation(model, rows.size())));
     first += own;
   }
   return combine(statements);
@@ -118,6 +121,11 @@ std::size_t outputs_of(Models models) {
   std::size_t outputs = 0;
   for (const nn::ModelManifest& model : models) outputs += static_cast<std::size_t>(model.outputs());
   return outputs;
+}
+
+const std::vector<double>& universe_scale(const nn::ModelManifest& model, std::size_t subvolumes) {
+  return as_in_validation(model, subvolumes) ? model.validation.scale_per_universe
+                                             : model.validation.scale_per_subvolume;
 }
 
 const char* kind_of(Models models) {

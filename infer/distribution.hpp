@@ -39,4 +39,8 @@ std::size_t outputs_of(Models models);
 /// "gaussian", "validation_rms", or "ensemble" of several models.
 const char* kind_of(Models models);
 
+/// The calibration of universe_distribution for universes of so many sub-volumes: of whole universes if they
+/// are cut as in the model's validation, else of single sub-volumes; empty for a model that has none.
+const std::vector<double>& universe_scale(const nn::ModelManifest& model, std::size_t subvolumes);
+
 }  // namespace cosmo::infer

@@ -35,9 +35,16 @@ bool write_file(const std::string& bytes, const fs::path& path, bool force) {
     ensure(force, Fault::config, "{} holds something else: give --force to replace it, or another --output.",
            path.string());
   }
+  core::make_directory(fs::absolute(path).parent_path());
   const fs::path part = path.string() + ".part";
-  core::write_text(part, bytes);
-  core::publish_file(part, path);
+  try {
+    core::write_text(part, bytes);
+    core::publish_file(part, path);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    throw;
+  }
   return false;
 }
 
@@ -83,7 +90,7 @@ void run_export(const core::Invocation& run) {
     model = run.options.text("model");
     target = run.options.text("output");
     const nn::ModelManifest manifest = nn::load_model_manifest(model);
-    const fs::path directory = is_file_name(target) ? target.parent_path() : target;
+    const fs::path directory = is_file_name(target) ? fs::absolute(target).parent_path() : target;
     request = {"onnx",
                {{"format", "onnx"}, {"checkpoint", manifest.best().sha256}},
                {core::input_record(model, manifest.base, directory)}};

@@ -92,6 +92,11 @@ std::string Familiarity::sentence(const Figure& figure, int strange) const {
 }
 
 std::vector<std::string> Familiarity::warnings() const {
+  if (channels_.empty()) {
+    return {
+        "The model does not tell the range of its training data, of an earlier version or too small a "
+        "sample: whether the input is like them was not checked."};
+  }
   std::vector<std::string> sentences;
   const auto average = [&](const Figure& figure) { return figure.oddity(figure.sum / samples_, samples_); };
   for (const Channel& channel : channels_) {
@@ -122,8 +127,8 @@ void add_samples(Familiarity& familiarity, dataset::SplitReader& split, std::siz
 }  // namespace
 
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split) {
-  if (!model.range) return {};
   Familiarity familiarity(model);
+  if (!model.range) return familiarity.warnings();
   const std::size_t most = std::clamp(kMostVoxels / split.spec().voxels(), kFewSamples, kMostSamples);
   const std::size_t number = std::min<std::size_t>(most, split.size());
   split.spec().kind == dataset::VoxelKind::counts ? add_samples<std::uint16_t>(familiarity, split, number)

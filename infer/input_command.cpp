@@ -1,12 +1,16 @@
 #include "infer/input_command.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 #include "dataset/snapshot_counts.hpp"
 #include "infer/ensemble.hpp"
 #include "infer/tables.hpp"
 #include "infer/universe.hpp"
+#include "train/nn/network.hpp"
 
 namespace cosmo::infer {
 
@@ -28,6 +32,41 @@ core::Json summary_of(const nn::ModelManifest& model, const UniversePrediction& 
       entry["subvolumes"].push_back(row.prediction[p]);
   }
   return summary;
+}
+
+/// A warning if the model has learned from the universe itself.
+std::vector<std::string> recognise(const nn::ModelManifest& model, const OpenUniverse& universe) {
+  const auto knows = [&](const std::vector<std::uint64_t>& seeds) {
+    return universe.seed && std::ranges::count(seeds, *universe.seed) > 0;
+  };
+  const bool trained = knows(model.seeds.train);
+  if (!trained && !knows(model.seeds.validation)) return {};
+  return {fmt::format("{} has the seed {} of a universe that {}: the error is not that of an unseen one.",
+                      universe.path, *universe.seed,
+                      trained ? "the model was trained on" : "chose the model's checkpoint")};
+}
+
+/// What a run allocates, with what it has. [bytes]
+std::uint64_t memory_of(const nn::ModelManifest& model, const OpenUniverse& universe, int threads) {
+  const int batch = batch_of(model);
+  const auto sample = static_cast<std::uint64_t>(model.input.elements());
+  const std::uint64_t samples =
+      sample * (static_cast<std::uint64_t>(batch) * sizeof(float) + sizeof(std::uint16_t));
+  return core::resident_memory() + universe.memory_bytes(model, threads) + samples +
+         nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference);
+}
+
+/// Tells what a run would read and need.
+std::string plan(const core::Invocation& run, const nn::ModelManifest& model, const OpenUniverse& universe,
+                 core::Json& summary) {
+  const std::uint64_t memory = memory_of(model, universe, run.threads);
+  const int cut = universe.cells / model.input.size;
+  summary.update({{"dry_run", true},
+                  {"voxels_per_side", universe.cells},
+                  {"subvolumes", cut * cut * cut},
+                  {"memory_bytes_per_rank", memory}});
+  return fmt::format("{}: {}³ of the model's voxels, {} samples; about {} of memory\n", universe.path,
+                     universe.cells, cut * cut * cut, core::format_bytes(static_cast<double>(memory)));
 }
 
 }  // namespace
@@ -57,12 +96,15 @@ void run_input(const core::Invocation& run) {
     const UniverseSource source = read_source(run.options);
     const nn::ModelManifest model = nn::load_model_manifest(run.options.text("model"));
     summary = {{"input", source.path.string()}};
+    OpenUniverse opened = open_universe(model, source);
+    std::vector<std::string> warnings = recognise(model, opened);
     if (run.options.flag("dry-run")) {
-      text = fmt::format("one universe, {}\n", source.path.string());
+      for (const std::string& warning : warnings) run.log.warn("{}", warning);
+      text = plan(run, model, opened, summary);
       return;
     }
-    const UniverseCounts universe = open_universe(run.log, model, source);
-    const std::vector<std::string> warnings = compare_with_training(model, universe);
+    const UniverseCounts universe = read_universe(run.log, model, std::move(opened));
+    std::ranges::copy(compare_with_training(model, universe), std::back_inserter(warnings));
     for (const std::string& warning : warnings) run.log.warn("{}", warning);
     summary["warnings"] = warnings;
     Predictor predictor(run.options.text("model"), batch_of(model));

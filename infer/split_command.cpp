@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/memory.hpp"
@@ -60,6 +62,7 @@ struct Job {
   std::vector<nn::ModelManifest> models;
   Independence independence;
   core::Request request;
+  std::vector<std::string> doubts = {};
 
   const nn::ModelManifest& model() const { return models.front(); }  ///< all read the same input
   std::uint64_t samples() const { return manifest.split(split).samples; }
@@ -106,10 +109,40 @@ Job read_job(const core::Options& options) {
 void warn_of(const core::Log& log, const Job& job) {
   const std::string warning = warning_of(job.independence, job.split);
   if (!warning.empty()) log.warn("{}", warning);
+}
+
+/// A sentence on each parameter whose truths lie partly outside of the model's range.
+std::vector<std::string> truths_outside(const core::ParameterSpace& space,
+                                        const dataset::SplitReader& reader) {
+  std::vector<std::string> sentences;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const double margin = 1e-9 * (space.high[p] - space.low[p]);
+    std::set<std::uint32_t> all, outside;
+    for (std::uint32_t i = 0; i < reader.size(); ++i) {
+      const dataset::Sample& sample = reader.sample(i);
+      const double truth = sample.parameters[p];
+      all.insert(sample.simulation);
+      if (truth < space.low[p] - margin || truth > space.high[p] + margin) outside.insert(sample.simulation);
+    }
+    if (outside.empty()) continue;
+    sentences.push_back(fmt::format(
+        "{} of {} universes have {} outside of {:g} to {:g}, beyond which the model says nothing.",
+        outside.size(), all.size(), space.names[p], space.low[p], space.high[p]));
+  }
+  return sentences;
+}
+
+/// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
+/// Called by one rank.
+std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
+  std::vector<std::string> doubts;
   for (std::size_t m = 0; m < job.models.size(); ++m) {
     if (!job.models[m].complete)
-      log.warn("{} is a training that has not come to its end.", job.directories[m]);
+      doubts.push_back(job.directories[m] + " is a training that has not come to its end.");
   }
+  std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
+  std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
+  return doubts;
 }
 
 dataset::LoaderConfig loader_of(const core::Communicator& comm, const nn::ModelManifest& model) {
@@ -181,6 +214,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   metrics["forecast"] = to_json(findings.forecasts.universes, space);
   metrics["per_subvolume"]["forecast"] = to_json(findings.forecasts.subvolumes, space);
   metrics.update(to_json(job.independence));
+  metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
   return {std::move(metrics), std::move(uncertainty)};
 }
@@ -248,10 +282,10 @@ void run_split(const core::Invocation& run) {
   std::optional<dataset::SplitReader> reader;
   run.comm.agree([&] {
     reader.emplace(job.data, job.manifest, job.split, run.comm.rank(), run.comm.size());
-    if (!run.comm.is_root()) return;
-    for (const std::string& warning : compare_with_training(job.model(), *reader))
-      run.log.warn("{}", warning);
+    if (run.comm.is_root()) job.doubts = doubts_of(job, *reader);
   });
+  job.doubts = Json::parse(run.comm.broadcast(Json(job.doubts).dump()));
+  for (const std::string& doubt : job.doubts) run.log.warn("{}", doubt);
   const Findings findings = find_out(run, job, *reader, memory.network);
   summary["metrics"] = publish(run, job, findings, *reader, output);
   summary["inference"] = findings.costs.to_json();

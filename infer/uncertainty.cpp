@@ -1,7 +1,9 @@
 #include "infer/uncertainty.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "dataset/target_scaler.hpp"
@@ -14,6 +16,8 @@ namespace {
 
 constexpr double kWithin1Sigma = 0.6826894921370859,
                  kWithin2Sigma = 0.9544997361036416;  ///< of a normal variable
+
+constexpr double kEdge = 1 + 1e-9;  ///< of the ranges of labels, and their roundings
 
 /// What is summed over rows: first the negative log likelihood, then for each parameter whether the truth
 /// lies within 1 and within 2 sigma.
@@ -43,6 +47,8 @@ Figures figures_of(const Distribution& distribution, const nn::Vector& truth) {
   const auto models = static_cast<double>(distribution.densities.size());
   double highest = -std::numeric_limits<double>::infinity();
   std::vector<double> log_densities;
+  const bool possible =
+      std::ranges::all_of(std::span(truth).first(parameters), [](double x) { return std::abs(x) <= kEdge; });
   for (const nn::TruncatedGaussian& gaussian : distribution.densities) {
     const double log_mass = nn::moments_of(gaussian).log_mass;
     log_densities.push_back(nn::log_density(gaussian, log_mass, truth));
@@ -52,7 +58,7 @@ Figures figures_of(const Distribution& distribution, const nn::Vector& truth) {
     }
   }
   for (const double log_density : log_densities) density += std::exp(log_density - highest) / models;
-  figures[0] = -highest - std::log(density);
+  figures[0] = possible ? -highest - std::log(density) : std::numeric_limits<double>::infinity();
   for (std::size_t p = 0; p < parameters; ++p) {
     const double from_middle = std::abs(2 * below[p] - 1);
     figures[1 + 2 * p] = from_middle < kWithin1Sigma ? 1 : 0;
@@ -61,8 +67,9 @@ Figures figures_of(const Distribution& distribution, const nn::Vector& truth) {
   return figures;
 }
 
-core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty,
-                   std::vector<double> nn::ValidationErrors::*scale) {
+/// `scale_of` a model: its calibration, if it has one.
+template <class Scale>
+core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty, const Scale& scale_of) {
   const core::ParameterSpace& parameters = network.method.universes.parameters;
   core::Json json = {{"kind", kind_of(network.models)}, {"models", network.models.size()}};
   const auto put = [](core::Json& entry, const std::string& name, const Estimate& estimate) {
@@ -77,7 +84,7 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
     put(entry, "within_2_sigma", uncertainty.coverage[p].within_2_sigma);
     double logarithm = 0;  // mean over the models; of those without, 0
     for (const nn::ModelManifest& model : network.models) {
-      const std::vector<double>& scales = model.validation.*scale;
+      const std::vector<double>& scales = scale_of(model);
       if (!scales.empty()) logarithm += std::log(scales[p]) / static_cast<double>(network.models.size());
     }
     json["calibration"]["scale"][parameters.names[p]] = std::exp(logarithm);
@@ -134,7 +141,9 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
   }
   std::vector<Sums> universes;
   for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
-  const Figures value = all.figures(), error = bootstrap_errors(universes);
+  const Figures value = all.figures();
+  Figures error = bootstrap_errors(universes);
+  if (!std::isfinite(value[0])) error[0] = std::numeric_limits<double>::quiet_NaN();
   Uncertainty uncertainty{{value[0], error[0]}, {}};
   for (std::size_t p = 0; p < scaler.size(); ++p) {
     uncertainty.coverage.push_back(
@@ -167,11 +176,14 @@ NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, data
 
 std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& network) {
   if (network.method.universes.parameters.size() > nn::kMostParameters) return "";
-  const Uncertainty universes = evaluate_uncertainty(network.method.universes, network.universes);
-  metrics["uncertainty"] = to_json(network, universes, &nn::ValidationErrors::scale_per_universe);
+  const Method& method = network.method;
+  const Uncertainty universes = evaluate_uncertainty(method.universes, network.universes);
+  const std::size_t cut = dataset::rows_by_universe(method.subvolumes).front().size();
+  metrics["uncertainty"] =
+      to_json(network, universes, [&](const auto& model) { return universe_scale(model, cut); });
   metrics["per_subvolume"]["uncertainty"] =
-      to_json(network, evaluate_uncertainty(network.method.subvolumes, network.subvolumes),
-              &nn::ValidationErrors::scale_per_subvolume);
+      to_json(network, evaluate_uncertainty(method.subvolumes, network.subvolumes),
+              [](const auto& model) { return model.validation.scale_per_subvolume; });
   return text_of(network.method.universes.parameters, universes);
 }
 

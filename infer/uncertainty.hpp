@@ -18,8 +18,10 @@ struct Coverage {
 };
 
 struct Uncertainty {
-  Estimate negative_log_likelihood;  ///< mean of -log(density of the truth), all parameters together, labels
-  std::vector<Coverage> coverage;    ///< (P)
+  /// Mean of -log(density of the truth), all parameters together, labels; infinite if a truth lies outside
+  /// the parameters' ranges.
+  Estimate negative_log_likelihood;
+  std::vector<Coverage> coverage;  ///< (P)
 };
 
 /// Of the rows of a table and what is said of each. Standard errors by bootstrap over universes, as

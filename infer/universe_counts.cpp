@@ -49,7 +49,10 @@ void ensure_redshift(double redshift, double trained, const std::string& path) {
 /// Whether an HDF5 file holds counts rather than particles.
 bool holds_counts(const fs::path& path) {
   const auto file = core::hdf5::File::open(path);
-  return file.has_attribute("schema") && file.text_attribute("schema") == histogram::kCountSchema;
+  const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
+  ensure(!schema.starts_with("cosmo.shard"), Fault::config,
+         "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
+  return schema == histogram::kCountSchema;
 }
 
 /// The counts files of the model's redshifts in a directory; none if it has not even the first.
@@ -97,14 +100,14 @@ void ensure_voxel(const nn::ModelManifest& model, double voxel, double trained, 
          name_of(of_model.unit));
 }
 
-UniverseCounts open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& files) {
-  ensure(files.size() == model.redshifts.size(), Fault::config,
+OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& paths) {
+  ensure(paths.size() == model.redshifts.size(), Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
-         files.front().string(), fmt::join(model.redshifts, ", "));
-  std::vector<UniverseCounts::Channel> channels;
-  int cells = 0;
-  for (std::size_t c = 0; c < files.size(); ++c) {
-    const std::string path = files[c].string();
+         paths.front().string(), fmt::join(model.redshifts, ", "));
+  std::vector<histogram::CountFile> files;
+  OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}};
+  for (std::size_t c = 0; c < paths.size(); ++c) {
+    const std::string path = paths[c].string();
     core::check_in_suite(path);
     histogram::CountFile file(path);
     const histogram::CountFileHeader& header = file.header();
@@ -112,20 +115,21 @@ UniverseCounts open_counts(const nn::ModelManifest& model, const std::vector<fs:
     const double trained = voxel_of(model, header.cosmology.h, path);
     const int factor = std::max(1, static_cast<int>(std::round(trained / header.grid.cell_size())));
     ensure_voxel(model, header.grid.cell_size() * factor, trained, path);
-    const int own = cells_of(model, static_cast<double>(header.grid.cells_per_side) / factor, path);
-    ensure(c == 0 || own == cells, Fault::format, "{} has {}³ voxels and {} has {}³: restore them.", path,
-           own, files.front().string(), cells);
-    cells = own;
-    file.check_sum();
-    channels.emplace_back(std::move(file));
+    const int cells = cells_of(model, static_cast<double>(header.grid.cells_per_side) / factor, path);
+    ensure(c == 0 || cells == universe.cells, Fault::format,
+           "{} has {}³ voxels and {} has {}³: restore them.", path, cells, universe.path, universe.cells);
+    universe.cells = cells;
+    universe.factor = std::max(universe.factor, factor);
+    if (header.seed != 0) universe.seed = header.seed;  // 0 is what snapshots that don't tell are given
+    files.push_back(std::move(file));
   }
-  return {std::move(channels), cells, model.input.size};
+  universe.content = std::move(files);
+  return universe;
 }
 
-UniverseCounts count_particles(const core::Log& log, const nn::ModelManifest& model,
-                               const UniverseSource& source) {
+OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
-  const dataset::GadgetSnapshot snapshot(source.path, source.reading);
+  dataset::GadgetSnapshot snapshot(source.path, source.reading);
   ensure(model.redshifts.size() == 1, Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
          path, fmt::join(model.redshifts, ", "));
@@ -134,19 +138,11 @@ UniverseCounts count_particles(const core::Log& log, const nn::ModelManifest& mo
   const double voxel =
       voxel_of(model, h == snapshot.parameters().end() ? std::nullopt : std::optional(h->second), path);
   const int cells = cells_of(model, snapshot.box_size() / snapshot.units_per_mpc_h() / voxel, path);
-  log.info("counting {} particles on {}³ voxels", snapshot.particles(), cells);
-  std::optional<core::Progress> progress;
-  histogram::CountGrid grid =
-      dataset::count_particles(core::Communicator::self(), snapshot, cells, [&](std::int64_t rounds) {
-        if (!progress) progress.emplace(log, "parts counted", rounds);
-        progress->advance();
-      });
-  std::vector<UniverseCounts::Channel> channels;
-  channels.emplace_back(std::move(grid).take());
-  return {std::move(channels), cells, model.input.size};
+  const std::optional<std::uint64_t> seed = snapshot.seed();
+  return {std::move(snapshot), path, cells, 1, seed};
 }
 
-UniverseCounts read_npy(const nn::ModelManifest& model, const UniverseSource& source) {
+OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
   ensure(source.box.has_value(), Fault::usage, "{} does not say the size of its box: give --box, in Mpc/h.",
          path);
@@ -155,19 +151,53 @@ UniverseCounts read_npy(const nn::ModelManifest& model, const UniverseSource& so
          "--box is in {} and the model's voxels of {} {} are not: give it in {}.", name_of(source.box->unit),
          trained.value, name_of(trained.unit), name_of(trained.unit));
   const auto count = static_cast<int>(model.redshifts.size());
-  const dataset::ForeignSample array = dataset::find_exchange_format("npy", "").decode(
+  dataset::ForeignSample array = dataset::find_exchange_format("npy", "").decode(
       {source.path, std::nullopt, count, dataset::VoxelKind::counts});
   const int side = array.shape.back();
   ensure_voxel(model, source.box->value / side, trained.value, path);
   const int cells = cells_of(model, side, path);
+  return {std::move(array), path, cells, 1, std::nullopt};
+}
+
+/// The channels of a universe that stands in files.
+std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
+                                                   std::vector<histogram::CountFile>& files) {
+  if (universe.factor > 1)
+    log.info("{}: {}³ cells are summed up to each of the model's voxels", universe.path, universe.factor);
   std::vector<UniverseCounts::Channel> channels;
-  const std::size_t bytes = array.voxels.size() / model.redshifts.size();
-  for (std::size_t c = 0; c < model.redshifts.size(); ++c) {
+  for (histogram::CountFile& file : files) {
+    file.check_sum();
+    channels.emplace_back(std::move(file));
+  }
+  return channels;
+}
+
+std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
+                                                   dataset::GadgetSnapshot& snapshot) {
+  log.info("counting {} particles on {}³ voxels", snapshot.particles(), universe.cells);
+  std::optional<core::Progress> progress;
+  histogram::CountGrid grid = dataset::count_particles(core::Communicator::self(), snapshot, universe.cells,
+                                                       [&](std::int64_t rounds) {
+                                                         if (!progress)
+                                                           progress.emplace(log, "parts counted", rounds);
+                                                         progress->advance();
+                                                       });
+  std::vector<UniverseCounts::Channel> channels;
+  channels.emplace_back(std::move(grid).take());
+  return channels;
+}
+
+std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const OpenUniverse& universe,
+                                                   dataset::ForeignSample& array) {
+  const auto cells = static_cast<std::size_t>(universe.cells);
+  const std::size_t bytes = cells * cells * cells * sizeof(std::uint16_t);
+  std::vector<UniverseCounts::Channel> channels;
+  for (std::size_t first = 0; first < array.voxels.size(); first += bytes) {
     core::Buffer<std::uint16_t> grid(bytes / sizeof(std::uint16_t));
-    std::memcpy(grid.span().data(), &array.voxels[c * bytes], bytes);
+    std::memcpy(grid.span().data(), &array.voxels[first], bytes);
     channels.emplace_back(std::move(grid));
   }
-  return {std::move(channels), cells, model.input.size};
+  return channels;
 }
 
 }  // namespace
@@ -189,25 +219,41 @@ void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
   }
 }
 
-UniverseCounts open_universe(const core::Log& log, const nn::ModelManifest& model,
-                             const UniverseSource& source) {
+std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int threads) const {
+  const auto side = static_cast<std::uint64_t>(cells);
+  const std::uint64_t grid = side * side * side * sizeof(std::uint16_t);
+  const auto* snapshot = std::get_if<dataset::GadgetSnapshot>(&content);
+  if (snapshot != nullptr) {
+    return dataset::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
+                                    snapshot->float_bytes(), 1, threads);
+  }
+  return std::holds_alternative<dataset::ForeignSample>(content) ? 2 * grid * model.redshifts.size() : 0;
+}
+
+OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source) {
   const fs::path& path = source.path;
   ensure(dataset::kind_of(transform_of(model)) == dataset::VoxelKind::counts, Fault::config,
          "The model was trained on fields and --input takes counts: give --data.");
   ensure(fs::exists(path), Fault::io,
          "{} of --input does not exist: give the counts or the snapshot of one universe.", path.string());
   const bool npy = path.extension() == ".npy";
-  ensure(npy || !source.box, Fault::usage, "--box is of an .npy file, and {} says its own: leave it out.",
+  ensure(npy || !source.box, Fault::usage, "--box is of an .npy file, which {} is not: leave it out.",
          path.string());
-  if (npy) return read_npy(model, source);
+  if (npy) return open_npy(model, source);
   if (fs::is_directory(path)) {
     ensure(!fs::exists(path / "sim-00000"), Fault::config, "{} is a suite: give one of its universes, as {}.",
            path.string(), (path / "sim-00000").string());
     const std::vector<fs::path> files = counts_in(path, model);
-    return files.empty() ? count_particles(log, model, source) : open_counts(model, files);
+    return files.empty() ? open_snapshot(model, source) : open_counts(model, files);
   }
   core::check_in_suite(path);
-  return holds_counts(path) ? open_counts(model, {path}) : count_particles(log, model, source);
+  return holds_counts(path) ? open_counts(model, {path}) : open_snapshot(model, source);
+}
+
+UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe) {
+  std::vector<UniverseCounts::Channel> channels =
+      std::visit([&](auto& content) { return read_channels(log, universe, content); }, universe.content);
+  return {std::move(channels), universe.cells, model.input.size};
 }
 
 }  // namespace cosmo::infer

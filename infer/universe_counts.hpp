@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/length.hpp"
 #include "core/log.hpp"
+#include "dataset/exchange_format.hpp"
 #include "dataset/gadget_snapshot.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/subvolumes.hpp"
@@ -47,10 +49,23 @@ class UniverseCounts {
   histogram::Subvolumes regions_;
 };
 
-/// Opens a universe, and counts its particles on the model's voxels if need be; this rank alone. Throws
-/// Error{config} if voxels, redshifts or sizes do not fit the model, Error{io} or Error{format} if it cannot
-/// be read.
-UniverseCounts open_universe(const core::Log& log, const nn::ModelManifest& model,
-                             const UniverseSource& source);
+/// A universe that fits the model, not read yet; move-only.
+struct OpenUniverse {
+  std::variant<std::vector<histogram::CountFile>, dataset::GadgetSnapshot, dataset::ForeignSample> content;
+  std::string path;
+  int cells;                          ///< a side, of the model's voxels
+  int factor;                         ///< cells a side of the file's that make one of them
+  std::optional<std::uint64_t> seed;  ///< of the initial conditions, if known
+
+  /// What read_universe() allocates with so many threads. [bytes]
+  std::uint64_t memory_bytes(const nn::ModelManifest& model, int threads) const;
+};
+
+/// Opens a universe; this rank alone. Throws Error{config} if voxels, redshifts or sizes do not fit the
+/// model, Error{io} or Error{format} if it cannot be read.
+OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source);
+
+/// Its counts; those of a snapshot are made. Throws Error{format} or Error{io} if it cannot be read.
+UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe);
 
 }  // namespace cosmo::infer

@@ -16,6 +16,8 @@ std::string head(const Report& report) {
   if (!report.warning.empty()) {
     html += fmt::format("<div class=\"alarm\" role=\"alert\">{}</div>\n", html::escaped(report.warning));
   }
+  for (const core::Json& doubt : report.metrics.value("warnings", core::Json::array()))
+    html += fmt::format("<div class=\"doubt\">{}</div>\n", html::escaped(doubt.get<std::string>()));
   html += "<h1>Cosmological parameters from particle counts</h1>\n";
   return html +
          html::paragraph(

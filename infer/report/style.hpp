@@ -23,6 +23,7 @@ p { margin: .6rem 0; }
 .alarm { max-width: none; margin: 0 0 1.5rem; padding: .8rem 1rem; background: var(--alarm); color: #fff;
   font-weight: 600; border-radius: .4rem; -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 @media (prefers-color-scheme: dark) { .alarm { background: #b00020; } }
+.doubt { margin: 0 0 1rem; padding: .6rem 1rem; border-left: .3rem solid var(--alarm); background: var(--tint); }
 sub { font-size: .72em; line-height: 0; }
 .wide { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums lining-nums; font-size: .95rem; }

@@ -86,6 +86,35 @@ TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
   CHECK(worse.negative_log_likelihood.value > found.negative_log_likelihood.value + 0.3);
 }
 
+TEST_CASE("a truth outside of the ranges has no likelihood, one on their edge has") {
+  const std::vector<nn::ModelManifest> models = {model_of("gaussian")};
+  const auto likelihood = [&](double truth) {
+    dataset::PredictionTable table{kSpace, {}};
+    std::vector<infer::Distribution> said;
+    for (std::uint32_t universe = 0; universe < 3; ++universe) {
+      table.rows.push_back({universe, 0, 0, {truth, 0.5}, {15, 0.5}, 0, {1, 1}});
+      said.push_back(infer::subvolume_distribution(models, std::vector<float>(5, 0.0f)));
+    }
+    return infer::evaluate_uncertainty(table, said).negative_log_likelihood;
+  };
+  CHECK(std::isfinite(likelihood(20).value));
+  CHECK(likelihood(20).standard_error < 1e-6);
+  CHECK(std::isinf(likelihood(20.1).value));
+  CHECK(std::isnan(likelihood(20.1).standard_error));
+}
+
+TEST_CASE("universes cut otherwise than in validation have the calibration of sub-volumes") {
+  const nn::ModelManifest model = model_of("gaussian");
+  CHECK(infer::universe_scale(model, 2) == model.validation.scale_per_universe);
+  CHECK(infer::universe_scale(model, 1) == model.validation.scale_per_subvolume);
+  infer::NetworkPrediction network = infer::network_prediction(
+      {model}, {kSpace, {{0, 0, 0, {15, 0.5}, {}, 0, {}}, {1, 0, 0, {15, 0.5}, {}, 0, {}}}},
+      std::vector<float>(10, 0.0f));
+  core::Json metrics;
+  infer::add_uncertainty(metrics, network);
+  CHECK(metrics.at("uncertainty").at("calibration").at("scale").at("a").get<double>() == Approx(1.5));
+}
+
 TEST_CASE("several models are averaged, and their densities too") {
   const std::vector<nn::ModelManifest> models = {model_of("mae"), model_of("mae")};
   const auto both = infer::subvolume_distribution(models, std::vector{0.5f, 0.0f, -0.5f, 0.0f});

@@ -1,7 +1,10 @@
 """Trained networks of every kind outside a split: as ONNX, and on one universe in each form that --input takes."""
 
 import csv
+import html
 import json
+import os
+import shutil
 import unittest
 
 import h5py
@@ -154,6 +157,19 @@ class Networks(PipelineTest):
         succeed(*words, path, "--force")
         self.assertEqual(contents(directory)["model.onnx"], contents(self.root)["odd.onnx"])
 
+    def test_onnx_beside_whoever_asks_and_in_new_directories(self):
+        model = self.models["odd"][0].resolve()
+        place = self.root / "elsewhere"
+        place.mkdir()
+        before = os.getcwd()
+        os.chdir(place)
+        try:
+            for output in ("model.onnx", "new/model.onnx"):
+                succeed("cosmo-infer", "export", "--model", model, "--output", output)
+        finally:
+            os.chdir(before)
+        self.assertEqual((place / "model.onnx").read_bytes(), (place / "new/model.onnx").read_bytes())
+
     def counts(self, name, split="test"):
         return self.sim / f"sim-{self.universe(name, split):05}" / "counts_z0.h5"
 
@@ -240,12 +256,52 @@ class Networks(PipelineTest):
         self.assertEqual(refused.returncode, 3)
         self.assertIn("has no particle", error_line(refused, "cosmo-infer"))
 
+    def test_universes_that_the_model_knows_are_warned_of(self):
+        for split, words in (("train", "trained on"), ("validation", "chose the model's checkpoint"), ("test", None)):
+            known = json.loads((self.data / "manifest.json").read_text())["splits"][split]
+            counts, seed = self.sim / f"sim-{known['simulations'][0]:05}/counts_z0.h5", known["seeds"][0]
+            for path in (counts, counts.parent / "snapshot_z0.hdf5"):
+                warnings = self.predict("odd", path)["warnings"]
+                self.assertEqual(len(warnings), 1 if words else 0, warnings)
+                if words:
+                    self.assertIn(words, warnings[0])
+                    self.assertIn(f"the seed {seed} of", warnings[0])
+
+    def test_finer_counts_are_summed_up(self):
+        snapshot = self.counts("cosmoflow32").parent / "snapshot_z0.hdf5"
+        fine = self.root / "fine"
+        succeed("cosmo-prep", "histogram", "--input", snapshot, "--grid", 128, "--output", fine)
+        self.assert_same("cosmoflow32", self.predict("cosmoflow32", fine))
+        told = run("cosmo-infer", "--model", self.models["cosmoflow32"][0], "--input", fine)
+        self.assertIn("2³ cells are summed up to each of the model's voxels", told.stderr)
+
+    def test_a_model_without_ranges_says_that_it_cannot_compare(self):
+        model = self.root / "old"
+        shutil.copytree(self.models["odd"][0], model)
+        manifest = json.loads((model / "manifest.json").read_text())
+        del manifest["input_range"]
+        (model / "manifest.json").write_text(json.dumps(manifest))
+        found = succeed("cosmo-infer", "--model", model, "--input", self.counts("odd"))
+        self.assertEqual(len(found["warnings"]), 1)
+        self.assertIn("was not checked", found["warnings"][0])
+
+    def test_a_dry_run_tells_what_a_run_needs_and_refuses_what_it_would(self):
+        snapshot = self.counts("odd").parent / "snapshot_z0.hdf5"
+        for path in (self.counts("odd"), snapshot):
+            plan = succeed("cosmo-infer", "--model", self.models["odd"][0], "--input", path, "--dry-run")
+            self.assertEqual((plan["voxels_per_side"], plan["subvolumes"]), (64, 8))
+            self.assertTrue(1e6 < plan["memory_bytes_per_rank"] < 1e9, plan)
+        for words, code in (([self.root / "absent"], 4), ([self.sim], 3)):
+            refused = run("cosmo-infer", "--model", self.models["odd"][0], "--input", *words, "--dry-run")
+            self.assertEqual(refused.returncode, code, refused.stderr)
+
     def test_a_split_unlike_the_training_data_is_warned_of(self):
-        """Of a suite with an eighth of the particles."""
+        """Of a suite with an eighth of the particles, and beyond the range of Omega_m."""
         sim, data = self.root / "sparse", self.root / "sparse-data"
         words = [word if word != 64 or before != "--particles" else 32
                  for before, word in zip(["", *super().sim_words()], super().sim_words())]
         words[words.index("--simulations") + 1] = 3
+        words[words.index("--omega-m") + 1] = "0.4:0.5"
         words += ["--seed", 99]
         succeed("cosmo-sim", *words, "--output", sim)
         succeed("cosmo-prep", "shard", "--input", sim, "--validation", 1, "--test", 1, "--output", data)
@@ -254,6 +310,14 @@ class Networks(PipelineTest):
             done = run("cosmo-infer", "--model", model, "--data", source, "--output", self.root / f"of-{source.name}", ranks=2)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual("warning: The mean count of a voxel is unlike" in done.stderr, warned, done.stderr)
+            written = self.root / f"of-{source.name}"
+            told = json.loads((written / "metrics.json").read_text())["warnings"]
+            self.assertEqual(any("The mean count of a voxel is unlike" in warning for warning in told), warned, told)
+            outside = "1 of 1 universes have omega_m outside of 0.25 to 0.35, beyond which the model says nothing."
+            self.assertEqual(outside in told, warned, told)
+            page = html.unescape((written / "report.html").read_text())
+            for warning in told:
+                self.assertIn(f'<div class="doubt">{warning}</div>', page)
 
     def range_of(self, model):
         return json.loads((model / "manifest.json").read_text())["input_range"]
@@ -298,6 +362,7 @@ class Networks(PipelineTest):
             (suite / "sim-00000/counts_z0.h5", ["--box", 128], 2, "--box is of an .npy file"),
             (suite / "manifest.json", [], 5, "manifest.json"),
             (suite / "absent.h5", [], 4, "does not exist"),
+            (next((self.data / "test").glob("*.h5")), [], 3, "is a shard of a dataset"),
         ]
         for source, words, code, sentence in cases:
             if isinstance(source, np.ndarray):
