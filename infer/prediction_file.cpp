@@ -6,8 +6,16 @@
 
 namespace cosmo::infer {
 
+namespace {
+
+bool is_rolled(const dataset::PredictionTable& table) {
+  return std::ranges::any_of(table.rows, [](const auto& row) { return row.roll > 0; });
+}
+
+}  // namespace
+
 std::string predictions_csv(const dataset::PredictionTable& table) {
-  const bool rolled = std::ranges::any_of(table.rows, [](const auto& row) { return row.roll > 0; });
+  const bool rolled = is_rolled(table);
   std::string text = rolled ? "simulation,subvolume,seed,roll" : "simulation,subvolume,seed";
   const bool deviations = !table.rows.empty() && !table.rows.front().deviation.empty();
   for (const std::string& name : table.parameters.names) {
@@ -23,6 +31,24 @@ std::string predictions_csv(const dataset::PredictionTable& table) {
       if (deviations) text += fmt::format(",{}", row.deviation[p]);
     }
     text += '\n';
+  }
+  return text;
+}
+
+std::string baselines_csv(const Methods& methods) {
+  const dataset::PredictionTable& first = methods.front().universes;
+  const bool rolled = is_rolled(first);
+  std::string text = rolled ? "method,simulation,subvolume,roll" : "method,simulation,subvolume";
+  for (const std::string& name : first.parameters.names) text += ",predicted_" + name;
+  text += '\n';
+  for (std::size_t m = 1; m < methods.size(); ++m) {
+    for (const auto* table : {&methods[m].subvolumes, &methods[m].universes}) {
+      for (const dataset::PredictionRow& row : table->rows) {
+        text += fmt::format("{},{},{}", methods[m].key, row.simulation, row.subvolume);
+        if (rolled) text += fmt::format(",{}", row.roll);
+        text += fmt::format(",{}\n", fmt::join(row.prediction, ","));
+      }
+    }
   }
   return text;
 }

@@ -30,7 +30,7 @@ using core::Json;
 namespace {
 
 constexpr std::size_t kPrintedUniverses = 40;
-constexpr std::uint64_t kBytesPerRow = 400;      ///< of predictions.csv and universes.csv, about
+constexpr std::uint64_t kBytesPerRow = 1000;     ///< of the tables of predictions, about
 constexpr std::uint64_t kReportBytes = 1 << 20;  ///< of the report and its figures, about
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
@@ -219,7 +219,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   return {std::move(metrics), std::move(uncertainty)};
 }
 
-/// Publishes predictions.csv, universes.csv, metrics.json and the report. Collective.
+/// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
 Json publish(const core::Invocation& run, const Job& job, const Findings& findings,
              dataset::SplitReader& reader, core::OutputDirectory& output) {
   const auto& [network, methods, forecasts, costs] = findings;
@@ -228,6 +228,7 @@ Json publish(const core::Invocation& run, const Job& job, const Findings& findin
   facts["inference"] = costs.to_json();
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
   output.add_text("universes.csv", predictions_csv(methods.front().universes));
+  output.add_text("baselines.csv", baselines_csv(methods));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
   publish_report(run.comm,
                  {methods, metrics, job.model(), std::string(name_of(job.split)),
@@ -291,7 +292,8 @@ void run_split(const core::Invocation& run) {
   summary["inference"] = findings.costs.to_json();
   run.log.info("{}", findings.costs.text());
   run.report(summary,
-             fmt::format("\n{}: report.html, predictions.csv, universes.csv, metrics.json\n", directory));
+             fmt::format("\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
+                         directory));
 }
 
 }  // namespace cosmo::infer

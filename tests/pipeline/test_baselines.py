@@ -38,6 +38,26 @@ class Baselines(PipelineTest):
                 ranks=ranks)
         return json.loads((output / "metrics.json").read_text())
 
+    def test_the_figures_follow_from_the_tables(self):
+        metrics = self.infer("tables")
+        truth = {}
+        with open(self.root / "tables/predictions.csv") as file:
+            for row in csv.DictReader(file):
+                truth[row["simulation"], row["subvolume"]] = truth[row["simulation"], "-1"] = [
+                    float(row[f"true_{name}"]) for name in PARAMETERS]
+        errors = {}
+        with open(self.root / "tables/baselines.csv") as file:
+            for row in csv.DictReader(file):
+                place = row["simulation"], row["subvolume"]
+                errors.setdefault((row["method"], row["subvolume"] == "-1"), []).append(
+                    [float(row[f"predicted_{name}"]) - true for name, true in zip(PARAMETERS, truth[place])])
+        for whole, figures in ((True, metrics), (False, metrics["per_subvolume"])):
+            self.assertEqual({method for method, of_universes in errors if of_universes == whole}, set(figures["baselines"]))
+            for method, found in figures["baselines"].items():
+                rms = np.sqrt(np.mean(np.square(errors[method, whole]), axis=0))
+                for name, value in zip(PARAMETERS, rms):
+                    self.assertAlmostEqual(found[name]["rmse"], value, places=12)
+
     def test_all_methods_are_there_and_the_power_spectrum_tells_sigma8(self):
         metrics = self.infer("all", "--threads", 1)
         whole = {"centre"} | {f"{prefix}{name}" for prefix in ("", "universe_") for name in REGRESSIONS}
