@@ -13,7 +13,7 @@ using namespace cosmo;
 
 void declare(core::Options& options) {
   options.add("model", std::nullopt,
-              "directory that cosmo-train wrote; several between commas: an ensemble, for a split");
+              "directory that cosmo-train wrote; several between commas: an ensemble");
   infer::declare_split(options);
   infer::declare_input(options);
 }

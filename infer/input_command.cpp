@@ -34,33 +34,39 @@ core::Json summary_of(const nn::ModelManifest& model, const UniversePrediction& 
   return summary;
 }
 
-/// A warning if the model has learned from the universe itself.
-std::vector<std::string> recognise(const nn::ModelManifest& model, const OpenUniverse& universe) {
-  const auto knows = [&](const std::vector<std::uint64_t>& seeds) {
-    return universe.seed && std::ranges::count(seeds, *universe.seed) > 0;
+/// A warning if a model has learned from the universe itself.
+std::vector<std::string> recognise(Models models, const OpenUniverse& universe) {
+  const auto known = [&](std::vector<std::uint64_t> nn::SeenSeeds::*seeds) {
+    return universe.seed && std::ranges::any_of(models, [&](const nn::ModelManifest& model) {
+             return std::ranges::count(model.seeds.*seeds, *universe.seed) > 0;
+           });
   };
-  const bool trained = knows(model.seeds.train);
-  if (!trained && !knows(model.seeds.validation)) return {};
+  const bool trained = known(&nn::SeenSeeds::train);
+  if (!trained && !known(&nn::SeenSeeds::validation)) return {};
   return {fmt::format("{} has the seed {} of a universe that {}: the error is not that of an unseen one.",
                       universe.path, *universe.seed,
                       trained ? "the model was trained on" : "chose the model's checkpoint")};
 }
 
 /// What a run allocates, with what it has. [bytes]
-std::uint64_t memory_of(const nn::ModelManifest& model, const OpenUniverse& universe, int threads) {
-  const int batch = batch_of(model);
-  const auto sample = static_cast<std::uint64_t>(model.input.elements());
-  const std::uint64_t samples =
-      sample * (static_cast<std::uint64_t>(batch) * sizeof(float) + sizeof(std::uint16_t));
-  return core::resident_memory() + universe.memory_bytes(model, threads) + samples +
-         nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference);
+std::uint64_t memory_of(Models models, const OpenUniverse& universe, int threads) {
+  const nn::ModelManifest& first = models.front();
+  const int batch = batch_of(first);
+  const auto sample = static_cast<std::uint64_t>(first.input.elements());
+  std::uint64_t bytes = core::resident_memory() + universe.memory_bytes(first, threads) +
+                        sample * (static_cast<std::uint64_t>(batch) * sizeof(float) + sizeof(std::uint16_t));
+  for (const nn::ModelManifest& model : models) {
+    bytes +=
+        nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference);
+  }
+  return bytes;
 }
 
 /// Tells what a run would read and need.
-std::string plan(const core::Invocation& run, const nn::ModelManifest& model, const OpenUniverse& universe,
+std::string plan(const core::Invocation& run, Models models, const OpenUniverse& universe,
                  core::Json& summary) {
-  const std::uint64_t memory = memory_of(model, universe, run.threads);
-  const int cut = universe.cells / model.input.size;
+  const std::uint64_t memory = memory_of(models, universe, run.threads);
+  const int cut = universe.cells / models.front().input.size;
   summary.update({{"dry_run", true},
                   {"voxels_per_side", universe.cells},
                   {"subvolumes", cut * cut * cut},
@@ -90,27 +96,27 @@ void run_input(const core::Invocation& run) {
       core::ensure(!run.options.given(name), core::Fault::usage,
                    "Options --input and --{} exclude each other: give one.", name);
     }
-    core::ensure(model_directories(run.options.text("model")).size() == 1, core::Fault::usage,
-                 "Option --input takes one --model: give --data to predict a split by several.");
     if (!run.comm.is_root()) return;
     const UniverseSource source = read_source(run.options);
-    const nn::ModelManifest model = nn::load_model_manifest(run.options.text("model"));
+    const std::vector<std::string> directories = model_directories(run.options.text("model"));
+    const std::vector<nn::ModelManifest> models = load_models(directories);
+    const nn::ModelManifest& model = models.front();  // all read the same input
     summary = {{"input", source.path.string()}};
     OpenUniverse opened = open_universe(model, source);
-    std::vector<std::string> warnings = recognise(model, opened);
+    std::vector<std::string> warnings = recognise(models, opened);
     if (run.options.flag("dry-run")) {
       for (const std::string& warning : warnings) run.log.warn("{}", warning);
-      text = plan(run, model, opened, summary);
+      text = plan(run, models, opened, summary);
       return;
     }
     const UniverseCounts universe = read_universe(run.log, model, std::move(opened));
     std::ranges::copy(compare_with_training(model, universe), std::back_inserter(warnings));
     for (const std::string& warning : warnings) run.log.warn("{}", warning);
     summary["warnings"] = warnings;
-    Predictor predictor(run.options.text("model"), batch_of(model));
-    const UniversePrediction prediction = predict_universe(predictor, universe);
+    Ensemble ensemble(directories, batch_of(model));
+    const UniversePrediction prediction = predict_universe(models, ensemble, universe);
     summary.update(summary_of(model, prediction));
-    text = universe_text(model, prediction);
+    text = universe_text(models, prediction);
   });
   run.report(summary, text);
 }

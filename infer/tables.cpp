@@ -87,19 +87,22 @@ std::string paired_text(const Methods& methods) {
          "universes where the network is closer\n";
 }
 
-std::string universe_text(const nn::ModelManifest& model, const UniversePrediction& prediction) {
+std::string universe_text(Models models, const UniversePrediction& prediction) {
   std::string text;
+  const nn::ModelManifest& model = models.front();
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
     text += fmt::format("{:>10}  {:.4f} ± {:.4f}\n", model.parameters.names[p], prediction.value[p],
                         prediction.error[p]);
   }
   const bool gaussian = nn::find_loss(model.loss).gaussian;
+  const char* kind = models.size() > 1 ? "deviation of the ensemble"
+                     : gaussian        ? "predicted deviation, calibrated"
+                                       : "rms error";
   const char* cut_otherwise =
       prediction.of_universes ? "" : " of single sub-volumes (cut otherwise than here)";
-  return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model\n",
-                            prediction.subvolumes.rows.size(),
-                            gaussian ? "predicted deviation, calibrated" : "rms error", cut_otherwise,
-                            model.validation.universes);
+  return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model{}\n",
+                            prediction.subvolumes.rows.size(), kind, cut_otherwise,
+                            model.validation.universes, models.size() > 1 ? "s" : "");
 }
 
 }  // namespace cosmo::infer

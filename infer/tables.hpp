@@ -19,6 +19,6 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
 std::string paired_text(const Methods& methods);
 
 /// The parameters of one universe with their errors.
-std::string universe_text(const nn::ModelManifest& model, const UniversePrediction& prediction);
+std::string universe_text(Models models, const UniversePrediction& prediction);
 
 }  // namespace cosmo::infer

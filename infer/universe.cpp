@@ -3,18 +3,19 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "infer/distribution.hpp"
 #include "infer/familiarity.hpp"
 
 namespace cosmo::infer {
 
 namespace {
 
-/// What the network says of every sub-volume, (subvolumes, outputs), the predictor's batch at a time.
-std::vector<float> predict_outputs(Predictor& predictor, const UniverseCounts& universe) {
-  const auto sample = static_cast<std::size_t>(predictor.model().input.elements());
-  const int batch = predictor.batch(), subvolumes = universe.subvolumes();
-  dataset::VoxelTable table(predictor.transform());
+/// What the networks say of every sub-volume, (subvolumes, outputs_of(models)), a batch at a time.
+std::vector<float> predict_outputs(Models models, Ensemble& ensemble, const UniverseCounts& universe) {
+  const nn::ModelManifest& model = models.front();  // all read the same input
+  const auto sample = static_cast<std::size_t>(model.input.elements());
+  const int batch = batch_of(model), subvolumes = universe.subvolumes();
+  const std::size_t width = outputs_of(models);
+  dataset::VoxelTable table(transform_of(model));
   std::vector<std::uint16_t> counts(sample);
   std::vector<float> voxels(sample * static_cast<std::size_t>(batch));
   std::vector<float> outputs;
@@ -27,8 +28,9 @@ std::vector<float> predict_outputs(Predictor& predictor, const UniverseCounts& u
       float* to = &voxels[static_cast<std::size_t>(row) * sample];
       for (const std::uint16_t count : counts) *to++ = lookup[count];
     }
-    const std::span<const float> predicted = predictor.predict(voxels);
-    outputs.insert(outputs.end(), predicted.begin(), predicted.begin() + valid * predictor.model().outputs());
+    const std::span<const float> predicted =
+        ensemble.predict(voxels).first(static_cast<std::size_t>(valid) * width);
+    outputs.insert(outputs.end(), predicted.begin(), predicted.end());
   }
   return outputs;
 }
@@ -50,21 +52,23 @@ std::vector<std::string> compare_with_training(const nn::ModelManifest& model,
   return familiarity.warnings();
 }
 
-UniversePrediction predict_universe(Predictor& predictor, const UniverseCounts& universe) {
-  const nn::ModelManifest& model = predictor.model();
-  const std::vector<float> outputs = predict_outputs(predictor, universe);
-  const auto stride = static_cast<std::size_t>(model.outputs());
-  UniversePrediction result{{model.parameters, {}}, {}, {}, true};
+UniversePrediction predict_universe(Models models, Ensemble& ensemble, const UniverseCounts& universe) {
+  const std::vector<float> outputs = predict_outputs(models, ensemble, universe);
+  const std::size_t width = outputs_of(models);
+  const core::ParameterSpace& parameters = models.front().parameters;
+  UniversePrediction result{{parameters, {}}, {}, {}, true};
   for (int n = 0; n < universe.subvolumes(); ++n) {
-    const auto own = std::span(outputs).subspan(static_cast<std::size_t>(n) * stride, stride);
-    const Distribution said = subvolume_distribution({&model, 1}, own);
-    const std::vector<double> unknown(model.parameters.size(), 0.0);
+    const auto own = std::span(outputs).subspan(static_cast<std::size_t>(n) * width, width);
+    const Distribution said = subvolume_distribution(models, own);
+    const std::vector<double> unknown(parameters.size(), 0.0);
     result.subvolumes.rows.push_back({0, n, 0, unknown, said.prediction, 0, said.deviation});
   }
-  const Distribution said = universe_distribution({&model, 1}, outputs);
+  const Distribution said = universe_distribution(models, outputs);
   result.value = said.prediction;
   result.error = said.deviation;
-  result.of_universes = universe.subvolumes() == model.validation.subvolumes;
+  result.of_universes = std::ranges::all_of(models, [&](const nn::ModelManifest& model) {
+    return universe.subvolumes() == model.validation.subvolumes;
+  });
   return result;
 }
 

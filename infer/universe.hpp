@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "dataset/prediction_table.hpp"
-#include "infer/predictor.hpp"
+#include "infer/distribution.hpp"
+#include "infer/ensemble.hpp"
 #include "infer/universe_counts.hpp"
 
 namespace cosmo::infer {
@@ -22,8 +23,8 @@ struct UniversePrediction {
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model,
                                                const UniverseCounts& universe);
 
-/// Predicts a universe: for the same samples the same bits as a split's predictions if the predictor has the
-/// same batch.
-UniversePrediction predict_universe(Predictor& predictor, const UniverseCounts& universe);
+/// Predicts a universe by one or several models: for the same samples the same bits as a split's predictions
+/// if the ensemble is of the same models and of batch_of their first.
+UniversePrediction predict_universe(Models models, Ensemble& ensemble, const UniverseCounts& universe);
 
 }  // namespace cosmo::infer

@@ -86,13 +86,15 @@ class Uncertainty(PipelineTest):
                 self.assertAlmostEqual(figures["network"][name]["mae"], 2 * absolute / (high - low), places=9)
 
     def test_a_universe_alone_is_predicted_as_in_its_split(self):
-        output, _ = self.infer(self.root / "gaussian", "for-one")
-        row = rows_of(output / "universes.csv")[0]
-        counts = self.sim / f"sim-{int(row['simulation']):05d}" / "counts_z0.h5"
-        found = succeed("cosmo-infer", "--model", self.root / "gaussian", "--input", counts)["parameters"]
-        for name in NAMES:
-            self.assertEqual(found[name]["value"], row[f"predicted_{name}"])
-            self.assertEqual(found[name]["error"], row[f"deviation_{name}"])
+        models = (self.root / "gaussian", f"{self.root / 'gaussian'},{self.root / 'labels'}")
+        for model, predictions in zip(models, ("for-one", "for-several")):
+            output, _ = self.infer(model, predictions)
+            row = rows_of(output / "universes.csv")[0]
+            counts = self.sim / f"sim-{int(row['simulation']):05d}" / "counts_z0.h5"
+            found = succeed("cosmo-infer", "--model", model, "--input", counts)["parameters"]
+            for name in NAMES:
+                self.assertEqual(found[name]["value"], row[f"predicted_{name}"])
+                self.assertEqual(found[name]["error"], row[f"deviation_{name}"])
 
     def test_without_the_likelihood_the_deviation_is_the_validation_error(self):
         output, metrics = self.infer(self.root / "labels", "labels-predicted")
@@ -145,7 +147,7 @@ class Uncertainty(PipelineTest):
         for code, words, part in ((3, ["--model", f"{first},{other}", *split], "normalisation"),
                                   (2, ["--model", f"{first},{first}", *split], "twice"),
                                   (2, ["--model", f"{first},", *split], "empty"),
-                                  (2, ["--model", f"{first},{other}", "--input", self.sim], "one --model")):
+                                  (3, ["--model", f"{first},{other}", "--input", self.sim], "normalisation")):
             done = run("cosmo-infer", *words)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(part, error_line(done, "cosmo-infer"))
