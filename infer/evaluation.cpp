@@ -86,6 +86,13 @@ std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table) {
   return metrics;
 }
 
+std::string text_of(const Estimate& estimate, int decimals) {
+  const auto number = [&](double value) {
+    return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "—";
+  };
+  return number(estimate.value) + " ± " + number(estimate.standard_error);
+}
+
 core::Json to_json(const core::ParameterSpace& parameters, const std::vector<ParameterMetrics>& metrics) {
   core::Json json = core::Json::object();
   for (std::size_t p = 0; p < parameters.size(); ++p) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/json.hpp"
@@ -27,6 +28,9 @@ struct ParameterMetrics {
 /// whose sub-volumes are correlated and are drawn together: 1000 resamples, the same for every method and
 /// call.
 std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table);
+
+/// "0.0123 ± 0.0004", and "0.0123 ± —" without a standard error.
+std::string text_of(const Estimate& estimate, int decimals);
 
 /// {"omega_m": {"relative_error", "relative_error_se", ...}, ...}
 core::Json to_json(const core::ParameterSpace& parameters, const std::vector<ParameterMetrics>& metrics);

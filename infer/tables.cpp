@@ -1,7 +1,6 @@
 #include "infer/tables.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "infer/evaluation.hpp"
 #include "infer/paired.hpp"
@@ -10,12 +9,6 @@
 namespace cosmo::infer {
 
 namespace {
-
-/// "0.0123 ± 0.0004"
-std::string text_of(const Estimate& estimate) {
-  if (std::isnan(estimate.standard_error)) return fmt::format("{:.4f} ± ?     ", estimate.value);
-  return fmt::format("{:.4f} ± {:.4f}", estimate.value, estimate.standard_error);
-}
 
 /// `title` and the names of the parameters.
 std::string header_text(std::string_view title, const Methods& methods) {
@@ -54,7 +47,7 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
     for (std::size_t p = 0; p < metrics.size(); ++p) {
       const Estimate& error = metrics[p].relative_error;
       const double ratio = network[p].relative_error.value / error.value;
-      text += fmt::format("  {} {:<6}", text_of(error),
+      text += fmt::format("  {:<15} {:<6}", text_of(error, 4),
                           &method == &methods.front() ? "" : fmt::format("({:.2f})", ratio));
     }
     text += '\n';
@@ -78,7 +71,8 @@ std::string paired_text(const Methods& methods) {
   for (std::size_t m = 1; m < methods.size(); ++m) {
     text += fmt::format("{:<22}", methods[m].title);
     for (const PairedDifference& difference : compare(methods.front().universes, methods[m].universes)) {
-      text += fmt::format("  {:<17} {:>3.0f} % ", text_of(difference.mae), 100 * difference.fraction_better);
+      text +=
+          fmt::format("  {:<17} {:>3.0f} % ", text_of(difference.mae, 4), 100 * difference.fraction_better);
     }
     text += '\n';
   }

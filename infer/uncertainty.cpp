@@ -94,8 +94,7 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
 
 /// "68 ± 4 %"
 std::string percent(const Estimate& share) {
-  if (std::isnan(share.standard_error)) return fmt::format("{:.0f} ± ? %", 100 * share.value);
-  return fmt::format("{:.0f} ± {:.0f} %", 100 * share.value, 100 * share.standard_error);
+  return infer::text_of(Estimate{100 * share.value, 100 * share.standard_error}, 0) + " %";
 }
 
 std::string text_of(const core::ParameterSpace& parameters, const Uncertainty& uncertainty) {
@@ -109,8 +108,8 @@ std::string text_of(const core::ParameterSpace& parameters, const Uncertainty& u
   line("1 sigma (68 %)", &Coverage::within_1_sigma);
   line("2 sigma (95 %)", &Coverage::within_2_sigma);
   const Estimate& likelihood = uncertainty.negative_log_likelihood;
-  return text + fmt::format("\n-log likelihood of universes {:.3f} ± {:.3f}; the flat prior has {:.3f}\n",
-                            likelihood.value, likelihood.standard_error,
+  return text + fmt::format("\n-log likelihood of universes {}; the flat prior has {:.3f}\n",
+                            infer::text_of(likelihood, 3),
                             static_cast<double>(parameters.size()) * std::log(2.0));
 }
 

@@ -29,20 +29,30 @@ const core::Json* find_metric(const core::Json& metrics, const MetricPath& path)
   return here;
 }
 
-int decimals_for(const core::Json* standard_error) {
+std::optional<double> number_at(const core::Json& metrics, const MetricPath& path) {
+  const core::Json* value = find_metric(metrics, path);
+  const bool number = value != nullptr && value->is_number() && std::isfinite(value->get<double>());
+  return number ? std::optional(value->get<double>()) : std::nullopt;
+}
+
+int decimals_for(std::optional<double> standard_error) {
   constexpr int kDefault = 4, kMost = 6;
-  if (standard_error == nullptr || !standard_error->is_number()) return kDefault;
-  const double error = standard_error->get<double>();
-  if (!(error > 1e-9)) return 0;  // rounding
-  return std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, kMost);
+  if (!standard_error) return kDefault;
+  if (*standard_error <= 1e-9) return 0;  // rounding
+  return std::clamp(1 - static_cast<int>(std::floor(std::log10(*standard_error))), 0, kMost);
 }
 
 std::string metric(const core::Json& metrics, const MetricPath& path, int decimals) {
-  const core::Json* value = find_metric(metrics, path);
-  if (value == nullptr) return "";
+  if (find_metric(metrics, path) == nullptr) return "";
+  const std::optional<double> value = number_at(metrics, path);
   return fmt::format("<span data-metric=\"{}\">{}</span>",
                      core::svg::escaped(fmt::format("{}", fmt::join(path, "."))),
-                     value->is_number() ? number(value->get<double>(), decimals) : "–");
+                     value ? number(*value, decimals) : "—");
+}
+
+std::string counted(const core::Json& metrics, const MetricPath& path, const std::string& things) {
+  const bool one = number_at(metrics, path) == 1.0;
+  return metric(metrics, path, 0) + " " + (one ? things.substr(0, things.size() - 1) : things);
 }
 
 std::string estimate(const core::Json& metrics, MetricPath path, int decimals) {

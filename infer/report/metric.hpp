@@ -2,6 +2,7 @@
 // Numbers of metrics.json as HTML. Each is an element whose attribute data-metric tells its place there, as
 // "network.omega_m.relative_error", so that a program can compare the two.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,17 @@ using MetricPath = std::vector<std::string>;
 /// The value there, or nullptr if there is none.
 const core::Json* find_metric(const core::Json& metrics, const MetricPath& path);
 
-/// Decimals with which an error has two digits, 0 to 6; 0 for an error that is rounding, 4 if there is none.
-int decimals_for(const core::Json* standard_error);
+/// The number there, if it is one: null, "not a number" and infinity, which JSON writes as null, are none.
+std::optional<double> number_at(const core::Json& metrics, const MetricPath& path);
 
-/// The number with so many decimals, "–" for null; empty if it is not there.
+/// Decimals with which an error has two digits, 0 to 6; 0 for an error that is rounding, 4 if there is none.
+int decimals_for(std::optional<double> standard_error);
+
+/// The number with so many decimals, "—" if it is none; empty if nothing is there.
 std::string metric(const core::Json& metrics, const MetricPath& path, int decimals);
+
+/// The whole number of `things`, a plural with s, there: "32 universes", "1 universe".
+std::string counted(const core::Json& metrics, const MetricPath& path, const std::string& things);
 
 /// The number and, where its key with "_se" is there, its standard error: "0.0189 ± 0.0018".
 std::string estimate(const core::Json& metrics, MetricPath path, int decimals);

@@ -92,7 +92,8 @@ std::string of_stage(const Report& report, const Ancestor& ancestor) {
   }
   try {
     if (stage == "generate") {
-      content += html::paragraph(fmt::format("{} universes.", ancestor.manifest.at("simulations").size()));
+      const std::size_t count = ancestor.manifest.at("simulations").size();
+      content += html::paragraph(fmt::format("{} universe{}.", count, count == 1 ? "" : "s"));
     }
     if (stage == "shard") content += splits_table(ancestor.manifest);
     if (stage == "train" && ancestor.record.id == report.model.base.request.id())
@@ -115,7 +116,7 @@ std::vector<const Ancestor*> in_order(const std::vector<Ancestor>& ancestors) {
   return order;
 }
 
-/// "2 × 1", or "–".
+/// "2 × 1", or "—".
 std::string ranks_text(const Json& run) {
   return fmt::format("{} × {}", run.at("ranks").get<int>(), run.at("threads").get<int>());
 }
@@ -129,13 +130,13 @@ std::vector<std::string> rates_of(const Ancestor& ancestor, double seconds) {
             fmt::format("{:.3g}", training.at("useful_gflops").get<double>()),
             fmt::format("{:.2g}", training.at("fraction_of_peak").get<double>())};
   }
-  if (ancestor.stage() != "generate" || seconds <= 0) return {"–", "–", "–"};
+  if (ancestor.stage() != "generate" || seconds <= 0) return {"—", "—", "—"};
   const auto universes = static_cast<double>(ancestor.manifest.at("simulations").size());
-  return {fmt::format("{:.3g} universes/hour", 3600 * universes / seconds), "–", "–"};
+  return {fmt::format("{:.3g} universes/hour", 3600 * universes / seconds), "—", "—"};
 }
 
 html::Row cost_row(const Ancestor& ancestor) {
-  html::Row row{stage_title(ancestor.stage()), {"–", "–", "–", "–", "–"}};
+  html::Row row{stage_title(ancestor.stage()), {"—", "—", "—", "—", "—"}};
   try {
     const double seconds =
         ancestor.run.at("finished_unix_s").get<double>() - ancestor.run.at("started_unix_s").get<double>();

@@ -17,14 +17,7 @@
 
 namespace cosmo::infer {
 
-using core::Json;
-
 namespace {
-
-std::optional<double> number_at(const Json& metrics, const MetricPath& path) {
-  const Json* value = find_metric(metrics, path);
-  return value != nullptr && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
-}
 
 /// "figures/errors_omega_m.svg"; a name of other letters than of a file has _ for them.
 std::string file_of(const std::string& kind, std::string parameter) {
@@ -51,7 +44,7 @@ html::Figure predictions_of(const Report& report, std::size_t p) {
   const dataset::PredictionTable& universes = report.methods.front().universes;
   const std::string& name = universes.parameters.names[p];
   std::optional<double> band = forecast_sigma(report.metrics, name);
-  if (!band) band = number_at(report.metrics, {"network", name, "rmse"});
+  if (!band && universes.rows.size() > 1) band = number_at(report.metrics, {"network", name, "rmse"});
   return {file_of("predicted", name), prediction_figure(universes, p, band),
           fmt::format("Predicted against true {}", name), ""};
 }
@@ -106,13 +99,14 @@ void add_universes(const Report& report, const ReportSources& sources, ReportFig
   const bool counts = spec.kind == dataset::VoxelKind::counts;
   figures.universes_caption = fmt::format(
       "Slices of {0:.4g} × {0:.4g} × {1:.3g} {2} averaged over their depth, at z = {3:g}, by number of the "
-      "simulation: from the smallest to the largest {4} in equal steps of rank. All have the same colours, "
-      "{5} and "
-      "{6}; universes of other seeds differ by chance too, so one slice says little of its parameters."
+      "simulation{4}. The colours are {5} and {6}; universes of other seeds differ by chance too, so one "
+      "slice says little of its parameters."
       "<span class=\"bar\" style=\"display:block;background:linear-gradient(to right, {7})\"></span>"
       "<span class=\"bar-ends\"><span>{8:.2g}</span><span>{10}</span><span>{9:.2g}</span></span>",
       drawn.side, drawn.depth, name_of(spec.box_size.unit), spec.redshifts.front(),
-      html_symbol(universes.parameters.names[sorted_by]),
+      chosen.size() == 1 ? ""
+                         : fmt::format(": from the smallest to the largest {} in equal steps of rank",
+                                       html_symbol(universes.parameters.names[sorted_by])),
       counts ? "of the density over its mean" : "of the value of the voxels",
       drawn.logarithmic ? "logarithmic" : "linear", colour_stops(), drawn.low, drawn.high,
       counts ? "density / mean" : "value");

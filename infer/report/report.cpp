@@ -19,14 +19,13 @@ std::string head(const Report& report) {
   for (const core::Json& doubt : report.metrics.value("warnings", core::Json::array()))
     html += fmt::format("<div class=\"doubt\">{}</div>\n", html::escaped(doubt.get<std::string>()));
   html += "<h1>Cosmological parameters from particle counts</h1>\n";
-  return html +
-         html::paragraph(
-             fmt::format("The network <b>{}</b> on {} sub-volumes of {} universes ({} data), next to "
-                         "methods that it has to beat. Written by cosmo-infer {}.",
-                         html::escaped(report.model.network.name), metric(report.metrics, {"samples"}, 0),
-                         metric(report.metrics, {"universes"}, 0), html::escaped(report.split),
-                         html::escaped(core::version())),
-             "lead");
+  return html + html::paragraph(fmt::format("The network <b>{}</b> on {} of {} ({} data), next to "
+                                            "methods that it has to beat. Written by cosmo-infer {}.",
+                                            html::escaped(report.model.network.name),
+                                            counted(report.metrics, {"samples"}, "sub-volumes"),
+                                            counted(report.metrics, {"universes"}, "universes"),
+                                            html::escaped(report.split), html::escaped(core::version())),
+                                "lead");
 }
 
 std::string training_section(const std::vector<html::Figure>& loss) {

@@ -25,8 +25,11 @@ std::vector<std::string> symbols_of(const Report& report) {
 
 /// "32 universes", as metrics.json says.
 std::string universes_text(const Report& report) {
-  return metric(report.metrics, {"universes"}, 0) + " universes";
+  return counted(report.metrics, {"universes"}, "universes");
 }
+
+/// Nothing can be said of a scatter then.
+bool one_universe(const Report& report) { return report.methods.front().universes.rows.size() == 1; }
 
 /// Where method m stands in metrics.json.
 MetricPath path_of(const Report& report, std::size_t m) {
@@ -47,7 +50,7 @@ int decimals_of(const Report& report, const MetricPath& top, const std::string& 
     MetricPath path = top;
     for (const std::string& key : path_of(report, m)) path.push_back(key);
     decimals =
-        std::max(decimals, decimals_for(find_metric(report.metrics, joined(path, {name, figure + "_se"}))));
+        std::max(decimals, decimals_for(number_at(report.metrics, joined(path, {name, figure + "_se"}))));
   }
   return decimals;
 }
@@ -105,8 +108,7 @@ std::string forecast_text(const Report& report) {
 }  // namespace
 
 std::optional<double> forecast_sigma(const Json& metrics, const std::string& parameter) {
-  const Json* sigma = find_metric(metrics, joined(kForecast, {parameter, "sigma"}));
-  return sigma != nullptr && sigma->is_number() ? std::optional(sigma->get<double>()) : std::nullopt;
+  return number_at(metrics, joined(kForecast, {parameter, "sigma"}));
 }
 
 std::string errors_section(const Report& report, const std::vector<html::Figure>& figures) {
@@ -115,20 +117,23 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
   if (forecast) rows.push_back(forecast_row(report));
   const std::string what = fmt::format(
       "Mean relative error |<i>x</i> − <i>p</i>| / <i>p</i> of {} ({} data; <i>x</i> truth, <i>p</i> "
-      "prediction, "
-      "the mean over a universe’s sub-volumes), with standard errors by bootstrap over universes. Smaller is "
-      "better; a method that does not beat “predict the centre” has learned nothing of that parameter.",
-      universes_text(report), html::escaped(report.split));
+      "prediction, the mean over a universe’s sub-volumes), {}. Smaller is better; a method that does not "
+      "beat “predict the centre” has learned nothing of that parameter.",
+      universes_text(report), html::escaped(report.split),
+      one_universe(report) ? "without standard errors, since one universe has no scatter"
+                           : "with standard errors by bootstrap over universes");
   std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows);
   if (!figures.empty()) {
     content += html::gallery(
         figures,
-        std::string("The same errors, each from zero on. All methods saw the same universes, so their "
-                    "bars are correlated: ") +
-            (!paired_section(report).empty()
-                 ? "whether one beats another is read off the <a href=\"#paired\">paired differences</a>, "
-                   "not off overlapping bars."
-                 : "bars that overlap do not mean that two methods are equal."));
+        std::string("The same errors, each from zero on.") +
+            (one_universe(report) ? ""
+             : !paired_section(report).empty()
+                 ? " All methods saw the same universes, so their bars are correlated: whether one beats "
+                   "another is read off the <a href=\"#paired\">paired differences</a>, not off overlapping "
+                   "bars."
+                 : " All methods saw the same universes, so their bars are correlated: bars that overlap do "
+                   "not mean that two methods are equal."));
   }
   if (forecast) content += forecast_text(report);
   return html::section("errors", "Errors", content);
@@ -151,15 +156,21 @@ std::string bars_text(const Report& report) {
 
 std::string predictions_section(const Report& report, const std::vector<html::Figure>& figures) {
   const bool forecast = forecast_sigma(report.metrics, names_of(report).front()).has_value();
-  const std::string caption = fmt::format(
-      "A point is one of {}. Line: prediction = truth. Band: plus and minus {} around it. {} A cloud that is "
-      "flatter than the line is drawn towards the centre of the range, which is what a network does with "
-      "what "
-      "it cannot see: its slope is in the <a href=\"#measures\">table below</a>.",
-      universes_text(report),
-      forecast ? "one standard deviation of the <i>P</i>(<i>k</i>) forecast"
-               : "the network’s rms error on these universes",
-      bars_text(report));
+  const bool one = one_universe(report);
+  std::string caption =
+      one ? "The point is the one universe." : fmt::format("A point is one of {}.", universes_text(report));
+  caption += " Line: prediction = truth. ";
+  if (forecast || !one) {
+    caption += fmt::format("Band: plus and minus {} around it. ",
+                           forecast ? "one standard deviation of the <i>P</i>(<i>k</i>) forecast"
+                                    : "the network’s rms error on these universes");
+  }
+  caption += bars_text(report);
+  if (!one) {
+    caption +=
+        " A cloud that is flatter than the line is drawn towards the centre of the range, which is what a "
+        "network does with what it cannot see: its slope is in the <a href=\"#measures\">table below</a>.";
+  }
   return html::section("predictions", "Prediction against truth", html::gallery(figures, caption));
 }
 
@@ -173,8 +184,9 @@ std::string paired_section(const Report& report) {
     html::Row row{"network − " + html::escaped(method.title), {}};
     for (const std::string& name : names_of(report)) {
       const MetricPath path = {"paired", method.key, name};
-      const Json* error = find_metric(report.metrics, joined(path, {"mae_difference_se"}));
-      const std::string wins = metric(report.metrics, joined(path, {"fraction_better"}), 2);
+      const auto error = number_at(report.metrics, joined(path, {"mae_difference_se"}));
+      const std::string wins =
+          one_universe(report) ? "" : metric(report.metrics, joined(path, {"fraction_better"}), 2);
       row.cells.push_back(
           estimate(report.metrics, joined(path, {"mae_difference"}), decimals_for(error)) +
           (wins.empty() ? "" : fmt::format(" <span class=\"se under\">better in {}</span>", wins)));
@@ -185,11 +197,12 @@ std::string paired_section(const Report& report) {
       "paired", "Network and baselines, universe by universe",
       html::paragraph(fmt::format(
           "Mean difference of |<i>x</i> − <i>p</i>| between the network and each baseline on the same {}, in "
-          "label units (the parameter’s range is 2 wide), with its standard error by paired bootstrap over "
-          "universes. Negative means that the network is better; “better in” is the share of universes in "
-          "which "
-          "it is. A difference within about two standard errors of zero is no finding.",
-          universes_text(report))) +
+          "label units (the parameter’s range is 2 wide). Negative means that the network is better{}",
+          universes_text(report),
+          one_universe(report)
+              ? ". One universe has no standard error: whether a difference is more than chance is not known."
+              : "; “better in” is the share of universes in which it is. Standard errors are by paired "
+                "bootstrap over universes; a difference within about two of them of zero is no finding.")) +
           html::table("difference", symbols_of(report), rows));
 }
 
@@ -224,7 +237,7 @@ std::string uncertainty_section(const Report& report) {
     content += html::paragraph(kind_text(uncertainty->at("kind").get<std::string>()));
   content += html::paragraph(fmt::format(
       "How often the truth lies in the central intervals that are predicted to hold it with a probability of "
-      "68.3 and 95.4 %: the share of {}, with standard errors. More than expected: the uncertainties are too "
+      "68.3 and 95.4 %: the share of {}. More than expected: the uncertainties are too "
       "large; less: too small.",
       universes_text(report)));
   content +=
@@ -232,16 +245,17 @@ std::string uncertainty_section(const Report& report) {
                   {row("within 1 σ", "within_1_sigma"), row("within 2 σ", "within_2_sigma"), expected});
   const std::string likelihood =
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
-               decimals_for(find_metric(report.metrics, joined(top, {"negative_log_likelihood_se"}))));
+               decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));
   if (!likelihood.empty()) {
     content += html::paragraph(
         "Joint negative log-likelihood a universe, of all parameters in label units: " + likelihood +
         ". Smaller is better.");
   }
-  const std::string calibrated = metric(report.metrics, joined(top, {"calibration", "universes"}), 0);
-  if (!calibrated.empty()) {
+  if (find_metric(report.metrics, joined(top, {"calibration", "universes"})) != nullptr) {
     content += html::paragraph(
-        "The uncertainties were calibrated on " + calibrated + " validation universes.", "note");
+        "The uncertainties were calibrated on " +
+            counted(report.metrics, joined(top, {"calibration", "universes"}), "validation universes") + ".",
+        "note");
   }
   return html::section("uncertainty", "Are the uncertainties right?", content);
 }
@@ -260,15 +274,17 @@ std::string measures_section(const Report& report) {
        "for what ignores its input"}};
   std::string content;
   for (const Measure& measure : kMeasures) {
+    if (one_universe(report) && measure.figure == std::string_view("slope")) continue;  // a point has no line
     content += fmt::format("<h3>{}</h3>\n", measure.title) + html::paragraph(measure.meaning, "note") +
                html::table("method", symbols_of(report), rows_of(report, {}, measure.figure));
   }
   content +=
       "<h3>Mean relative error of single sub-volumes</h3>\n" +
-      html::paragraph(fmt::format("{} sub-volumes of {}; the sub-volumes of one universe are correlated, "
-                                  "which the bootstrap over universes takes into account",
-                                  metric(report.metrics, {"samples"}, 0), universes_text(report)),
-                      "note") +
+      html::paragraph(
+          fmt::format("{} of {}; the sub-volumes of one universe are correlated{}",
+                      counted(report.metrics, {"samples"}, "sub-volumes"), universes_text(report),
+                      one_universe(report) ? "" : ", which the bootstrap over universes takes into account"),
+          "note") +
       html::table("method", symbols_of(report), rows_of(report, {"per_subvolume"}, "relative_error"));
   return html::section("measures", "Other measures", content);
 }

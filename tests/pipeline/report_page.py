@@ -74,7 +74,7 @@ def check_numbers(page, metrics):
     for path, text in page.numbers:
         value = look_up(metrics, path)
         if value is None:
-            assert text == "–", (path, text)
+            assert text == "—", (path, text)
             continue
         assert re.fullmatch(r"−?\d+(\.\d+)?", text), (path, text)
         decimals = len(text.partition(".")[2])
@@ -108,4 +108,5 @@ def check_page(directory, metrics):
     """All of it; returns the page, the places of its numbers and its files."""
     page = Page((directory / "report.html").read_text())
     assert set(page.links) <= page.ids
+    assert not re.search(r"\b(nan|inf)\b", page.text, re.IGNORECASE)
     return page, check_numbers(page, metrics), check_images(page, directory)

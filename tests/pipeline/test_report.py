@@ -101,6 +101,26 @@ class Reports(PipelineTest):
                          {f"figures/universe_{row:05}.png" for row in
                           json.loads((self.data / "manifest.json").read_text())["splits"]["test"]["simulations"]})
 
+    def test_a_split_of_one_universe_has_no_errors_of_errors(self):
+        data, output = self.root / "lonely", self.root / "predictions-lonely"
+        succeed("cosmo-prep", "shard", "--input", self.sim, "--validation", 1, "--test", 1, "--output", data)
+        done = run("cosmo-infer", "--model", self.model, "--data", data, "--output", output, "--allow-leak")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        metrics = json.loads((output / "metrics.json").read_text())
+        page, places, files = check_page(output, metrics)
+        self.assertEqual(metrics["universes"], 1)
+        self.assertIsNone(metrics["network"]["omega_m"]["relative_error_se"])
+        self.assertIn(("network.omega_m.relative_error", f"{metrics['network']['omega_m']['relative_error']:.4f}"),
+                      page.numbers)
+        self.assertIn(("network.omega_m.relative_error_se", "—"), page.numbers)
+        self.assertFalse([place for place in places if place.endswith("fraction_better")])
+        self.assertNotIn("1 universes", page.text)
+        for file in files:
+            if "errors" in file:  # grey and blue lines would be error bars
+                self.assertNotRegex((output / file).read_text(), '<line[^>]*stroke="#(0072b2|6b6f76)"')
+        self.assertRegex(done.stdout, r"network +\d\.\d{4} ± — ")
+        self.assertNotRegex(done.stdout + done.stderr, r"\b(nan|inf)\b")
+
     def test_ranks_and_threads_write_the_same_bytes(self):
         self.infer("one")
         self.infer("two", "--threads", 1, ranks=2)
