@@ -48,7 +48,9 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
       const Estimate& error = metrics[p].relative_error;
       const double ratio = network[p].relative_error.value / error.value;
       text += fmt::format("  {:<15} {:<6}", text_of(error, 4),
-                          &method == &methods.front() ? "" : fmt::format("({:.2f})", ratio));
+                          &method == &methods.front() ? ""
+                          : error.value > 0           ? fmt::format("({:.2f})", ratio)
+                                                      : "(—)");
     }
     text += '\n';
   }
