@@ -14,6 +14,9 @@ struct Method {
   std::string title;                    ///< in tables and figures
   dataset::PredictionTable subvolumes;  ///< a row a sample, in the split's order; or none
   dataset::PredictionTable universes;   ///< a row a universe, its sub-volumes' predictions combined
+
+  /// Whether it predicts these only, from the mean of their statistics; its title has an asterisk then.
+  bool of_whole_universes() const { return subvolumes.rows.empty(); }
 };
 
 /// What was predicted: the network first, then the baselines, all on the same rows.

@@ -63,9 +63,10 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
     }
     text += '\n';
   }
-  return text +
-         "mean |x - p| / p of universes; in brackets the network's as a part of the method's\n"
-         "* from the mean of a universe's statistics; else the mean over its sub-volumes' predictions\n";
+  text += "mean |x - p| / p of universes; in brackets the network's as a part of the method's\n";
+  if (std::ranges::any_of(methods, &Method::of_whole_universes))
+    text += "* from the mean of a universe's statistics; else the mean over its sub-volumes' predictions\n";
+  return text;
 }
 
 std::string paired_text(const Methods& methods) {

@@ -42,6 +42,12 @@ std::string table(const std::string& corner, const std::vector<std::string>& col
   return html + "</tbody></table></div>\n";
 }
 
+std::string list(const std::vector<std::string>& items, const std::string& style) {
+  std::string html = fmt::format("<ul{}>\n", attribute(style));
+  for (const std::string& item : items) html += fmt::format("<li>{}</li>\n", item);
+  return html + "</ul>\n";
+}
+
 std::string facts(const std::vector<std::pair<std::string, std::string>>& entries, const std::string& style) {
   std::string html = fmt::format("<dl{}>\n", attribute(style));
   for (const auto& [name, value] : entries)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "infer/report/explanation.hpp"
 #include "infer/report/metric.hpp"
 #include "infer/report/symbol.hpp"
 
@@ -122,7 +123,8 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
       universes_text(report), html::escaped(report.split),
       one_universe(report) ? "without standard errors, since one universe has no scatter"
                            : "with standard errors by bootstrap over universes");
-  std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows);
+  std::string content =
+      html::paragraph(what) + html::table("method", symbols_of(report), rows) + methods_text(report);
   if (!figures.empty()) {
     content += html::gallery(
         figures,

@@ -18,6 +18,8 @@ h2 { font-size: 1.25rem; line-height: 1.3; margin: 3rem 0 .75rem; padding-top: .
 h3 { font-size: 1rem; margin: 1.75rem 0 .5rem; }
 p, figcaption, li { max-width: 44rem; }
 p { margin: .6rem 0; }
+ul { margin: .6rem 0; padding-left: 1.1rem; }
+li { margin: .25rem 0; }
 .lead { font-size: 1.08rem; }
 .note, figcaption { color: var(--soft); font-size: .92rem; }
 .alarm { max-width: none; margin: 0 0 1.5rem; padding: .8rem 1rem; background: var(--alarm); color: #fff;

@@ -101,6 +101,23 @@ class Reports(PipelineTest):
                          {f"figures/universe_{row:05}.png" for row in
                           json.loads((self.data / "manifest.json").read_text())["splits"]["test"]["simulations"]})
 
+    def test_methods_are_explained(self):
+        page, *_ = self.infer("explained")
+        for text in ("cross-validation within the training universes", "*: the statistics are averaged"):
+            self.assertIn(text, page.text)
+        done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "both-lines")
+        self.assertIn("* from the mean of a universe's statistics", done.stdout)
+
+    def test_what_is_not_there_is_not_explained(self):
+        page, *_ = self.infer("centre", "--baselines", "centre")
+        self.assertIn("predict the centre: the centre of each", page.text)
+        self.assertNotIn("*", page.text)
+        self.assertNotIn("ridge", page.text)
+        done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "centre-lines",
+                   "--baselines", "centre")
+        self.assertIn("predict the centre", done.stdout)
+        self.assertNotIn("*", done.stdout)
+
     def test_a_split_of_one_universe_has_no_errors_of_errors(self):
         data, output = self.root / "lonely", self.root / "predictions-lonely"
         succeed("cosmo-prep", "shard", "--input", self.sim, "--validation", 1, "--test", 1, "--output", data)

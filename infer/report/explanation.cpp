@@ -1,0 +1,44 @@
+#include "infer/report/explanation.hpp"
+
+#include <algorithm>
+
+namespace cosmo::infer {
+
+namespace {
+
+/// What methods of a key do.
+struct Explanation {
+  const char *key, *text;
+};
+constexpr Explanation kExplanations[] = {
+    {"network", "what the trained network says of each sub-volume; of a universe, these taken together."},
+    {"centre",
+     "the centre of each parameter’s range, whatever the universe: what can be said without looking."},
+    {"power_spectrum",
+     "ridge regression on ln <i>P</i>(<i>k</i>) of a sub-volume, in groups of bins of <i>k</i>, and on "
+     "products of its leading principal components. The penalty and the number of components are chosen for "
+     "each parameter by cross-validation within the training universes, which is all that it learns from."},
+    {"summary_statistics",
+     "the same regression on more: also ln <i>P</i>(<i>k</i>) of the logarithm of the field, ln(1 + "
+     "<i>n</i>) of counts <i>n</i>, and the distribution of its values, their mean, skewness and kurtosis."}};
+
+}  // namespace
+
+std::string methods_text(const Report& report) {
+  std::vector<std::string> lines;
+  for (const Explanation& entry : kExplanations) {
+    const auto method = std::ranges::find(report.methods, entry.key, &Method::key);
+    if (method != report.methods.end())
+      lines.push_back("<b>" + html::escaped(method->title) + "</b>: " + entry.text);
+  }
+  if (std::ranges::any_of(report.methods, &Method::of_whole_universes)) {
+    lines.push_back(
+        "<b>*</b>: the statistics are averaged over a universe’s sub-volumes first, and the regression says "
+        "once what they mean. Methods without an asterisk predict every sub-volume from itself alone, and a "
+        "universe by the mean of that; noise draws such a mean to the centre of the range, so those with one "
+        "are the ones to beat.");
+  }
+  return html::list(lines, "note");
+}
+
+}  // namespace cosmo::infer
