@@ -19,6 +19,12 @@ std::string image(const Figure& figure) {
                      core::base64(std::as_bytes(std::span(figure.content))), escaped(figure.alt));
 }
 
+std::string head(const std::string& corner, const std::vector<std::string>& columns) {
+  std::string html = fmt::format("<thead><tr><th>{}</th>", corner);
+  for (const std::string& column : columns) html += fmt::format("<th>{}</th>", column);
+  return html + "</tr></thead>\n";
+}
+
 }  // namespace
 
 std::string section(const std::string& id, const std::string& title, const std::string& content) {
@@ -31,12 +37,22 @@ std::string paragraph(const std::string& content, const std::string& style) {
 
 std::string table(const std::string& corner, const std::vector<std::string>& columns,
                   const std::vector<Row>& rows) {
-  std::string html = fmt::format("<div class=\"wide\"><table>\n<thead><tr><th>{}</th>", corner);
-  for (const std::string& column : columns) html += fmt::format("<th>{}</th>", column);
-  html += "</tr></thead>\n<tbody>\n";
+  std::string html = "<div class=\"wide\"><table>\n" + head(corner, columns) + "<tbody>\n";
   for (const Row& row : rows) {
     html += fmt::format("<tr{}><th scope=\"row\">{}</th>", attribute(row.style), row.head);
     for (const std::string& cell : row.cells) html += fmt::format("<td>{}</td>", cell);
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string tall_table(const std::string& corner, const std::vector<std::string>& columns,
+                       const std::vector<Row>& rows) {
+  std::string html = "<div class=\"wide\"><table class=\"tall\">\n" + head(corner, columns) + "<tbody>\n";
+  for (const Row& row : rows) {
+    html += fmt::format("<tr{}><th scope=\"row\">{}</th>", attribute(row.style), row.head);
+    for (std::size_t c = 0; c < row.cells.size(); ++c)
+      html += fmt::format("<td data-column=\"{}\">{}</td>", escaped(columns.at(c)), row.cells[c]);
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";

@@ -30,6 +30,10 @@ std::string paragraph(const std::string& content, const std::string& style = {})
 /// Columns of numbers under their names; `corner` stands over the heads of the rows.
 std::string table(const std::string& corner, const std::vector<std::string>& columns,
                   const std::vector<Row>& rows);
+/// The same, where columns are too many for a phone: there every cell has a line, after its column's name,
+/// which is plain text.
+std::string tall_table(const std::string& corner, const std::vector<std::string>& columns,
+                       const std::vector<Row>& rows);
 std::string list(const std::vector<std::string>& items, const std::string& style = {});
 /// Names and values; `style` "long" gives each a line.
 std::string facts(const std::vector<std::pair<std::string, std::string>>& entries,

@@ -175,7 +175,7 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
   const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
   return html::section(
       "costs", "Costs",
-      html::table("stage", {"time", "ranks × threads", "rate", "useful Gflop/s", "of the peak"}, rows) +
+      html::tall_table("stage", {"time", "ranks × threads", "rate", "useful Gflop/s", "of the peak"}, rows) +
           html::paragraph(
               fmt::format(
                   "From run.json of each stage; of one that was interrupted, of its last run. The peak is "

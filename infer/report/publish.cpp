@@ -99,7 +99,7 @@ void add_universes(const Report& report, const ReportSources& sources, ReportFig
   const bool counts = spec.kind == dataset::VoxelKind::counts;
   figures.universes_caption = fmt::format(
       "Slices of {0:.4g} × {0:.4g} × {1:.3g} {2} averaged over their depth, at z = {3:g}, by number of the "
-      "simulation{4}. The colours are {5} and {6}; universes of other seeds differ by chance too, so one "
+      "simulation{4}. {11} {5} and {6}; universes of other seeds differ by chance too, so one "
       "slice says little of its parameters."
       "<span class=\"bar\" style=\"display:block;background:linear-gradient(to right, {7})\"></span>"
       "<span class=\"bar-ends\"><span>{8:.2g}</span><span>{10}</span><span>{9:.2g}</span></span>",
@@ -109,7 +109,8 @@ void add_universes(const Report& report, const ReportSources& sources, ReportFig
                                        html_symbol(universes.parameters.names[sorted_by])),
       counts ? "of the density over its mean" : "of the value of the voxels",
       drawn.logarithmic ? "logarithmic" : "linear", colour_stops(), drawn.low, drawn.high,
-      counts ? "density / mean" : "value");
+      counts ? "density / mean" : "value",
+      chosen.size() == 1 ? "The colours are" : "All have the same colours,");
 }
 
 ReportFigures draw(const Report& report, const ReportSources& sources) {

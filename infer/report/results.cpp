@@ -183,7 +183,7 @@ std::string paired_section(const Report& report) {
   for (std::size_t m = 1; m < report.methods.size(); ++m) {
     const Method& method = report.methods[m];
     if (!paired->contains(method.key)) continue;
-    html::Row row{"network − " + html::escaped(method.title), {}};
+    html::Row row{html::escaped(method.title), {}};
     for (const std::string& name : names_of(report)) {
       const MetricPath path = {"paired", method.key, name};
       const auto error = number_at(report.metrics, joined(path, {"mae_difference_se"}));
@@ -205,7 +205,7 @@ std::string paired_section(const Report& report) {
               ? ". One universe has no standard error: whether a difference is more than chance is not known."
               : "; “better in” is the share of universes in which it is. Standard errors are by paired "
                 "bootstrap over universes; a difference within about two of them of zero is no finding.")) +
-          html::table("difference", symbols_of(report), rows));
+          html::table("network −", symbols_of(report), rows));
 }
 
 namespace {

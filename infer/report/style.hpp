@@ -5,9 +5,9 @@ namespace cosmo::infer::html {
 
 inline constexpr const char* kStyle = R"css(
 :root { color-scheme: light dark; --ink: #1c1d20; --soft: #5c6068; --rule: #d9dbe0; --paper: #ffffff;
-  --tint: #f3f5f8; --accent: #0072b2; --alarm: #b00020; }
+  --tint: #f3f5f8; --accent: #0072b2; --alarm: #b00020; --shade: #0005; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e7ea; --soft: #a0a5ae; --rule: #3a3d44;
-  --paper: #17181b; --tint: #202226; --accent: #6bb8e6; --alarm: #ff6b7d; } }
+  --paper: #17181b; --tint: #202226; --accent: #6bb8e6; --alarm: #ff6b7d; --shade: #fff5; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 62rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
@@ -27,7 +27,12 @@ li { margin: .25rem 0; }
 @media (prefers-color-scheme: dark) { .alarm { background: #b00020; } }
 .doubt { margin: 0 0 1rem; padding: .6rem 1rem; border-left: .3rem solid var(--alarm); background: var(--tint); }
 sub { font-size: .72em; line-height: 0; }
-.wide { overflow-x: auto; margin: 1rem 0; }
+.wide { margin: 1rem 0; }
+.wide, pre { overflow-x: auto; --back: var(--paper);
+  background: linear-gradient(to right, var(--back) 40%, transparent) 0 0 / 3rem 100% no-repeat local,
+    linear-gradient(to left, var(--back) 40%, transparent) 100% 0 / 3rem 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) 0 0 / 1.1rem 100% no-repeat,
+    linear-gradient(to left, var(--shade), transparent) 100% 0 / 1.1rem 100% no-repeat var(--back); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums lining-nums; font-size: .95rem; }
 th, td { padding: .38rem 0 .38rem 1.6rem; text-align: right; vertical-align: baseline; white-space: nowrap; }
 th:first-child { text-align: left; padding-left: 0; }
@@ -46,8 +51,7 @@ figcaption { margin-top: .5rem; }
 .gallery { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
 .gallery img { display: block; width: 100%; max-width: 26rem; height: auto; border-radius: .3rem; }
 .gallery p { margin: .3rem 0 0; font-size: .88rem; font-variant-numeric: tabular-nums; }
-.gallery.one img { max-width: 45rem; min-width: 27rem; }
-.gallery.one > div { overflow-x: auto; }
+.gallery.one img { max-width: 45rem; }
 .gallery.slices { grid-template-columns: repeat(auto-fit, minmax(min(46%, 12rem), 1fr)); }
 .gallery.slices img { image-rendering: pixelated; max-width: 20rem; }
 .bar { height: .7rem; max-width: 20rem; border-radius: .2rem; margin-top: .8rem;
@@ -64,15 +68,22 @@ dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-
 details { margin: .75rem 0; }
 summary { cursor: pointer; color: var(--accent); }
 pre, code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .8rem; }
-pre { overflow-x: auto; padding: .8rem; background: var(--tint); border-radius: .3rem; line-height: 1.4; }
+pre { padding: .8rem; --back: var(--tint); border-radius: .3rem; line-height: 1.4; }
 code { overflow-wrap: anywhere; }
 @media (max-width: 36rem) {
   body { padding: 1.25rem .9rem 3rem; }
   h1 { font-size: 1.4rem; }
   table { font-size: .86rem; }
-  th, td { padding-left: .7rem; }
+  th, td { padding-left: .5rem; }
+  .under { white-space: normal; }
   th:first-child { white-space: normal; }
   td .se { display: block; }
+  .tall, .tall tbody, .tall tr, .tall th { display: block; }
+  .tall thead { display: none; }
+  .tall tr { padding: .4rem 0; }
+  .tall tbody th { font-weight: 600; }
+  .tall td { display: flex; justify-content: space-between; padding: .15rem 0; }
+  .tall td::before { content: attr(data-column); color: var(--soft); }
 }
 @media print {
   :root { --ink: #000; --soft: #444; --rule: #bbb; --paper: #fff; --tint: #f4f4f4; --accent: #000; }
@@ -81,12 +92,12 @@ code { overflow-wrap: anywhere; }
   h2, h3, h3 + .note { break-after: avoid; }
   details::details-content { content-visibility: visible; height: auto; }
   figure, table, tr, dl div, .alarm { break-inside: avoid; }
-  .wide, pre { overflow: visible; white-space: pre-wrap; }
+  .wide, pre { overflow: visible; white-space: pre-wrap; background: none; }
   .wide { white-space: normal; }
   .gallery { grid-template-columns: repeat(3, 1fr); }
   .gallery.slices { grid-template-columns: repeat(4, 1fr); }
   .gallery.one { grid-template-columns: 1fr; }
-  .gallery.one img { max-width: 14cm; min-width: 0; }
+  .gallery.one img { max-width: 14cm; }
 }
 )css";
 

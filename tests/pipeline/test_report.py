@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -100,6 +101,16 @@ class Reports(PipelineTest):
         self.assertEqual({file for file in files if file.endswith(".png")},
                          {f"figures/universe_{row:05}.png" for row in
                           json.loads((self.data / "manifest.json").read_text())["splits"]["test"]["simulations"]})
+
+    def test_a_phone_has_room(self):
+        self.infer("narrow")
+        html = (self.root / "narrow" / "report.html").read_text()
+        self.assertNotRegex(html, r"img \{[^}]*min-width")  # figures shrink to the page
+        table = re.search(r'<table class="tall">.*?</table>', html, re.DOTALL).group()
+        columns = re.findall("<th>([^<]*)</th>", table)[1:]
+        self.assertEqual(columns[0], "time")
+        cells = re.findall('<td data-column="([^"]*)">', table)
+        self.assertEqual(cells, 3 * columns)  # of the three stages before
 
     def test_methods_are_explained(self):
         page, *_ = self.infer("explained")
