@@ -13,7 +13,7 @@ namespace svg = core::svg;
 
 namespace {
 
-constexpr double kWidth = 360, kLeft = 16, kRight = 344, kTop = 40, kStep = 44, kFoot = 62;
+constexpr double kWidth = 360, kLeft = 16, kRight = 344, kTop = 40, kStep = 46, kFoot = 62;
 constexpr const char* kBlue = "#0072b2";
 constexpr const char* kGrey = "#6b6f76";
 constexpr const char* kOrange = "#b35900";
@@ -23,7 +23,7 @@ constexpr const char* kHalo = R"( paint-order="stroke" stroke="#fff" stroke-widt
 
 /// A method's name, and below it the point with its standard error.
 std::string draw(const MethodError& error, const svg::Axis& x, double y, const char* colour) {
-  std::string markup = svg::text(kLeft + 6, y - 10, "start", svg::escaped(error.title),
+  std::string markup = svg::text(kLeft + 6, y - 14, "start", svg::escaped(error.title),
                                  fmt::format(" fill=\"{}\"{}", colour, kHalo));
   if (error.standard_error)
     markup += svg::line(x.place(std::max(0.0, error.value - *error.standard_error)), y,
@@ -55,7 +55,7 @@ std::string error_figure(const std::string& name, const std::string& symbol,
                          "P(k) forecast", fmt::format(" fill=\"{}\"", kOrange));
   }
   for (std::size_t m = 0; m < errors.size(); ++m) {
-    content += draw(errors[m], x, kTop + kStep * (static_cast<double>(m) + 0.68), m == 0 ? kBlue : kGrey);
+    content += draw(errors[m], x, kTop + kStep * (static_cast<double>(m) + 0.74), m == 0 ? kBlue : kGrey);
   }
   return svg::image(kWidth, bottom + kFoot - 10, name + ": errors of the methods", content);
 }

@@ -57,6 +57,18 @@ class MadeUp(unittest.TestCase):
         self.assertEqual(page.alarm, "")
         self.assertNotIn("orecast", page.text)
 
+    def test_names_in_error_figures_are_clear_of_points_and_lines(self):
+        self.make()
+        svg = (self.root / "errors_0.svg").read_text()
+        names = re.findall(r'<text x="[\d.]+" y="([\d.]+)"[^>]*paint-order="stroke"', svg)
+        points = re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)" r="([\d.]+)"', svg)
+        self.assertEqual((len(names), len(points)), (2, 2))
+        for name, (y, radius) in zip(names, points):
+            self.assertGreaterEqual(float(y) - float(radius) - float(name), 8)  # room for a p below the line
+        for name, (y, radius) in zip(names[1:], points):  # nearer to its own point than to the one above
+            self.assertGreater(float(name) - 10 - float(y) - float(radius), 9)
+        self.assertGreater(svg.index('paint-order="stroke"'), svg.index("stroke-dasharray"))  # lines are below
+
     def test_the_same_predictions_make_the_same_page(self):
         self.make()
         first = contents(self.root)
