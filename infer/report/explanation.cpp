@@ -1,6 +1,11 @@
 #include "infer/report/explanation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "infer/forecast.hpp"
+#include "infer/report/metric.hpp"
 
 namespace cosmo::infer {
 
@@ -39,6 +44,22 @@ std::string methods_text(const Report& report) {
         "are the ones to beat.");
   }
   return html::list(lines, "note");
+}
+
+std::string missing_text(const Report& report) {
+  const core::Json* forecast = find_metric(report.metrics, {"forecast"});
+  if (forecast == nullptr || !forecast->empty()) return "";
+  if (report.request.config.value("baselines", "") == "centre")
+    return html::paragraph(
+        "Regressions on the power spectrum and on summary statistics, and its forecast, were left out by "
+        "--baselines centre.",
+        "note");
+  std::string text = fmt::format(
+      "There is no <i>P</i>(<i>k</i>) forecast: the training universes of different parameters are too few, "
+      "it takes at least {}.",
+      fewest_universes(report.model.parameters.size()));
+  if (report.methods.size() == 2) text += " Regressions are left out, they need two universes.";
+  return html::paragraph(text, "note");
 }
 
 }  // namespace cosmo::infer

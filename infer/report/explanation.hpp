@@ -8,4 +8,8 @@ namespace cosmo::infer {
 /// What each of the report's methods does, a line each, and what its asterisk is.
 std::string methods_text(const Report& report);
 
+/// Why regressions or the forecast of P(k) are not there; empty if they are, or if "forecast" is not in the
+/// metrics.
+std::string missing_text(const Report& report);
+
 }  // namespace cosmo::infer

@@ -123,8 +123,8 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
       universes_text(report), html::escaped(report.split),
       one_universe(report) ? "without standard errors, since one universe has no scatter"
                            : "with standard errors by bootstrap over universes");
-  std::string content =
-      html::paragraph(what) + html::table("method", symbols_of(report), rows) + methods_text(report);
+  std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows) +
+                        missing_text(report) + methods_text(report);
   if (!figures.empty()) {
     content += html::gallery(
         figures,
@@ -220,6 +220,31 @@ std::string kind_text(const std::string& kind) {
   return html::escaped(kind);
 }
 
+/// By what factors predicted deviations were multiplied, or that they were not.
+std::string calibration_text(const Report& report) {
+  const MetricPath top = {"uncertainty", "calibration"};
+  if (find_metric(report.metrics, top) == nullptr) return "";
+  const std::string universes = counted(report.metrics, joined(top, {"universes"}), "validation universes");
+  bool fitted = false;
+  std::string factors;
+  for (const std::string& name : names_of(report)) {
+    const MetricPath path = joined(top, {"scale", name});
+    fitted |= number_at(report.metrics, path) != 1.0;  // which it is exactly of what has no likelihood
+    factors += (factors.empty() ? "" : ", ") + html_symbol(name) + " " + metric(report.metrics, path, 2);
+  }
+  if (!fitted)
+    return html::paragraph(
+        "Nothing was fitted to make them right: rms errors on " + universes + " are taken as they are.",
+        "note");
+  const Json* models = find_metric(report.metrics, {"uncertainty", "models"});
+  return html::paragraph(
+      fmt::format("Predicted distributions are drawn out about their means by factors that were fitted on "
+                  "{}{}: {}. Those above 1 make them wider.",
+                  universes, models != nullptr && *models > 1 ? " (geometric means over the networks)" : "",
+                  factors),
+      "note");
+}
+
 }  // namespace
 
 std::string uncertainty_section(const Report& report) {
@@ -245,6 +270,7 @@ std::string uncertainty_section(const Report& report) {
   content +=
       html::table("coverage", symbols_of(report),
                   {row("within 1 σ", "within_1_sigma"), row("within 2 σ", "within_2_sigma"), expected});
+  content += calibration_text(report);
   const std::string likelihood =
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
                decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));
@@ -252,12 +278,6 @@ std::string uncertainty_section(const Report& report) {
     content += html::paragraph(
         "Joint negative log-likelihood a universe, of all parameters in label units: " + likelihood +
         ". Smaller is better.");
-  }
-  if (find_metric(report.metrics, joined(top, {"calibration", "universes"})) != nullptr) {
-    content += html::paragraph(
-        "The uncertainties were calibrated on " +
-            counted(report.metrics, joined(top, {"calibration", "universes"}), "validation universes") + ".",
-        "note");
   }
   return html::section("uncertainty", "Are the uncertainties right?", content);
 }

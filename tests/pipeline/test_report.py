@@ -43,7 +43,8 @@ class MadeUp(unittest.TestCase):
         self.assertLessEqual({f"uncertainty.coverage.{name}.within_{n}_sigma{se}" for name in names for n in (1, 2)
                               for se in ("", "_se")}, places)
         self.assertLessEqual({"samples", "universes", "uncertainty.negative_log_likelihood",
-                              "uncertainty.calibration.universes", "forecast.power_spectrum.k_max"}, places)
+                              "uncertainty.calibration.universes",
+                              *(f"uncertainty.calibration.scale.{name}" for name in names), "forecast.power_spectrum.k_max"}, places)
         self.assertEqual(len(files), 6)
         self.assertEqual(page.alarm, "4 seeds <shared>")
         for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "Gaussian <likelihood>"):
@@ -109,6 +110,11 @@ class Reports(PipelineTest):
                      "cosmoflow32", "useful Gflop/s"):
             self.assertIn(text, page.text)
         self.assertIn("conv1", page.text)
+        self.assertEqual(metrics["forecast"], {})
+        self.assertRegex(page.text, "There is no P\\(k\\) forecast: .* it takes at least 34")
+        self.assertIn("Nothing was fitted to make them right: rms errors on 2 validation universes", page.text)
+        self.assertNotIn("calibrated", page.text)
+        self.assertIn("what this inference took is in run.json", page.text)
         self.assertIn(manifest["id"], page.text)
         self.assertEqual({file for file in files if file.endswith(".png")},
                          {f"figures/universe_{row:05}.png" for row in
@@ -136,6 +142,7 @@ class Reports(PipelineTest):
         self.assertIn("predict the centre: the centre of each", page.text)
         self.assertNotIn("*", page.text)
         self.assertNotIn("ridge", page.text)
+        self.assertIn("were left out by --baselines centre", page.text)
         done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "centre-lines",
                    "--baselines", "centre")
         self.assertIn("predict the centre", done.stdout)
