@@ -144,10 +144,12 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
   Figures error = bootstrap_errors(universes);
   if (!std::isfinite(value[0])) error[0] = std::numeric_limits<double>::quiet_NaN();
   Uncertainty uncertainty{{value[0], error[0]}, {}};
-  for (std::size_t p = 0; p < scaler.size(); ++p) {
-    uncertainty.coverage.push_back(
-        {{value[1 + 2 * p], error[1 + 2 * p]}, {value[2 + 2 * p], error[2 + 2 * p]}});
-  }
+  const auto share = [&](std::size_t figure) -> Estimate {
+    const bool all_alike = value[figure] == 0 || value[figure] == 1;
+    return {value[figure], all_alike ? std::numeric_limits<double>::quiet_NaN() : error[figure]};
+  };
+  for (std::size_t p = 0; p < scaler.size(); ++p)
+    uncertainty.coverage.push_back({share(1 + 2 * p), share(2 + 2 * p)});
   return uncertainty;
 }
 

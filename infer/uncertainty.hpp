@@ -25,7 +25,7 @@ struct Uncertainty {
 };
 
 /// Of the rows of a table and what is said of each. Standard errors by bootstrap over universes, as
-/// evaluate() has them.
+/// evaluate() has them; NaN of a share that is 0 or 1, of which no resample differs.
 Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
                                  const std::vector<Distribution>& distributions);
 

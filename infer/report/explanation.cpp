@@ -46,6 +46,26 @@ std::string methods_text(const Report& report) {
   return html::list(lines, "note");
 }
 
+std::string forecast_text(const Report& report) {
+  const auto number = [&](const char* key, int decimals) {
+    return metric(report.metrics, {"forecast", "power_spectrum", key}, decimals);
+  };
+  const core::Json* unit = find_metric(report.metrics, {"forecast", "power_spectrum", "k_unit"});
+  return html::paragraph(
+      fmt::format(
+          "The forecast is what a Fisher estimate expects of the power spectrum alone. It is no bound: what "
+          "reads more than <i>P</i>(<i>k</i>) off a universe may do better. It uses <i>P</i>(<i>k</i>) as "
+          "measured, with window and shot noise, in {} bins up to <i>k</i> = {} {}; derivatives of ln "
+          "<i>P</i>(<i>k</i>) at the centre of the ranges are from a quadratic regression on {} training "
+          "universes, less what their noise adds. It supposes a Gaussian likelihood of ln "
+          "<i>P</i>(<i>k</i>), whose covariance is the scatter around that regression (with Hartlap’s "
+          "factor) and the same in every universe, and a flat prior over the ranges; what is expected is the "
+          "error of the posterior’s mean.",
+          number("bins", 0), number("k_max", 3), html::escaped(unit->get<std::string>()),
+          number("universes_used", 0)),
+      "note");
+}
+
 std::string missing_text(const Report& report) {
   const core::Json* forecast = find_metric(report.metrics, {"forecast"});
   if (forecast == nullptr || !forecast->empty()) return "";

@@ -8,6 +8,9 @@ namespace cosmo::infer {
 /// What each of the report's methods does, a line each, and what its asterisk is.
 std::string methods_text(const Report& report);
 
+/// What the forecast of P(k) in the metrics is and supposes.
+std::string forecast_text(const Report& report);
+
 /// Why regressions or the forecast of P(k) are not there; empty if they are, or if "forecast" is not in the
 /// metrics.
 std::string missing_text(const Report& report);

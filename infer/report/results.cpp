@@ -84,28 +84,6 @@ html::Row forecast_row(const Report& report) {
   return row;
 }
 
-/// What the forecast supposes, of its own words and settings.
-std::string forecast_text(const Report& report) {
-  const Json& forecast = *find_metric(report.metrics, kForecast);
-  std::string text =
-      "The forecast is what a Fisher estimate expects of the power spectrum alone. It is no bound: what "
-      "reads "
-      "more than <i>P</i>(<i>k</i>) off a universe may do better.";
-  const std::string unit = forecast.contains("k_unit") && forecast.at("k_unit").is_string()
-                               ? html::escaped(forecast.at("k_unit").get<std::string>())
-                               : "h/Mpc";
-  if (forecast.contains("k_max"))
-    text += fmt::format(" It uses <i>k</i> up to {} {}",
-                        metric(report.metrics, joined(kForecast, {"k_max"}), 3), unit);
-  if (forecast.contains("k_max") && forecast.contains("universes_used"))
-    text +=
-        fmt::format(" and {} universes", metric(report.metrics, joined(kForecast, {"universes_used"}), 0));
-  if (forecast.contains("k_max")) text += '.';
-  if (forecast.contains("assumptions") && forecast.at("assumptions").is_string())
-    text += " Its assumptions: " + html::escaped(forecast.at("assumptions").get<std::string>());
-  return html::paragraph(text, "note");
-}
-
 }  // namespace
 
 std::optional<double> forecast_sigma(const Json& metrics, const std::string& parameter) {
@@ -267,6 +245,17 @@ std::string uncertainty_section(const Report& report) {
       "68.3 and 95.4 %: the share of {}. More than expected: the uncertainties are too "
       "large; less: too small.",
       universes_text(report)));
+  const auto dashed = [&](const std::string& name) {
+    const auto none = [&](const char* key) {
+      return !number_at(report.metrics, joined(top, {"coverage", name, key}));
+    };
+    return none("within_1_sigma_se") || none("within_2_sigma_se");
+  };
+  if (!one_universe(report) && std::ranges::any_of(names_of(report), dashed))
+    content += html::paragraph(
+        "A share of 0 or 1 has a dash for its standard error: resampling universes that are all alike cannot "
+        "tell one.",
+        "note");
   content +=
       html::table("coverage", symbols_of(report),
                   {row("within 1 σ", "within_1_sigma"), row("within 2 σ", "within_2_sigma"), expected});

@@ -48,8 +48,10 @@ infer::Method method(const char* key, const char* title, double spread, bool dev
 
 /// What the other parts of an inference add to metrics.json.
 void add_parts(Json& metrics) {
-  Json forecast = {{"assumptions", "Gaussian <likelihood>, k below k_max & no more."},
+  Json forecast = {{"assumptions", "for programs, with names as relative_error"},
                    {"k_max", 0.39},
+                   {"k_unit", "<h>/Mpc"},
+                   {"bins", 9},
                    {"universes_used", 88}};
   Json coverage, scale;
   for (std::size_t p = 0; p < kParameters.size(); ++p) {
@@ -63,8 +65,8 @@ void add_parts(Json& metrics) {
     scale[name] = 0.8125 + 0.25 * static_cast<double>(p);
     coverage[name] = {{"within_1_sigma", 0.6875},
                       {"within_1_sigma_se", 0.067},
-                      {"within_2_sigma", 0.9583},
-                      {"within_2_sigma_se", 0.029}};
+                      {"within_2_sigma", p == 0 ? 1.0 : 0.9583},
+                      {"within_2_sigma_se", p == 0 ? Json() : Json(0.029)}};
   }
   metrics["forecast"]["power_spectrum"] = forecast;
   metrics["uncertainty"] = {{"kind", "gaussian"},

@@ -115,6 +115,17 @@ TEST_CASE("universes cut otherwise than in validation have the calibration of su
   CHECK(metrics.at("uncertainty").at("calibration").at("scale").at("a").get<double>() == Approx(1.5));
 }
 
+TEST_CASE("a share of all or of none has no standard error") {
+  dataset::PredictionTable table{kSpace, {}};
+  for (std::uint32_t row = 0; row < 3; ++row)
+    table.rows.push_back({row, 0, row, {15, row == 0 ? 0.8 : 0.5}, {}});
+  const auto network = infer::network_prediction({model_of("mae")}, table, std::vector<float>(6, 0.0f));
+  const auto found = infer::evaluate_uncertainty(network.method.universes, network.universes);
+  CHECK(found.coverage[0].within_1_sigma.value == 1);
+  CHECK(std::isnan(found.coverage[0].within_1_sigma.standard_error));
+  CHECK(found.coverage[1].within_1_sigma.standard_error == Approx(1.0 / 3).margin(0.03));
+}
+
 TEST_CASE("several models are averaged, and their densities too") {
   const std::vector<nn::ModelManifest> models = {model_of("mae"), model_of("mae")};
   const auto both = infer::subvolume_distribution(models, std::vector{0.5f, 0.0f, -0.5f, 0.0f});

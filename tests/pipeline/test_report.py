@@ -44,12 +44,16 @@ class MadeUp(unittest.TestCase):
                               for se in ("", "_se")}, places)
         self.assertLessEqual({"samples", "universes", "uncertainty.negative_log_likelihood",
                               "uncertainty.calibration.universes",
-                              *(f"uncertainty.calibration.scale.{name}" for name in names), "forecast.power_spectrum.k_max"}, places)
+                              *(f"uncertainty.calibration.scale.{name}" for name in names), *(f"forecast.power_spectrum.{key}" for key in ("k_max", "bins", "universes_used"))}, places)
         self.assertEqual(len(files), 6)
         self.assertEqual(page.alarm, "4 seeds <shared>")
-        for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "Gaussian <likelihood>"):
+        for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "0.390 <h>/Mpc"):
             self.assertIn(text, page.text)  # as text, not as markup
         self.assertIn("can not be read any more", page.text)
+        self.assertEqual(page.text.count("no bound"), 1)
+        self.assertNotIn("relative_error", page.text)
+        self.assertIn(("uncertainty.coverage.omega_m.within_2_sigma_se", "—"), page.numbers)
+        self.assertIn("A share of 0 or 1 has a dash", page.text)
 
     def test_what_is_absent_leaves_no_trace(self):
         page, places, _, metrics = self.make("plain")
