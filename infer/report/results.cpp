@@ -96,11 +96,13 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
   if (forecast) rows.push_back(forecast_row(report));
   const std::string what = fmt::format(
       "Mean relative error |<i>x</i> − <i>p</i>| / <i>p</i> of {} ({} data; <i>x</i> truth, <i>p</i> "
-      "prediction, the mean over a universe’s sub-volumes), {}. Smaller is better; a method that does not "
-      "beat “predict the centre” has learned nothing of that parameter.",
+      "prediction, the mean over a universe’s sub-volumes), {}",
       universes_text(report), html::escaped(report.split),
-      one_universe(report) ? "without standard errors, since one universe has no scatter"
-                           : "with standard errors by bootstrap over universes");
+      one_universe(report)
+          ? "without standard errors: one universe has no scatter, and tells little of a method."
+          : "with standard errors by bootstrap over universes. Smaller is better; a method that does not "
+            "beat "
+            "“predict the centre” has learned nothing of that parameter.");
   std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows) +
                         missing_text(report) + methods_text(report);
   if (!figures.empty()) {
@@ -176,7 +178,7 @@ std::string paired_section(const Report& report) {
   return html::section(
       "paired", "Network and baselines, universe by universe",
       html::paragraph(fmt::format(
-          "Mean difference of |<i>x</i> − <i>p</i>| between the network and each baseline on the same {}, in "
+          "Mean difference of |<i>x</i> − <i>p</i>| between the network and each baseline on {}, in "
           "label units (the parameter’s range is 2 wide). Negative means that the network is better{}",
           universes_text(report),
           one_universe(report)
@@ -196,6 +198,32 @@ std::string kind_text(const std::string& kind) {
            "universes.";
   if (kind == "ensemble") return "The spread of several networks is part of the uncertainty.";
   return html::escaped(kind);
+}
+
+/// How often the truth lies in the intervals, a row an interval.
+std::string coverage_text(const Report& report) {
+  const auto row = [&](const std::string& head, const std::string& figure) {
+    html::Row cells{head, {}};
+    for (const std::string& name : names_of(report))
+      cells.cells.push_back(estimate(report.metrics, {"uncertainty", "coverage", name, figure}, 3));
+    return cells;
+  };
+  html::Row expected{"expected: 0.683 and 0.954", {}, "forecast"};
+  expected.cells.resize(names_of(report).size());
+  const std::string table =
+      html::table("coverage", symbols_of(report),
+                  {row("within 1 σ", "within_1_sigma"), row("within 2 σ", "within_2_sigma"), expected});
+  const bool dashes = !one_universe(report) && table.find("—") != std::string::npos;
+  return html::paragraph(fmt::format(
+             "How often the truth lies in the central intervals that are predicted to hold it with a "
+             "probability of 68.3 and 95.4 %: the share of {}. More than expected: the uncertainties are too "
+             "large; less: too small.{}",
+             universes_text(report),
+             dashes
+                 ? " A share of 0 or 1 has a dash for its standard error: resampling universes that are all "
+                   "alike cannot tell one."
+                 : "")) +
+         table;
 }
 
 /// By what factors predicted deviations were multiplied, or that they were not.
@@ -229,37 +257,10 @@ std::string uncertainty_section(const Report& report) {
   const MetricPath top = {"uncertainty"};
   const Json* uncertainty = find_metric(report.metrics, top);
   if (uncertainty == nullptr || !uncertainty->is_object() || !uncertainty->contains("coverage")) return "";
-  const auto row = [&](const std::string& head, const std::string& figure) {
-    html::Row cells{head, {}};
-    for (const std::string& name : names_of(report))
-      cells.cells.push_back(estimate(report.metrics, joined(top, {"coverage", name, figure}), 3));
-    return cells;
-  };
-  html::Row expected{"expected: 0.683 and 0.954", {}, "forecast"};
-  expected.cells.resize(names_of(report).size());
   std::string content;
   if (uncertainty->contains("kind") && uncertainty->at("kind").is_string())
     content += html::paragraph(kind_text(uncertainty->at("kind").get<std::string>()));
-  content += html::paragraph(fmt::format(
-      "How often the truth lies in the central intervals that are predicted to hold it with a probability of "
-      "68.3 and 95.4 %: the share of {}. More than expected: the uncertainties are too "
-      "large; less: too small.",
-      universes_text(report)));
-  const auto dashed = [&](const std::string& name) {
-    const auto none = [&](const char* key) {
-      return !number_at(report.metrics, joined(top, {"coverage", name, key}));
-    };
-    return none("within_1_sigma_se") || none("within_2_sigma_se");
-  };
-  if (!one_universe(report) && std::ranges::any_of(names_of(report), dashed))
-    content += html::paragraph(
-        "A share of 0 or 1 has a dash for its standard error: resampling universes that are all alike cannot "
-        "tell one.",
-        "note");
-  content +=
-      html::table("coverage", symbols_of(report),
-                  {row("within 1 σ", "within_1_sigma"), row("within 2 σ", "within_2_sigma"), expected});
-  content += calibration_text(report);
+  content += coverage_text(report) + calibration_text(report);
   const std::string likelihood =
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
                decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));
