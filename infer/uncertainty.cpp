@@ -109,7 +109,8 @@ std::string text_of(const core::ParameterSpace& parameters, const Uncertainty& u
   line("2 sigma (95 %)", &Coverage::within_2_sigma);
   const Estimate& likelihood = uncertainty.negative_log_likelihood;
   return text + fmt::format("\n-log likelihood of universes {}; the flat prior has {:.3f}\n",
-                            infer::text_of(likelihood, 3),
+                            std::isinf(likelihood.value) ? "infinite (truths outside of the model's ranges)"
+                                                         : infer::text_of(likelihood, 3),
                             static_cast<double>(parameters.size()) * std::log(2.0));
 }
 

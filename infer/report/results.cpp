@@ -265,9 +265,11 @@ std::string uncertainty_section(const Report& report) {
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
                decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));
   if (!likelihood.empty()) {
-    content += html::paragraph(
-        "Joint negative log-likelihood a universe, of all parameters in label units: " + likelihood +
-        ". Smaller is better.");
+    const bool finite = number_at(report.metrics, joined(top, {"negative_log_likelihood"})).has_value();
+    content +=
+        html::paragraph("Joint negative log-likelihood a universe, of all parameters in label units: " +
+                        (finite ? likelihood + ". Smaller is better."
+                                : "infinite, since truths lie outside of the ranges that the model knows."));
   }
   return html::section("uncertainty", "Are the uncertainties right?", content);
 }
