@@ -353,7 +353,7 @@ def foreign_refusals(common, ranges):
     npy = ["import", "--input", "npy-of-others", "--format", "npy", "--output", "refused"]
     tf = ["import", "--input", "tf-of-others", "--format", "tfrecord", "--output", "refused"]
     assert "--samples FILE.csv" in prep(*npy, code=3)
-    assert "--box" in prep(*npy, "--samples", "npy.csv", code=3)
+    assert "--box" in prep(*npy, "--samples", "npy.csv", code=2)
     assert "must be told" in prep(*tf, *common, "--samples", "tf.csv", "--parameters", "omega_m,sigma8", code=3)
     assert "names no parameter" in prep(*tf, *common, "--samples", "tf.csv", code=3)
     assert "has 2 labels" in prep(*tf, *common, "--samples", "tf.csv", "--parameters", "omega_m=0:1", code=3)
