@@ -6,15 +6,20 @@
 
 namespace cosmo::infer {
 
+std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch) {
+  std::uint64_t bytes = 0;
+  for (const nn::ModelManifest& model : models) {
+    bytes +=
+        nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference);
+  }
+  return bytes;
+}
+
 std::uint64_t memory_bytes(std::span<const nn::ModelManifest> models, const dataset::SampleSpec& spec,
                            const dataset::LoaderConfig& loader) {
   constexpr std::uint64_t kLibraries = 8 << 20;  // of HDF5 and MPI, loaded where first used
-  std::size_t networks = 0;
-  for (const nn::ModelManifest& model : models) {
-    networks += nn::Network::planned_bytes(model.network, model.input, model.outputs(), loader.micro_batch,
-                                           nn::Mode::inference);
-  }
-  return networks + kLibraries + core::resident_memory() + dataset::DataLoader::memory_bytes(spec, loader);
+  return network_bytes(models, loader.micro_batch) + kLibraries + core::resident_memory() +
+         dataset::DataLoader::memory_bytes(spec, loader);
 }
 
 void Costs::note(const core::Communicator& comm, std::span<const nn::ModelManifest> models,

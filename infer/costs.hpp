@@ -11,6 +11,9 @@
 
 namespace cosmo::infer {
 
+/// What the networks of an ensemble allocate to predict batches of this size. [bytes]
+std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch);
+
 /// What predicting a split takes a rank [bytes]: what it has now, the networks for batches of the loader's
 /// size, and what is read ahead; however many samples there are. Builds the networks' primitives.
 std::uint64_t memory_bytes(std::span<const nn::ModelManifest> models, const dataset::SampleSpec& spec,

@@ -7,10 +7,10 @@
 #include "core/error.hpp"
 #include "core/memory.hpp"
 #include "dataset/snapshot_counts.hpp"
+#include "infer/costs.hpp"
 #include "infer/ensemble.hpp"
 #include "infer/tables.hpp"
 #include "infer/universe.hpp"
-#include "train/nn/network.hpp"
 
 namespace cosmo::infer {
 
@@ -53,13 +53,8 @@ std::uint64_t memory_of(Models models, const OpenUniverse& universe, int threads
   const nn::ModelManifest& first = models.front();
   const int batch = batch_of(first);
   const auto sample = static_cast<std::uint64_t>(first.input.elements());
-  std::uint64_t bytes = core::resident_memory() + universe.memory_bytes(first, threads) +
-                        sample * (static_cast<std::uint64_t>(batch) * sizeof(float) + sizeof(std::uint16_t));
-  for (const nn::ModelManifest& model : models) {
-    bytes +=
-        nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference);
-  }
-  return bytes;
+  return core::resident_memory() + universe.memory_bytes(first, threads) + network_bytes(models, batch) +
+         sample * (static_cast<std::uint64_t>(batch) * sizeof(float) + sizeof(std::uint16_t));
 }
 
 /// Tells what a run would read and need.

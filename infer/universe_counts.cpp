@@ -9,6 +9,7 @@
 #include "core/manifest.hpp"
 #include "core/simulation_manifest.hpp"
 #include "dataset/exchange_format.hpp"
+#include "dataset/shard_format.hpp"
 #include "dataset/snapshot_counts.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
@@ -50,7 +51,7 @@ void ensure_redshift(double redshift, double trained, const std::string& path) {
 bool holds_counts(const fs::path& path) {
   const auto file = core::hdf5::File::open(path);
   const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
-  ensure(!schema.starts_with("cosmo.shard"), Fault::config,
+  ensure(schema != dataset::kShardSchema, Fault::config,
          "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
   return schema == histogram::kCountSchema;
 }
