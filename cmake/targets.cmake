@@ -4,7 +4,7 @@ option(COSMO_SANITIZE "Build with the address and undefined-behaviour sanitizers
 
 add_library(cosmo_flags INTERFACE)
 # Everything is compiled for one machine, so how functions pass vectors wider than its own (psabi) is nobody else's business.
-target_compile_options(cosmo_flags INTERFACE -march=${COSMO_ARCHITECTURE} -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+target_compile_options(cosmo_flags INTERFACE ${COSMO_MACHINE_FLAGS} -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                              -Wno-psabi)
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)

@@ -8,6 +8,7 @@ file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
 #pragma once
 inline constexpr const char* kVersion = "@VERSION@";
 inline constexpr const char* kGitCommit = "@commit@";
+inline constexpr const char* kCompiler = "@COMPILER@";
 inline constexpr const char* kBuildType = "@BUILD_TYPE@";
-inline constexpr const char* kArchitecture = "@ARCHITECTURE@";
+inline constexpr const char* kMachineFlags = "@MACHINE_FLAGS@";
 ]] @ONLY)

@@ -10,16 +10,14 @@ namespace cosmo::core {
 
 std::string version() { return kVersion; }
 std::string git_commit() { return kGitCommit; }
-std::string build_flags() {
-  return fmt::format("{}, GCC {}, -march={}", kBuildType, __VERSION__, kArchitecture);
-}
+std::string build_flags() { return fmt::format("{}, {}, {}", kBuildType, kCompiler, kMachineFlags); }
 
 std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
   const std::string whole(text, static_cast<std::size_t>(length));
-  return whole.substr(0, whole.find(','));
+  return whole.substr(0, whole.find_first_of(",\n"));
 }
 
 std::string hdf5_version() {

@@ -37,7 +37,7 @@ std::string methods_text(const Report& report) {
       lines.push_back("<b>" + html::escaped(method->title) + "</b>: " + entry.text);
   }
   if (std::ranges::any_of(report.methods, &Method::of_whole_universes)) {
-    lines.push_back(
+    lines.emplace_back(
         "<b>*</b>: the statistics are averaged over a universe’s sub-volumes first, and the regression says "
         "once what they mean. Methods without an asterisk predict every sub-volume from itself alone, and a "
         "universe by the mean of that; noise draws such a mean to the centre of the range, so those with one "
