@@ -8,7 +8,7 @@ out=$(realpath -m "${1:-$root/quickstart}")
 cd "$root"
 . pipelines/setup.sh
 install_packages
-build release -DBUILD_TESTING=OFF -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF
+build release -DBUILD_TESTING=OFF
 
 bin=$root/build/release/bin
 settings=$root/pipelines/quickstart

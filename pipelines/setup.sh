@@ -33,5 +33,6 @@ build() {
   cmake --build --preset "$preset"
 }
 
-# Open MPI starts as root, and with more ranks than cores, only when told to.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+set -a
+. pipelines/mpi.env
+set +a

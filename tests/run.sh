@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests.
+# Installs what is missing, builds everything and runs the tests, all or those that ctest's options choose:
+# run.sh -L fast (seconds), -LE slow, -R sim. COSMO_STRICT=1 makes warnings of the compiler errors, as CI does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . pipelines/setup.sh
 packages+=(catch2 python3 python3-h5py python3-numpy python3-onnx python3-torch python3-yt)
 install_packages
-build release -DBUILD_TESTING=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
-ctest --preset release --no-tests=error "$@"
+build release -DBUILD_TESTING=ON ${COSMO_STRICT:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON}
+# Tests wait for each other's ranks and for the disk: twice as many at once as there are cores keep the cores busy.
+ctest --preset release --no-tests=error -j $((2 * $(nproc))) "$@"

@@ -34,7 +34,7 @@ TEST_CASE("the command line wins over the file, the file over defaults") {
   CHECK_FALSE(options.given("output"));
 }
 
-TEST_CASE("a default is given but not chosen; what a file says is chosen") {
+TEST_CASE("a default is given but not chosen, and what a file says is chosen") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() / "a.ini") << "box = 512\n";
   Options options = declared();
@@ -88,7 +88,7 @@ TEST_CASE("numbers stand between commas") {
   }
 }
 
-TEST_CASE("an interval is two whole numbers; a sentence says how to write it") {
+TEST_CASE("an interval is two whole numbers, and a sentence says how to write it") {
   const auto interval = [](const std::string& value) {
     Options options = declared();
     options.parse({"--box=" + value});

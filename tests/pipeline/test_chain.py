@@ -11,6 +11,8 @@ from toolkit import PipelineTest, contents, run, sha256, succeed, times
 
 
 class Chain(PipelineTest):
+    LABELS = ("chain",)  # which the debug preset runs, too
+
     def test_two_ranks_write_the_same_universes_and_shards(self):
         sim, data = self.root / "sim2", self.root / "data2"
         summary = succeed("cosmo-sim", *self.sim_words(), "--output", sim, ranks=2)

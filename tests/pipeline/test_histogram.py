@@ -17,7 +17,7 @@ CONFIG, IO, FORMAT = 3, 4, 5
 COSMOLOGY = ["--sigma8", 0.8, "--n-s", 0.96]
 
 
-class HistogramTest(unittest.TestCase):
+class Histogram(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-histogram-")
@@ -61,6 +61,10 @@ class HistogramTest(unittest.TestCase):
         with h5py.File(path, "a") as content:
             change(content)
         return folder, path
+
+
+class Counts(Histogram):
+    """What is counted, and what a rerun does."""
 
     def test_gadget4_in_three_files_of_float64_in_kpc(self):
         summary, path = self.count(self.snapshot, "gadget4", *COSMOLOGY, "--seed", 7)
@@ -181,6 +185,10 @@ class HistogramTest(unittest.TestCase):
             self.assertEqual(done.returncode, -signal.SIGKILL)
             succeed("cosmo-prep", *words, "--output", parts)
             self.assertEqual(contents(parts), whole, f"operation {at}")
+
+
+class BadSnapshots(Histogram):
+    """Snapshots that cannot be counted."""
 
     def test_missing_and_foreign_files(self):
         folder, path = self.damaged(lambda file: None)

@@ -78,7 +78,7 @@ def last_checkpoint(output):
     return [f"{int(epoch)} epochs and {int(step) - int(epoch) * STEPS_PER_EPOCH} steps"]
 
 
-class Kills(unittest.TestCase):
+class Killed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-kills-")
@@ -144,6 +144,10 @@ class Kills(unittest.TestCase):
         report(f"{self.id()}: killed {killed} of {runs} runs, within {duration:.2f} s of their beginning")
         shutil.rmtree(self.root / "timed")
 
+
+class Universes(Killed):
+    """cosmo-sim."""
+
     def test_universes_killed_at_file_operations(self):
         self.kill_at_operations(12, "cosmo-sim", *SIM)
 
@@ -172,6 +176,10 @@ class Kills(unittest.TestCase):
     def test_universes_killed_at_any_moment(self):
         self.kill_at_moments(3, contents(self.sim), "cosmo-sim", *SIM)
 
+
+class Shards(Killed):
+    """cosmo-prep."""
+
     def test_shards_killed_at_file_operations(self):
         self.kill_at_operations(5, "cosmo-prep", *self.shard)
 
@@ -180,6 +188,10 @@ class Kills(unittest.TestCase):
 
     def test_shards_killed_at_any_moment(self):
         self.kill_at_moments(3, contents(self.root / "samples"), "cosmo-prep", *self.shard)
+
+
+class Trainings(Killed):
+    """cosmo-train."""
 
     def test_trainings_killed_at_file_operations(self):
         self.kill_at_operations(6, "cosmo-train", *self.training, "--epochs", 2)

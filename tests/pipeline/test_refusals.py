@@ -10,7 +10,7 @@ USAGE, CONFIG, IO, FORMAT = 2, 3, 4, 5
 TOOLS = {"cosmo-sim": ["generate"], "cosmo-prep": ["shard"], "cosmo-train": [], "cosmo-infer": []}
 
 
-class Refusals(PipelineTest):
+class Refusing(PipelineTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -37,6 +37,10 @@ class Refusals(PipelineTest):
 
     def copy(self, source, name):
         return shutil.copytree(source, self.root / name)
+
+
+class Options(Refusing):
+    """Words, files of options and values."""
 
     def test_unknown_options_and_commands(self):
         for tool, words in TOOLS.items():
@@ -69,70 +73,6 @@ class Refusals(PipelineTest):
                      "--omega-m", "0.1:0.2:0.3")
         self.refused(USAGE, ["--output", "UTF-8"], "cosmo-sim", "generate", "--output", b"bad\xff".decode("utf8", "surrogateescape"))
 
-    def test_a_damaged_manifest_of_ones_own(self):
-        data = self.copy(self.data, "torn")
-        (data / "manifest.json").write_text("")
-        for force in ([], ["--force"]):
-            self.refused(FORMAT, [data, "remove the directory"], "cosmo-prep", *self.prep_words(), "--output", data,
-                         *force)
-
-    def test_a_rerun_of_prep_writes_an_altered_manifest_again(self):
-        data = self.copy(self.data, "repaired")
-        manifest = data / "manifest.json"
-        whole = manifest.read_text()
-        for ours, altered in (('"id": "sha256:', '"id": "sha256:0'), ('"validation": 2', '"validation": 3')):
-            self.assertIn(ours, whole)
-            manifest.write_text(whole.replace(ours, altered, 1))
-            self.assertFalse(succeed("cosmo-prep", *self.prep_words(), "--output", data)["up_to_date"])
-            self.assertEqual(manifest.read_text(), whole)
-
-    def test_directories_and_files_in_the_place_of_each_other(self):
-        words = ["cosmo-sim", "generate", "--simulations", 2, "--particles", 16, "--steps", 1, "--output"]
-        for name, code in (("manifest.json", IO), ("journal.jsonl", FORMAT)):
-            output = self.root / f"directory-{name}"
-            (output / name).mkdir(parents=True)
-            self.refused(code, [output / name, "is damaged: remove the directory"], *words, output)
-        self.refused(IO, ["manifest.json"], "cosmo-prep", "verify", self.root / "directory-manifest.json")
-        for name, parts in (("sim-00001", ["remove what is in its place"]),
-                            ("sim-00001/counts_z0.h5", ["is a directory", "remove it"])):
-            output = self.root / f"in-the-way-{len(name)}"
-            succeed(*words, output, "--select", "0:1")
-            if name.endswith(".h5"):
-                (output / name).mkdir(parents=True)
-            else:
-                (output / name).write_text("")
-            self.refused(IO, [output / name, *parts], *words, output, "--ranks-per-simulation", 1)
-            self.assertEqual(list(output.rglob("*.part")), [])
-
-    def test_a_damaged_journal(self):
-        output = self.root / "unfinished"
-        words = ["cosmo-sim", "generate", "--simulations", 3, "--particles", 16, "--steps", 1, "--output", output]
-        succeed(*words, "--select", "0:2")
-        journal = output / "journal.jsonl"
-        whole = journal.read_text()
-        for text in ("", "{}\n", whole[whole.index("\n") + 1:]):
-            journal.write_text(text)
-            for force in ([], ["--force"]):
-                self.refused(FORMAT, [f"{journal} is damaged: remove the directory or choose another --output."], *words,
-                             *force)
-        journal.write_text(whole + "{}\n[1]\n")  # which are no records
-        self.assertEqual(succeed(*words)["simulations_made"], 1)
-
-    def test_a_refused_directory_is_not_touched(self):
-        inside = self.sim / "sim-00001"
-        before = sorted(inside.iterdir())
-        self.refused(CONFIG, [inside], "cosmo-sim", *self.sim_words(), "--output", inside)
-        self.assertEqual(sorted(inside.iterdir()), before)
-
-    def test_a_damaged_universe(self):
-        suite = self.copy(self.sim, "damaged")
-        counts = suite / "sim-00002/counts_z0.h5"
-        content = bytearray(counts.read_bytes())
-        content[1310] ^= 64  # in the metadata, where HDF5 1.10.8 may crash
-        counts.write_bytes(content)
-        self.refused(FORMAT, [counts.name], "cosmo-infer", "--model", self.model, "--input", counts)
-        self.refused(CONFIG, [suite, "is a suite"], "cosmo-infer", "--model", self.model, "--input", suite)
-
     def test_what_a_single_universe_needs(self):
         counts, particles = self.sim / "sim-00000/counts_z0.h5", self.root / "particles"
         succeed("cosmo-sim", "generate", "--box", 100, "--particles", 16, "--steps", 1, "--save", "particles", "--output",
@@ -141,6 +81,31 @@ class Refusals(PipelineTest):
                      particles / "sim-00000/snapshot_z0.hdf5")
         self.refused(USAGE, ["--model"], "cosmo-infer", "--input", counts)
         self.refused(USAGE, ["--output"], "cosmo-infer", "--input", counts, "--model", self.model, "--output", "x")
+
+    def test_grids_and_cuts(self):
+        output = ["--output", self.root / "never"]
+        self.refused(CONFIG, ["--grid", "--subvolumes"], "cosmo-prep", "shard", "--input", self.sim, "--subvolumes", 3,
+                     *output)
+        self.refused(CONFIG, ["--grid"], "cosmo-prep", "shard", "--input", self.sim, "--grid", 48, *output)
+        self.refused(CONFIG, ["--validation"], "cosmo-prep", "shard", "--input", self.sim, "--validation", 8, "--test",
+                     2, *output)
+
+    def test_help_and_version_of_every_tool(self):
+        for tool, words in TOOLS.items():
+            help_text = run(tool, *words, "--help")
+            self.assertEqual(help_text.returncode, 0)
+            self.assertEqual(run(tool, *words, "-h").stdout, help_text.stdout)
+            self.assertEqual(run(tool, "-h").stdout, run(tool, "--help").stdout)
+            for option in ("--output", "--config", "--threads", "--dry-run", "--force", "--quiet", "--json"):
+                self.assertIn(option, help_text.stdout)
+            self.assertIn("Example", help_text.stdout)
+            version = run(tool, "--version")
+            self.assertEqual(version.returncode, 0)
+            self.assertRegex(version.stdout, rf"^{tool} \d+\.\d+\.\d+ .*-march=")
+
+
+class Values(Refusing):
+    """Numbers, spectra and designs of cosmo-sim."""
 
     def test_values_that_are_no_numbers_or_out_of_range(self):
         output = ["--output", self.root / "never"]
@@ -244,6 +209,96 @@ class Refusals(PipelineTest):
             self.refused(CONFIG, parts, *words, *more, **one)
         self.assertFalse((self.root / "never").exists())
 
+
+class Directories(Refusing):
+    """What stands in the place of an output."""
+
+    def test_a_damaged_manifest_of_ones_own(self):
+        data = self.copy(self.data, "torn")
+        (data / "manifest.json").write_text("")
+        for force in ([], ["--force"]):
+            self.refused(FORMAT, [data, "remove the directory"], "cosmo-prep", *self.prep_words(), "--output", data,
+                         *force)
+
+    def test_a_rerun_of_prep_writes_an_altered_manifest_again(self):
+        data = self.copy(self.data, "repaired")
+        manifest = data / "manifest.json"
+        whole = manifest.read_text()
+        for ours, altered in (('"id": "sha256:', '"id": "sha256:0'), ('"validation": 2', '"validation": 3')):
+            self.assertIn(ours, whole)
+            manifest.write_text(whole.replace(ours, altered, 1))
+            self.assertFalse(succeed("cosmo-prep", *self.prep_words(), "--output", data)["up_to_date"])
+            self.assertEqual(manifest.read_text(), whole)
+
+    def test_directories_and_files_in_the_place_of_each_other(self):
+        words = ["cosmo-sim", "generate", "--simulations", 2, "--particles", 16, "--steps", 1, "--output"]
+        for name, code in (("manifest.json", IO), ("journal.jsonl", FORMAT)):
+            output = self.root / f"directory-{name}"
+            (output / name).mkdir(parents=True)
+            self.refused(code, [output / name, "is damaged: remove the directory"], *words, output)
+        self.refused(IO, ["manifest.json"], "cosmo-prep", "verify", self.root / "directory-manifest.json")
+        for name, parts in (("sim-00001", ["remove what is in its place"]),
+                            ("sim-00001/counts_z0.h5", ["is a directory", "remove it"])):
+            output = self.root / f"in-the-way-{len(name)}"
+            succeed(*words, output, "--select", "0:1")
+            if name.endswith(".h5"):
+                (output / name).mkdir(parents=True)
+            else:
+                (output / name).write_text("")
+            self.refused(IO, [output / name, *parts], *words, output, "--ranks-per-simulation", 1)
+            self.assertEqual(list(output.rglob("*.part")), [])
+
+    def test_a_damaged_journal(self):
+        output = self.root / "unfinished"
+        words = ["cosmo-sim", "generate", "--simulations", 3, "--particles", 16, "--steps", 1, "--output", output]
+        succeed(*words, "--select", "0:2")
+        journal = output / "journal.jsonl"
+        whole = journal.read_text()
+        for text in ("", "{}\n", whole[whole.index("\n") + 1:]):
+            journal.write_text(text)
+            for force in ([], ["--force"]):
+                self.refused(FORMAT, [f"{journal} is damaged: remove the directory or choose another --output."], *words,
+                             *force)
+        journal.write_text(whole + "{}\n[1]\n")  # which are no records
+        self.assertEqual(succeed(*words)["simulations_made"], 1)
+
+    def test_a_refused_directory_is_not_touched(self):
+        inside = self.sim / "sim-00001"
+        before = sorted(inside.iterdir())
+        self.refused(CONFIG, [inside], "cosmo-sim", *self.sim_words(), "--output", inside)
+        self.assertEqual(sorted(inside.iterdir()), before)
+
+    def test_the_output_directory_of_another_run(self):
+        for tool, words, output, key in (
+                ("cosmo-sim", [*self.sim_words(), "--seed", 2], self.sim, "seed"),
+                ("cosmo-prep", [*self.prep_words(), "--seed", 2], self.data, "seed"),
+                ("cosmo-train", [*self.train_words(), "--epochs", 1, "--loss", "mse"], self.model, "loss"),
+                ("cosmo-infer", [*self.infer_words(), "--split", "train"], self.predictions, "split")):
+            self.refused(CONFIG, [output, f"{key} is ", "--force"], tool, *words, "--output", output)
+        for force in ([], ["--force"]):
+            self.refused(CONFIG, [self.sim, "input"], "cosmo-prep", *self.prep_words(), "--output", self.sim, *force)
+            self.refused(CONFIG, [self.model, "stage"], "cosmo-prep", *self.prep_words(), "--output", self.model, *force)
+
+    def test_somebody_elses_directory(self):
+        thesis = self.root / "thesis"
+        thesis.mkdir()
+        (thesis / "thesis.tex").write_text("years of work")
+        self.refused(CONFIG, [thesis], "cosmo-sim", *self.sim_words(), "--output", thesis, "--force")
+        self.assertEqual((thesis / "thesis.tex").read_text(), "years of work")
+
+
+class Inputs(Refusing):
+    """Inputs that are missing, damaged or of another kind."""
+
+    def test_a_damaged_universe(self):
+        suite = self.copy(self.sim, "damaged")
+        counts = suite / "sim-00002/counts_z0.h5"
+        content = bytearray(counts.read_bytes())
+        content[1310] ^= 64  # in the metadata, where HDF5 1.10.8 may crash
+        counts.write_bytes(content)
+        self.refused(FORMAT, [counts.name], "cosmo-infer", "--model", self.model, "--input", counts)
+        self.refused(CONFIG, [suite, "is a suite"], "cosmo-infer", "--model", self.model, "--input", suite)
+
     def test_missing_inputs(self):
         absent, output = self.root / "absent", ["--output", self.root / "never"]
         self.refused(USAGE, ["--output"], "cosmo-sim", "generate")
@@ -292,24 +347,6 @@ class Refusals(PipelineTest):
         manifest.write_text(manifest.read_text()[:-20])
         self.refused(FORMAT, [manifest], "cosmo-prep", "verify", data)
 
-    def test_the_output_directory_of_another_run(self):
-        for tool, words, output, key in (
-                ("cosmo-sim", [*self.sim_words(), "--seed", 2], self.sim, "seed"),
-                ("cosmo-prep", [*self.prep_words(), "--seed", 2], self.data, "seed"),
-                ("cosmo-train", [*self.train_words(), "--epochs", 1, "--loss", "mse"], self.model, "loss"),
-                ("cosmo-infer", [*self.infer_words(), "--split", "train"], self.predictions, "split")):
-            self.refused(CONFIG, [output, f"{key} is ", "--force"], tool, *words, "--output", output)
-        for force in ([], ["--force"]):
-            self.refused(CONFIG, [self.sim, "input"], "cosmo-prep", *self.prep_words(), "--output", self.sim, *force)
-            self.refused(CONFIG, [self.model, "stage"], "cosmo-prep", *self.prep_words(), "--output", self.model, *force)
-
-    def test_somebody_elses_directory(self):
-        thesis = self.root / "thesis"
-        thesis.mkdir()
-        (thesis / "thesis.tex").write_text("years of work")
-        self.refused(CONFIG, [thesis], "cosmo-sim", *self.sim_words(), "--output", thesis, "--force")
-        self.assertEqual((thesis / "thesis.tex").read_text(), "years of work")
-
     def test_a_dataset_that_does_not_fit_the_model(self):
         output = ["--output", self.root / "never"]
         self.refused(CONFIG, ["conv"], "cosmo-train", "--data", self.data, "--network", "cosmoflow", *output)
@@ -323,27 +360,6 @@ class Refusals(PipelineTest):
                      *output)
         self.refused(CONFIG, ["counts_z0.h5", "Mpc/h"], "cosmo-infer", "--model", self.model, "--input",
                      coarse / "sim-00000/counts_z0.h5")
-
-    def test_grids_and_cuts(self):
-        output = ["--output", self.root / "never"]
-        self.refused(CONFIG, ["--grid", "--subvolumes"], "cosmo-prep", "shard", "--input", self.sim, "--subvolumes", 3,
-                     *output)
-        self.refused(CONFIG, ["--grid"], "cosmo-prep", "shard", "--input", self.sim, "--grid", 48, *output)
-        self.refused(CONFIG, ["--validation"], "cosmo-prep", "shard", "--input", self.sim, "--validation", 8, "--test",
-                     2, *output)
-
-    def test_help_and_version_of_every_tool(self):
-        for tool, words in TOOLS.items():
-            help_text = run(tool, *words, "--help")
-            self.assertEqual(help_text.returncode, 0)
-            self.assertEqual(run(tool, *words, "-h").stdout, help_text.stdout)
-            self.assertEqual(run(tool, "-h").stdout, run(tool, "--help").stdout)
-            for option in ("--output", "--config", "--threads", "--dry-run", "--force", "--quiet", "--json"):
-                self.assertIn(option, help_text.stdout)
-            self.assertIn("Example", help_text.stdout)
-            version = run(tool, "--version")
-            self.assertEqual(version.returncode, 0)
-            self.assertRegex(version.stdout, rf"^{tool} \d+\.\d+\.\d+ .*-march=")
 
 
 if __name__ == "__main__":

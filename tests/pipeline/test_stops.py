@@ -24,7 +24,7 @@ def files_of(output):
     return {name: digest for name, digest in contents(output).items() if name != "journal.jsonl"}
 
 
-class Stops(PipelineTest):
+class Stoppable(PipelineTest):
     UNIVERSES = 12  # 64 training samples: 6 steps of 12, the last one of 4
 
     @classmethod
@@ -63,6 +63,40 @@ class Stops(PipelineTest):
             text, _ = process.communicate(timeout=60)
         return process.returncode, text
 
+    @staticmethod
+    def losses(output):
+        """(epochs, 2): loss of training and validation."""
+        return np.genfromtxt(output / "history.csv", delimiter=",", skip_header=1)[:, 3:5]
+
+    def stopped(self, name, network="cosmoflow32"):
+        """A training stopped after three steps; returns its directory and the path of its checkpoint."""
+        output = self.root / name
+        for _ in range(3):
+            succeed("cosmo-train", *self.words_with(self.data, network), "--epochs", 2, "--time-limit", 0, "--output", output)
+        return output, next((output / "checkpoints").iterdir())
+
+    @staticmethod
+    def record_again(directory, path):
+        """Writes size and sha256 of a file that was altered on purpose into the manifest."""
+        manifest = json.loads((directory / "manifest.json").read_text())
+        record, = [record for record in manifest["files"] if record["path"] == path.relative_to(directory).as_posix()]
+        record.update(bytes=path.stat().st_size, sha256=sha256(path))
+        (directory / "manifest.json").write_text(json.dumps(manifest))
+
+    def stopped_after_an_epoch(self, name):
+        """A training of two epochs stopped after the first step of the second; returns the words that continue it, its
+        directory and its two checkpoints."""
+        output = self.root / name
+        words = [*self.train_words(), "--decay-epochs", 2]
+        succeed("cosmo-train", *words, "--epochs", 1, "--output", output)
+        succeed("cosmo-train", *words, "--epochs", 2, "--resume", "--time-limit", 0, "--output", output)
+        best, last = sorted((output / "checkpoints").iterdir())
+        return words, output, best, last
+
+
+class Signals(Stoppable):
+    """Signals to a training, and to mpirun."""
+
     def test_signals_save_and_the_same_command_goes_on(self):
         wholes = {}
         for ranks, number, target in ((1, signal.SIGTERM, "first"), (1, signal.SIGUSR1, "first"),
@@ -82,11 +116,6 @@ class Stops(PipelineTest):
             self.assertEqual(self.train(output, ranks=ranks, epochs=EPOCHS)["steps_done"], 6 * EPOCHS)
             self.assertEqual(contents(output), wholes[ranks], f"{ranks} ranks, signal {number} to {target}")
 
-    def test_memory_is_what_was_predicted(self):
-        summary = self.train(self.root / "measured")
-        self.assertAlmostEqual(summary["memory_bytes_per_rank"], summary["peak_rss_bytes"],
-                               delta=0.1 * summary["peak_rss_bytes"] + 8e6)
-
     def test_a_terminated_mpirun_leaves_whole_files(self):
         """mpirun makes SIGTERM of both, and kills its ranks two seconds later; its exit code is 1."""
         whole, output = self.root / "unterminated", self.root / "terminated"
@@ -97,6 +126,15 @@ class Stops(PipelineTest):
             self.train(output, ranks=2, epochs=EPOCHS)
             self.assertEqual(contents(output), contents(whole))
             shutil.rmtree(output)
+
+    def test_memory_is_what_was_predicted(self):
+        summary = self.train(self.root / "measured")
+        self.assertAlmostEqual(summary["memory_bytes_per_rank"], summary["peak_rss_bytes"],
+                               delta=0.1 * summary["peak_rss_bytes"] + 8e6)
+
+
+class OtherRanks(Stoppable):
+    """A stopped training on other ranks."""
 
     def test_a_training_goes_on_with_another_number_of_ranks(self):
         whole = self.root / "one-rank"
@@ -118,10 +156,9 @@ class Stops(PipelineTest):
         self.train(self.root / "sgd12", *with_sgd, ranks=2)
         np.testing.assert_allclose(self.losses(self.root / "sgd12"), self.losses(self.root / "sgd"), rtol=1e-4)
 
-    @staticmethod
-    def losses(output):
-        """(epochs, 2): loss of training and validation."""
-        return np.genfromtxt(output / "history.csv", delimiter=",", skip_header=1)[:, 3:5]
+
+class FullDisks(Stoppable):
+    """The disk is full at any file."""
 
     def test_a_full_disk_leaves_the_last_checkpoint_and_the_run_can_be_continued(self):
         words = [*self.train_words(), "--epochs", 2, "--checkpoint-minutes", 0]
@@ -154,20 +191,9 @@ class Stops(PipelineTest):
         for state in states:
             self.assertEqual(sha256(output / state["path"]), state["sha256"])
 
-    def stopped(self, name, network="cosmoflow32"):
-        """A training stopped after three steps; returns its directory and the path of its checkpoint."""
-        output = self.root / name
-        for _ in range(3):
-            succeed("cosmo-train", *self.words_with(self.data, network), "--epochs", 2, "--time-limit", 0, "--output", output)
-        return output, next((output / "checkpoints").iterdir())
 
-    @staticmethod
-    def record_again(directory, path):
-        """Writes size and sha256 of a file that was altered on purpose into the manifest."""
-        manifest = json.loads((directory / "manifest.json").read_text())
-        record, = [record for record in manifest["files"] if record["path"] == path.relative_to(directory).as_posix()]
-        record.update(bytes=path.stat().st_size, sha256=sha256(path))
-        (directory / "manifest.json").write_text(json.dumps(manifest))
+class Failures(Stoppable):
+    """Input and losses that a training cannot go on with."""
 
     def test_a_sample_that_gives_no_finite_loss_is_named(self):
         """One voxel with all particles, in weights so large that only this sample leaves float's range."""
@@ -204,6 +230,34 @@ class Stops(PipelineTest):
                     file.visititems(lambda _, item: isinstance(item, h5py.Group) or self.assertTrue(
                         np.isfinite(item[...]).all()))
 
+    def test_targets_that_are_not_numbers(self):
+        for name in ("y", "y_unit"):
+            data = shutil.copytree(self.data, self.root / f"nan-in-{name}")
+            shard = data / "train/shard-00001.h5"
+            with h5py.File(shard, "r+") as file:
+                file[name][3, 1] = np.nan
+            self.record_again(data, shard)
+            self.refused(FORMAT, [shard, "sample 3"], self.root / "never", *self.words_with(data))
+
+    def test_shards_that_do_not_fit_the_network(self):
+        never = self.root / "never"
+        large, channels = self.root / "data64", self.root / "two-channels"
+        succeed("cosmo-prep", *self.prep_words(), "--subvolumes", 1, "--output", large)
+        self.refused(CONFIG, ["conv5", "choose another --network"], never, *self.words_with(large, "cosmoflow"))
+        shutil.copytree(self.data, channels)
+        for split in ("train", "validation", "test"):
+            for shard in (channels / split).iterdir():
+                with h5py.File(shard, "r+") as file:
+                    counts = file["x"][:]
+                    del file["x"]
+                    file.create_dataset("x", data=np.stack([counts, counts], axis=1), chunks=(1, 2, *counts.shape[1:]))
+                self.record_again(channels, shard)
+        self.refused(FORMAT, [channels / "train/shard-0000", "/x"], never, *self.words_with(channels))
+
+
+class Checkpoints(Stoppable):
+    """Checkpoints that are damaged, of another training, or gone."""
+
     def test_checkpoints_that_are_not_this_trainings(self):
         output, checkpoint = self.stopped("other-network")
         _, other = self.stopped("stranger", "mlperf")
@@ -217,16 +271,6 @@ class Stops(PipelineTest):
         content[len(content) // 2] ^= 1
         checkpoint.write_bytes(content)
         self.refused(FORMAT, [checkpoint, "sha256"], output, *self.train_words())
-
-    def stopped_after_an_epoch(self, name):
-        """A training of two epochs stopped after the first step of the second; returns the words that continue it, its
-        directory and its two checkpoints."""
-        output = self.root / name
-        words = [*self.train_words(), "--decay-epochs", 2]
-        succeed("cosmo-train", *words, "--epochs", 1, "--output", output)
-        succeed("cosmo-train", *words, "--epochs", 2, "--resume", "--time-limit", 0, "--output", output)
-        best, last = sorted((output / "checkpoints").iterdir())
-        return words, output, best, last
 
     def test_a_truncated_checkpoint_is_named_and_nothing_is_removed(self):
         words, output, best, last = self.stopped_after_an_epoch("truncated")
@@ -288,30 +332,6 @@ class Stops(PipelineTest):
             file.attrs["step"] = np.uint64(7)
         self.record_again(output, checkpoint)
         self.refused(FORMAT, [checkpoint.name, "step 7", "6 steps"], output, *self.train_words())
-
-    def test_targets_that_are_not_numbers(self):
-        for name in ("y", "y_unit"):
-            data = shutil.copytree(self.data, self.root / f"nan-in-{name}")
-            shard = data / "train/shard-00001.h5"
-            with h5py.File(shard, "r+") as file:
-                file[name][3, 1] = np.nan
-            self.record_again(data, shard)
-            self.refused(FORMAT, [shard, "sample 3"], self.root / "never", *self.words_with(data))
-
-    def test_shards_that_do_not_fit_the_network(self):
-        never = self.root / "never"
-        large, channels = self.root / "data64", self.root / "two-channels"
-        succeed("cosmo-prep", *self.prep_words(), "--subvolumes", 1, "--output", large)
-        self.refused(CONFIG, ["conv5", "choose another --network"], never, *self.words_with(large, "cosmoflow"))
-        shutil.copytree(self.data, channels)
-        for split in ("train", "validation", "test"):
-            for shard in (channels / split).iterdir():
-                with h5py.File(shard, "r+") as file:
-                    counts = file["x"][:]
-                    del file["x"]
-                    file.create_dataset("x", data=np.stack([counts, counts], axis=1), chunks=(1, 2, *counts.shape[1:]))
-                self.record_again(channels, shard)
-        self.refused(FORMAT, [channels / "train/shard-0000", "/x"], never, *self.words_with(channels))
 
 
 if __name__ == "__main__":

@@ -31,10 +31,25 @@ def store_again(path, storage):
                 x.id.write_direct_chunk((row, 0, 0, 0), plain if skipped == 3 else shuffled, filter_mask=skipped)
 
 
-class Training(PipelineTest):
+class Trained(PipelineTest):
     def train(self, output, *words, ranks=1, epochs=EPOCHS, data=None):
         return succeed("cosmo-train", *self.words_with(data or self.data), "--epochs", epochs, "--decay-epochs", EPOCHS, "--threads", 1,
                        "--output", output, *words, ranks=ranks)
+
+    @classmethod
+    def words_with(cls, data):
+        return ["--data", data, *cls.train_words()[2:]]
+
+    @staticmethod
+    def history(output):
+        """history.csv as rows of numbers: epoch, step, learning rate, training loss, validation loss, …"""
+        lines = (output / "history.csv").read_text().splitlines()
+        assert lines[0].startswith("epoch,step,learning_rate,train_loss,validation_loss")
+        return [[float(value) for value in line.split(",")] for line in lines[1:]]
+
+
+class Repeats(Trained):
+    """The same bits, from any stop."""
 
     def test_the_same_layout_gives_the_same_bits(self):
         for ranks in (1, 2):
@@ -136,6 +151,35 @@ class Training(PipelineTest):
             self.train(parts)
             self.assertEqual(contents(parts), contents(whole))
 
+    def test_resume_needs_something_to_resume(self):
+        """Which is looked at before shards are staged."""
+        stage = self.root / "stage-of-nothing"
+        for ranks in (1, 2):
+            done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume", "--stage", stage,
+                       ranks=ranks)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("--resume", error_line(done, "cosmo-train"))
+            self.assertFalse(stage.exists())
+
+    def test_a_full_disk_is_one_sentence_and_leaves_no_part(self):
+        """Whichever checkpoint it is; the same command goes on from the one before."""
+        whole, output = self.root / "roomy", self.root / "full"
+        self.train(whole)
+        size = next((whole / "checkpoints").iterdir()).stat().st_size
+        for room, epoch in ((0, 1), (size // 2, 1), (3 * size // 2, 2)):
+            done = run_with_faults({"DISK_BYTES": room}, "cosmo-train", *self.train_words(), "--epochs", EPOCHS,
+                                   "--decay-epochs", EPOCHS, "--threads", 1, "--output", output)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            line = error_line(done, "cosmo-train")
+            self.assertIn(f"{output}/checkpoints/epoch-{epoch:06}.h5 cannot be written: free space", line)
+            self.assertEqual(list(output.rglob("*.part*")), [])
+        self.train(output)
+        self.assertEqual(contents(output), contents(whole))
+
+
+class Layouts(Trained):
+    """The same experiment on any ranks, in any micro-batches."""
+
     def test_any_number_of_ranks_is_the_same_experiment(self):
         one, two = self.root / "one", self.root / "two"
         self.assertEqual(self.train(one)["id"], self.train(two, ranks=2)["id"])
@@ -191,43 +235,16 @@ class Training(PipelineTest):
         for found, expected in zip(rates, (0.01, 0.0025, 0.00125), strict=True):
             self.assertAlmostEqual(found, expected, places=12)
 
-    def test_optimizer_and_dropout_decide_the_outcome(self):
-        words = ["--data", self.data, "--network", "mlperf", "--dry-run", "--output", self.root / "never"]
-        ids = [succeed("cosmo-train", *words, *more)["id"]
-               for more in ([], ["--dropout", 0.5], ["--dropout", 0], ["--optimizer", "sgd"],
-                            ["--optimizer", "sgd", "--momentum", 0.8], ["--warmup-epochs", 2],
-                            ["--decay-at", 3, "--decay-by", 0.5])]
-        self.assertEqual(ids[0], ids[1])
-        self.assertEqual(len(set(ids)), len(ids) - 1)
+    def test_more_ranks_than_samples_are_refused(self):
+        few = self.root / "few"
+        succeed("cosmo-prep", *self.prep_words()[:3], "--subvolumes", 1, "--validation", 4, "--test", 5, "--output", few)
+        done = run("cosmo-train", *self.words_with(few), "--output", self.root / "never", ranks=2)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("1 training samples for 2 ranks", error_line(done, "cosmo-train"))
 
-    def test_a_learning_rate_below_the_usual_minimum_stays(self):
-        words = [*self.train_words(), "--epochs", 2, "--output"]
-        small, low = self.root / "small-rate", self.root / "low-rate"
-        succeed("cosmo-train", *words, small, "--learning-rate", 5e-5)
-        self.assertEqual([row[2] for row in self.history(small)], [5e-5, 5e-5])
-        dry = [succeed("cosmo-train", *words, low, "--dry-run", *more)["id"]
-               for more in ([], ["--min-learning-rate", 1e-4, "--learning-rate", 2e-3])]
-        self.assertEqual(dry[0], dry[1])
 
-    def test_a_drop_after_the_end_is_warned_of(self):
-        for epoch, warned in ((1, False), (2, True)):
-            done = run("cosmo-train", *self.train_words(), "--epochs", 2, "--output", self.root / f"drop{epoch}",
-                       "--decay-at", epoch, "--decay-by", 0.5)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("--decay-at 2 is not before the end of 2 epochs" in done.stderr, warned)
-
-    def test_the_history_is_a_table_with_a_line_an_epoch(self):
-        output = self.root / "history"
-        self.train(output)
-        rows = self.history(output)
-        self.assertEqual([row[0] for row in rows], list(range(1, EPOCHS + 1)))
-        rates = [row[2] for row in rows]
-        self.assertEqual(rates, sorted(rates, reverse=True))
-        self.assertGreaterEqual(rates[-1], 1e-4)
-        manifest = json.loads((output / "manifest.json").read_text())
-        self.assertTrue(manifest["complete"])
-        best = [state for state in manifest["checkpoints"] if state["best"]]
-        self.assertEqual([state["validation_loss"] for state in best], [min(row[4] for row in rows)])
+class Reading(Trained):
+    """Shards: read ahead, stored otherwise, staged."""
 
     def test_readers_change_nothing_and_tell_how_long_training_waited(self):
         whole, threads = self.root / "no-readers", self.root / "readers"
@@ -302,23 +319,6 @@ class Training(PipelineTest):
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(str(name), error_line(done, "cosmo-train"))
 
-    def test_more_ranks_than_samples_are_refused(self):
-        few = self.root / "few"
-        succeed("cosmo-prep", *self.prep_words()[:3], "--subvolumes", 1, "--validation", 4, "--test", 5, "--output", few)
-        done = run("cosmo-train", *self.words_with(few), "--output", self.root / "never", ranks=2)
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("1 training samples for 2 ranks", error_line(done, "cosmo-train"))
-
-    def test_resume_needs_something_to_resume(self):
-        """Which is looked at before shards are staged."""
-        stage = self.root / "stage-of-nothing"
-        for ranks in (1, 2):
-            done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume", "--stage", stage,
-                       ranks=ranks)
-            self.assertEqual(done.returncode, 3)
-            self.assertIn("--resume", error_line(done, "cosmo-train"))
-            self.assertFalse(stage.exists())
-
     def test_a_dry_run_refuses_what_staging_would(self):
         occupied, free = self.root / "occupied-too", self.root / "free" / "below"
         occupied.write_text("a file")
@@ -330,31 +330,47 @@ class Training(PipelineTest):
         succeed("cosmo-train", *words, free)
         self.assertFalse(free.parent.exists())
 
-    def test_a_full_disk_is_one_sentence_and_leaves_no_part(self):
-        """Whichever checkpoint it is; the same command goes on from the one before."""
-        whole, output = self.root / "roomy", self.root / "full"
-        self.train(whole)
-        size = next((whole / "checkpoints").iterdir()).stat().st_size
-        for room, epoch in ((0, 1), (size // 2, 1), (3 * size // 2, 2)):
-            done = run_with_faults({"DISK_BYTES": room}, "cosmo-train", *self.train_words(), "--epochs", EPOCHS,
-                                   "--decay-epochs", EPOCHS, "--threads", 1, "--output", output)
-            self.assertEqual(done.returncode, 4, done.stderr)
-            line = error_line(done, "cosmo-train")
-            self.assertIn(f"{output}/checkpoints/epoch-{epoch:06}.h5 cannot be written: free space", line)
-            self.assertEqual(list(output.rglob("*.part*")), [])
+
+class Settings(Trained):
+    """Optimizer, rates and history."""
+
+    def test_optimizer_and_dropout_decide_the_outcome(self):
+        words = ["--data", self.data, "--network", "mlperf", "--dry-run", "--output", self.root / "never"]
+        ids = [succeed("cosmo-train", *words, *more)["id"]
+               for more in ([], ["--dropout", 0.5], ["--dropout", 0], ["--optimizer", "sgd"],
+                            ["--optimizer", "sgd", "--momentum", 0.8], ["--warmup-epochs", 2],
+                            ["--decay-at", 3, "--decay-by", 0.5])]
+        self.assertEqual(ids[0], ids[1])
+        self.assertEqual(len(set(ids)), len(ids) - 1)
+
+    def test_a_learning_rate_below_the_usual_minimum_stays(self):
+        words = [*self.train_words(), "--epochs", 2, "--output"]
+        small, low = self.root / "small-rate", self.root / "low-rate"
+        succeed("cosmo-train", *words, small, "--learning-rate", 5e-5)
+        self.assertEqual([row[2] for row in self.history(small)], [5e-5, 5e-5])
+        dry = [succeed("cosmo-train", *words, low, "--dry-run", *more)["id"]
+               for more in ([], ["--min-learning-rate", 1e-4, "--learning-rate", 2e-3])]
+        self.assertEqual(dry[0], dry[1])
+
+    def test_a_drop_after_the_end_is_warned_of(self):
+        for epoch, warned in ((1, False), (2, True)):
+            done = run("cosmo-train", *self.train_words(), "--epochs", 2, "--output", self.root / f"drop{epoch}",
+                       "--decay-at", epoch, "--decay-by", 0.5)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("--decay-at 2 is not before the end of 2 epochs" in done.stderr, warned)
+
+    def test_the_history_is_a_table_with_a_line_an_epoch(self):
+        output = self.root / "history"
         self.train(output)
-        self.assertEqual(contents(output), contents(whole))
-
-    @classmethod
-    def words_with(cls, data):
-        return ["--data", data, *cls.train_words()[2:]]
-
-    @staticmethod
-    def history(output):
-        """history.csv as rows of numbers: epoch, step, learning rate, training loss, validation loss, …"""
-        lines = (output / "history.csv").read_text().splitlines()
-        assert lines[0].startswith("epoch,step,learning_rate,train_loss,validation_loss")
-        return [[float(value) for value in line.split(",")] for line in lines[1:]]
+        rows = self.history(output)
+        self.assertEqual([row[0] for row in rows], list(range(1, EPOCHS + 1)))
+        rates = [row[2] for row in rows]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertGreaterEqual(rates[-1], 1e-4)
+        manifest = json.loads((output / "manifest.json").read_text())
+        self.assertTrue(manifest["complete"])
+        best = [state for state in manifest["checkpoints"] if state["best"]]
+        self.assertEqual([state["validation_loss"] for state in best], [min(row[4] for row in rows)])
 
 
 if __name__ == "__main__":

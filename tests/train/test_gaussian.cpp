@@ -242,7 +242,7 @@ TEST_CASE("the likelihood of a network that begins, of one that knows nothing, a
   CHECK(nn::gaussian_likelihood(two, one, std::vector{0.8f}, {1, 1, 1}) == Approx(-std::log(density)));
 }
 
-TEST_CASE("whatever a network says the likelihood and its gradient are finite; padding has none") {
+TEST_CASE("whatever a network says the likelihood and its gradient are finite, and padding has none") {
   const std::vector<float> wild = {0,    1,     -1,    50,     -50,
                                    1e3f, -1e3f, 1e30f, -1e30f, std::numeric_limits<float>::max()};
   for (int parameters = 1; parameters <= 4; ++parameters) {

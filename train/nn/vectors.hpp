@@ -55,7 +55,10 @@ inline Lanes above(const Vector& a, const Vector& b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 #else
   unsigned lanes = 0;
-  for (int i = 0; i < kBlock; ++i) lanes |= (a[i] > b[i] ? 1u : 0u) << i;
+  for (int i = 0; i < kBlock; ++i) {
+    const bool greater = a[i] > b[i];  // a statement of its own: GCC 12's sanitizer otherwise loses i
+    lanes |= unsigned{greater} << i;
+  }
   return static_cast<Lanes>(lanes);
 #endif
 }
