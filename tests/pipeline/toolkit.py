@@ -13,32 +13,45 @@ import tempfile
 import unittest
 
 BIN = pathlib.Path(os.environ["COSMO_BIN"])
-FAULTS = BIN.parent / "tests" / "libfaults.so"
+TESTS = BIN.parent / "tests"
+FAULTS = TESTS / "libfaults.so"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A single process starts no daemon of Open MPI's: 0.06 s instead of 0.2. Such processes share files in a directory that the
-# first to end removes, so command() gives each a directory of its own.
+ENVIRONMENT = dict(os.environ, OMP_WAIT_POLICY="passive", **dict(
+    line.split("=", 1) for line in (ROOT / "pipelines/mpi.env").read_text().splitlines() if not line.startswith("#")))
+# A process alone needs neither a daemon of Open MPI's nor the directory where ranks meet: it starts in 0.06 s instead of 0.2.
+ALONE = ["OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_orte_create_session_dirs=0"]
+# Each mpirun meets in a directory of its own: the last to end would remove a common one under another that starts.
 SESSIONS = tempfile.TemporaryDirectory(prefix="cosmo-mpi-")
 SESSION = (f"OMPI_MCA_orte_tmpdir_base={SESSIONS.name}/{number}" for number in itertools.count())
-ENVIRONMENT = dict(os.environ, OMP_WAIT_POLICY="passive", OMPI_MCA_ess_singleton_isolated="1", **dict(
-    line.split("=", 1) for line in (ROOT / "pipelines/mpi.env").read_text().splitlines() if not line.startswith("#")))
 
 
 def command(ranks, tool, *words):
-    """The words that start a tool, under mpirun if it is to have several ranks."""
-    mpirun = [] if ranks == 1 else ["mpirun", "-n", str(ranks), "--bind-to", "none"]
-    return ["env", next(SESSION), *mpirun, str(BIN / tool), *map(str, words)]
+    """The words that start a tool (or a program, by its path), under mpirun if it is to have several ranks."""
+    start = ALONE if ranks == 1 else [next(SESSION), "mpirun", "-n", str(ranks), "--bind-to", "none"]
+    return ["env", *start, str(BIN / tool), *map(str, words)]
 
 
-def run(tool, *words, ranks=1):
+def run(tool, *words, ranks=1, cwd=None):
     """Runs a tool to its end and returns the finished process, with text output."""
-    return subprocess.run(command(ranks, tool, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command(ranks, tool, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=300,
+                          cwd=cwd)
 
 
-def succeed(tool, *words, ranks=1):
-    """Runs a tool that must succeed; returns its JSON summary."""
-    done = run(tool, *words, "--json", ranks=ranks)
+def printed(tool, *words, ranks=1, cwd=None):
+    """Runs a tool that must succeed; returns its standard output."""
+    done = run(tool, *words, ranks=ranks, cwd=cwd)
     assert done.returncode == 0, f"{tool} {words}: exit {done.returncode}\n{done.stderr}"
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def succeed(tool, *words, ranks=1, cwd=None):
+    """Runs a tool that must succeed; returns its JSON summary."""
+    return json.loads(printed(tool, *words, "--json", ranks=ranks, cwd=cwd))
+
+
+def make_suite(directory, simulations, grid, *more):
+    """A suite of clustered random particles; see tests/dataset/make_suite.cpp."""
+    printed(TESTS / "make_suite", directory, simulations, grid, *more)
 
 
 def command_with_faults(faults, ranks, tool, *words):
@@ -50,10 +63,10 @@ def command_with_faults(faults, ranks, tool, *words):
     return words
 
 
-def run_with_faults(faults, tool, *words, ranks=1):
+def run_with_faults(faults, tool, *words, ranks=1, cwd=None):
     """Runs a tool as run() does, with faults as in command_with_faults()."""
     return subprocess.run(command_with_faults(faults, ranks, tool, *words), env=ENVIRONMENT, capture_output=True,
-                          text=True, timeout=300)
+                          text=True, timeout=300, cwd=cwd)
 
 
 def kill_after(seconds, tool, *words):
@@ -117,23 +130,38 @@ def make_once(root, *runs):
     shutil.copytree(made, root, dirs_exist_ok=True)
 
 
-class PipelineTest(unittest.TestCase):
+def flip(path, at):
+    """Flips a bit of the byte at this place."""
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+class DirectoryTest(unittest.TestCase):
+    """Gives each class a directory that is removed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-pipeline-")
+        cls.root = pathlib.Path(cls.holder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+
+class PipelineTest(DirectoryTest):
     """Gives each class one suite of small universes and its shards, in a directory that is removed."""
 
     UNIVERSES = 10
 
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-pipeline-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.sim = cls.root / "sim"
         cls.data = cls.root / "data"
         make_once(cls.root, ["cosmo-sim", *cls.sim_words(), "--output", cls.sim],
                   ["cosmo-prep", *cls.prep_words(), "--output", cls.data])
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     @classmethod
     def sim_words(cls):
@@ -147,3 +175,51 @@ class PipelineTest(unittest.TestCase):
     @classmethod
     def train_words(cls):
         return ["--data", cls.data, "--network", "cosmoflow32", "--global-batch", 8]
+
+
+class PrepTest(DirectoryTest):
+    """Gives each class a suite of random particles, "sim", and its shards, "data"; cosmo-prep runs beside them."""
+
+    SUITE = [10, 12]  # simulations and their grid
+    SHARD = ["--samples-per-shard", 9, "--validation", 2, "--test", 2]
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        make_suite(cls.root / "sim", *cls.SUITE)
+        cls.prep("shard", "--input", "sim", "--output", "data", *cls.SHARD)
+
+    @classmethod
+    def prep(cls, *words, ranks=1):
+        """What cosmo-prep prints, which must succeed."""
+        return printed("cosmo-prep", *words, ranks=ranks, cwd=cls.root)
+
+    @classmethod
+    def summary(cls, *words, ranks=1):
+        """The JSON summary of cosmo-prep, which must succeed."""
+        return succeed("cosmo-prep", *words, ranks=ranks, cwd=cls.root)
+
+    def complaints(self, code, *words, ranks=1):
+        """The warnings of cosmo-prep and, last, its error; it must end with this exit code and print nothing else."""
+        done = run("cosmo-prep", *words, ranks=ranks, cwd=self.root)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        return [line for line in done.stderr.splitlines() if "warning: " in line] + [error_line(done, "cosmo-prep")]
+
+    def refused(self, code, parts, *words):
+        """Checks the sentence with which cosmo-prep refuses."""
+        line = self.complaints(code, *words)[-1]
+        for part in parts:
+            self.assertIn(part, line)
+        return line
+
+    def refused_alike(self, code, parts, *words):
+        """Checks that one rank and two refuse with the same sentence."""
+        line = self.refused(code, parts, *words)
+        self.assertEqual(self.complaints(code, *words, ranks=2)[-1], line)
+
+    def contents(self, name):
+        return contents(self.root / name)
+
+    @classmethod
+    def manifest(cls, name):
+        return json.loads((cls.root / name / "manifest.json").read_text())
