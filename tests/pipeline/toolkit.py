@@ -1,5 +1,6 @@
 """What the end-to-end tests share: running the tools and reading what they wrote."""
 
+import ast
 import hashlib
 import json
 import os
@@ -86,6 +87,15 @@ def times(directory):
     """Modification times of all files below the directory."""
     return {str(path): path.stat().st_mtime_ns for path in pathlib.Path(directory).rglob("*")
             if path.is_file() and path.name != ".lock"}
+
+
+def named_in_runs(*tests):
+    """The strings in what these files of this folder give to run(), succeed() and script(): what they run is among
+    them."""
+    trees = [ast.parse((pathlib.Path(__file__).parent / test).read_text()) for test in tests]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and getattr(node.func, "attr", getattr(node.func, "id", None)) in ("run", "succeed", "script")]
+    return {node.value for call in calls for node in ast.walk(call) if isinstance(node, ast.Constant)}
 
 
 class PipelineTest(unittest.TestCase):
