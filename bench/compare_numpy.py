@@ -50,8 +50,8 @@ def timed(count, *arguments):
 
 
 def ours(build, path, grid, box, threads, output):
-    done = subprocess.run([build / "bench/bench-histogram", "--positions", path, "--grid", str(grid), "--box", str(box), "--counts",
-                           output, "--threads", str(threads), "--json"], check=True, text=True, stdout=subprocess.PIPE,
+    words = ["--positions", path, "--grid", str(grid), "--box", str(box), "--counts", output, "--threads", str(threads), "--json"]
+    done = subprocess.run([build / "bench/bench-histogram", *words], check=True, text=True, stdout=subprocess.PIPE,
                           env=dict(os.environ, OMP_WAIT_POLICY="active"))
     return json.loads(done.stdout), np.fromfile(output, "<u2").reshape((grid,) * 3)
 

@@ -9,15 +9,11 @@ import unittest
 
 import numpy as np
 
-from toolkit import BIN, PipelineTest, error_line, named_in_runs, run, succeed
+from toolkit import BIN, PipelineTest, error_line, has_bf16, named_in_runs, run, succeed
 
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "bench"
 WAYS = {"independent", "barrier", "end", "end-bf16", "buckets", "thread", "thread-bf16"}
-
-
-def has_bf16():
-    return "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def table(text):

@@ -72,6 +72,10 @@ def error_line(done, tool):
     return lines[0]
 
 
+def has_bf16():
+    return "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
 def sha256(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
