@@ -1,9 +1,4 @@
-// bench-histogram POSITIONS CELLS BOX COUNTS: how fast float32 positions (particles, 3) of a raw file are
-// counted from memory, against reading them. Prints one JSON object and writes the counts (cells³ uint16) to
-// COUNTS.
-
-#include <fmt/format.h>
-#include <omp.h>
+// How fast float32 positions (particles, 3) of a raw file are counted from memory, against reading them.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +10,8 @@
 #include <string>
 
 #include "core/buffer.hpp"
-#include "core/json.hpp"
+#include "core/error.hpp"
+#include "core/tool.hpp"
 #include "histogram/particle_counter.hpp"
 
 using namespace cosmo;
@@ -24,7 +20,9 @@ namespace {
 
 constexpr int kRepetitions = 7;
 
-core::Buffer<float> read_positions(const char* path) {
+core::Buffer<float> read_positions(const std::string& path) {
+  core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
+               "{} is no file: give --positions a file of float32.", path);
   core::Buffer<float> positions(std::filesystem::file_size(path) / sizeof(float));
   std::ifstream(path, std::ios::binary)
       .read(reinterpret_cast<char*>(positions.data()),
@@ -58,25 +56,44 @@ double sum(std::span<const float> values) {
   return total;
 }
 
+void declare(core::Options& options) {
+  options.add("positions", std::nullopt, "file of float32 (particles, 3)");
+  options.add("grid", "256", "voxels a side");
+  options.add("box", "512", "side of the periodic box, in the positions' unit");
+  options.add("counts", std::nullopt, "file to write: uint16, voxels a side cubed");
+}
+
+void run_benchmark(const core::Invocation& run) {
+  const core::Buffer<float> positions = read_positions(run.options.text("positions"));
+  const core::GridSpec spec{static_cast<int>(run.options.integer("grid", 1, 4096)),
+                            run.options.number("box")};
+  double total = 0;
+  const double floor = fastest([&] { total = sum(positions.span()); });
+  const double count = fastest([&] { histogram::count_particles(run.comm, spec, positions.span()); });
+  const histogram::CountGrid grid = histogram::count_particles(run.comm, spec, positions.span());
+  const std::string& path = run.options.text("counts");
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(grid.counts().data()),
+             static_cast<std::streamsize>(grid.counts().size_bytes()));
+  core::ensure(file.good(), core::Fault::io, "{} cannot be written: give --counts another path.", path);
+  const core::Json summary = {{"particles", positions.size() / 3},
+                              {"threads", run.threads},
+                              {"read_seconds", floor},
+                              {"count_seconds", count},
+                              {"mean_coordinate", total / static_cast<double>(positions.size())}};
+  run.report(summary,
+             fmt::format("{} particles, {} threads: counted in {:.4f} s, {:.1f} times reading them\n",
+                         positions.size() / 3, run.threads, count, count / floor));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  core::MpiSession session(argc, argv);
-  if (argc != 5) return 2;
-  const core::Communicator comm = core::Communicator::world();
-  const core::Buffer<float> positions = read_positions(argv[1]);
-  const core::GridSpec spec{std::stoi(argv[2]), std::stod(argv[3])};
-  double total = 0;
-  const double floor = fastest([&] { total = sum(positions.span()); });
-  const double count = fastest([&] { histogram::count_particles(comm, spec, positions.span()); });
-  const histogram::CountGrid grid = histogram::count_particles(comm, spec, positions.span());
-  std::ofstream(argv[4], std::ios::binary)
-      .write(reinterpret_cast<const char*>(grid.counts().data()),
-             static_cast<std::streamsize>(grid.counts().size_bytes()));
-  const core::Json result = {{"particles", positions.size() / 3},
-                             {"threads", omp_get_max_threads()},
-                             {"read_seconds", floor},
-                             {"count_seconds", count},
-                             {"mean_coordinate", total / static_cast<double>(positions.size())}};
-  fmt::print("{}\n", result.dump());
+  return core::run_tool(argc, argv,
+                        {"bench-histogram",
+                         "counting particles against reading their positions",
+                         {},
+                         {{"", "times counting the particles of a file in memory",
+                           "bench-histogram --positions lattice.raw --grid 256 --box 512 --counts counts.raw",
+                           false, &declare, &run_benchmark}}});
 }

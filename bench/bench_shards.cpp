@@ -1,21 +1,25 @@
 // How fast shards are written, against a plain write and fsync of the same bytes, in turns:
 //   files: shards of counts in memory, written, synced, hashed and published as cosmo-prep shard does;
 //   stage: all of cosmo-prep shard, which reads, hashes and sums a suite in the page cache first.
-// bench-shards [DIRECTORY], or under mpirun, where ranks share shards and plain files alike.
+// Under mpirun ranks share shards and plain files alike.
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <string>
 #include <vector>
 
+#include "core/error.hpp"
+#include "core/median.hpp"
 #include "core/output_directory.hpp"
 #include "core/random.hpp"
+#include "core/timer.hpp"
+#include "core/tool.hpp"
 #include "dataset/shard_suite.hpp"
 #include "dataset/shard_writer.hpp"
 #include "histogram/count_file.hpp"
@@ -25,9 +29,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kGrid = 256, kSide = 128, kSimulations = 24, kSamplesPerShard = 64, kRounds = 5;
-constexpr int kShards = kSimulations * 8 / kSamplesPerShard;
-constexpr std::size_t kVoxels = std::size_t{kSide} * kSide * kSide;
+struct Settings {
+  int grid;  ///< of a universe, which is cut into eight samples
+  int simulations;
+  int samples_per_shard;
+  int rounds;
+
+  int side() const { return grid / 2; }
+  int shards() const { return simulations * 8 / samples_per_shard; }
+  std::size_t voxels() const { return static_cast<std::size_t>(side()) * side() * side(); }
+};
 
 /// Counts in which most voxels are empty.
 std::vector<std::uint16_t> some_counts(std::uint64_t seed, std::size_t size) {
@@ -40,9 +51,9 @@ std::vector<std::uint16_t> some_counts(std::uint64_t seed, std::size_t size) {
   return counts;
 }
 
-dataset::SampleSpec spec() {
+dataset::SampleSpec spec(int side) {
   return {.parameters = {{"omega_m"}, {0}, {1}},
-          .shape = {kSide, kSide, kSide},
+          .shape = {side, side, side},
           .box_size = core::Length(256),
           .redshifts = {0},
           .mean_count = 1,
@@ -50,23 +61,26 @@ dataset::SampleSpec spec() {
 }
 
 /// A suite of the same counts again and again.
-dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, const fs::path& directory) {
+dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, const fs::path& directory,
+                          const Settings& settings) {
+  const int cells = settings.grid;
   dataset::Suite suite{directory, {}};
   suite.manifest.parameters = {{"omega_m"}, {0.2}, {0.4}};
   suite.manifest.box_size = core::Length(512);
-  suite.manifest.grid = kGrid;
-  core::OutputDirectory output(comm, log, directory, {"generate", {{"grid", kGrid}}, {}}, {});
-  histogram::CountGrid grid({kGrid, 512}, core::slab_of(kGrid, comm.rank(), comm.size()));
+  suite.manifest.grid = cells;
+  core::OutputDirectory output(comm, log, directory, {"generate", {{"grid", cells}}, {}}, {});
+  histogram::CountGrid grid({cells, 512}, core::slab_of(cells, comm.rank(), comm.size()));
   const auto counts = some_counts(1, grid.counts().size());
   std::copy(counts.begin(), counts.end(), grid.counts().begin());
   const std::uint64_t particles = comm.sum(grid.sum());
-  for (std::uint32_t s = 0; s < kSimulations; ++s) {
+  const auto simulations = static_cast<std::uint32_t>(settings.simulations);
+  for (std::uint32_t s = 0; s < simulations; ++s) {
     core::SimulationRecord record{s, s, {}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
-    record.cosmology.omega_m = 0.2 + 0.2 * (s + 0.5) / kSimulations;
+    record.cosmology.omega_m = 0.2 + 0.2 * (s + 0.5) / simulations;
     if (comm.is_root()) fs::create_directories((directory / record.counts()).parent_path());
     comm.barrier();
     histogram::write_counts(comm, output.part_path(record.counts()),
-                            {{kGrid, 512}, 0, s, record.cosmology, particles}, grid);
+                            {{cells, 512}, 0, s, record.cosmology, particles}, grid);
     std::vector<core::FileRecord> records;
     if (comm.is_root()) records.push_back(output.seal(record.counts()));
     output.record(records);
@@ -76,10 +90,10 @@ dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, 
   return {directory, core::load_simulation_manifest(directory)};
 }
 
-void write_plainly(const fs::path& path, const std::vector<std::uint16_t>& counts) {
+void write_plainly(const fs::path& path, const std::vector<std::uint16_t>& counts, int samples) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   const auto bytes = static_cast<ssize_t>(counts.size() * sizeof(std::uint16_t));
-  for (int i = 0; i < kSamplesPerShard; ++i) {
+  for (int i = 0; i < samples; ++i) {
     if (::write(file, counts.data(), static_cast<std::size_t>(bytes)) != bytes) std::abort();
   }
   if (::fsync(file) != 0) std::abort();
@@ -87,13 +101,15 @@ void write_plainly(const fs::path& path, const std::vector<std::uint16_t>& count
 }
 
 /// This rank's share of the shards, from counts in memory.
-void write_shards(core::OutputDirectory& output, const core::Communicator& comm,
+void write_shards(core::OutputDirectory& output, const core::Communicator& comm, const Settings& settings,
                   const std::vector<std::uint16_t>& counts) {
+  const auto samples = static_cast<std::uint32_t>(settings.samples_per_shard);
   std::future<core::FileRecord> sealing;
-  for (int s = comm.rank(); s < kShards; s += comm.size()) {
+  for (int s = comm.rank(); s < settings.shards(); s += comm.size()) {
     const std::string path = dataset::shard_path(dataset::Split::train, static_cast<std::size_t>(s));
-    dataset::ShardWriter writer(output.part(path), spec(), kSamplesPerShard, dataset::Compression::none);
-    for (std::uint32_t i = 0; i < kSamplesPerShard; ++i) writer.append({i, 0, i, {0.5}}, counts);
+    dataset::ShardWriter writer(output.part(path), spec(settings.side()), samples,
+                                dataset::Compression::none);
+    for (std::uint32_t i = 0; i < samples; ++i) writer.append({i, 0, i, {0.5}}, counts);
     std::move(writer).finish();
     if (sealing.valid()) sealing.get();
     sealing = std::async(std::launch::async, [&output, path] { return output.seal(path); });
@@ -104,64 +120,102 @@ void write_shards(core::OutputDirectory& output, const core::Communicator& comm,
 /// Seconds of the slowest rank.
 double seconds_of(const core::Communicator& comm, const std::function<void()>& work) {
   comm.barrier();
-  const auto start = std::chrono::steady_clock::now();
+  const core::Timer timer;
   work();
-  return comm.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return comm.max(timer.seconds());
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-void run(const core::Communicator& comm, const fs::path& directory) {
-  const core::Log log(true, true);
-  const auto counts = some_counts(2, kVoxels);
-  const dataset::Suite suite = make_suite(comm, log, directory / "sim");
-  const dataset::ShardSettings settings{.grid = kGrid, .samples_per_shard = kSamplesPerShard};
-  const dataset::ShardPlan plan = dataset::plan_shards(suite.manifest, settings);
+/// Times of the rounds. [s]
+struct Times {
   std::vector<double> plain, files, stage;
-  for (int round = 0; round < kRounds; ++round) {
-    plain.push_back(seconds_of(comm, [&] {
-      for (int s = comm.rank(); s < kShards; s += comm.size())
-        write_plainly(directory / fmt::format("plain-{}", s), counts);
+};
+
+Times measure(const core::Communicator& comm, const Settings& settings, const fs::path& directory) {
+  const core::Log log(true, true);
+  const auto counts = some_counts(2, settings.voxels());
+  const dataset::Suite suite = make_suite(comm, log, directory / "sim", settings);
+  const dataset::ShardSettings sharding{
+      .grid = settings.grid, .samples_per_shard = static_cast<std::uint32_t>(settings.samples_per_shard)};
+  const dataset::ShardPlan plan = dataset::plan_shards(suite.manifest, sharding);
+  Times times;
+  for (int round = 0; round < settings.rounds; ++round) {
+    times.plain.push_back(seconds_of(comm, [&] {
+      for (int s = comm.rank(); s < settings.shards(); s += comm.size())
+        write_plainly(directory / fmt::format("plain-{}", s), counts, settings.samples_per_shard);
     }));
     const auto into = [&](const char* name) { return directory / fmt::format("{}-{}", name, round); };
     {
       core::OutputDirectory output(comm, log, into("files"), {"shard", {{"round", round}}, {}}, {});
-      files.push_back(seconds_of(comm, [&] { write_shards(output, comm, counts); }));
+      times.files.push_back(seconds_of(comm, [&] { write_shards(output, comm, settings, counts); }));
     }
     {
-      core::OutputDirectory output(comm, log, into("stage"), {"shard", settings.config(), {}}, {});
-      stage.push_back(
-          seconds_of(comm, [&] { (void)dataset::shard_suite(comm, log, output, suite, plan, settings); }));
+      core::OutputDirectory output(comm, log, into("stage"), {"shard", sharding.config(), {}}, {});
+      times.stage.push_back(
+          seconds_of(comm, [&] { (void)dataset::shard_suite(comm, log, output, suite, plan, sharding); }));
     }
     comm.barrier();
     if (comm.is_root()) {
       for (const char* name : {"files", "stage"}) fs::remove_all(into(name));
     }
   }
-  const double bytes = static_cast<double>(kShards * kSamplesPerShard) * kVoxels * sizeof(std::uint16_t);
+  return times;
+}
+
+void declare(core::Options& options) {
+  options.add_positional("directory", "on the disk to be measured [that of temporary files]");
+  options.add("grid", "256", "voxels a side of a universe; a sample has half as many");
+  options.add("simulations", "24", "universes, of eight samples each");
+  options.add("samples-per-shard", "64", "a divisor of all samples");
+  options.add("rounds", "5", "in which every way has its turn; the median counts");
+}
+
+Settings settings_of(const core::Options& options) {
+  const auto number = [&](const char* name, int low, int high) {
+    return static_cast<int>(options.integer(name, low, high));
+  };
+  const Settings settings{number("grid", 8, 4096), number("simulations", 3, 100000),
+                          number("samples-per-shard", 1, 100000), number("rounds", 1, 1000)};
+  core::ensure(settings.simulations * 8 % settings.samples_per_shard == 0, core::Fault::config,
+               "{} samples do not fill shards of {}: give --samples-per-shard a divisor.",
+               settings.simulations * 8, settings.samples_per_shard);
+  return settings;
+}
+
+void run_benchmark(const core::Invocation& run) {
+  const core::Communicator& comm = run.comm;
+  Settings settings{};
+  comm.agree([&] { settings = settings_of(run.options); });
+  const fs::path parent =
+      run.options.given("directory") ? fs::path(run.options.text("directory")) : fs::temp_directory_path();
+  const fs::path directory = parent / comm.broadcast(fmt::format("cosmo-bench-shards-{}", ::getpid()));
+  comm.agree([&] {
+    if (comm.is_root()) fs::create_directories(directory);
+  });
+  const Times times = measure(comm, settings, directory);
+  comm.barrier();
+  if (comm.is_root()) fs::remove_all(directory);
+
+  const auto samples = static_cast<std::size_t>(settings.simulations) * 8;
+  const auto bytes = static_cast<double>(samples * settings.voxels() * sizeof(std::uint16_t));
   std::string text = fmt::format("{} in {} shards on {} ranks, medians of {}:\n", core::format_bytes(bytes),
-                                 kShards, comm.size(), kRounds);
-  for (const auto& [name, times] :
-       {std::pair("plain write and fsync", plain), {"files", files}, {"stage", stage}}) {
-    text += fmt::format("  {:<21} {:>8.0f} MB/s, {:.2f} of plain\n", name, bytes / median(times) / 1e6,
-                        median(plain) / median(times));
+                                 settings.shards(), comm.size(), settings.rounds);
+  core::Json summary;
+  for (const auto& [name, seconds] :
+       {std::pair("plain write and fsync", times.plain), {"files", times.files}, {"stage", times.stage}}) {
+    const double rate = bytes / core::median(seconds), ratio = rate * core::median(times.plain) / bytes;
+    text += fmt::format("  {:<21} {:>8.0f} MB/s, {:.2f} of plain\n", name, rate / 1e6, ratio);
+    summary[name] = {{"bytes_per_second", rate}, {"ratio", ratio}};
   }
-  if (comm.is_root()) fmt::print("{}", text);
+  run.report(summary, text);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  core::MpiSession session(argc, argv);
-  const core::Communicator comm = core::Communicator::world();
-  const fs::path parent = argc > 1 ? fs::path(argv[1]) : fs::temp_directory_path();
-  const fs::path directory = parent / comm.broadcast(fmt::format("cosmo-bench-shards-{}", ::getpid()));
-  if (comm.is_root()) fs::create_directories(directory);
-  comm.barrier();
-  run(comm, directory);
-  comm.barrier();
-  if (comm.is_root()) fs::remove_all(directory);
+  return core::run_tool(argc, argv,
+                        {"bench-shards",
+                         "writing shards against a plain write and fsync of the same bytes",
+                         {},
+                         {{"", "times writing shards from memory, and all of cosmo-prep shard",
+                           "bench-shards /scratch", false, &declare, &run_benchmark}}});
 }

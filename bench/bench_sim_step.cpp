@@ -42,6 +42,7 @@ void declare(core::Options& options) {
   options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
   options.add("spacing", "2", "distance of the particles, Mpc/h");
   options.add("repeat", "5", "times each part is run; the median counts");
+  options.add("copy", "512", "MiB that are copied to measure the memory's speed: more than caches hold");
 }
 
 /// Particles at z = 0 as a run leaves them: clustered, far from their lattice.
@@ -53,7 +54,8 @@ void run_benchmark(const core::Invocation& run) {
   config.force_kernel = sim::best_force_kernel(config.mesh_per_side, config.particles_per_side);
   config.box_size = run.options.number("spacing") * config.particles_per_side;
   const int repeats = static_cast<int>(run.options.integer("repeat", 1, 1000));
-  const double rate = bench::stream_copy_rate();
+  const double rate =
+      bench::stream_copy_rate(static_cast<std::size_t>(run.options.integer("copy", 1, 1 << 20)) << 20);
 
   const sim::Background background(config.cosmology);
   fourier::FourierMesh delta(run.comm, config.particle_grid());

@@ -1,8 +1,6 @@
 #!/usr/bin/python3
 """Times counting particles in voxels against numpy.histogramdd, numpy.bincount and reading the positions.
 
-    bench/compare_numpy.py [--particles 256] [--grid 256] [--threads 2] [--rounds 3]
-
 The particles are a universe of cosmo-sim's in the order of the initial lattice, and the same at random. Each round runs
 all programs in turns, so that they meet the same noise of the host; the best time of each counts. Fails unless all
 counts are equal. Needs numpy and h5py.
@@ -52,9 +50,9 @@ def timed(count, *arguments):
 
 
 def ours(build, path, grid, box, threads, output):
-    done = subprocess.run([build / "bench/bench-histogram", path, str(grid), str(box), output], check=True, text=True,
-                          capture_output=True,
-                          env=dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="active"))
+    words = ["--positions", path, "--grid", str(grid), "--box", str(box), "--counts", output, "--threads", str(threads), "--json"]
+    done = subprocess.run([build / "bench/bench-histogram", *words], check=True, text=True, stdout=subprocess.PIPE,
+                          env=dict(os.environ, OMP_WAIT_POLICY="active"))
     return json.loads(done.stdout), np.fromfile(output, "<u2").reshape((grid,) * 3)
 
 
@@ -90,8 +88,8 @@ def main():
         for order, path in make_positions(arguments.build, directory, arguments.particles, arguments.box).items():
             best = compare(arguments.build, directory, path, arguments)
             times = ", ".join(f"{name} {seconds:.4f} s" for name, seconds in best.items())
-            print(f"{order}: {times}; histogramdd / cosmo {best['histogramdd'] / best['cosmo']:.0f}, "
-                  f"bincount / cosmo {best['bincount'] / best['cosmo']:.1f}, cosmo / read {best['cosmo'] / best['read']:.1f}",
+            print(f"{order}: {times}; histogramdd / cosmo {best['histogramdd'] / best['cosmo']:.3g}, "
+                  f"bincount / cosmo {best['bincount'] / best['cosmo']:.3g}, cosmo / read {best['cosmo'] / best['read']:.3g}",
                   flush=True)
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Rate of cosmo-infer's forward passes over that of cosmo-train --benchmark, measured in turns.
 
-Usage: inference.py BIN MODEL DATA [SPLIT [TURNS]]     the model is of a network that --network names
+The model is of a network that --network names.
 Prints a line a turn: Gflop/s of both, their ratio, the share of time waited for data, memory; then the median ratio, and the
 ratio of the best of each, which other programs' work disturbs least.
 """
 
+import argparse
 import json
 import pathlib
 import statistics
@@ -22,25 +23,29 @@ def run(*words):
 
 
 def main():
-    bin_, model, data = map(pathlib.Path, sys.argv[1:4])
-    split = sys.argv[4] if len(sys.argv) > 4 else "test"
-    turns = int(sys.argv[5]) if len(sys.argv) > 5 else 3
-    manifest = json.loads((model / "manifest.json").read_text())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin", metavar="BIN", type=pathlib.Path, help="directory of the programs")
+    parser.add_argument("model", metavar="MODEL", type=pathlib.Path, help="directory that cosmo-train wrote")
+    parser.add_argument("data", metavar="DATA", type=pathlib.Path, help="directory that cosmo-prep shard wrote")
+    parser.add_argument("split", metavar="SPLIT", nargs="?", default="test", help="of the data (%(default)s)")
+    parser.add_argument("turns", metavar="TURNS", nargs="?", type=int, default=3, help="(%(default)s)")
+    options = parser.parse_args()
+    manifest = json.loads((options.model / "manifest.json").read_text())
     shape = manifest["input"]
     ratios, best = [], [0, 0]
-    for turn in range(turns):
-        trained = run(bin_ / "cosmo-train", "--benchmark", "--network", manifest["network"]["name"], "--size", shape["size"],
-                      "--channels", shape["channels"])
+    for turn in range(options.turns):
+        trained = run(options.bin / "cosmo-train", "--benchmark", "--network", manifest["network"]["name"], "--size",
+                      shape["size"], "--channels", shape["channels"])
         with tempfile.TemporaryDirectory() as output:
-            found = run(bin_ / "cosmo-infer", "--model", model, "--data", data, "--split", split, "--output",
-                        pathlib.Path(output) / "predictions")["inference"]
+            found = run(options.bin / "cosmo-infer", "--model", options.model, "--data", options.data, "--split", options.split,
+                        "--output", pathlib.Path(output) / "predictions")["inference"]
         ratios.append(found["gflops"] / trained["forward_gflops"])
         best = [max(best[0], found["gflops"]), max(best[1], trained["forward_gflops"])]
         print(f"{turn + 1}: forward of the benchmark {trained['forward_gflops']:.0f} Gflop/s ({trained['forward_ms']:.1f} ms), "
-              f"inference {found['gflops']:.0f} ({found['samples_per_second']:.2f} samples/s), ratio {ratios[-1]:.3f}; "
+              f"inference {found['gflops']:.0f} ({found['samples_per_second']:.2f} samples/s), ratio {ratios[-1]:.3g}; "
               f"waited {100 * found['waiting_seconds'] / found['seconds']:.1f} % for data; memory predicted "
               f"{found['memory_bytes_predicted'] / 1e6:.0f} MB, measured {found['peak_rss_bytes'] / 1e6:.0f} MB", flush=True)
-    print(f"median ratio {statistics.median(ratios):.3f}, of the best {best[0] / best[1]:.3f}")
+    print(f"median ratio {statistics.median(ratios):.3g}, of the best {best[0] / best[1]:.3g}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares the loss curves of trainings in f32 and bf16: is rounding less than what another seed changes?
 
-Usage: precision_losses.py BIN DATA OUTPUT SEEDS [words for cosmo-train...]
 Trains into OUTPUT/PRECISION-SEED with seeds 1 to SEEDS, at least 2, in both precisions. Prints each epoch's mean training
 loss with its lowest and highest over the seeds, and for the root mean square, over the epochs but the first, of the
 difference of two curves its median over the pairs: two seeds in f32, both precisions of a seed.
 """
 
+import argparse
 import csv
 import itertools
 import pathlib
@@ -18,8 +18,10 @@ import sys
 def losses(binaries, data, output, precision, seed, words):
     """(training, validation) losses of each epoch."""
     model = pathlib.Path(output) / f"{precision}-{seed}"
-    subprocess.run([f"{binaries}/cosmo-train", "--data", data, "--output", model, "--precision", precision, "--seed", str(seed),
-                    "--quiet", *words], check=True)
+    done = subprocess.run([f"{binaries}/cosmo-train", "--data", data, "--output", model, "--precision", precision, "--seed",
+                           str(seed), "--quiet", *words])
+    if done.returncode != 0:
+        sys.exit(done.returncode)
     with open(model / "history.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     return [[float(row[column]) for row in rows] for column in ("train_loss", "validation_loss")]
@@ -31,12 +33,19 @@ def rms(a, b):
 
 
 def main():
-    binaries, data, output, seeds, *words = sys.argv[1:]
-    runs = {precision: [losses(binaries, data, output, precision, seed + 1, words) for seed in range(int(seeds))]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin", metavar="BIN", help="directory of cosmo-train")
+    parser.add_argument("data", metavar="DATA", help="directory that cosmo-prep shard wrote")
+    parser.add_argument("output", metavar="OUTPUT", help="directory to write")
+    parser.add_argument("seeds", metavar="SEEDS", type=int, help="trainings in each precision, at least 2")
+    parser.add_argument("words", metavar="WORD", nargs=argparse.REMAINDER, help="for cosmo-train")
+    options = parser.parse_args()
+    seeds = range(1, options.seeds + 1)
+    runs = {precision: [losses(options.bin, options.data, options.output, precision, seed, options.words) for seed in seeds]
             for precision in ("f32", "bf16")}
     for column, name in enumerate(("training", "validation")):
         curves = {precision: [run[column] for run in found] for precision, found in runs.items()}
-        print(f"{name} loss: mean (lowest to highest of {seeds} seeds)\nepoch  {'f32':24}bf16")
+        print(f"{name} loss: mean (lowest to highest of {options.seeds} seeds)\nepoch  {'f32':24}bf16")
         for epoch in range(len(curves["f32"][0])):
             at = {precision: [curve[epoch] for curve in found] for precision, found in curves.items()}
             print(f"{epoch + 1:5}  " + "".join(f"{f'{statistics.mean(v):.3f} ({min(v):.3f} to {max(v):.3f})':24}" for v in at.values()))

@@ -85,18 +85,23 @@ class SyntheticTraining {
 };
 
 /// Fills in the step's time, that of the slowest rank, and the peak. Both are medians over the run, for a
-/// shared host's clock changes from one second to the next. Collective.
+/// shared host's clock changes from one second to the next; steps that are shorter than a measurement of the
+/// peak do not all get one. Collective.
 void time_steps(const core::Communicator& comm, SyntheticTraining& training, int threads,
                 nn::Precision precision, BenchmarkResult& result) {
   std::vector<double> times, forward, peaks;
-  double total = 0;
+  double total = 0, measuring = 0;
   for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
     const StepTimes own = training.step();
     const double time = comm.max(own.total()), forward_time = comm.max(own.forward);
-    const Peak peak = measure_peak(threads, precision);
-    result.peak_unit = peak.unit;
     if (step < kWarmUp) continue;
-    peaks.push_back(comm.sum(peak.rate));
+    if (measuring <= total) {
+      const core::Timer timer;
+      const Peak peak = measure_peak(threads, precision);
+      measuring += comm.max(timer.seconds());
+      result.peak_unit = peak.unit;
+      peaks.push_back(comm.sum(peak.rate));
+    }
     times.push_back(time);
     forward.push_back(forward_time);
     total += time;

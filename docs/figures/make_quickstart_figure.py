@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Draws the README's figure from what pipelines/quickstart.sh wrote.
 
-Usage: make_quickstart_figure.py QUICKSTART_DIRECTORY FIGURE.png   (Debian: python3-matplotlib python3-h5py)
+Debian: python3-matplotlib python3-h5py
 """
 
+import argparse
 import csv
 import json
 import pathlib
-import sys
 
 import h5py
 import matplotlib
@@ -19,8 +19,12 @@ import numpy as np
 NAMES = {"omega_m": r"$\Omega_m$", "sigma8": r"$\sigma_8$", "n_s": r"$n_s$"}
 
 
-def main(run, figure):
-    run = pathlib.Path(run)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("quickstart", type=pathlib.Path, help="directory that pipelines/quickstart.sh wrote")
+    parser.add_argument("figure", type=pathlib.Path, help="image to write")
+    options = parser.parse_args()
+    run = options.quickstart
     rows = list(csv.DictReader((run / "predictions/predictions.csv").read_text().splitlines()))
     metrics = json.loads((run / "predictions/metrics.json").read_text())
     universes = sorted({int(row["simulation"]) for row in rows})
@@ -42,8 +46,8 @@ def main(run, figure):
         panel.plot([truth.min(), truth.max()], [truth.min(), truth.max()], color="0.7", lw=1)
         panel.plot(truth, prediction, "o", ms=4)
         panel.set(title=f"{symbol}: error {ours:.4f}, centre {centre:.4f}", xlabel="truth", ylabel="prediction")
-    plt.savefig(figure, dpi=100)
+    plt.savefig(options.figure, dpi=100)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The model of docs/scaling.md: fits it, tests it on points held out, and draws docs/figures/scaling.png.
+"""The model of docs/scaling.md: fits it, tests it on points held out, and draws scaling.png.
 
 --measure BUILD first measures this machine with the programs in that build directory (some five minutes) and replaces
-docs/figures/scaling.json. Debian: python3-numpy python3-matplotlib
+scaling.json. Debian: python3-numpy python3-matplotlib
 """
 
 import argparse
@@ -19,7 +19,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-MEASURED = HERE / "scaling.json"
 
 # Mathuriya et al. 2018 (arXiv:1808.04728): step times [ms] by nodes, V-D, VI-A and VI-B; 168 ms at 8192 is 129 / 77 %, which counts
 # validation; 80 % by the steps alone.
@@ -68,31 +67,31 @@ def run(ranks, program, *words):
     return json.loads(done.stdout)
 
 
-def measure_delays(build):
+def measure_delays(build, steps, rounds):
     """Step times [ms] of this machine with injected delays."""
     delayed = {}
     for delay in DELAYS:
         for ranks in RANKS:
             summary = run(ranks, build / "bench/bench-reduction", "--network", "cosmoflow32", "--size", 32, "--delay", delay,
-                          "--way", "thread", "--steps", 60 if delay else 200, "--rounds", 5)
+                          "--way", "thread", "--steps", steps if delay else steps * 10 // 3, "--rounds", rounds)
             delayed[f"{delay}:{ranks}"] = {"alone": summary["independent"]["step_ms"], "together": summary["thread"]["step_ms"]}
             print(f"delay {delay} ms, {ranks} ranks: {delayed[f'{delay}:{ranks}']}")
     return delayed
 
 
-def measure_data(build):
+def measure_data(build, network, steps, rounds):
     """Step times [ms] of this machine with real and dummy data."""
-    data = {}
+    data, side = {}, int(network.removeprefix("cosmoflow"))
     with tempfile.TemporaryDirectory() as root:
         root = pathlib.Path(root)
-        run(1, build / "bin/cosmo-sim", "generate", "--simulations", 4, "--sigma8", "0.78:0.95", "--particles", 128,
-            "--grid", 128, "--output", root / "sim")
+        run(1, build / "bin/cosmo-sim", "generate", "--simulations", 4, "--sigma8", "0.78:0.95", "--particles", 2 * side,
+            "--grid", 2 * side, "--output", root / "sim")
         run(1, build / "bin/cosmo-prep", "shard", "--input", root / "sim", "--output", root / "data")
         for ranks in (1, 2, 4):
-            real = run(ranks, build / "bin/cosmo-train", "--data", root / "data", "--network", "cosmoflow64", "--global-batch", ranks,
+            real = run(ranks, build / "bin/cosmo-train", "--data", root / "data", "--network", network, "--global-batch", ranks,
                        "--epochs", 3, "--output", root / f"model{ranks}")
-            dummy = run(ranks, build / "bench/bench-reduction", "--network", "cosmoflow64", "--size", 64, "--way", "thread",
-                        "--steps", 5, "--rounds", 3)
+            dummy = run(ranks, build / "bench/bench-reduction", "--network", network, "--size", side, "--way", "thread",
+                        "--steps", steps, "--rounds", rounds)
             parts = {part: real[f"step_{part}_ms"]["mean"] for part in ("computing", "waiting", "exposed")}
             data[ranks] = {**parts, "hidden": real["reduction_hidden_share"], "data_wait": real["data_wait_fraction"],
                            "dummy": dummy["thread"]["step_ms"], "dummy_alone": dummy["independent"]["step_ms"]}
@@ -137,7 +136,7 @@ def our_tables(ours):
               f"{row['exposed']:.2f} | {100 * row['hidden']:.1f} % | {100 * row['data_wait']:.2f} % |")
 
 
-def draw(tau, lustre, ours):
+def draw(tau, lustre, ours, path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
     nodes = [2**i for i in range(14)]
     efficiency = lambda times: [100 * 129 / t for t in times]
@@ -160,21 +159,30 @@ def draw(tau, lustre, ours):
     right.set(xlabel=f"ranks on {ours['cores']} cores", ylabel="step [ms]", xticks=RANKS, ylim=(0, None))
     right.legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(HERE / "scaling.png", dpi=110)
+    figure.savefig(path, dpi=110)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--measure", type=pathlib.Path, metavar="BUILD", help="build directory, as build/release")
+    parser.add_argument("--figures", type=pathlib.Path, default=HERE, help="directory of the figure and of what is measured")
+    parser.add_argument("--delay-steps", type=int, default=60, help="a round with delays; 10/3 times as many without")
+    parser.add_argument("--delay-rounds", type=int, default=5, help="of which the median counts")
+    parser.add_argument("--network", choices=["cosmoflow64", "cosmoflow32"], default="cosmoflow64",
+                        help="that is trained with real and dummy data")
+    parser.add_argument("--data-steps", type=int, default=5, help="a round with dummy data")
+    parser.add_argument("--data-rounds", type=int, default=3, help="of which the median counts")
     options = parser.parse_args()
     if options.measure:
         build = options.measure.resolve()
-        ours = {"cores": os.cpu_count(), "delayed": measure_delays(build), "data": measure_data(build)}
-        MEASURED.write_text(json.dumps(ours, indent=1) + "\n")
-    ours = json.loads(MEASURED.read_text())
+        ours = {"cores": os.cpu_count(), "delayed": measure_delays(build, options.delay_steps, options.delay_rounds),
+                "data": measure_data(build, options.network, options.data_steps, options.data_rounds)}
+        (options.figures / "scaling.json").write_text(json.dumps(ours, indent=1) + "\n")
+    else:
+        ours = json.loads((HERE / "scaling.json").read_text())
     tau, lustre = paper_tables()
     our_tables(ours)
-    draw(tau, lustre, ours)
+    draw(tau, lustre, ours, options.figures / "scaling.png")
 
 
 if __name__ == "__main__":

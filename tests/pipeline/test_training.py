@@ -1,21 +1,16 @@
 """Training is reproducible to the bit: twice, after any stop, and after being killed."""
 
 import json
-import pathlib
 import shutil
 import subprocess
 import unittest
 
 import h5py
 
-from toolkit import (ENVIRONMENT, PipelineTest, command, contents, error_line, kill_after, run, run_with_faults, sha256,
-                     succeed, times)
+from toolkit import (ENVIRONMENT, PipelineTest, command, contents, error_line, has_bf16, kill_after, run, run_with_faults,
+                     sha256, succeed, times)
 
 EPOCHS = 4
-
-
-def has_bf16():
-    return "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def store_again(path, storage):

@@ -1,5 +1,6 @@
 """What the end-to-end tests share: running the tools and reading what they wrote."""
 
+import ast
 import fcntl
 import hashlib
 import itertools
@@ -92,6 +93,10 @@ def error_line(done, tool):
     return lines[0]
 
 
+def has_bf16():
+    return "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
 def sha256(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
@@ -135,6 +140,15 @@ def flip(path, at):
     content = bytearray(path.read_bytes())
     content[at] ^= 1
     path.write_bytes(content)
+
+
+def named_in_runs(*tests):
+    """The strings in what these files of this folder give to run(), succeed() and script(): what they run is among
+    them."""
+    trees = [ast.parse((pathlib.Path(__file__).parent / test).read_text()) for test in tests]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and getattr(node.func, "attr", getattr(node.func, "id", None)) in ("run", "succeed", "script")]
+    return {node.value for call in calls for node in ast.walk(call) if isinstance(node, ast.Constant)}
 
 
 class DirectoryTest(unittest.TestCase):

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The four stages one after another with the settings of a directory: sim.ini, prep.ini, train.ini.
+# Usage: run.sh BIN SETTINGS OUTPUT   (BIN has the tools; quickstart.sh calls this with those that it built)
+set -euo pipefail
+[ $# -eq 3 ] || { echo "Usage: run.sh BIN SETTINGS OUTPUT" >&2; exit 2; }
+bin=$1 settings=$2 out=$(realpath -m "$3")
+
+stage() {
+  echo
+  echo "== $1"
+  shift
+  "$@"
+}
+stage "1/4 cosmo-sim: universes from cosmological parameters" \
+  "$bin/cosmo-sim" generate --config "$settings/sim.ini" --output "$out/sim"
+stage "2/4 cosmo-prep: sub-volumes in shards" \
+  "$bin/cosmo-prep" shard --config "$settings/prep.ini" --input "$out/sim" --output "$out/data"
+stage "3/4 cosmo-train: a network on most of the universes" \
+  "$bin/cosmo-train" --config "$settings/train.ini" --data "$out/data" --output "$out/model"
+stage "4/4 cosmo-infer: parameters of universes that the network has never seen" \
+  "$bin/cosmo-infer" --model "$out/model" --data "$out/data" --split test --output "$out/predictions"
+cat <<END
+
+Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
+  $out/sim           counts of the universes
+  $out/data          shards
+  $out/model         checkpoints, history.csv, loss.svg
+  $out/predictions   predictions.csv, metrics.json, figures
+The report:   $out/predictions/report.html
+One universe: $bin/cosmo-infer --model $out/model --input $out/sim/sim-00002/counts_z0.h5
+END

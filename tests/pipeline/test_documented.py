@@ -1,0 +1,376 @@
+"""Every command in README.md, CONTRIBUTING.md and docs/*.md, run as it stands there but for its sizes.
+
+Commands are the lines of ``` blocks that begin with a program or script of ours, and `code` that does and has a subcommand
+or an option. A class runs those of its pages, in the order of the page, where the README's four commands left their output.
+"""
+
+import csv
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+from gadget import example_positions, write_gadget4
+from toolkit import BIN, ENVIRONMENT, has_bf16
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = BIN.parent / "bench"
+SCRIPTS = {f"{path.parent.relative_to(ROOT)}/{path.name}": path
+           for folder in ("bench", "docs/figures") for path in (ROOT / folder).glob("*.py")}
+
+# One after another. Universes, samples and networks of 256 and 128 cells a side become four times smaller, all of them,
+# so that those which do not fit each other still do not.
+SIZES = [
+    (r"--simulations \d+", "--simulations 8"), (r"--validation \d+", "--validation 2"), (r"--test \d+", "--test 3"),
+    (r"--(particles|grid) 256", r"--\1 64"), (r"--grid 128", "--grid 32"),
+    (r"compare_pytorch.py --network cosmoflow",
+     "compare_pytorch.py --network mlperf --size 32 --rounds 1 --steps 1 --threads 1 --layouts default"),
+    (r"compare_numpy.py", "compare_numpy.py --build build/release --particles 32 --grid 16 --rounds 1"),
+    (r"bench-reduction", "bench-reduction --network cosmoflow32 --size 32 --rounds 1 --steps 1"),
+    (r"--network cosmoflow(64)?(?!\d)", "--network cosmoflow32"), (r"--global-batch \d+", "--global-batch 8"),
+    (r"--epochs \d+", "--epochs 3"), (r"--warmup-epochs \d+", "--warmup-epochs 1"), (r"--decay-at \S+", "--decay-at 1,2"),
+    (r"--bind-to core", "--bind-to none"),  # there may be fewer cores than ranks
+]
+# What stands for a name of the reader's, by the command; "…" for words of his.
+NAMES = {
+    r"cosmo-prep histogram": {"SNAPSHOT": "snapdir_004", "N": "64", "DIR": "counts"},
+    r"cosmo-prep (verify|describe)": {"DIR": "data"},
+    r"cosmo-prep import": {"DIR": "others"},
+    r"cosmo-(sim inspect|infer)": {"DIR": "counts", "A,B,C": "model,model-2"},
+    r"cosmo-infer --model …": {"--model …": "--model model", "--data …": "--data data"},
+    r"cosmo-sim generate": {"FILE": "design.csv"},
+    r"cosmo-train": {"DATA": "data", "MODEL": "new", "FILE": "log.txt",
+                     "…": "--network cosmoflow32 --epochs 1 --global-batch 8"},
+    r"bench/inference.py": {"BIN": "build/release/bin", "MODEL": "model", "DATA": "data test 1"},
+    r"precision_losses.py": {"DATA": "data", "OUT": "new"},
+    r"bench-reduction": {"MS": "1"},
+    r"bench-shards": {"[DIRECTORY]": "--grid 16 --simulations 4 --samples-per-shard 16 --rounds 1"},
+}
+# What `code` leaves out that the tool must be told; then it is run with --dry-run, where there is one. The first that
+# has all words of a key counts.
+REST = {
+    "cosmo-sim generate": {"--particles": "32", "--output": "new"},
+    "cosmo-sim inspect": {"": "sim/sim-00000/counts_z0.h5"},
+    "cosmo-prep shard --redshifts": {"--input": "sim-z", "--output": "new"},
+    "cosmo-prep shard": {"--input": "sim", "--validation": "2", "--output": "new"},
+    "cosmo-prep histogram": {"--input": "snapdir_004", "--grid": "64", "--output": "new"},
+    "cosmo-prep export": {"--input": "data", "--format": "npy", "--output": "new"},
+    "cosmo-prep verify": {"": "data"},
+    "cosmo-train --benchmark": {"--network": "cosmoflow32"},
+    "cosmo-train": {"--data": "data", "--network": "cosmoflow32", "--output": "new"},
+    "cosmo-infer export": {"--model": "model", "--output": "new.onnx"},
+    "cosmo-infer --input": {"--model": "model"},
+    "cosmo-infer": {"--model": "model", "--data": "data", "--output": "new"},
+}
+NOT_RUN = {
+    "bash pipelines/quickstart.sh": "it installs and builds; test_quickstart.py runs its stages",
+    "bash tests/run.sh": "it runs this", "bash tests/run.sh -R sim": "it runs this",
+    "cmake --preset release && cmake --build --preset release": "it builds",
+}
+OTHERS_PROGRAMS = ("apt-get", "chromium")
+OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time"}
+
+SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect"), "cosmo-train": (), "cosmo-infer": ("export",),
+               "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
+START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|precision_losses\.py|"
+                   r"docs/figures/\S+\.py|mpirun|bash|cmake)(?= |$)")
+
+
+def pages():
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def pieces(page):
+    """(language or None, text) of each ``` block, and of each `code` with blanks for line breaks, in the page's order."""
+    for match in re.finditer(r"```(\w*)\n(.*?)```|`([^`]+)`", page.read_text(), re.DOTALL):
+        yield (None, " ".join(match[3].split())) if match[3] else (match[1], match[2])
+
+
+def is_diagram(block):
+    return "--->" in block
+
+
+def commands(page):
+    """(is in a block, text) of each command of a page."""
+    for language, text in pieces(page):
+        if language is None:
+            start = START.match(text)
+            if start and (start[1] != "mpirun" or re.search(r" (cosmo|bench)-", text)) and " " in text:
+                yield False, text
+        elif language != "python" and not is_diagram(text):
+            for line in text.replace("\\\n", " ").splitlines():
+                if START.match(line):
+                    yield True, " ".join(re.sub(r" +#.*", "", line).split())
+
+
+def tool_of(text):
+    """The program of a command, and its subcommand or ""."""
+    words = text[re.search(r"(cosmo|bench)[-/]|precision_losses|docs/figures/", text).start():].split()
+    return words[0], words[1] if words[1:] and words[1] in SUBCOMMANDS.get(words[0], ()) else ""
+
+
+def help_of(*words):
+    done = subprocess.run([str(word) for word in (*words, "--help")], capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout
+
+
+@functools.cache
+def options_of(tool, subcommand=""):
+    """{option: whether it takes a value} of a program or script, by its --help."""
+    if tool.endswith(".py"):
+        path = tool if "/" in tool else f"bench/{tool}"
+        assert path in SCRIPTS, f"there is no {path}"
+        text = help_of(sys.executable, SCRIPTS[path])
+        return {option: bool(value) for option, value in re.findall(r"(?m)^ +(?:-\w, )?(--[\w-]+)( [A-Z{].*)?", text)}
+    program = BIN / tool if tool in SUBCOMMANDS else PROGRAMS / pathlib.Path(tool).name
+    assert program.is_file(), f"there is no {tool}"
+    text = help_of(program, *[subcommand] * bool(subcommand))
+    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( arg)?", text)}
+
+
+def placeholders(text):
+    """Words that a reader is to replace."""
+    plain = re.sub(r"\b[A-Z_]+=", "", text)
+    return re.findall(r"(?<![\w.])[A-Z][A-Z,]*(?![\w.])|…|\[\w+\]", plain)
+
+
+class Documents(unittest.TestCase):
+    """A directory as after the README's commands, with what other pages take for granted."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-documented-")
+        cls.root = pathlib.Path(cls.holder.name)
+        (cls.root / "build").mkdir()
+        for name, target in (("bench", ROOT / "bench"), ("docs", ROOT / "docs"), ("build/release", BIN.parent)):
+            (cls.root / name).symlink_to(target)
+        for in_block, text in commands(ROOT / "README.md"):
+            if in_block and text not in NOT_RUN:
+                cls.run_text(cls.small(text))
+        cls.run_text("cosmo-sim generate --simulations 4 --sigma8 0.7:0.9 --particles 32 --redshifts 0,0.5 --save both "
+                     "--output sim-z")
+        shutil.copytree(cls.root / "model", cls.root / "model-2")
+        cls.write_tables()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    @classmethod
+    def write_tables(cls):
+        """The tables that stand in docs/formats.md, the snapshots that they name, counts, and samples of others."""
+        tables = [text for language, text in pieces(ROOT / "docs/formats.md") if language == ""]
+        design, = (text for text in tables if text.startswith("# comments"))
+        (cls.root / "design.csv").write_text(design)
+        suite, = (text for text in tables if text.startswith("snapshot,"))
+        header, *lines = suite.split()
+        lines += [re.sub(r"lh_\d", f"lh_{i}", line).rsplit(",", 1)[0] + f",{i}" for i, line in enumerate(lines, len(lines))]
+        (cls.root / "suite.csv").write_text("\n".join([header, *lines]) + "\n")
+        for i, line in enumerate(lines):
+            write_gadget4(cls.root / line.split(",")[0], example_positions("f4", seed=i), 1,
+                          omega_m=float(line.split(",")[1]))
+        box = 512  # Mpc/h, of the README's universes
+        write_gadget4(cls.root / "snapdir_004", example_positions("f4", box * 1e3), 2, box=box * 1e3)
+        cls.run_text("cosmo-prep histogram --input snapdir_004 --grid 64 --output counts")
+        with h5py.File(cls.root / "sim/sim-00000/counts_z0.h5") as file:
+            np.save(cls.root / "counts.npy", file["counts"])
+        cls.run_text("cosmo-prep export --input data --format tfrecord --output others")
+        with open(cls.root / "others/samples.csv", newline="") as file:
+            samples = list(csv.DictReader(file))
+        with open(cls.root / "samples.csv", "w", newline="") as file:
+            table = csv.DictWriter(file, ["file", "simulation", "omega_m", "sigma8"], extrasaction="ignore")
+            table.writeheader()
+            table.writerows(samples)
+
+    @classmethod
+    def small(cls, text):
+        """A command of a page at a small size, with names in place of what stands for them."""
+        for command, names in NAMES.items():
+            if re.search(command, text):
+                for name, value in names.items():
+                    text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", value, text)
+        for size, smaller in SIZES:
+            text = re.sub(size, smaller, text)
+        return re.sub(r"^precision_losses", "bench/precision_losses", text)
+
+    @classmethod
+    def run_text(cls, text):
+        """Runs a command of a page where its input is; output of another request makes way."""
+        for output in re.findall(r"--output (\S+)", text) + ["new"]:
+            shutil.rmtree(cls.root / output, ignore_errors=True)
+        path = os.pathsep.join([str(BIN), str(PROGRAMS), ENVIRONMENT["PATH"]])
+        done = subprocess.run(["bash", "-c", text], cwd=cls.root, env=dict(ENVIRONMENT, PATH=path), capture_output=True,
+                              text=True, timeout=120)
+        if done.returncode == 3 and "AVX512_BF16" in done.stderr and not has_bf16():
+            return  # refused, as docs/network.md says
+        assert done.returncode == 0, (f"`{text}` ended with {done.returncode}; if it needs another size or name, add it to "
+                                      f"SIZES or NAMES in test_documented.py:\n{done.stdout}{done.stderr}")
+
+    def check(self, page):
+        """Runs the commands of a page, each once."""
+        done = set()
+        for in_block, text in commands(page):
+            if text in done or text in NOT_RUN or page.name == "README.md" and in_block:
+                continue
+            done.add(text)
+            with self.subTest(page=page.name, command=text):
+                self.check_options(text)
+                small = self.small(text)
+                if not in_block:
+                    if self.ends_with_an_option(text):
+                        continue
+                    small = self.completed(small)
+                self.assertEqual(placeholders(small), [], f"`{text}` has a word that is to be replaced: add its value to "
+                                                          "NAMES in test_documented.py")
+                self.run_text(small)
+
+    def check_options(self, text):
+        tool, subcommand = tool_of(text)
+        known = options_of("cosmo-train" if tool.endswith("precision_losses.py") else tool, subcommand)
+        for option in re.findall(r"--[a-z][\w-]*", text[text.index(tool):]):
+            self.assertTrue(option in known, f"{tool} {subcommand} does not know {option}")
+
+    def ends_with_an_option(self, text):
+        """Whether it is no command but tells of an option, whose value it leaves out."""
+        last = text.split()[-1]
+        return last.startswith("--") and options_of(*tool_of(text))[last]
+
+    def completed(self, text):
+        """`code` with what it leaves out, and as a dry run if that is much."""
+        for key, rest in REST.items():
+            if all(word in text.split() for word in key.split()):
+                missing = [f"{option} {value}".strip() for option, value in rest.items() if not self.has(option, text)]
+                if missing and "--dry-run" in options_of(*tool_of(text)):
+                    missing.append("--dry-run")
+                return " ".join([text, *missing])
+        return text
+
+    def has(self, option, text):
+        return option in text.split() if option else not text.endswith(tool_of(text)[1])
+
+
+class Readme(Documents):
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md",
+             "docs/training.md")
+
+    def test_commands(self):
+        for page in self.PAGES:
+            self.check(ROOT / page)
+
+    def test_what_is_not_run_is_there(self):
+        presets = json.loads((ROOT / "CMakePresets.json").read_text())
+        for text in NOT_RUN:
+            for script in re.findall(r"bash (\S+)", text):
+                self.assertTrue((ROOT / script).is_file(), text)
+            for kind, preset in re.findall(r"cmake (--build )?--preset (\w+)", text):
+                names = [each["name"] for each in presets["buildPresets" if kind else "configurePresets"]]
+                self.assertIn(preset, names)
+
+    def test_python(self):
+        """The Dataset of docs/reading.md, as the program that it is."""
+        program, = (text for language, text in pieces(ROOT / "docs/reading.md") if language == "python")
+        (self.root / "shards.py").write_text(program)
+        done = subprocess.run([sys.executable, "shards.py", "data"], cwd=self.root, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("torch.Size([4, 1, 32, 32, 32]) torch.Size([4, 3])", done.stdout)
+
+
+class Formats(Documents):
+    PAGES = ("docs/formats.md",)
+
+    def test_commands(self):
+        self.check(ROOT / self.PAGES[0])
+
+    def test_python(self):
+        """yt finds the box's particles in Mpc/h, and the Dataset the shards' samples."""
+        snapshot, dataset = (text for language, text in pieces(ROOT / self.PAGES[0]) if language == "python")
+        lines = snapshot.replace("path", f"'{self.root}/sim-z/sim-00000/snapshot_z0.hdf5'").splitlines()
+        names = {}
+        exec("\n".join(lines[:-1]), names)
+        positions = eval(lines[-1], names)
+        self.assertEqual(positions.shape, (32**3, 3))
+        self.assertTrue(500 < float(positions.max()) <= 512 and float(positions.min()) >= 0, positions)
+        exec(dataset, names)
+        samples = names["Shards"](self.root / "data")
+        x, y = samples[len(samples) - 1]
+        self.assertEqual((tuple(x.shape), y.ndim), ((1, 32, 32, 32), 1))
+
+
+class Inference(Documents):
+    PAGES = ("docs/inference.md",)
+
+    def test_commands(self):
+        self.check(ROOT / self.PAGES[0])
+
+
+class Benchmarks(Documents):
+    PAGES = ("docs/benchmarks.md",)
+
+    def test_commands(self):
+        self.check(ROOT / self.PAGES[0])
+
+
+class Networks(Documents):
+    PAGES = ("docs/network.md", "docs/scaling.md")
+
+    def test_commands(self):
+        for page in self.PAGES:
+            self.check(ROOT / page)
+
+
+class Words(unittest.TestCase):
+    """What needs no run."""
+
+    def test_every_page_is_read(self):
+        read = {ROOT / page for group in (Readme, Formats, Inference, Benchmarks, Networks) for page in group.PAGES}
+        self.assertEqual(read, set(pages()), "name the page in one of the classes")
+
+    def test_every_line_of_a_block_is_understood(self):
+        """A block of commands has no line that is none, and no other block looks like one: no command is overlooked."""
+        looks = re.compile(r"cosmo-\w|(bench|docs|tests|pipelines)/\w|bench-|python|ctest|\./")
+        for page in pages():
+            for language, text in pieces(page):
+                if language in (None, "python") or is_diagram(text):
+                    continue
+                lines = [line for line in text.replace("\\\n", " ").splitlines() if line]
+                if any(START.match(line) or looks.match(line) for line in lines):
+                    for line in lines:
+                        if line.split()[0] not in OTHERS_PROGRAMS and not line.startswith("#"):
+                            self.assertRegex(line, START, f"{page.name}: add what this line begins with to START")
+
+    def test_every_option_is_known(self):
+        """To some tool or script: one that was renamed is found."""
+        tools = [(tool, subcommand) for tool, names in SUBCOMMANDS.items() for subcommand in (names or ("",))]
+        tools += [("cosmo-infer", "")] + [(name, "") for name in SCRIPTS]
+        tools += [(path.name, "") for path in PROGRAMS.glob("bench-*")]
+        known = set().union(OTHERS_OPTIONS, *(options_of(*tool) for tool in tools))
+        for page in pages():
+            for language, text in pieces(page):
+                if language == "python" or is_diagram(text):
+                    continue
+                lines = [line for line in text.splitlines() if line.split() and line.split()[0] not in OTHERS_PROGRAMS]
+                for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", "\n".join(lines)):
+                    self.assertTrue(option in known, f"{page.name}: no tool or script knows {option}; if it is another "
+                                                     "program's, add it to OTHERS_OPTIONS in test_documented.py")
+
+    def test_every_file_is_there(self):
+        """That `code` names by its path in the repository, or in the build directory."""
+        for page in pages():
+            for language, text in pieces(page):
+                if language is None and re.fullmatch(r"(tests|bench|docs|pipelines|cmake)/[\w./-]+", text):
+                    found = [*ROOT.glob(text), *ROOT.glob(text + ".*"), *BIN.parent.glob(text)]
+                    self.assertTrue(found, f"{page.name}: {text} is nowhere")
+
+
+if __name__ == "__main__":
+    unittest.main()
