@@ -91,12 +91,12 @@ void run_benchmark(const core::Invocation& run) {
   std::string text =
       fmt::format("{}³ particles, mesh {}³, {} ranks x {} threads; copy {:.1f} GB/s\n",
                   config.particles_per_side, config.mesh_per_side, run.comm.size(), run.threads, rate / 1e9);
-  text += fmt::format("{:<22}{:>10}{:>10}{:>8}\n", "", "ms", "floor ms", "ratio");
+  text += fmt::format("{:<22} {:>9} {:>9} {:>7}\n", "", "ms", "floor ms", "ratio");
   core::Json summary = {{"copy_bytes_per_second", rate}};
   const auto line = [&](const std::string& name, double seconds, double bytes) {
     const double floor = bytes * count / rate;
     text +=
-        fmt::format("{:<22}{:>10.1f}{:>10.1f}{:>8.2f}\n", name, 1e3 * seconds, 1e3 * floor, seconds / floor);
+        fmt::format("{:<22} {:>9.1f} {:>9.1f} {:>7.2f}\n", name, 1e3 * seconds, 1e3 * floor, seconds / floor);
     summary[name] = {{"seconds", seconds}, {"floor_seconds", floor}, {"ratio", seconds / floor}};
   };
   for (const Kernel& kernel : kernels) line(kernel.name, median_seconds(repeats, kernel.run), kernel.bytes);

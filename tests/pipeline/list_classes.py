@@ -1,7 +1,7 @@
 """Lists the unittest classes of scripts for CMake, one a line: SCRIPT CLASS PROCESSORS LABEL,LABEL RUN_SERIAL.
 
 A class that times or measures memory says SERIAL = True, and LABELS = ("slow",) if it takes long by design; PROCESSORS
-is 2 unless it says otherwise. Usage: list_classes.py SCRIPT...
+is 1 unless it says otherwise: most wait for processes to start and for mpirun to end. Usage: list_classes.py SCRIPT...
 """
 
 import ast
@@ -22,5 +22,5 @@ for script in sys.argv[1:]:
         if isinstance(definition, ast.ClassDef) and any(
                 isinstance(member, ast.FunctionDef) and member.name.startswith("test_") for member in definition.body):
             told = settings(definition)
-            print(script, definition.name, told.get("PROCESSORS", 2), ",".join(("pipeline", *told.get("LABELS", ()))),
+            print(script, definition.name, told.get("PROCESSORS", 1), ",".join(("pipeline", *told.get("LABELS", ()))),
                   "ON" if told.get("SERIAL") else "OFF")

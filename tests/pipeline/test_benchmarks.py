@@ -3,13 +3,12 @@
 import math
 import pathlib
 import re
-import sys
 import tempfile
 import unittest
 
 import numpy as np
 
-from toolkit import BIN, PipelineTest, error_line, has_bf16, named_in_runs, run, succeed
+from toolkit import BIN, PipelineTest, error_line, has_bf16, named_in_runs, run, run_script, succeed
 
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "bench"
@@ -29,7 +28,7 @@ class BenchTest(unittest.TestCase):
 
     def script(self, name, *words):
         """What a script prints."""
-        done = run(sys.executable, SCRIPTS / name, *words)
+        done = run_script(SCRIPTS / name, *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -143,7 +142,7 @@ class Precisions(PipelineTest, BenchTest):
         """A CPU without bf16 is told so by cosmo-train, after the trainings in f32."""
         words = (BIN, self.data, self.root / "precisions", 2, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 2)
         if not has_bf16():
-            done = run(sys.executable, SCRIPTS / "precision_losses.py", *words)
+            done = run_script(SCRIPTS / "precision_losses.py", *words)
             self.assertEqual(done.returncode, 3)
             self.assertIn("AVX512_BF16", error_line(done, "cosmo-train"))
             return
@@ -177,7 +176,7 @@ class Complete(unittest.TestCase):
             self.assertEqual(done.returncode, 2, name)
             self.assertIn("--no-such-option", error_line(done, name))
         for name in self.SCRIPTS:
-            done = run(sys.executable, SCRIPTS / name, "--no-such-option")
+            done = run_script(SCRIPTS / name, "--no-such-option")
             self.assertEqual(done.returncode, 2, name)
             self.assertIn("--no-such-option" if name.startswith("compare") else "are required", error_line(done, name))
 

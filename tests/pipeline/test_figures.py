@@ -4,12 +4,11 @@ import json
 import pathlib
 import re
 import struct
-import sys
 import tempfile
 import unittest
 import zlib
 
-from toolkit import BIN, PipelineTest, named_in_runs, run, succeed
+from toolkit import BIN, PipelineTest, named_in_runs, run_script, succeed
 
 FIGURES = pathlib.Path(__file__).resolve().parents[2] / "docs/figures"
 
@@ -17,7 +16,7 @@ FIGURES = pathlib.Path(__file__).resolve().parents[2] / "docs/figures"
 class FigureTest(unittest.TestCase):
     def script(self, name, *words):
         """What a script prints."""
-        done = run(sys.executable, FIGURES / name, *words)
+        done = run_script(FIGURES / name, *words)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 

@@ -16,7 +16,7 @@ from toolkit import (ENVIRONMENT, PipelineTest, children, command, contents, err
                      succeed)
 
 CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
-EPOCHS = 40  # two seconds
+EPOCHS = 20  # a second
 
 
 def files_of(output):

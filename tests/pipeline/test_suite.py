@@ -341,8 +341,8 @@ class DryRuns(Suite):
 
     def test_a_disk_that_is_too_small(self):
         """30 TB are refused, but not by whom they are made already or who makes another slice."""
-        words = ["generate", "--particles", 96, "--redshifts", "0,1,2,3,4,5,6,7,8,9", "--save", "particles",
-                 "--simulations", 100_000, "--output", self.root / "never/there"]
+        words = ["generate", "--particles", 256, "--redshifts", "0,1,2,3,4,5,6,7,8,9", "--save", "particles",
+                 "--simulations", 5_000, "--output", self.root / "never/there"]
         plan, _ = self.told(*words)
         self.assertGreater(plan["disk_bytes_to_write"], plan["disk_available_bytes"])
         self.assertIn("TB and the disk of --output", plan["refusals"][0])
@@ -350,7 +350,7 @@ class DryRuns(Suite):
             self.refused(IO, [self.root / "never/there", "TB", "free", "choose another --output"], *words, ranks=ranks)
         self.assertFalse((self.root / "never").exists())
         plan, _ = self.told(*words, "--select", "0:2")
-        self.assertEqual((plan["refusals"], plan["disk_bytes_to_write"] * 50_000), ([], plan["disk_bytes"]))
+        self.assertEqual((plan["refusals"], plan["disk_bytes_to_write"] * 2_500), ([], plan["disk_bytes"]))
 
 
 class Memory(Suite):

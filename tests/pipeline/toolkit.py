@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -36,6 +37,12 @@ def run(tool, *words, ranks=1, cwd=None):
     """Runs a tool to its end and returns the finished process, with text output."""
     return subprocess.run(command(ranks, tool, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=300,
                           cwd=cwd)
+
+
+def run_script(path, *words, timeout=300):
+    """Runs a Python script, which may start mpirun itself, to its end and returns the finished process, with text output."""
+    return subprocess.run([sys.executable, str(path), *map(str, words)], env=ENVIRONMENT, capture_output=True, text=True,
+                          timeout=timeout)
 
 
 def printed(tool, *words, ranks=1, cwd=None):
@@ -143,11 +150,11 @@ def flip(path, at):
 
 
 def named_in_runs(*tests):
-    """The strings in what these files of this folder give to run(), succeed() and script(): what they run is among
+    """The strings in what these files of this folder give to run(), run_script(), succeed() and script(): what they run is among
     them."""
     trees = [ast.parse((pathlib.Path(__file__).parent / test).read_text()) for test in tests]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)
-             and getattr(node.func, "attr", getattr(node.func, "id", None)) in ("run", "succeed", "script")]
+             and getattr(node.func, "attr", getattr(node.func, "id", None)) in ("run", "run_script", "succeed", "script")]
     return {node.value for call in calls for node in ast.walk(call) if isinstance(node, ast.Constant)}
 
 
