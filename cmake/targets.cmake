@@ -1,7 +1,7 @@
 # cosmo_library(NAME SOURCES ... LINKS ...): one room as a static library.
 # cosmo_tool(NAME SOURCES ... LINKS ...): one executable in bin/.
 # cosmo_precompiled: the headers that nearly every file reads, parsed once; json.hpp and fmt were a third of the build.
-# The debug preset compiles without it, so that every file is known to include what it uses.
+# The portable preset compiles without it, so that every file is known to include what it uses.
 option(COSMO_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
 
 add_library(cosmo_flags INTERFACE)
@@ -11,7 +11,7 @@ target_compile_options(cosmo_flags INTERFACE ${COSMO_MACHINE_FLAGS} -Wall -Wextr
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
 if(COSMO_SANITIZE)
-  target_compile_options(cosmo_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+  target_compile_options(cosmo_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(cosmo_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
