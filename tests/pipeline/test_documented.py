@@ -13,14 +13,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
 from gadget import example_positions, write_gadget4
-from toolkit import BIN, ENVIRONMENT, has_bf16
+from toolkit import BIN, ENVIRONMENT, DirectoryTest, has_bf16
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = BIN.parent / "bench"
@@ -141,13 +140,12 @@ def placeholders(text):
     return re.findall(r"(?<![\w.])[A-Z][A-Z,]*(?![\w.])|…|\[\w+\]", plain)
 
 
-class Documents(unittest.TestCase):
+class Documents(DirectoryTest):
     """A directory as after the README's commands, with what other pages take for granted."""
 
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-documented-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         (cls.root / "build").mkdir()
         for name, target in (("bench", ROOT / "bench"), ("docs", ROOT / "docs"), ("build/release", BIN.parent)):
             (cls.root / name).symlink_to(target)
@@ -158,10 +156,6 @@ class Documents(unittest.TestCase):
                      "--output sim-z")
         shutil.copytree(cls.root / "model", cls.root / "model-2")
         cls.write_tables()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     @classmethod
     def write_tables(cls):

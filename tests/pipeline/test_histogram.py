@@ -1,34 +1,27 @@
 """cosmo-prep histogram: snapshots of cosmo-sim and in other codes' layouts, against numpy.histogramdd."""
 
 import json
-import pathlib
 import shutil
 import signal
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
 from gadget import BOX, GRID, N, example_positions, expected_counts, write_gadget4
-from toolkit import contents, error_line, run, run_with_faults, succeed, times
+from toolkit import DirectoryTest, contents, error_line, run, run_with_faults, succeed, times
 
 CONFIG, IO, FORMAT = 3, 4, 5
 COSMOLOGY = ["--sigma8", 0.8, "--n-s", 0.96]
 
 
-class Histogram(unittest.TestCase):
+class Histogram(DirectoryTest):
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-histogram-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.positions = example_positions()
         cls.snapshot = cls.root / "snapdir_004"
         cls.files = write_gadget4(cls.snapshot, cls.positions, 3)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     def count(self, source, name, *words, ranks=1):
         """Runs the command; returns its summary and the counts file."""

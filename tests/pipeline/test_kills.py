@@ -8,18 +8,17 @@ one rank and on two (40 minutes):
 import contextlib
 import json
 import os
-import pathlib
 import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from toolkit import ENVIRONMENT, children, command, contents, kill_after, run, run_with_faults, sha256, succeed
+from toolkit import (ENVIRONMENT, DirectoryTest, children, command, contents, kill_after, run, run_with_faults, sha256,
+                     succeed)
 
 ALL = os.environ.get("COSMO_KILLS") == "all"
 SIM = ["generate", "--simulations", 4, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2,
@@ -78,11 +77,10 @@ def last_checkpoint(output):
     return [f"{int(epoch)} epochs and {int(step) - int(epoch) * STEPS_PER_EPOCH} steps"]
 
 
-class Killed(unittest.TestCase):
+class Killed(DirectoryTest):
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-kills-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.sim = cls.root / "sim"
         succeed("cosmo-sim", *SIM, "--output", cls.sim)
         cls.shard = ["shard", "--input", cls.sim, "--samples-per-shard", 4]
@@ -90,10 +88,6 @@ class Killed(unittest.TestCase):
         succeed("cosmo-prep", *cls.shard, "--output", data)
         network.write_text(json.dumps(SMALL_NETWORK))
         cls.training = ["--data", data, "--network", network, "--global-batch", 4, "--threads", 1, "--checkpoint-minutes", 0]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     def survives(self, kill, whole, tool, *words, ranks=1):
         """Kills a run into a new directory, finishes it, and compares; returns what kill(directory) does."""

@@ -6,10 +6,9 @@ import pathlib
 import re
 import shlex
 import subprocess
-import tempfile
 import unittest
 
-from toolkit import BIN, ENVIRONMENT, times
+from toolkit import BIN, ENVIRONMENT, DirectoryTest, times
 
 PIPELINES = pathlib.Path(__file__).resolve().parents[2] / "pipelines"
 SMALLER = {"sim": {"simulations": 8, "particles": 32, "mesh": 32},
@@ -28,18 +27,13 @@ def small_settings(directory):
         (directory / f"{stage}.ini").write_text(text)
 
 
-class Quickstart(unittest.TestCase):
+class Quickstart(DirectoryTest):
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-quickstart-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         small_settings(cls.root / "settings")
         cls.out = cls.root / "a directory"
         cls.first = cls.run_stages()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     @classmethod
     def run_stages(cls):

@@ -7,10 +7,8 @@ COSMO_SHARDS=all measures memory at 16 and 512 simulations of 128³ (4.3 GB on d
 import csv
 import json
 import os
-import pathlib
 import shutil
 import subprocess
-import tempfile
 import unittest
 import zlib
 
@@ -18,7 +16,8 @@ import h5py
 import numpy as np
 
 import synthetic
-from toolkit import ENVIRONMENT, command, command_with_faults, contents, error_line, run, sha256, succeed
+from toolkit import (ENVIRONMENT, DirectoryTest, command, command_with_faults, contents, error_line, run, sha256,
+                     succeed)
 
 ALL = os.environ.get("COSMO_SHARDS") == "all"
 USAGE, CONFIG, IO, FORMAT, NUMERIC = 2, 3, 4, 5, 6
@@ -34,20 +33,15 @@ def samples_of(data, split):
                 yield {key: column[row] for key, column in columns.items()}
 
 
-class Shards(unittest.TestCase):
+class Shards(DirectoryTest):
     SPLIT = ["--samples-per-shard", 9, "--validation", 2, "--test", 1]
 
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-shards-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.sim = cls.root / "sim"
         cls.counts = synthetic.write_suite(cls.sim, UNIVERSES, GRID, (0, 0.5, 3))
         cls.words = ["shard", "--input", cls.sim, *cls.SPLIT]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     def shard(self, name, *words, ranks=1):
         summary = succeed("cosmo-prep", *self.words, *words, "--output", self.root / name, ranks=ranks)

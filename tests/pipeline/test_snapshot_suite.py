@@ -1,28 +1,25 @@
 """cosmo-prep histogram of a table of snapshots: a suite that shard takes, against numpy.histogramdd."""
 
 import json
-import pathlib
 import shutil
 import signal
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
 from gadget import BOX, GRID, N, example_positions, expected_counts, write_gadget4
-from toolkit import contents, error_line, run, run_with_faults, succeed, times
+from toolkit import DirectoryTest, contents, error_line, run, run_with_faults, succeed, times
 
 CONFIG, IO, FORMAT = 3, 4, 5
 OMEGA_M, SIGMA8 = [0.3, 0.32, 0.28, 0.34, 0.29], [0.8, 0.85, 0.9, 0.7, 0.75]
 REDSHIFTS = [0.5, 0.0]
 
 
-class SnapshotSuiteTest(unittest.TestCase):
+class SnapshotSuiteTest(DirectoryTest):
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-snapshots-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.runs, cls.expected = cls.root / "runs", {}
         lines = ["# made by a test", "simulation,snapshot,seed,sigma8"]
         for i, omega_m in enumerate(OMEGA_M):
@@ -36,10 +33,6 @@ class SnapshotSuiteTest(unittest.TestCase):
         cls.table.write_text("\n".join(lines) + "\n")
         cls.lines = lines
         cls.words = ["histogram", "--grid", GRID, "--n-s", 0.96]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     def count(self, name, table=None, *words, ranks=1):
         return succeed("cosmo-prep", *self.words, "--input", table or self.table, "--output", self.root / name, *words,

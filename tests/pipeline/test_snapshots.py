@@ -6,14 +6,13 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import unittest
 import warnings
 
 import h5py
 import numpy as np
 
-from toolkit import BIN, ENVIRONMENT, error_line, run, run_with_faults, sha256, succeed
+from toolkit import BIN, ENVIRONMENT, DirectoryTest, error_line, run, run_with_faults, sha256, succeed
 
 N, BOX, REDSHIFT = 84, 80.0, 0.5  # 84³ particles take one rank two rounds to write
 IO, FORMAT = 4, 5
@@ -61,12 +60,11 @@ def power_spectrum(counts, box, order):
     return (sums / number)[1:n // 4 + 1], number[1:n // 4 + 1]
 
 
-class SnapshotTest(unittest.TestCase):
+class SnapshotTest(DirectoryTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-snapshots-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.snapshot = cls.root / "snapshot_z0.5.hdf5"
         done = make_snapshot(cls.snapshot)
         assert done.returncode == 0, done.stderr
@@ -76,10 +74,6 @@ class SnapshotTest(unittest.TestCase):
         succeed("cosmo-sim", "generate", "--box", 64, "--particles", 32, "--grid", 32, "--steps", 3, "--output",
                 cls.sim)
         cls.counts = cls.sim / "sim-00000/counts_z0.h5"
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     def refused(self, code, parts, *words, ranks=1):
         done = run("cosmo-sim", "inspect", *words, ranks=ranks)

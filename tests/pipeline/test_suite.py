@@ -7,31 +7,25 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
 import h5py
 import numpy as np
 
-from toolkit import (ENVIRONMENT, command, command_with_faults, contents, error_line, run, run_with_faults, sha256,
-                     succeed, times)
+from toolkit import (ENVIRONMENT, DirectoryTest, command, command_with_faults, contents, error_line, run,
+                     run_with_faults, sha256, succeed, times)
 
 USAGE, CONFIG, IO = 2, 3, 4
 SIM = ["generate", "--simulations", 6, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2]
 
 
-class Suite(unittest.TestCase):
+class Suite(DirectoryTest):
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory(prefix="cosmo-suite-")
-        cls.root = pathlib.Path(cls.holder.name)
+        super().setUpClass()
         cls.whole = cls.root / "whole"
         cls.summary = succeed("cosmo-sim", *SIM, "--output", cls.whole)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.holder.cleanup()
 
     def refused(self, code, parts, *words, ranks=1):
         done = run("cosmo-sim", *words, ranks=ranks)
