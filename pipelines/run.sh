@@ -27,5 +27,5 @@ Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
   $out/model         checkpoints, history.csv, loss.svg
   $out/predictions   predictions.csv, metrics.json, figures
 The report:   $out/predictions/report.html
-One universe: $bin/cosmo-infer --model $out/model --input $out/sim/sim-00002/counts_z0.h5
+One universe: $(printf '%q ' "$bin/cosmo-infer" --model "$out/model" --input "$out/sim/sim-00002/counts_z0.h5")
 END

@@ -123,7 +123,7 @@ void FourierMesh::planes_backward(const PlaneWork& finish) {
 void FourierMesh::transform_columns(int x, fftwf_plan_s* plan, Complex* lines) {
   const int columns = side() / 2 + 1;
   for (int first = 0; first < columns; first += kLines) {
-    const int width = std::min(kLines, columns - first);
+    const int width = end_of_block(first) - first;
     load_lines(real_start(x, 0) + first, stride_, side(), width, lines);
     transform(plan, lines);
     store_lines(lines, real_start(x, 0) + first, stride_, side(), width);

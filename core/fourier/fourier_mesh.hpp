@@ -58,11 +58,11 @@ class FourierMesh {
   /// Modes to real field; `finish` is called just after a plane was transformed. Collective.
   void backward(const PlaneWork& finish = {});
   /// Takes map(kx, ky, kz, mode) of each mode of `source`, a mesh alike, and goes backward(), without a pass
-  /// of its own for the map. kx, ky, kz as in for_each_mode; `map` is also called for a few kz beyond n/2.
+  /// of its own for the map. kx, ky, kz as in for_each_mode.
   template <class Map>
   void backward_from(const FourierMesh& source, Map&& map, const PlaneWork& finish = {});
   /// forward(), every mode times the real factor(kx, ky, kz), backward(), in three passes over memory instead
-  /// of five. kx, ky, kz as in for_each_mode; `factor` is also asked for a few kz beyond n/2.
+  /// of five. kx, ky, kz as in for_each_mode.
   template <class Factor>
   void convolve(const PlaneWork& prepare, Factor&& factor);
 
@@ -125,6 +125,8 @@ class FourierMesh {
   /// copied out of `source` and then into this mesh, from many threads.
   template <class Work>
   void for_each_block(const FourierMesh& source, Work&& work);
+  /// One past the last kz of the block that begins at `first`: the last block may have fewer lines than kLines.
+  int end_of_block(int first) const { return std::min(first + kLines, side() / 2 + 1); }
   core::Buffer<Complex> block() const { return core::Buffer<Complex>(kLines * line_distance(side())); }
   void transform_columns(int x, fftwf_plan_s* plan, Complex* lines);
   void transform(fftwf_plan_s* plan, Complex* lines) const;
@@ -169,7 +171,7 @@ void FourierMesh::for_each_block(const FourierMesh& source, Work&& work) {
 #pragma omp for collapse(2) schedule(static)
     for (int y = slab_.first; y < slab_.last; ++y) {
       for (int first = 0; first < columns; first += kLines) {
-        const int width = std::min(kLines, columns - first);
+        const int width = end_of_block(first) - first;
         load_lines(source.mode_start(0, y) + first, stride, side(), width, lines.data());
         work(wavenumber(y), first, lines.data());
         store_lines(lines.data(), mode_start(0, y) + first, stride, side(), width);
@@ -185,7 +187,7 @@ void FourierMesh::convolve(const PlaneWork& prepare, Factor&& factor) {
   const auto norm = static_cast<float>(1.0 / static_cast<double>(grid_.cells()));
   for_each_block(*this, [&](int ky, int first, Complex* lines) {
     transform(lines_forward_.get(), lines);
-    for (int kz = first; kz < first + kLines; ++kz) {
+    for (int kz = first; kz < end_of_block(first); ++kz) {
       Complex* line = lines + static_cast<std::size_t>(kz - first) * line_distance(side());
       for (int x = 0; x < side(); ++x) line[x] *= norm * factor(wavenumber(x), ky, kz);
     }
@@ -198,7 +200,7 @@ void FourierMesh::convolve(const PlaneWork& prepare, Factor&& factor) {
 template <class Map>
 void FourierMesh::backward_from(const FourierMesh& source, Map&& map, const PlaneWork& finish) {
   for_each_block(source, [&](int ky, int first, Complex* lines) {
-    for (int kz = first; kz < first + kLines; ++kz) {
+    for (int kz = first; kz < end_of_block(first); ++kz) {
       Complex* line = lines + static_cast<std::size_t>(kz - first) * line_distance(side());
       for (int x = 0; x < side(); ++x) line[x] = map(wavenumber(x), ky, kz, line[x]);
     }

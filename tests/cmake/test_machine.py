@@ -37,7 +37,7 @@ class Machine(unittest.TestCase):
 
     def configure(self, architecture):
         """Both with what a configuration says, on one line."""
-        done = subprocess.run(["cmake", "-S", self.root, "-B", self.root / "build", f"-DCOSMO_ARCHITECTURE={architecture}"],
+        done = subprocess.run(["cmake", "-G", "Ninja", "-S", self.root, "-B", self.root / "build", f"-DCOSMO_ARCHITECTURE={architecture}"],
                               capture_output=True, text=True)
         return done.returncode, " ".join((done.stdout + done.stderr).split())
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <complex>
+#include <cstdint>
 #include <utility>
 
 #include "core/error.hpp"
@@ -28,6 +30,29 @@ TEST_CASE("forward and backward return the field, for even and odd sides") {
       }
     }
     CHECK(comm.max(worst) < 2e-6f);
+  }
+}
+
+TEST_CASE("factors and maps are asked for every mode once, and for none beyond the last") {
+  const auto comm = core::Communicator::world();
+  for (const int n : {15, 32, 50}) {
+    FourierMesh mesh(comm, {n, 100.0}), other(comm, {n, 100.0});
+    std::int64_t calls = 0, beyond = 0;
+    const auto ask = [&](int kz) {
+#pragma omp critical
+      ++(kz > n / 2 ? beyond : calls);
+    };
+    mesh.convolve({}, [&](int, int, int kz) {
+      ask(kz);
+      return 1.0f;
+    });
+    mesh.forward();
+    other.backward_from(mesh, [&](int, int, int kz, std::complex<float> mode) {
+      ask(kz);
+      return mode;
+    });
+    CHECK(comm.sum(calls) == std::int64_t{2} * n * n * (n / 2 + 1));
+    CHECK(comm.sum(beyond) == 0);
   }
 }
 

@@ -1,7 +1,8 @@
-"""Lists the unittest classes of scripts for CMake, one a line: SCRIPT CLASS PROCESSORS LABEL,LABEL RUN_SERIAL.
+"""Lists the unittest classes of scripts for CMake, one a line: SCRIPT|CLASS|LABEL,LABEL|RUN_SERIAL.
 
-A class that times or measures memory says SERIAL = True, and LABELS = ("slow",) if it takes long by design; PROCESSORS
-is 1 unless it says otherwise: most wait for processes to start and for mpirun to end. Usage: list_classes.py SCRIPT...
+A class that compares times says SERIAL = True, and LABELS = ("slow",) if it takes long by design. The scripts are read, not
+imported, since what they import may be missing where the tests are only built; test_classes.py holds this list
+against unittest's own. Usage: list_classes.py SCRIPT...
 """
 
 import ast
@@ -11,16 +12,24 @@ import sys
 def settings(definition):
     """Names that a class assigns constants to."""
     return {statement.targets[0].id: ast.literal_eval(statement.value) for statement in definition.body
-            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") in
-            ("SERIAL", "LABELS", "PROCESSORS")}
+            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") in ("SERIAL", "LABELS")}
 
 
-for script in sys.argv[1:]:
+def classes(script):
+    """(name, labels, whether it runs alone) of each class of a script that defines tests."""
     with open(script) as file:
         tree = ast.parse(file.read())
     for definition in tree.body:
         if isinstance(definition, ast.ClassDef) and any(
                 isinstance(member, ast.FunctionDef) and member.name.startswith("test_") for member in definition.body):
             told = settings(definition)
-            print(script, definition.name, told.get("PROCESSORS", 1), ",".join(("pipeline", *told.get("LABELS", ()))),
-                  "ON" if told.get("SERIAL") else "OFF")
+            yield definition.name, ("pipeline", *told.get("LABELS", ())), told.get("SERIAL", False)
+
+
+if __name__ == "__main__":
+    for script in sys.argv[1:]:
+        found = list(classes(script))
+        if not found:
+            sys.exit(f"{script} has no class with tests")
+        for name, labels, serial in found:
+            print(script, name, ",".join(labels), "ON" if serial else "OFF", sep="|")

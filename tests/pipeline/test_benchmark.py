@@ -57,6 +57,8 @@ class PapersNetwork(unittest.TestCase):
 
 
 class Benchmark(unittest.TestCase):
+    LABELS = ("slow",)
+
     def test_channels(self):
         """mlperf's own are the default."""
         for words in ([], ["--channels", 4]):
@@ -107,6 +109,8 @@ class Benchmark(unittest.TestCase):
 
 @unittest.skipUnless(has_torch(), "needs python3-torch")
 class PyTorch(unittest.TestCase):
+    LABELS = ("slow",)
+
     def test_comparison_with_pytorch(self):
         done = subprocess.run(["/usr/bin/python3", BENCH / "compare_pytorch.py", "--network", "mlperf", "--size", "32",
                                "--batch", "2", "--rounds", "1", "--steps", "1", "--threads", "1", "--cosmo-train",

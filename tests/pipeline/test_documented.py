@@ -307,6 +307,7 @@ class Inference(Documents):
 
 
 class Benchmarks(Documents):
+    LABELS = ("slow",)
     PAGES = ("docs/benchmarks.md",)
 
     def test_commands(self):

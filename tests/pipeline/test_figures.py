@@ -39,6 +39,8 @@ class FigureTest(unittest.TestCase):
 
 
 class Convergence(FigureTest):
+    LABELS = ("slow",)
+
     def test_convergence_and_cost(self):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)

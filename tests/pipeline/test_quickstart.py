@@ -45,7 +45,7 @@ class Quickstart(DirectoryTest):
     def test_what_is_printed(self):
         stages = re.findall(r"(?m)^== (\d)/4 (cosmo-\w+): ", self.first)
         self.assertEqual(stages, list(zip("1234", ("cosmo-sim", "cosmo-prep", "cosmo-train", "cosmo-infer"))))
-        self.assertRegex(self.first, r"\nDone in 0 min \d+ s\. The files:\n")
+        self.assertRegex(self.first, r"\nDone in \d+ min \d+ s\. The files:\n")
         for name in ("sim", "data", "model", "predictions"):
             self.assertRegex(self.first, rf"(?m)^  {self.out}/{name}  +\w")
             self.assertTrue(json.loads((self.out / name / "manifest.json").read_text())["files"], name)

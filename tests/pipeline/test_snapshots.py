@@ -12,7 +12,7 @@ import warnings
 import h5py
 import numpy as np
 
-from toolkit import BIN, ENVIRONMENT, DirectoryTest, error_line, run, run_with_faults, sha256, succeed
+from toolkit import ENVIRONMENT, TESTS, DirectoryTest, command, error_line, run, run_with_faults, sha256, succeed
 
 N, BOX, REDSHIFT = 84, 80.0, 0.5  # 84³ particles take one rank two rounds to write
 IO, FORMAT = 4, 5
@@ -23,10 +23,8 @@ def make_snapshot(path, side=N, box=BOX, spread="ordered", ranks=1, limit=None):
     def set_limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    start = [] if ranks == 1 else ["mpirun", "-n", str(ranks), "--bind-to", "none"]
-    words = [BIN.parent / "tests/make_snapshot", path, side, box, REDSHIFT, spread]
-    return subprocess.run(start + [str(word) for word in words], env=ENVIRONMENT, capture_output=True, text=True,
-                          timeout=120, preexec_fn=set_limit if limit else None)
+    return subprocess.run(command(ranks, TESTS / "make_snapshot", path, side, box, REDSHIFT, spread), env=ENVIRONMENT,
+                          capture_output=True, text=True, timeout=120, preexec_fn=set_limit if limit else None)
 
 
 def expected_particles():

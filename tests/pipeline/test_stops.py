@@ -16,7 +16,7 @@ from toolkit import (ENVIRONMENT, PipelineTest, children, command, contents, err
                      succeed)
 
 CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
-EPOCHS = 20  # a second
+EPOCHS = 30  # two seconds
 
 
 def files_of(output):
@@ -96,6 +96,8 @@ class Stoppable(PipelineTest):
 
 class Signals(Stoppable):
     """Signals to a training, and to mpirun."""
+
+    LABELS = ("slow",)
 
     def test_signals_save_and_the_same_command_goes_on(self):
         wholes = {}
@@ -257,6 +259,8 @@ class Failures(Stoppable):
 
 class Checkpoints(Stoppable):
     """Checkpoints that are damaged, of another training, or gone."""
+
+    LABELS = ("slow",)
 
     def test_checkpoints_that_are_not_this_trainings(self):
         output, checkpoint = self.stopped("other-network")
