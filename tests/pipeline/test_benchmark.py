@@ -92,7 +92,7 @@ class Benchmark(unittest.TestCase):
 
     def test_text(self):
         """What runs each layer on standard error, the tables on standard output; slow code gets a warning."""
-        done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32)
+        done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--threads", 1)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^  conv2 +jit:\S+ +jit:\S+ +reorder ")
         self.assertNotIn("warning", done.stderr)
@@ -103,7 +103,7 @@ class Benchmark(unittest.TestCase):
 
     def test_two_ranks(self):
         found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,
-                        ranks=2)
+                        "--threads", 1, ranks=2)
         self.assertEqual((found["ranks"], found["batch"]), (2, 4))
 
 

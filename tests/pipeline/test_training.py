@@ -192,32 +192,33 @@ class Layouts(Trained):
 
     def test_any_number_of_ranks_is_the_same_experiment(self):
         one, two = self.root / "one", self.root / "two"
-        self.assertEqual(self.train(one)["id"], self.train(two, ranks=2)["id"])
+        self.assertEqual(self.train(one, epochs=2)["id"], self.train(two, ranks=2, epochs=2)["id"])
         first = [self.history(output)[0] for output in (one, two)]
         self.assertAlmostEqual(first[0][3], first[1][3], delta=1e-2 * first[0][3])  # Adam amplifies rounding
 
     def test_accumulated_micro_batches_are_the_same_experiment(self):
         large, small = self.root / "large", self.root / "small"
-        ids = [self.train(large)["id"], self.train(small, "--micro-batch", 2)["id"]]
+        ids = [self.train(large, epochs=2)["id"], self.train(small, "--micro-batch", 2, epochs=2)["id"]]
         self.assertEqual(ids[0], ids[1])
         first = [self.history(output)[0] for output in (large, small)]
         self.assertAlmostEqual(first[0][3], first[1][3], delta=1e-2 * first[0][3])
 
     def test_gradients_travel_in_bf16_on_request(self):
-        exact = self.train(self.root / "exact", ranks=2)
+        exact = self.train(self.root / "exact", ranks=2, epochs=2)
         first, second = self.root / "rounded1", self.root / "rounded2"
-        summary = self.train(first, "--reduction-precision", "bf16", ranks=2)
-        self.train(second, "--reduction-precision", "bf16", ranks=2)
+        summary = self.train(first, "--reduction-precision", "bf16", ranks=2, epochs=2)
+        self.train(second, "--reduction-precision", "bf16", ranks=2, epochs=2)
         self.assertEqual(contents(first), contents(second))
         self.assertNotEqual(summary["id"], exact["id"])
-        self.assertEqual(self.train(self.root / "exact", "--reduction-precision", "f32", ranks=2)["id"], exact["id"])
+        self.assertEqual(self.train(self.root / "exact", "--reduction-precision", "f32", ranks=2, epochs=2)["id"],
+                         exact["id"])
         losses = [self.history(self.root / name)[0][3] for name in ("exact", "rounded1")]
         self.assertNotEqual(*losses)
         self.assertAlmostEqual(*losses, delta=0.05 * losses[0])
 
     def test_a_training_tells_what_its_ranks_waited_for(self):
         for ranks in (1, 2):
-            summary = self.train(self.root / f"times{ranks}", ranks=ranks)
+            summary = self.train(self.root / f"times{ranks}", ranks=ranks, epochs=2)
             for part in ("computing", "waiting", "exposed"):
                 times = summary[f"step_{part}_ms"]
                 self.assertLessEqual(times["min"], times["mean"])
