@@ -5,9 +5,9 @@ import subprocess
 import tempfile
 import unittest
 
-from toolkit import BIN, error_line, run, succeed
+from toolkit import BIN, ROOT, error_line, run, succeed
 
-BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+BENCH = ROOT / "bench"
 
 FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "forward_ms", "forward_gflops", "peak_gflops", "peak_unit",
           "fraction_of_peak", "peak_rss_bytes", "layers", "breakdown_ms", "operations"}

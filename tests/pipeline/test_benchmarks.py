@@ -8,10 +8,10 @@ import unittest
 
 import numpy as np
 
-from toolkit import BIN, PipelineTest, error_line, has_bf16, named_in_runs, run, run_script, succeed
+from toolkit import BIN, ROOT, PipelineTest, error_line, has_bf16, named_in_runs, run, run_script, succeed
 
 PROGRAMS = BIN.parent / "bench"
-SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "bench"
+SCRIPTS = ROOT / "bench"
 WAYS = {"independent", "barrier", "end", "end-bf16", "buckets", "thread", "thread-bf16"}
 
 

@@ -19,9 +19,8 @@ import h5py
 import numpy as np
 
 from gadget import example_positions, write_gadget4
-from toolkit import BIN, ENVIRONMENT, DirectoryTest, has_bf16
+from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, has_bf16
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = {f"{path.parent.relative_to(ROOT)}/{path.name}": path
            for folder in ("bench", "docs/figures") for path in (ROOT / folder).glob("*.py")}

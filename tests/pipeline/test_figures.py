@@ -8,9 +8,9 @@ import tempfile
 import unittest
 import zlib
 
-from toolkit import BIN, PipelineTest, named_in_runs, run_script, succeed
+from toolkit import BIN, ROOT, PipelineTest, named_in_runs, run_script, succeed
 
-FIGURES = pathlib.Path(__file__).resolve().parents[2] / "docs/figures"
+FIGURES = ROOT / "docs/figures"
 
 
 class FigureTest(unittest.TestCase):

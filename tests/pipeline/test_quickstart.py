@@ -8,9 +8,9 @@ import shlex
 import subprocess
 import unittest
 
-from toolkit import BIN, ENVIRONMENT, DirectoryTest, times
+from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, times
 
-PIPELINES = pathlib.Path(__file__).resolve().parents[2] / "pipelines"
+PIPELINES = ROOT / "pipelines"
 SMALLER = {"sim": {"simulations": 8, "particles": 32, "mesh": 32},
            "prep": {"validation": 2, "test": 3},
            "train": {"epochs": 2}}
