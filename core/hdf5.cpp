@@ -220,6 +220,8 @@ void File::ensure_read(bool good, const std::string& what) const {
          path_, what);
 }
 
+bool File::has(const std::string& name) const { return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0; }
+
 bool File::has_attribute(const std::string& name) const {
   const auto [object, short_name] = object_and_name(name);
   return H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) > 0;

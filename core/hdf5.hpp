@@ -156,6 +156,8 @@ class File {
   void set_attribute(const std::string& name, const std::vector<std::uint64_t>& values);
   void set_attribute(const std::string& name, const std::vector<std::string>& values);
 
+  /// Whether there is a group or dataset of this name at the top.
+  bool has(const std::string& name) const;
   bool has_attribute(const std::string& name) const;
   std::string text_attribute(const std::string& name) const;
   double number_attribute(const std::string& name) const;

@@ -170,6 +170,15 @@ const Options::Declaration& Options::declaration(const std::string& name) const 
   return *found;
 }
 
+Options Options::with_defaults(const std::map<std::string, std::string>& values) const {
+  Options options = *this;
+  for (const auto& [name, value] : values) {
+    (void)declaration(name);  // which must be there
+    options.values_.emplace(name, value);
+  }
+  return options;
+}
+
 bool Options::flag(const std::string& name) const {
   if (!given(name)) return false;
   const std::string& value = values_.at(name);

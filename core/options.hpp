@@ -63,6 +63,9 @@ class Options {
   /// "I:J", whole numbers with 0 <= I < J <= size.
   std::pair<std::int64_t, std::int64_t> interval(const std::string& name, std::int64_t size) const;
 
+  /// These options with values for those that were not given.
+  Options with_defaults(const std::map<std::string, std::string>& values) const;
+
   /// The option list of --help.
   std::string help() const;
 

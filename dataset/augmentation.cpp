@@ -109,6 +109,33 @@ Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t 
   return cube_symmetry(static_cast<int>(stream.uniform({epoch, sample, 0}) * kCubeSymmetries));
 }
 
+std::array<int, 3> choose_shift(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample, int side) {
+  const core::RandomStream stream(seed, core::Purpose::augmentation);
+  std::array<int, 3> shift;
+  for (std::uint32_t axis = 0; axis < 3; ++axis)  // 0 chooses the symmetry
+    shift[axis] = static_cast<int>(stream.uniform({epoch, sample, axis + 1}) * side);
+  return shift;
+}
+
+template <class T>
+void roll(const std::array<int, 3>& shift, int side, std::span<const T> voxels, std::span<T> rolled) {
+  const auto n = static_cast<std::size_t>(side), along = static_cast<std::size_t>(shift[2]);
+  const std::size_t rows = voxels.size() / n;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t channel = row / (n * n), z = row / n % n, y = row % n;
+    const std::size_t to_z = (z + static_cast<std::size_t>(shift[0])) % n;
+    const std::size_t to_y = (y + static_cast<std::size_t>(shift[1])) % n;
+    const T* const from = voxels.data() + row * n;
+    T* const to = rolled.data() + ((channel * n + to_z) * n + to_y) * n;
+    std::copy_n(from, n - along, to + along);
+    std::copy_n(from + n - along, along, to);
+  }
+}
+
+template void roll<std::uint16_t>(const std::array<int, 3>&, int, std::span<const std::uint16_t>,
+                                  std::span<std::uint16_t>);
+template void roll<float>(const std::array<int, 3>&, int, std::span<const float>, std::span<float>);
+
 void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
                       std::span<const std::uint16_t> counts, std::span<float> voxels) {
   const float* values = table.data();

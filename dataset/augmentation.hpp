@@ -23,6 +23,14 @@ Symmetry cube_symmetry(int index);
 /// The symmetry for a sample in an epoch: a pure function of its arguments.
 Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample);
 
+/// How far to roll a sample in an epoch, 0 to side - 1 voxels along each axis: a pure function of its
+/// arguments.
+std::array<int, 3> choose_shift(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample, int side);
+
+/// rolled[x] = voxels[x - shift], periodic; both (channels, side, side, side). T is std::uint16_t or float.
+template <class T>
+void roll(const std::array<int, 3>& shift, int side, std::span<const T> voxels, std::span<T> rolled);
+
 /// x ↦ scale (x − offset)
 struct AffineMap {
   float offset;

@@ -67,13 +67,14 @@ DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, con
   for (int r = 0; r < std::max(1, config_.readers); ++r) {
     Reader& made = readers_.emplace_back();
     made.voxels = core::Buffer<std::byte>(spec.bytes());
+    if (config_.roll) made.rolled = core::Buffer<std::byte>(spec.bytes());
     if (spec.kind == VoxelKind::counts) made.table.emplace(transform);
   }
 }
 
 std::uint32_t DataLoader::steps_per_epoch() const {
   const auto step = static_cast<std::uint32_t>(config_.global_batch);
-  return (source_.size() + step - 1) / step;
+  return (samples() + step - 1) / step;
 }
 
 std::size_t DataLoader::slots_of(const LoaderConfig& config) {
@@ -82,7 +83,8 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
 
 std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
   const std::size_t batch = static_cast<std::size_t>(config.micro_batch) * spec.voxels() * sizeof(float);
-  const std::size_t reader = spec.bytes() + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
+  const std::size_t reader =
+      (config.roll ? 2 : 1) * spec.bytes() + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
 
@@ -90,9 +92,9 @@ void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
   ahead_.drop();
   epoch_ = epoch;
   if (config_.shuffle) {
-    order_ = sample_order(config_.seed, epoch, source_.size());
+    order_ = sample_order(config_.seed, epoch, samples());
   } else {
-    order_.resize(source_.size());
+    order_.resize(samples());
     std::iota(order_.begin(), order_.end(), 0u);
   }
   batches_ = steps_per_epoch() * batches_per_step();
@@ -159,14 +161,19 @@ std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
   } else {
     source_.read_stored(sample, reader.chunks, reader.voxels.span());
   }
-  return voxels;
+  if (!(config_.shuffle && config_.augment && config_.roll)) return voxels;
+  const std::span rolled(reinterpret_cast<T*>(reader.rolled.data()), voxels.size());
+  const int side = source_.spec().side();
+  roll<T>(choose_shift(config_.seed, epoch_, sample, side), side, voxels, rolled);
+  return rolled;
 }
 
 void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
   const bool turned = config_.shuffle && config_.augment;
   const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
   const int side = source_.spec().side();
-  if (reader.table && reader.table->same_for_all() && config_.readers > 0 && symmetry == Symmetry{}) {
+  const bool as_stored = symmetry == Symmetry{} && !(turned && config_.roll);
+  if (reader.table && reader.table->same_for_all() && config_.readers > 0 && as_stored) {
     source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> part) {
       const std::span counts(reinterpret_cast<const std::uint16_t*>(part.data()),
                              part.size() / sizeof(std::uint16_t));

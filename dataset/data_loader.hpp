@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,10 +21,12 @@ struct LoaderConfig {
   int global_batch = 1;  ///< samples of one step over all ranks
   int micro_batch = 1;   ///< samples that one rank works on at a time
   std::uint64_t seed = 1;
-  bool shuffle = false;  ///< a new order every epoch; otherwise the natural order
-  bool augment = false;  ///< turn samples by the cube's symmetries; only while shuffling
-  int readers = 1;       ///< threads that read ahead; 0: next() reads
-  int spare = 1;         ///< batches that wait beside one a reader and the one that next() gave
+  bool shuffle = false;             ///< a new order every epoch; otherwise the natural order
+  bool augment = false;             ///< turn samples by the cube's symmetries; only while shuffling
+  bool roll = false;                ///< shift them, periodic boxes, along the axes; only while augmenting
+  int readers = 1;                  ///< threads that read ahead; 0: next() reads
+  std::uint32_t most = UINT32_MAX;  ///< samples, the first of the split
+  int spare = 1;                    ///< batches that wait beside one a reader and the one that next() gave
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -86,10 +89,12 @@ class DataLoader {
   struct Reader {
     std::optional<VoxelTable> table;  ///< of counts
     core::Buffer<std::byte> voxels;   ///< of a sample as stored
+    core::Buffer<std::byte> rolled;   ///< of one that is to be rolled
     core::hdf5::ChunkReader chunks;
   };
 
   std::size_t batches_per_step() const;
+  std::uint32_t samples() const { return std::min(config_.most, source_.size()); }
   static std::size_t slots_of(const LoaderConfig& config);
   /// The samples of step batch / batches_per_step(), over all ranks.
   std::span<const std::uint32_t> step_samples(std::size_t batch) const;

@@ -11,7 +11,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);  // as raw_data is
 
 constexpr int kIrVersion = 7, kOperatorSet = 13;
-constexpr int kFloat = 1;  // TensorProto.DataType
+constexpr int kFloat = 1, kInt64 = 7;  // TensorProto.DataType
 
 ProtobufMessage attribute(std::string_view name, int type) {  // AttributeProto
   return ProtobufMessage().add(1, name).add(20, std::int64_t{type});
@@ -44,10 +44,10 @@ OnnxAttributes& OnnxAttributes::add(std::string_view name, const std::vector<std
   return *this;
 }
 
-std::string OnnxGraph::node(std::string_view operation, std::initializer_list<std::string_view> inputs,
+std::string OnnxGraph::node(std::string_view operation, const std::vector<std::string>& inputs,
                             std::string output, const OnnxAttributes& attributes) {
   ProtobufMessage message;  // NodeProto
-  for (const std::string_view input : inputs) message.add(1, input);
+  for (const std::string& input : inputs) message.add(1, input);
   message.add(2, output).add(3, output).add(4, operation);
   for (const ProtobufMessage& attribute : attributes.messages()) message.add(5, attribute);
   graph_.add(1, message);
@@ -60,6 +60,16 @@ std::string OnnxGraph::constant(std::string name, const std::vector<std::int64_t
   for (const std::int64_t size : shape) message.add(1, size);
   message.add(2, std::int64_t{kFloat}).add(8, name);
   message.add(9, std::string_view(reinterpret_cast<const char*>(values.data()), values.size_bytes()));
+  graph_.add(5, message);
+  return name;
+}
+
+std::string OnnxGraph::integers(std::string name, const std::vector<std::int64_t>& values) {
+  ProtobufMessage message;  // TensorProto
+  message.add(1, static_cast<std::int64_t>(values.size()));
+  message.add(2, std::int64_t{kInt64}).add(8, name);
+  message.add(9, std::string_view(reinterpret_cast<const char*>(values.data()),
+                                  values.size() * sizeof(std::int64_t)));
   graph_.add(5, message);
   return name;
 }

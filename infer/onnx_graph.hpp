@@ -26,15 +26,17 @@ class OnnxAttributes {
   std::vector<core::ProtobufMessage> messages_;
 };
 
-/// A graph in the making. Tensors are float32 and known by their names.
+/// A graph in the making. Tensors are float32, but for integers(), and known by their names.
 class OnnxGraph {
  public:
   /// A node; returns its output's name. Inputs stand before the nodes that read them.
-  std::string node(std::string_view operation, std::initializer_list<std::string_view> inputs,
-                   std::string output, const OnnxAttributes& attributes = {});
+  std::string node(std::string_view operation, const std::vector<std::string>& inputs, std::string output,
+                   const OnnxAttributes& attributes = {});
   /// A constant; returns its name.
   std::string constant(std::string name, const std::vector<std::int64_t>& shape,
                        std::span<const float> values);
+  /// A constant vector of whole numbers; returns its name.
+  std::string integers(std::string name, const std::vector<std::int64_t>& values);
   /// A scalar; returns its name.
   std::string constant(std::string name, double value);
   /// The graph's input and outputs, (N, shape...).

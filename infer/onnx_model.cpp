@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,9 +38,11 @@ std::string parameter(OnnxGraph& graph, const nn::Network& network, const std::s
 struct Translation {
   OnnxGraph& graph;
   const nn::Network& network;
+  const nn::LayerCensus& census;
   std::string layer;
-  std::string source;
+  std::vector<std::string> sources;
   std::string target;
+  std::string source = sources.front();
 
   void leaky_relu(double slope, const std::string& linear) const {
     if (slope == 1) return;
@@ -53,8 +56,27 @@ struct Translation {
     const auto attributes = OnnxAttributes()
                                 .add("kernel_shape", cube(kind.kernel))
                                 .add("strides", cube(kind.stride))
-                                .add("pads", std::vector<std::int64_t>(6, kind.padding));
-    leaky_relu(kind.slope, graph.node("Conv", {source, weights, biases}, linear(kind.slope), attributes));
+                                .add("pads", std::vector<std::int64_t>(6, kind.periodic ? 0 : kind.padding));
+    const std::string input = kind.periodic ? periodic(kind.padding) : source;
+    leaky_relu(kind.slope, graph.node("Conv", {input, weights, biases}, linear(kind.slope), attributes));
+  }
+  /// The source with the cells of the opposite faces around it.
+  std::string periodic(int padding) const {
+    std::string padded = source;
+    for (const std::int64_t axis : {2, 3, 4}) {
+      const auto part = [&](const char* what, std::int64_t first, std::int64_t end) {
+        const std::string name = fmt::format("{}/{}{}", target, what, axis);
+        return graph.node("Slice",
+                          {padded, graph.integers(name + ".first", {first}),
+                           graph.integers(name + ".end", {end}), graph.integers(name + ".axis", {axis})},
+                          name);
+      };
+      const std::string before = part("before", -padding, std::numeric_limits<std::int32_t>::max());
+      const std::string after = part("after", 0, padding);
+      padded = graph.node("Concat", {before, padded, after}, fmt::format("{}/padded{}", target, axis),
+                          OnnxAttributes().add("axis", axis));
+    }
+    return padded;
   }
   void operator()(const nn::AveragePool& kind) const { pool("AveragePool", kind.size, kind.stride); }
   void operator()(const nn::MaxPool& kind) const { pool("MaxPool", kind.size, kind.stride); }
@@ -68,6 +90,41 @@ struct Translation {
     const std::string weights = parameter(graph, network, layer + ".weights", true);
     leaky_relu(kind.slope, graph.node("Gemm", {row, weights, biases}, linear(kind.slope),
                                       OnnxAttributes().add("transB", std::int64_t{1})));
+  }
+  void operator()(const nn::Add& kind) const {
+    leaky_relu(kind.slope, graph.node("Sum", sources, linear(kind.slope)));
+  }
+  void operator()(const nn::Concat&) const {
+    std::vector<std::string> parts;
+    for (const std::string& part : sources)
+      parts.push_back(census.vector
+                          ? graph.node("Flatten", {part}, fmt::format("{}/part{}", target, parts.size()))
+                          : part);
+    graph.node("Concat", parts, target, OnnxAttributes().add("axis", std::int64_t{1}));
+  }
+  void operator()(const nn::GlobalMean& kind) const {
+    const auto mean = [&](const std::string& values, const std::string& name) {
+      return graph.node("Flatten", {graph.node("GlobalAveragePool", {values}, name + "/cell")}, name);
+    };
+    const std::string field = census.input.size > 1 ? source : cell();
+    if (!kind.squares) {
+      mean(field, target);
+      return;
+    }
+    const std::string squares = graph.node("Mul", {field, field}, target + "/square");
+    graph.node("Concat", {mean(field, target + "/mean"), mean(squares, target + "/mean_square")}, target,
+               OnnxAttributes().add("axis", std::int64_t{1}));
+  }
+  /// A vector, or a tensor of one cell, as a tensor of one cell.
+  std::string cell() const {
+    const std::string row = graph.node("Flatten", {source}, target + "/row");
+    return graph.node("Unsqueeze", {row, graph.integers(layer + ".axes", {2, 3, 4})}, target + "/field");
+  }
+  void operator()(const nn::Normalise&) const {
+    const std::string row = graph.node("Flatten", {source}, target + "/row");
+    const std::string mean = parameter(graph, network, layer + std::string(nn::kMeanSuffix));
+    const std::string deviation = parameter(graph, network, layer + std::string(nn::kDeviationSuffix));
+    graph.node("Div", {graph.node("Sub", {row, mean}, target + "/centred"), deviation}, target);
   }
   void operator()(const nn::Dropout&) const { graph.node("Identity", {source}, target); }
   void operator()(const nn::Tanh& kind) const {
@@ -141,9 +198,12 @@ std::string encode_onnx(const Predictor& predictor) {
   const std::int64_t size = model.input.size;
   graph.input("counts", {model.input.channels, size, size, size});
   append_voxel_transform(graph, predictor.transform(), tensor_of(spec.input));
-  for (const nn::Layer& layer : spec.layers) {
-    std::visit(Translation{graph, predictor.network(), layer.name, tensor_of(layer.inputs.front()),
-                           tensor_of(layer.name)},
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const nn::Layer& layer = spec.layers[i];
+    std::vector<std::string> sources;
+    for (const std::string& input : layer.inputs) sources.push_back(tensor_of(input));
+    std::visit(Translation{graph, predictor.network(), predictor.network().census().layers[i], layer.name,
+                           sources, tensor_of(layer.name)},
                layer.kind);
   }
   graph.node("Identity", {tensor_of(spec.layers.back().name)}, "labels");

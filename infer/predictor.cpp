@@ -18,7 +18,8 @@ Predictor::Predictor(const std::filesystem::path& directory, int batch)
       network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference) {
   const std::string& checkpoint = model_.best().path;
   core::check_content(directory, *model_.base.find(checkpoint));
-  nn::read_arena(core::hdf5::File::open(directory / checkpoint), "weights", network_, network_.weights());
+  nn::read_arena(core::hdf5::File::open(directory / checkpoint), model_.weights, network_,
+                 network_.weights());
 }
 
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole pipeline at a small scale: installs what is missing, builds the four tools, simulates 128 universes,
-# cuts them into samples, trains a network on 88 and predicts the parameters of 32 that it has never seen.
+# The whole pipeline at a small scale: installs what is missing, builds the four tools, simulates 1600 small
+# universes, trains a network on 960 and predicts the parameters of 512 that it has never seen.
 # Usage: quickstart.sh [OUTPUT_DIRECTORY]   (default: quickstart/ beside the README)
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -53,17 +53,18 @@ EpochMetrics from_row(std::span<const double> row, std::size_t parameters) {
 std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).dump(); }
 
 /// The arenas that make up the state, by the name of their group.
-std::vector<Moment> arenas_of(nn::Network& network, Optimizer& optimizer) {
-  std::vector<Moment> arenas = optimizer.moments();
-  arenas.insert(arenas.begin(), {"weights", network.weights()});
+std::vector<Moment> arenas_of(const SavedArenas& saved) {
+  std::vector<Moment> arenas = saved.optimizer.moments();
+  arenas.insert(arenas.begin(), {"weights", saved.network.weights()});
+  if (saved.average != nullptr) arenas.push_back(saved.average->moment());
   return arenas;
 }
 
 }  // namespace
 
-void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
-                      Optimizer& optimizer, const TrainingProgress& progress, std::size_t parameters) {
-  const std::vector<Moment> arenas = arenas_of(network, optimizer);
+void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
+                      const SavedArenas& saved, const TrainingProgress& progress, std::size_t parameters) {
+  const std::vector<Moment> arenas = arenas_of(saved);
   for (const Moment& arena : arenas) {
     core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::numeric,
                  "The {} after step {} are not finite and were not saved: lower --learning-rate; checkpoints "
@@ -76,25 +77,27 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
   file.set_attribute("epoch", static_cast<std::uint64_t>(progress.epoch));
   file.set_attribute("step", static_cast<std::uint64_t>(progress.step));
   file.set_attribute("epoch_loss", progress.epoch_loss);
-  for (const Moment& arena : arenas) nn::write_arena(file, arena.name, network, arena.values);
+  for (const Moment& arena : arenas) nn::write_arena(file, arena.name, saved.network, arena.values);
   std::vector<double> rows;
   for (const EpochMetrics& metrics : progress.history) {
     const std::vector<double> row = to_row(metrics);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  const std::size_t columns = columns_of(network, parameters);
+  const std::size_t columns = columns_of(saved.network, parameters);
   file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
 }
 
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                                 nn::Network& network, Optimizer& optimizer, std::size_t parameters) {
+                                 const SavedArenas& saved, std::size_t parameters) {
   const File file = File::open(path);
   core::ensure(file.text_attribute("schema") == kSchema, core::Fault::format,
                "{} is no checkpoint of this version: train again.", path.string());
   core::ensure(file.text_attribute("network") == text_of(spec), core::Fault::format,
                "{} is a checkpoint of another network: choose another --output.", path.string());
-  for (const Moment& arena : arenas_of(network, optimizer)) {
-    nn::read_arena(file, arena.name, network, arena.values);
+  core::ensure(saved.average == nullptr || file.has(WeightAverage::kGroup), core::Fault::format,
+               "{} holds no average of the weights: restore the file, or train again.", path.string());
+  for (const Moment& arena : arenas_of(saved)) {
+    nn::read_arena(file, arena.name, saved.network, arena.values);
     core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::format,
                  "{} holds {} that are not finite: restore the file, or train again.", path.string(),
                  arena.name);
@@ -103,13 +106,20 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
   progress.epoch_loss = file.number_attribute("epoch_loss");
-  const std::size_t columns = columns_of(network, parameters);
+  const std::size_t columns = columns_of(saved.network, parameters);
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});
   for (std::size_t e = 0; e < epochs; ++e) {
     progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), parameters));
   }
   return progress;
+}
+
+double averaged_loss(const std::vector<EpochMetrics>& history, std::size_t index, int epochs) {
+  const std::size_t count = std::min(static_cast<std::size_t>(epochs), index + 1);
+  double sum = 0;
+  for (std::size_t i = index + 1 - count; i <= index; ++i) sum += history[i].validation_loss;
+  return sum / static_cast<double>(count);
 }
 
 std::string describe(const TrainingProgress& progress, std::int64_t steps_per_epoch) {

@@ -3,8 +3,10 @@
 //
 //   /weights/LAYER/weights, /weights/LAYER/biases   float32, plain row-major: (outputs, inputs, kernel,
 //   kernel, kernel)
+//   /weights/LAYER/mean, /weights/LAYER/deviation   float32 (values), of a normalisation
 //   /first_moment/..., /second_moment/...           float32, Adam's m and v, likewise; or
 //   /momentum/...                                   float32, that of stochastic gradient descent
+//   /average/...                                    float32, the weights' average, if there is one
 //   /history                                        float64 (epochs, columns), as history.csv
 //   attributes of the file
 //     schema       "cosmo.checkpoint/2"
@@ -21,6 +23,7 @@
 
 #include "train/nn/network.hpp"
 #include "train/optimizer.hpp"
+#include "train/weight_average.hpp"
 
 namespace cosmo::train {
 
@@ -46,15 +49,26 @@ struct TrainingProgress {
   std::vector<EpochMetrics> history;
 };
 
+/// What a checkpoint holds beside the progress.
+struct SavedArenas {
+  nn::Network& network;
+  Optimizer& optimizer;
+  WeightAverage* average;  ///< or nullptr
+};
+
 /// Writes the file; `parameters` is the number of predicted ones. Throws Error{numeric}, before there is a
 /// file, if a weight or moment is not finite; Error{io}.
-void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec, nn::Network& network,
-                      Optimizer& optimizer, const TrainingProgress& progress, std::size_t parameters);
+void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
+                      const SavedArenas& saved, const TrainingProgress& progress, std::size_t parameters);
 
 /// Sets network and optimizer to the saved state, bit by bit, and returns the progress. Throws Error{format}
 /// if the file is damaged, of another network, or holds values that are not finite.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                                 nn::Network& network, Optimizer& optimizer, std::size_t parameters);
+                                 const SavedArenas& saved, std::size_t parameters);
+
+/// The mean of the validation losses of the last `epochs` epochs up to the one at `index`, or of those there
+/// are.
+double averaged_loss(const std::vector<EpochMetrics>& history, std::size_t index, int epochs);
 
 /// "2 epochs", or "2 epochs and 3 steps".
 std::string describe(const TrainingProgress& progress, std::int64_t steps_per_epoch);

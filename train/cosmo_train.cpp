@@ -99,6 +99,7 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
   nn::ModelManifest model{};
   model.network = plan.network;
+  if (plan.average > 0) model.weights = train::WeightAverage::kGroup;
   model.precision = plan.precision.name;
   model.input = plan.input;
   model.redshifts = data.spec.redshifts;
@@ -115,12 +116,15 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
 void start(const core::Invocation& run, const train::TrainingPlan& plan, const core::FileRecord* checkpoint,
            std::int64_t steps_per_epoch, train::TrainingState& state) {
   run.comm.agree([&] {
-    if (checkpoint == nullptr)
-      return nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
+    if (checkpoint == nullptr) {
+      nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
+      if (state.average != nullptr) state.average->start();
+      return;
+    }
     core::check_content(plan.output, *checkpoint);
-    state.progress =
-        train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path, plan.network,
-                               state.network, state.optimizer, static_cast<std::size_t>(plan.parameters));
+    state.progress = train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path,
+                                            plan.network, {state.network, state.optimizer, state.average},
+                                            static_cast<std::size_t>(plan.parameters));
     core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
                  "{} has {} epochs already: give at least as many --epochs.", plan.output,
                  state.progress.epoch);
@@ -170,6 +174,8 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
   const std::unique_ptr<train::Optimizer> optimizer =
       train::make_optimizer(plan, network.parameters(), steps_per_epoch);
   train::TrainingState state{network, *optimizer, {}, {}};
+  std::optional<train::WeightAverage> average;
+  if (plan.average > 0) state.average = &average.emplace(network, plan.average);
   start(run, plan, directory.last_checkpoint(), steps_per_epoch, state);
   const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, precision).rate); };
   const train::TrainingSpeed speed{static_cast<double>(network.census().useful_flop()), peak()};
@@ -190,9 +196,10 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
   const train::Ending ending =
       train::train(run.comm, monitor,
                    {plan.epochs, *plan.loss, plan.seed, plan.micro_batches_per_step(run.comm.size()),
-                    plan.wire, interruptions},
+                    plan.wire, plan.clip_norm, interruptions},
                    {*splits.training,
                     *splits.training_loader,
+                    splits.measured_loader ? &*splits.measured_loader : nullptr,
                     {*splits.validation, *splits.validation_loader, task.data.spec.parameters}},
                    state, save);
   mlperf->stop_run(ending == train::Ending::complete);

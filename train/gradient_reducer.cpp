@@ -37,16 +37,17 @@ GradientReducer::~GradientReducer() {
 
 void GradientReducer::ready(std::span<float> part) {
   in_step_ = true;
+  const int delivery = ++deliveries_[part.data()];
   if (micro_batches_ > 1) {
     float* const accumulated = accumulated_.data() + (part.data() - gradients_.data());
-    const bool first = micro_batch_ == 0;
+    const bool first = delivery == 1;
 #pragma omp parallel for simd schedule(static)
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (!first) part[i] += accumulated[i];
       accumulated[i] = part[i];
     }
   }
-  if (!thread_.joinable() || micro_batch_ + 1 < micro_batches_) return;
+  if (!thread_.joinable() || delivery < micro_batches_) return;
   const auto bucket = cutter_.add(part);
   if (!bucket) return;
   {
@@ -57,8 +58,7 @@ void GradientReducer::ready(std::span<float> part) {
 }
 
 void GradientReducer::finish() {
-  if (++micro_batch_ < micro_batches_) return;
-  micro_batch_ = 0;
+  for (auto& [part, count] : deliveries_) count = 0;
   if (!thread_.joinable()) return;
   cutter_.restart();
   std::unique_lock lock(mutex_);

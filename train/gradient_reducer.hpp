@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -29,7 +30,7 @@ struct ReductionTimes {
 /// backward delivers it, and lets a thread of its own sum over the ranks meanwhile.
 ///
 /// Parts are delivered from the end of the arena to its beginning, the same on every rank and in every step,
-/// and reduced in buckets.
+/// and reduced in buckets once the step's last micro-batch has delivered them.
 class GradientReducer {
  public:
   /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
@@ -44,11 +45,11 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  /// Takes a part of the arena that this micro-batch's backward has finished; adds to it what earlier
-  /// micro-batches of the step left there.
+  /// Takes a part of the arena that a micro-batch's backward has finished; adds to it what earlier
+  /// micro-batches of the step left there. The step's last of each part come in the order of the arena.
   void ready(std::span<float> part);
-  /// Ends a micro-batch. After the step's last one the arena holds the step's gradient, the same bits on
-  /// every rank. Collective over comm.
+  /// Ends a step, all of whose micro-batches delivered all parts: then the arena holds the step's gradient,
+  /// the same bits on every rank. Collective over comm.
   void finish();
 
   /// Of all steps up to the last finish().
@@ -62,9 +63,9 @@ class GradientReducer {
   GradientSum sum_;
   std::span<float> gradients_;
   int micro_batches_;
-  int micro_batch_ = 0;
-  bool in_step_ = false;             ///< parts of a gradient came in, whose sum is not finished
-  core::Buffer<float> accumulated_;  ///< empty if a step is one micro-batch
+  std::map<const float*, int> deliveries_;  ///< of each part in this step
+  bool in_step_ = false;                    ///< parts of a gradient came in, whose sum is not finished
+  core::Buffer<float> accumulated_;         ///< empty if a step is one micro-batch
   GradientBuckets cutter_;
   ReductionTimes times_;
   core::Timer clock_;

@@ -61,6 +61,11 @@ void move(float* x, const float* m, const float* v, std::size_t size, float rate
   for (std::size_t i = 0; i < size; ++i) x[i] -= rate * adam.direction(m[i], v[i]);
 }
 
+void shrink(float* x, std::size_t size, float factor) {
+#pragma omp simd
+  for (std::size_t i = 0; i < size; ++i) x[i] *= factor;
+}
+
 /// √(1-β2^t) / (1-β1^t) with t = n + 1: what makes the moments' ratio unbiased.
 double bias_correction(const LarcAdamConfig& config, std::int64_t n) {
   const auto t = static_cast<double>(n + 1);
@@ -73,6 +78,8 @@ void validate(const LarcAdamConfig& config) {
   ensure(config.epsilon > 0 && config.larc_coefficient > 0 && config.larc_fallback > 0, Fault::config,
          "Adam's epsilon = {} and LARC's coefficient = {} and fallback = {} must be positive.",
          config.epsilon, config.larc_coefficient, config.larc_fallback);
+  ensure(config.weight_decay >= 0 && config.weight_decay < 1, Fault::config,
+         "--weight-decay {} is not at least 0 and below 1: give one that is.", config.weight_decay);
 }
 
 }  // namespace
@@ -86,6 +93,8 @@ LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConf
       first_moment_(core::zeros<float>(arena_size(parameters))),
       second_moment_(core::zeros<float>(arena_size(parameters))) {
   validate(config);
+  for (const nn::Parameter& parameter : parameters)
+    decays_.push_back(config.weight_decay > 0 && parameter.role == nn::Parameter::Role::weights);
 }
 
 void LarcAdam::step(std::int64_t n) {
@@ -121,6 +130,8 @@ void LarcAdam::step(std::int64_t n) {
       const auto scale = static_cast<float>(gradient_scales[block.parameter]);
       update_moments(m(block), v(block), block.gradient, block.size, scale, adam);
     }
+    if (decays_[block.parameter])
+      shrink(block.values, block.size, static_cast<float>(1 - rate * config_.weight_decay));
     move(block.values, m(block), v(block), block.size,
          static_cast<float>(rates[block.parameter] * correction), adam);
   });

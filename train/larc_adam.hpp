@@ -30,6 +30,9 @@ struct LarcAdamConfig {
   LarcMode larc = LarcMode::paper;
   double larc_coefficient = 0.002;
   double larc_fallback = 6.25e-5;  ///< η* of a parameter if one of the norms is zero
+  /// λ: weights (not biases) lose η_t λ of themselves a step. Loshchilov & Hutter 2019 (arXiv:1711.05101),
+  /// algorithm 2, where the schedule multiplies both terms.
+  double weight_decay = 0;
   LearningRate learning_rate;
 };
 
@@ -60,6 +63,7 @@ class LarcAdam final : public Optimizer {
 
   LarcAdamConfig config_;
   std::size_t parameters_;
+  std::vector<bool> decays_;  ///< by parameter: whether it is of weights
   std::vector<Block> blocks_;
   std::vector<SquareSums> block_sums_;
   core::Buffer<float> first_moment_;

@@ -1,6 +1,8 @@
 #include "train/learning_rate.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "core/error.hpp"
 
@@ -11,7 +13,9 @@ using core::Fault;
 
 double LearningRate::at(std::int64_t step) const {
   const double progress = static_cast<double>(std::min(step, decay_steps)) / static_cast<double>(decay_steps);
-  double rate = (initial - final) * (1 - progress) + final;
+  const double left =
+      shape == DecayShape::linear ? 1 - progress : (1 + std::cos(std::numbers::pi * progress)) / 2;
+  double rate = (initial - final) * left + final;
   if (step < warmup_steps) rate *= static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
   double factor = 1;
   for (const RateDrop& drop : drops) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
+
+#include "core/named.hpp"
 
 namespace cosmo::train {
 
@@ -11,15 +14,24 @@ struct RateDrop {
   double factor;
 };
 
-/// The learning rate of each step: a linear fall (polynomial decay of power 1; Mathuriya et al. 2018, section
-/// III-B, first equation), times a linear rise over the first steps (Goyal et al. 2017, arXiv:1706.02677,
-/// section 2.2), times the factor of the latest drop (MLPerf HPC's CosmoFlow).
+/// How the learning rate falls from its first value to its last.
+enum class DecayShape {
+  linear,  ///< polynomial decay of power 1; Mathuriya et al. 2018, section III-B, first equation
+  cosine,  ///< half a period; Loshchilov & Hutter 2017 (arXiv:1608.03983), equation 5 without restarts
+};
+
+inline constexpr std::array<core::Named<DecayShape>, 2> kDecayShapes = {
+    {{"linear", DecayShape::linear}, {"cosine", DecayShape::cosine}}};
+
+/// The learning rate of each step: a fall, times a linear rise over the first steps (Goyal et al. 2017,
+/// arXiv:1706.02677, section 2.2), times the factor of the latest drop (MLPerf HPC's CosmoFlow).
 struct LearningRate {
   double initial = 2e-3;             ///< η_0
   double final = 1e-4;               ///< η_min
   std::int64_t decay_steps = 1;      ///< t_decay: from this step on the rate is `final`
   std::int64_t warmup_steps = 0;     ///< t_warm: before this step the rate is times (t + 1) / t_warm
   std::vector<RateDrop> drops = {};  ///< in the order of their steps
+  DecayShape shape = DecayShape::linear;
 
   /// η_t at step t, counted from 0.
   double at(std::int64_t step) const;

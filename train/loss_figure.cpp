@@ -85,23 +85,20 @@ std::string legend(const std::vector<EpochMetrics>& history) {
   return markup;
 }
 
-std::string mark_best(const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {
-  const auto best = std::min_element(history.begin(), history.end(), [](const auto& a, const auto& b) {
-    return a.validation_loss < b.validation_loss;
-  });
-  const double at = x.place(best->epoch), value = y.place(best->validation_loss);
+std::string mark_best(const EpochMetrics& best, const Axis& x, const Axis& y) {
+  const double at = x.place(best.epoch), value = y.place(best.validation_loss);
   const bool right = at > (kLeft + kRight) / 2;
   return svg::circle(at, value, 6, fmt::format(" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kInk)) +
          svg::text(at + (right ? -10 : 10), value > kBottom - 30 ? value - 14 : value + 22,
                    right ? "end" : "start",
-                   fmt::format("best {:.4g}, epoch {}", best->validation_loss, best->epoch),
+                   fmt::format("best {:.4g}, epoch {}", best.validation_loss, best.epoch),
                    " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
 }
 
 }  // namespace
 
-std::string loss_figure(const std::vector<EpochMetrics>& history, const std::string& title,
-                        const std::string& loss) {
+std::string loss_figure(const std::vector<EpochMetrics>& history, const EpochMetrics& best,
+                        const std::string& title, const std::string& loss) {
   double smallest = history[0].train_loss, largest = smallest;
   for (const EpochMetrics& epoch : history) {
     for (const Curve& curve : kCurves) {
@@ -114,7 +111,7 @@ std::string loss_figure(const std::vector<EpochMetrics>& history, const std::str
       svg::text(kLeft, 26, "start", svg::escaped(title), " font-size=\"16\" font-weight=\"bold\"");
   content += svg::frame(x, y, "epoch", fmt::format("loss ({}) of labels in [−1, 1]", svg::escaped(loss)));
   for (const Curve& curve : kCurves) content += draw(curve, history, x, y);
-  content += mark_best(history, x, y) + legend(history);
+  content += mark_best(best, x, y) + legend(history);
   return svg::image(kWidth, kHeight, title + ": loss against epoch", content);
 }
 

@@ -65,10 +65,15 @@ const core::FileRecord* ModelDirectory::last_checkpoint() const {
 }
 
 const EpochMetrics* ModelDirectory::best_kept(const TrainingProgress& progress) const {
+  const int epochs = output_.manifest().request.config.value("choice_epochs", 1);
   const EpochMetrics* best = nullptr;
-  for (const EpochMetrics& metrics : progress.history) {
-    const bool kept = output_.find(path_of(metrics.epoch)) != nullptr;
-    if (kept && (best == nullptr || metrics.validation_loss <= best->validation_loss)) best = &metrics;
+  double lowest = 0;
+  for (std::size_t i = 0; i < progress.history.size(); ++i) {
+    const EpochMetrics& metrics = progress.history[i];
+    const double loss = averaged_loss(progress.history, i, epochs);
+    if (output_.find(path_of(metrics.epoch)) == nullptr || (best != nullptr && loss > lowest)) continue;
+    best = &metrics;
+    lowest = loss;
   }
   return best;
 }
@@ -94,15 +99,15 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   const TrainingProgress& progress = state.progress;
   const std::string last = path_of(progress);
   output_.add(last, [&](const auto& path) {
-    write_checkpoint(path, manifest_.network, state.network, state.optimizer, progress,
+    write_checkpoint(path, manifest_.network, {state.network, state.optimizer, state.average}, progress,
                      manifest_.parameters.size());
   });
   output_.add_text("history.csv", history_csv(progress.history, manifest_.parameters.names));
-  if (!progress.history.empty())
-    output_.add_text("loss.svg",
-                     loss_figure(progress.history, manifest_.network.name,
-                                 output_.manifest().request.config.at("loss").get<std::string>()));
   const EpochMetrics* best = best_kept(progress);
+  if (best != nullptr)
+    output_.add_text("loss.svg",
+                     loss_figure(progress.history, *best, manifest_.network.name,
+                                 output_.manifest().request.config.at("loss").get<std::string>()));
   const std::vector<core::FileRecord> records = output_.manifest().files;
   for (const core::FileRecord& record : records) {
     const bool is_best = best != nullptr && record.path == path_of(best->epoch);

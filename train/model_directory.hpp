@@ -28,7 +28,8 @@ class ModelDirectory {
   /// The last checkpoint's record, or nullptr.
   const core::FileRecord* last_checkpoint() const;
 
-  /// The epoch with the lowest validation loss of those whose checkpoint is still there, or nullptr.
+  /// The epoch with the lowest validation loss, averaged as the settings say, of those whose checkpoint is
+  /// still there, or nullptr.
   const EpochMetrics* best_kept(const TrainingProgress& progress) const;
 
   /// Publishes the state, of a training of `epochs`; a later one than any that is there. `facts`: for

@@ -19,6 +19,15 @@ std::unique_ptr<Optimizer> make_larc_adam(const TrainingPlan& plan, std::span<co
   return std::make_unique<LarcAdam>(parameters, config);
 }
 
+std::unique_ptr<Optimizer> make_adamw(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                      const LearningRate& rate) {
+  LarcAdamConfig config;
+  config.larc = LarcMode::off;
+  config.weight_decay = plan.weight_decay;
+  config.learning_rate = rate;
+  return std::make_unique<LarcAdam>(parameters, config);
+}
+
 std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                     const LearningRate& rate) {
   return std::make_unique<Sgd>(parameters, SgdConfig{plan.momentum, rate});
@@ -26,7 +35,9 @@ std::unique_ptr<Optimizer> make_sgd(const TrainingPlan& plan, std::span<const nn
 
 /// Rates: Mathuriya et al. 2018, III-B; MLPerf HPC's CosmoFlow, configs/cosmo.yaml (0.001 for a batch of 64,
 /// in proportion for others).
-constexpr std::array<OptimizerEntry, 2> kOptimizers = {{
+constexpr std::array<OptimizerEntry, 3> kOptimizers = {{
+    {"adamw", "weight-decay", [](const TrainingPlan& plan) { return core::Json(plan.weight_decay); },
+     [](int) { return 3e-3; }, [](double rate) { return std::min(1e-5, rate); }, 2, &make_adamw},
     {"larc-adam", "larc", [](const TrainingPlan& plan) { return core::Json(plan.larc.name); },
      [](int) { return 2e-3; }, [](double rate) { return std::min(1e-4, rate); }, 2, &make_larc_adam},
     {"sgd", "momentum", [](const TrainingPlan& plan) { return core::Json(plan.momentum); },

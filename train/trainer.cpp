@@ -5,7 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "train/feature_measurement.hpp"
+#include "train/gradient_clip.hpp"
 #include "train/gradient_reducer.hpp"
+#include "train/gradient_step.hpp"
 #include "train/replica_check.hpp"
 #include "train/step_loss.hpp"
 #include "train/timetable.hpp"
@@ -44,10 +47,12 @@ std::optional<Ending> ending_of(const Wishes& wishes) {
 
 Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
-  auto& [network, optimizer, progress, times] = state;
+  auto& [network, optimizer, progress, times, average] = state;
   ensure_equal_replicas(comm, network.weights(), progress.step);
   GradientReducer reducer(comm, network.gradients(), config.micro_batches_per_step, config.wire);
-  std::vector<float> d_output(static_cast<std::size_t>(network.batch() * network.outputs()));
+  GradientStep gradient(comm, network, reducer,
+                        {config.loss, static_cast<int>(data.validation.parameters.size()),
+                         config.micro_batches_per_step, config.seed});
   Watch watch(config, data.validation.loader);
   const auto checkpoint = [&] {
     monitor.pause();
@@ -67,24 +72,21 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
     monitor.begin_epoch(progress.epoch + 1);
     while (const auto batch = data.loader.next()) {
       const core::Timer computing;
-      std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
-      const nn::LossRows rows{static_cast<int>(data.validation.parameters.size()), batch->valid,
-                              static_cast<double>(batch->samples_in_step)};
-      const nn::DropoutDraw dropout{config.seed, progress.step, batch->samples};
-      const std::span<const float> predictions = network.forward(dropout);
-      loss.add(*batch, predictions, config.loss.value(d_output, predictions, batch->targets, rows));
-      network.backward(d_output, [&](std::span<float> part) { reducer.ready(part); });
-      times.computing += computing.seconds();
+      const double summing = gradient.summing();
+      gradient.take(*batch, progress.step, loss);
+      times.computing += computing.seconds() - (gradient.summing() - summing);
+      if (!batch->last_of_step) continue;
       reducer.finish();
       times.reduction = reducer.times();
-      if (!batch->last_of_step) continue;
 
       watch.finished(Work::step);
       const bool last = progress.step + 1 == (progress.epoch + 1) * steps_per_epoch;
       const Agreement step = agree(comm, loss.sum(), watch.before(last ? Work::validation : Work::step));
       if (!std::isfinite(step.loss)) loss.fail(comm, network, progress.step);
       const core::Timer updating;
+      clip_gradient(network.gradients(), config.clip_norm);
       optimizer.step(progress.step++);
+      if (average != nullptr) average->update(progress.step);
       times.computing += updating.seconds();
       progress.epoch_loss += step.loss;
       loss.reset();
@@ -99,7 +101,10 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
 
     start_epoch(progress.epoch + 1);  // which reads its first batches in the meantime
     monitor.begin_validation();
+    if (average != nullptr) average->swap();
+    if (network.normalises()) measure_features(comm, network, *data.measured);
     Validation validation = validate(comm, config.loss, data.validation, network);
+    if (average != nullptr) average->swap();
     watch.finished(Work::validation);
     EpochMetrics& metrics = validation.metrics;
     metrics.epoch = ++progress.epoch;

@@ -12,6 +12,7 @@
 #include "train/straggler_report.hpp"
 #include "train/training_monitor.hpp"
 #include "train/validation.hpp"
+#include "train/weight_average.hpp"
 
 namespace cosmo::train {
 
@@ -29,9 +30,10 @@ struct Interruptions {
 struct TrainerConfig {
   int epochs;
   const nn::LossEntry& loss;
-  std::uint64_t seed;          ///< of what dropout layers drop
-  int micro_batches_per_step;  ///< of one rank
-  WireFormat wire;             ///< of gradients between ranks
+  std::uint64_t seed;                                          ///< of what dropout layers drop
+  int micro_batches_per_step;                                  ///< of one rank
+  WireFormat wire;                                             ///< of gradients between ranks
+  double clip_norm = std::numeric_limits<double>::infinity();  ///< of gradients
   Interruptions interruptions = {};
 };
 
@@ -39,6 +41,8 @@ struct TrainerConfig {
 struct TrainingData {
   const dataset::SplitReader& reader;  ///< of the training split
   dataset::DataLoader& loader;         ///< reads from it
+  dataset::DataLoader*
+      measured;  ///< likewise, what the normalisation's statistics are measured on; or nullptr
   dataset::SplitToPredict validation;
 };
 
@@ -48,6 +52,7 @@ struct TrainingState {
   Optimizer& optimizer;
   TrainingProgress progress;
   RankTimes times;
+  WeightAverage* average = nullptr;  ///< of the weights, which is what is validated; none if nullptr
 };
 
 /// Why a training ended.

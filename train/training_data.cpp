@@ -2,10 +2,20 @@
 
 #include <algorithm>
 
+#include "train/feature_measurement.hpp"
+
 namespace cosmo::train {
 
 LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers) {
   const int rank = comm.rank(), ranks = comm.size();
+  const dataset::LoaderConfig in_order = {.rank = rank,
+                                          .ranks = ranks,
+                                          .global_batch = plan.micro_batch * ranks,
+                                          .micro_batch = plan.micro_batch,
+                                          .readers = readers,
+                                          .spare = 0};
+  dataset::LoaderConfig measured = in_order;
+  measured.most = kMeasuredSamples;
   return {{.rank = rank,
            .ranks = ranks,
            .global_batch = plan.global_batch,
@@ -13,17 +23,15 @@ LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& pla
            .seed = plan.seed,
            .shuffle = true,
            .augment = plan.augment,
+           .roll = plan.roll,
            .readers = readers},
-          {.rank = rank,
-           .ranks = ranks,
-           .global_batch = plan.micro_batch * ranks,
-           .micro_batch = plan.micro_batch,
-           .readers = readers,
-           .spare = 0}};
+          in_order,
+          measured};
 }
 
 dataset::ReadStatistics Splits::statistics() const {
   dataset::ReadStatistics sum = training_loader->statistics();
+  if (measured_loader) sum += measured_loader->statistics();
   return sum += validation_loader->statistics();
 }
 
@@ -37,6 +45,8 @@ void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
     splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);
     splits.training_loader.emplace(*splits.training, transform, loaders.training);
     splits.validation_loader.emplace(*splits.validation, transform, loaders.validation);
+    if (nn::find_normalisation(plan.network) >= 0)
+      splits.measured_loader.emplace(*splits.training, transform, loaders.measured);
   });
 }
 

@@ -15,6 +15,7 @@ namespace cosmo::train {
 struct LoaderConfigs {
   dataset::LoaderConfig training;
   dataset::LoaderConfig validation;
+  dataset::LoaderConfig measured;  ///< training samples, of which a normalisation's statistics are measured
 };
 
 LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers);
@@ -25,6 +26,7 @@ struct Splits {
   std::optional<dataset::SplitReader> validation;
   std::optional<dataset::DataLoader> training_loader;
   std::optional<dataset::DataLoader> validation_loader;
+  std::optional<dataset::DataLoader> measured_loader;  ///< if the network normalises
 
   dataset::ReadStatistics statistics() const;
 };

@@ -26,33 +26,54 @@ void declare_training(core::Options& options) {
     names += fmt::format("{} ({}), ", entry.name, entry.meaning);
   options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
   options.add("network", "cosmoflow", names + "or FILE.json");
+  declare_recipe(options);
   options.add("epochs", "50", "passes over the training samples");
-  options.add("global-batch", "16", "samples a step, all ranks together");
+  options.add("global-batch", std::nullopt,
+              "samples a step, all ranks together, as far as there are so many" + by_recipe("global-batch"));
   options.add("micro-batch", std::nullopt,
               "samples a rank works on at once [as many as make up one 128³ volume]");
   options.add("learning-rate", std::nullopt,
-              "before any decay [larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
-  options.add(
-      "min-learning-rate", std::nullopt,
-      "after the decay that is linear in the step [larc-adam: 1e-4, or the learning rate if that is lower; "
-      "sgd: the learning rate]");
+              "before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
+  options.add("min-learning-rate", std::nullopt,
+              "after the decay [adamw: 1e-5, larc-adam: 1e-4, or the learning rate if that is lower; sgd: "
+              "the learning rate]");
+  options.add("decay", std::nullopt,
+              "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"));
   options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
-  options.add("warmup-epochs", "0", "epochs over which the learning rate rises linearly from 0");
+  options.add("warmup-epochs", std::nullopt,
+              "epochs over which the learning rate rises linearly from 0 [standard: a twentieth of "
+              "--decay-epochs; paper: 0]");
   options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
   options.add("decay-by", std::nullopt, "FACTORS,... of what it would be without any drop, one for each");
-  options.add("optimizer", "larc-adam", "larc-adam or sgd (with momentum)");
+  options.add("optimizer", std::nullopt, "adamw, larc-adam or sgd (with momentum)" + by_recipe("optimizer"));
+  options.add("weight-decay", "1e-4",
+              "of adamw: share of the weights, times the learning rate, that a step takes away");
   options.add(
       "larc", "paper",
       "of larc-adam, what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
   options.add("momentum", "0.9", "of sgd");
+  options.add("clip-norm", std::nullopt,
+              "gradients with a larger norm are scaled to it, or off" + by_recipe("clip-norm"));
   options.add(
-      "loss", "mae",
+      "average", std::nullopt,
+      "decay a step of the weights' exponential average, which is then what is validated and used, or off" +
+          by_recipe("average"));
+  options.add("choice-epochs", std::nullopt,
+              "the best epoch is that with the lowest validation loss, averaged over so many up to it" +
+                  by_recipe("choice-epochs"));
+  options.add(
+      "loss", std::nullopt,
       "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
-      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]");
+      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]" +
+          by_recipe("loss"));
   options.add("voxels", std::nullopt,
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume) of counts, "
               "standard ((x - mean) / deviation) of fields [log1p of counts, standard of fields]");
-  options.add("augment", "on", "turn training samples by the 48 symmetries of the cube: on or off");
+  options.add("augment", std::nullopt,
+              "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
+              "shift whole "
+              "periodic boxes); on: what the data allow" +
+                  by_recipe("augment"));
   options.add("precision", "f32",
               "of convolutions and pools: f32, or bf16 with f32 weights (a CPU with AVX512_BF16)");
   options.add("reduction-precision", "f32",
@@ -121,6 +142,11 @@ int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
   return decay_epochs;
 }
 
+/// A number, or what "off" means.
+double read_limit(const core::Options& options, const std::string& name, double off) {
+  return options.text(name) == "off" ? off : options.number(name);
+}
+
 /// The optimizer and its schedule.
 void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   const OptimizerEntry& optimizer = options.entry("optimizer", optimizers());
@@ -133,12 +159,22 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   plan.larc = options.entry("larc", kLarcModes);
   plan.momentum = options.number("momentum");
   validate(SgdConfig{plan.momentum, {}});
+  plan.weight_decay = options.number("weight-decay");
+  plan.decay = options.entry("decay", kDecayShapes).value;
+  plan.clip_norm = read_limit(options, "clip-norm", std::numeric_limits<double>::infinity());
+  ensure(plan.clip_norm > 0, Fault::config, "--clip-norm {} is not positive: give a norm, or off.",
+         plan.clip_norm);
+  plan.average = read_limit(options, "average", 0);
+  ensure(plan.average >= 0 && plan.average < 1, Fault::config,
+         "The --average of the weights is {}: give a number above 0 and below 1, or off.", plan.average);
+  plan.choice_epochs = static_cast<int>(options.integer("choice-epochs", 1, kMostEpochs));
   plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")
                                                       : optimizer.learning_rate(plan.global_batch);
   plan.min_learning_rate = options.given("min-learning-rate")
                                ? options.number("min-learning-rate")
                                : optimizer.min_learning_rate(plan.learning_rate);
-  plan.warmup_epochs = options.number("warmup-epochs");
+  plan.warmup_epochs = options.given("warmup-epochs") ? options.number("warmup-epochs")
+                                                      : find_recipe(options).warmup * plan.decay_epochs;
   if (options.given("decay-at")) plan.decay_at = options.numbers("decay-at");
   if (options.given("decay-by")) plan.decay_by = options.numbers("decay-by");
   ensure(plan.decay_at.size() == plan.decay_by.size(), Fault::usage,
@@ -148,9 +184,10 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
 
 /// In epochs, as the options tell them; and that they are steps of this training.
 void check_schedule(const TrainingPlan& plan, std::int64_t steps_per_epoch) {
-  ensure(plan.warmup_epochs >= 0 && plan.warmup_epochs <= plan.epochs, Fault::config,
+  const int most = std::max(plan.epochs, plan.decay_epochs);
+  ensure(plan.warmup_epochs >= 0 && plan.warmup_epochs <= most, Fault::config,
          "--warmup-epochs {} is not between 0 and the {} of --epochs: choose a value in that range.",
-         plan.warmup_epochs, plan.epochs);
+         plan.warmup_epochs, most);
   double before = 0;
   for (const double epochs : plan.decay_at) {
     ensure(epochs > before && epochs <= kMostEpochs, Fault::config,
@@ -173,6 +210,7 @@ LearningRate TrainingPlan::schedule(std::int64_t steps_per_epoch) const {
   };
   LearningRate rate{
       learning_rate, min_learning_rate, decay_epochs * steps_per_epoch, steps(warmup_epochs), {}};
+  rate.shape = decay;
   for (std::size_t i = 0; i < decay_at.size(); ++i) rate.drops.push_back({steps(decay_at[i]), decay_by[i]});
   return rate;
 }
@@ -213,10 +251,27 @@ void check_batches(const core::Options& options, const TrainingPlan& plan, std::
 
 }  // namespace
 
-TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
-                                int ranks) {
+namespace {
+
+void read_augmentation(const core::Options& options, const dataset::DatasetManifest& data,
+                       TrainingPlan& plan) {
+  const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
+  const bool whole_boxes = data.subvolumes == 1;
+  ensure(augment != "rolls" || whole_boxes, Fault::config,
+         "--augment rolls is for whole periodic boxes, and {} holds sub-volumes: give turns, or shard with "
+         "--subvolumes 1.",
+         plan.data);
+  plan.augment = augment != "off";
+  plan.roll = whole_boxes && (augment == "on" || augment == "rolls");
+}
+
+}  // namespace
+
+TrainingPlan read_training_plan(const core::Options& given, const dataset::DatasetManifest& data, int ranks) {
+  const core::Options options = with_recipe(given);
   const std::uint64_t samples = data.split(dataset::Split::train).samples;
   TrainingPlan plan;
+  plan.recipe = find_recipe(options).name;
   plan.data = options.text("data");
   plan.output = options.text("output");
   plan.parameters = static_cast<int>(data.spec.parameters.size());
@@ -233,6 +288,9 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
+  if (!given.chosen("global-batch"))
+    plan.global_batch =
+        static_cast<int>(std::min<std::uint64_t>(samples, static_cast<std::uint64_t>(plan.global_batch)));
   plan.micro_batch = options.given("micro-batch")
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, ranks, plan.input);
@@ -246,7 +304,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
   plan.voxels = options.given("voxels") ? options.choice("voxels", dataset::voxel_transform_names())
                                         : dataset::default_voxel_transform(data.spec.kind);
   (void)dataset::find_voxel_transform(plan.voxels, data.scale());
-  plan.augment = options.choice("augment", {"on", "off"}) == "on";
+  read_augmentation(options, data, plan);
   if (options.given("time-limit")) plan.time_limit = read_minutes(options, "time-limit");
   plan.checkpoint_interval = read_minutes(options, "checkpoint-minutes");
   return plan;
@@ -267,6 +325,12 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {"augment", plan.augment},
                        {"precision", plan.precision.name},
                        {"seed", plan.seed}};
+  if (plan.recipe != "paper") config["recipe"] = plan.recipe;
+  if (plan.decay != DecayShape::linear) config["decay"] = "cosine";
+  if (!std::isinf(plan.clip_norm)) config["clip_norm"] = plan.clip_norm;
+  if (plan.average > 0) config["average"] = plan.average;
+  if (plan.choice_epochs > 1) config["choice_epochs"] = plan.choice_epochs;
+  if (plan.roll) config["roll"] = true;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});

@@ -19,10 +19,12 @@
 #include "train/nn/parameter.hpp"
 #include "train/nn/precision.hpp"
 #include "train/optimizer_table.hpp"
+#include "train/recipe.hpp"
 
 namespace cosmo::train {
 
 struct TrainingPlan {
+  std::string recipe;
   std::string data;
   std::string output;
   nn::NetworkSpec network;  ///< with its outputs set
@@ -38,6 +40,11 @@ struct TrainingPlan {
   const OptimizerEntry* optimizer;
   core::Named<LarcMode> larc = kLarcModes.front();  ///< of larc-adam
   double momentum;                                  ///< of sgd
+  double weight_decay;                              ///< of adamw
+  DecayShape decay;
+  double clip_norm;   ///< of gradients; infinite for none
+  double average;     ///< decay of the weights' average; 0 for none
+  int choice_epochs;  ///< whose mean validation loss decides which epoch is the best
   double learning_rate;
   double min_learning_rate;
   double warmup_epochs;
@@ -46,6 +53,7 @@ struct TrainingPlan {
   WireFormat wire;  ///< of gradients between ranks
   std::string voxels;
   bool augment;
+  bool roll;                                                    ///< roll whole periodic boxes
   double time_limit = std::numeric_limits<double>::infinity();  ///< of the run [s]
   double checkpoint_interval;                                   ///< [s]
 

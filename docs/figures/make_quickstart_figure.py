@@ -33,8 +33,9 @@ def main():
     universe = universes[0]
     with h5py.File(run / f"sim/sim-{universe:05}/counts_z0.h5") as file:
         counts, box = file["counts"][...].astype(float), file.attrs["box"]
-    panels[0].imshow(np.log1p(counts[:8].sum(axis=0)).T, origin="lower", extent=(0, box, 0, box), cmap="magma")
-    panels[0].set(title=f"universe {universe}: {box / 8:.0f} Mpc/h thick", xlabel="y [Mpc/h]", ylabel="z [Mpc/h]")
+    planes = max(1, len(counts) // 8)
+    panels[0].imshow(np.log1p(counts[:planes].sum(axis=0)).T, origin="lower", extent=(0, box, 0, box), cmap="magma")
+    panels[0].set(title=f"universe {universe}: {box * planes / len(counts):.0f} Mpc/h thick", xlabel="y [Mpc/h]", ylabel="z [Mpc/h]")
 
     for panel, (name, symbol) in zip(panels[1:], NAMES.items()):
         def mean(column):

@@ -84,6 +84,41 @@ TEST_CASE("channels are turned alike and apart") {
   }
 }
 
+TEST_CASE("a roll moves every voxel by the shift, across the faces, channel by channel") {
+  constexpr int kSide = 3;
+  const std::vector<std::uint16_t> counts = distinct_counts(kSide, 2);
+  std::vector<std::uint16_t> rolled(counts.size());
+  const std::array<int, 3> shift = {1, 2, 1};
+  roll<std::uint16_t>(shift, kSide, counts, rolled);
+  for (int channel = 0; channel < 2; ++channel) {
+    for (int z = 0; z < kSide; ++z) {
+      for (int y = 0; y < kSide; ++y) {
+        for (int x = 0; x < kSide; ++x) {
+          const auto at = [&](int pz, int py, int px) {
+            return static_cast<std::size_t>(((channel * kSide + pz % kSide) * kSide + py % kSide) * kSide +
+                                            px % kSide);
+          };
+          REQUIRE(rolled[at(z + shift[0], y + shift[1], x + shift[2])] == counts[at(z, y, x)]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the shift of a sample depends on seed, epoch and sample and takes all values") {
+  std::set<std::array<int, 3>> seen;
+  int changed = 0;
+  for (std::uint32_t sample = 0; sample < 1000; ++sample) {
+    const auto chosen = choose_shift(1, 2, sample, 4);
+    REQUIRE(chosen == choose_shift(1, 2, sample, 4));
+    REQUIRE(std::ranges::all_of(chosen, [](int along) { return along >= 0 && along < 4; }));
+    changed += chosen != choose_shift(1, 3, sample, 4) && chosen != choose_shift(2, 2, sample, 4);
+    seen.insert(chosen);
+  }
+  CHECK(seen.size() == 64);
+  CHECK(changed > 900);
+}
+
 TEST_CASE("the symmetry of a sample depends on seed, epoch and sample and takes all values") {
   std::map<std::array<int, 6>, int> seen;
   int changed = 0;

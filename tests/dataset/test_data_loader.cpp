@@ -143,6 +143,39 @@ TEST_CASE("augmentation turns samples anew each epoch and keeps their values") {
   REQUIRE(changed > 15);
 }
 
+TEST_CASE("rolls shift samples anew each epoch and keep their values, whoever reads") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  const auto loader_of = [&](bool roll, int readers) {
+    return LoaderConfig{.shuffle = true, .augment = true, .roll = roll, .readers = readers};
+  };
+  DataLoader turned(reader, kLog1p, loader_of(false, 1)), rolled(reader, kLog1p, loader_of(true, 2)),
+      again(reader, kLog1p, loader_of(true, 0));
+  int changed = 0;
+  for (DataLoader* loader : {&turned, &rolled, &again}) loader->start_epoch(1);
+  while (const auto batch = rolled.next()) {
+    const auto without = turned.next(), other = again.next();
+    REQUIRE(std::ranges::equal(batch->voxels, other->voxels));
+    REQUIRE(std::ranges::is_permutation(batch->voxels, without->voxels));
+    changed += !std::ranges::equal(batch->voxels, without->voxels);
+  }
+  CHECK(changed > static_cast<int>(kSamples) - 3);
+}
+
+TEST_CASE("a loader can stop after the first samples of a split") {
+  const TemporaryDirectory directory;
+  const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
+  SplitReader reader(directory.path(), manifest, Split::train);
+  DataLoader loader(reader, kLog1p, {.global_batch = 2, .micro_batch = 2, .most = 5});
+  CHECK(loader.steps_per_epoch() == 3);
+  loader.start_epoch(0);
+  std::vector<std::uint32_t> seen;
+  while (const auto batch = loader.next())
+    seen.insert(seen.end(), batch->samples.begin(), batch->samples.end());
+  CHECK(seen == std::vector<std::uint32_t>{0, 1, 2, 3, 4});
+}
+
 namespace {
 
 /// Everything that the batches of an epoch hold, one after the other.

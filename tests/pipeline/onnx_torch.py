@@ -16,12 +16,20 @@ def convolution(x, weights, biases, kernel_shape, strides, pads):
     return functional.conv3d(x, weights, biases, stride=strides, padding=pads[:3])
 
 
+def slices(x, starts, ends, axes):
+    for start, end, axis in zip(starts.tolist(), ends.tolist(), axes.tolist()):
+        x = x[(slice(None),) * axis + (slice(start, end),)]
+    return x
+
+
 OPERATIONS = {
     "Add": lambda a, b: a + b,
     "AveragePool": lambda x, kernel_shape, strides: functional.avg_pool3d(x, kernel_shape, strides),
+    "Concat": lambda *parts, axis: torch.cat(parts, axis),
     "Conv": convolution,
     "Div": lambda a, b: a / b,
     "Flatten": lambda x: x.reshape(x.shape[0], -1),
+    "GlobalAveragePool": lambda x: x.mean(dim=tuple(range(2, x.ndim)), keepdim=True),
     "Gemm": lambda a, b, c, transB: a @ (b.T if transB else b) + c,
     "Identity": lambda x: x,
     "LeakyRelu": lambda x, alpha: functional.leaky_relu(x, alpha),
@@ -30,8 +38,11 @@ OPERATIONS = {
     "MaxPool": lambda x, kernel_shape, strides: functional.max_pool3d(x, kernel_shape, strides),
     "Mul": lambda a, b: a * b,
     "ReduceMean": lambda x, axes: x.mean(dim=axes, keepdim=True),
+    "Slice": slices,
     "Sub": lambda a, b: a - b,
+    "Sum": lambda *terms: sum(terms),
     "Tanh": torch.tanh,
+    "Unsqueeze": lambda x, axes: x.reshape(*x.shape, *([1] * len(axes))),
 }
 
 

@@ -27,6 +27,24 @@ ODD_NETWORK = {"name": "odd", "input": "grid", "layers": [
     {"name": "e", "inputs": ["labels"], "kind": "dropout", "probability": 0.25},
     {"name": "parameters", "inputs": ["e"], "kind": "dense", "outputs": 0, "slope": 1}]}
 
+# Every kind of join, tensors with several readers, vectors of several kinds, a normalisation.
+GRAPH = {"name": "graph", "input": "grid", "layers": [
+    {"name": "a", "inputs": ["grid"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 1, "padding": "periodic",
+     "slope": 0.1},
+    {"name": "pool", "inputs": ["a"], "kind": "average_pool", "size": 4, "stride": 4},
+    {"name": "b", "inputs": ["pool"], "kind": "convolution", "outputs": 16, "kernel": 5, "stride": 1, "padding": "periodic",
+     "slope": 0.1},
+    {"name": "sum", "inputs": ["pool", "b", "pool"], "kind": "add", "slope": 0.2},
+    {"name": "join", "inputs": ["sum", "b"], "kind": "concat"},
+    {"name": "c", "inputs": ["join"], "kind": "convolution", "outputs": 5, "kernel": 8, "stride": 1, "padding": 0, "slope": 1},
+    {"name": "mean", "inputs": ["join"], "kind": "global_mean", "squares": True},
+    {"name": "mean_c", "inputs": ["c"], "kind": "global_mean", "squares": False},
+    {"name": "vector", "inputs": ["c", "mean", "mean_c"], "kind": "concat"},
+    {"name": "normal", "inputs": ["vector"], "kind": "normalise"},
+    {"name": "d", "inputs": ["normal"], "kind": "dense", "outputs": 12, "slope": 0.1},
+    {"name": "e", "inputs": ["d", "d"], "kind": "add", "slope": 1},
+    {"name": "parameters", "inputs": ["e"], "kind": "dense", "outputs": 0, "slope": 1}]}
+
 LOW, HIGH = np.array([0.25, 0.78, 0.9]), np.array([0.35, 0.95, 1.0])
 NAMES = ["omega_m", "sigma8", "n_s"]
 
@@ -44,14 +62,17 @@ class Networks(PipelineTest):
         cls.two = cls.root / "two-redshifts"
         succeed("cosmo-prep", *cls.prep_words(), "--redshifts", "0,0.5", "--output", cls.two)
         (cls.root / "odd.json").write_text(json.dumps(ODD_NETWORK))
+        (cls.root / "graph.json").write_text(json.dumps(GRAPH))
         cls.models = {}
         for name, data, network, voxels, words in (
                 ("cosmoflow32", cls.data, "cosmoflow32", "log1p", ["--learning-rate", 3e-3]),
                 ("mlperf", cls.two, "mlperf", "log1p", ["--optimizer", "sgd"]),
-                ("odd", cls.data, cls.root / "odd.json", "mean", ["--learning-rate", 3e-3])):
+                ("odd", cls.data, cls.root / "odd.json", "mean", ["--learning-rate", 3e-3]),
+                ("graph", cls.data, cls.root / "graph.json", "log1p", ["--recipe", "standard"]),
+                ("cosmonet32", cls.data, "cosmonet32", "log1p", ["--recipe", "standard"])):
             cls.models[name] = cls.root / f"model-{name}", data
             succeed("cosmo-train", "--data", data, "--network", network, "--voxels", voxels, "--global-batch", 8,
-                    "--epochs", 2, *words, "--output", cls.models[name][0])
+                    "--epochs", 2, *(words if "--recipe" in words else [*words, "--recipe", "paper"]), "--output", cls.models[name][0])
             succeed("cosmo-infer", "--model", cls.models[name][0], "--data", data, "--output", cls.predictions(name))
 
     @classmethod

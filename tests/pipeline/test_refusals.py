@@ -275,7 +275,7 @@ class Directories(Refusing):
         for tool, words, output, key in (
                 ("cosmo-sim", [*self.sim_words(), "--seed", 2], self.sim, "seed"),
                 ("cosmo-prep", [*self.prep_words(), "--seed", 2], self.data, "seed"),
-                ("cosmo-train", [*self.train_words(), "--epochs", 1, "--loss", "mse"], self.model, "loss"),
+                ("cosmo-train", [*self.train_words(), "--epochs", 1, "--loss", "mae"], self.model, "loss"),
                 ("cosmo-infer", [*self.infer_words(), "--split", "train"], self.predictions, "split")):
             self.refused(CONFIG, [output, f"{key} is ", "--force"], tool, *words, "--output", output)
         for force in ([], ["--force"]):

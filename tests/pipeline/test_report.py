@@ -110,7 +110,7 @@ class Reports(PipelineTest):
         for directory in (self.sim, self.data, self.model):  # of all stages: identities and settings
             upstream = json.loads((directory / "manifest.json").read_text())
             self.assertIn(upstream["id"], page.text)
-        for text in ("particles per side64", "steps3", "0.25 to 0.35", "subvolumes2", "larc-adam", "epochs2",
+        for text in ("particles per side64", "steps3", "0.25 to 0.35", "subvolumes2", "adamw", "epochs2",
                      "cosmoflow32", "useful Gflop/s"):
             self.assertIn(text, page.text)
         self.assertIn("conv1", page.text)

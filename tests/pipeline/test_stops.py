@@ -12,8 +12,8 @@ import zlib
 import h5py
 import numpy as np
 
-from toolkit import (ENVIRONMENT, PipelineTest, children, command, contents, error_line, run, run_with_faults, sha256,
-                     succeed)
+from toolkit import (ENVIRONMENT, PipelineTest, children, command, contents, error_line, record_again, run, run_with_faults,
+                     sha256, succeed)
 
 CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
 EPOCHS = 30  # two seconds
@@ -74,14 +74,6 @@ class Stoppable(PipelineTest):
         for _ in range(3):
             succeed("cosmo-train", *self.words_with(self.data, network), "--epochs", 2, "--time-limit", 0, "--output", output)
         return output, next((output / "checkpoints").iterdir())
-
-    @staticmethod
-    def record_again(directory, path):
-        """Writes size and sha256 of a file that was altered on purpose into the manifest."""
-        manifest = json.loads((directory / "manifest.json").read_text())
-        record, = [record for record in manifest["files"] if record["path"] == path.relative_to(directory).as_posix()]
-        record.update(bytes=path.stat().st_size, sha256=sha256(path))
-        (directory / "manifest.json").write_text(json.dumps(manifest))
 
     def stopped_after_an_epoch(self, name):
         """A training of two epochs stopped after the first step of the second; returns the words that continue it, its
@@ -208,14 +200,14 @@ class Failures(Stoppable):
             file["x"][5] = spike
             file["crc32"][5] = zlib.crc32(spike.tobytes())
             simulation, subvolume = file["simulation"][5], file["subvolume"][5]
-        self.record_again(data, shard)
-        words = [*self.words_with(data), "--voxels", "mean"]
+        record_again(data, shard)
+        words = [*self.words_with(data), "--recipe", "paper", "--voxels", "mean"]
         output = self.root / "overflowing"
         succeed("cosmo-train", *words, "--epochs", 2, "--time-limit", 0, "--output", output)
         checkpoint, = (output / "checkpoints").iterdir()
         with h5py.File(checkpoint, "r+") as file:
             file["weights/conv1/weights"][...] *= np.float32(3e35)
-        self.record_again(output, checkpoint)
+        record_again(output, checkpoint)
         self.refused(NUMERIC, [f"(simulation {simulation}, sub-volume {subvolume}; row 5 of {shard})", "loss of step",
                                "--learning-rate"], output, *words)
 
@@ -238,7 +230,7 @@ class Failures(Stoppable):
             shard = data / "train/shard-00001.h5"
             with h5py.File(shard, "r+") as file:
                 file[name][3, 1] = np.nan
-            self.record_again(data, shard)
+            record_again(data, shard)
             self.refused(FORMAT, [shard, "sample 3"], self.root / "never", *self.words_with(data))
 
     def test_shards_that_do_not_fit_the_network(self):
@@ -253,7 +245,7 @@ class Failures(Stoppable):
                     counts = file["x"][:]
                     del file["x"]
                     file.create_dataset("x", data=np.stack([counts, counts], axis=1), chunks=(1, 2, *counts.shape[1:]))
-                self.record_again(channels, shard)
+                record_again(channels, shard)
         self.refused(FORMAT, [channels / "train/shard-0000", "/x"], never, *self.words_with(channels))
 
 
@@ -266,7 +258,7 @@ class Checkpoints(Stoppable):
         output, checkpoint = self.stopped("other-network")
         _, other = self.stopped("stranger", "mlperf")
         shutil.copyfile(other, checkpoint)
-        self.record_again(output, checkpoint)
+        record_again(output, checkpoint)
         self.refused(FORMAT, [checkpoint, "checkpoint of another network"], output, *self.train_words())
 
     def test_a_checkpoint_with_other_bytes(self):
@@ -329,12 +321,12 @@ class Checkpoints(Stoppable):
         whole = checkpoint.read_bytes()
         with h5py.File(checkpoint, "r+") as file:
             file["second_moment/dense1/biases"][1] = np.nan
-        self.record_again(output, checkpoint)
+        record_again(output, checkpoint)
         self.refused(FORMAT, [checkpoint, "second_moment", "not finite"], output, *self.train_words())
         checkpoint.write_bytes(whole)
         with h5py.File(checkpoint, "r+") as file:
             file.attrs["step"] = np.uint64(7)
-        self.record_again(output, checkpoint)
+        record_again(output, checkpoint)
         self.refused(FORMAT, [checkpoint.name, "step 7", "6 steps"], output, *self.train_words())
 
 

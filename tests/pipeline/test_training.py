@@ -8,8 +8,9 @@ import time
 import unittest
 
 import h5py
+import numpy as np
 
-from toolkit import (ENVIRONMENT, PipelineTest, command, contents, error_line, has_bf16, kill_after, run, run_with_faults,
+from toolkit import (ENVIRONMENT, PipelineTest, command, contents, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
                      sha256, succeed, times)
 
 EPOCHS = 4
@@ -127,7 +128,7 @@ class Repeats(Trained):
         self.assertIn("--resume", refused.stderr)
         summary = succeed("cosmo-train", *self.train_words(), "--epochs", 3, "--output", output, "--resume")
         self.assertEqual(summary["epochs_done"], 3)
-        self.assertAlmostEqual(self.history(output)[2][2], 1e-4, places=12)
+        self.assertAlmostEqual(self.history(output)[2][2], 1e-5, places=12)
 
     def test_the_time_limit_stops_after_a_step_and_the_rerun_continues(self):
         whole, parts = self.root / "unlimited", self.root / "limited"
@@ -355,13 +356,71 @@ class Settings(Trained):
         self.assertEqual(len(set(ids)), len(ids) - 1)
 
     def test_a_learning_rate_below_the_usual_minimum_stays(self):
-        words = [*self.train_words(), "--epochs", 2, "--output"]
+        words = [*self.train_words(), "--recipe", "paper", "--epochs", 2, "--output"]
         small, low = self.root / "small-rate", self.root / "low-rate"
         succeed("cosmo-train", *words, small, "--learning-rate", 5e-5)
         self.assertEqual([row[2] for row in self.history(small)], [5e-5, 5e-5])
         dry = [succeed("cosmo-train", *words, low, "--dry-run", *more)["id"]
                for more in ([], ["--min-learning-rate", 1e-4, "--learning-rate", 2e-3])]
         self.assertEqual(dry[0], dry[1])
+
+    def test_a_recipe_is_its_options_and_stays_that_of_a_training(self):
+        words = [*self.words_with(self.data), "--epochs", 2]
+        standard = ["--optimizer", "adamw", "--weight-decay", 1e-4, "--loss", "mse", "--decay", "cosine", "--clip-norm", 1,
+                    "--average", 0.99, "--choice-epochs", 5, "--augment", "turns", "--warmup-epochs", 0.1]
+        paper = ["--optimizer", "larc-adam", "--loss", "mae", "--decay", "linear", "--clip-norm", "off", "--average", "off",
+                 "--choice-epochs", 1, "--augment", "turns", "--warmup-epochs", 0]
+        never = ["--output", self.root / "never-cooked", "--dry-run"]
+        ids = [[succeed("cosmo-train", *words, *never, *more)["id"] for more in pair]
+               for pair in (([], standard), (["--recipe", "paper"], ["--recipe", "paper", *paper]))]
+        for left, right in ids:
+            self.assertEqual(left, right)
+        self.assertNotEqual(ids[0][0], ids[1][0])
+        output = self.root / "cooked"
+        self.train(output, "--recipe", "paper", epochs=1)
+        self.train(output, "--resume", epochs=2)  # without the option
+        self.assertNotIn("recipe", json.loads((output / "manifest.json").read_text())["config"])
+
+    def test_the_average_of_the_weights_is_kept_and_used(self):
+        output = self.root / "averaged"
+        self.train(output, "--average", 0.9)
+        manifest = json.loads((output / "manifest.json").read_text())
+        self.assertEqual((manifest["weights"], manifest["config"]["average"]), ("average", 0.9))
+        best, = (state["path"] for state in manifest["checkpoints"] if state["best"])
+        with h5py.File(output / best) as checkpoint:
+            self.assertEqual(set(checkpoint["average"]), set(checkpoint["weights"]))
+            weights, average = (checkpoint[f"{group}/conv1/weights"][...] for group in ("weights", "average"))
+        self.assertGreater(np.abs(weights - average).max(), 1e-5)
+        predictions = []
+        for name, group in (("as-it-is", "average"), ("other", "weights")):
+            directory = shutil.copytree(output, self.root / f"averaged-{name}")
+            with h5py.File(directory / best, "r+") as checkpoint:
+                checkpoint["average/conv1/weights"][...] = checkpoint[f"{group}/conv1/weights"][...]
+            record_again(directory, directory / best)
+            succeed("cosmo-infer", "--model", directory, "--data", self.data, "--baselines", "centre", "--output",
+                    self.root / f"averaged-{name}-predictions")
+            predictions.append((self.root / f"averaged-{name}-predictions/predictions.csv").read_text())
+        self.assertNotEqual(*predictions)
+        with h5py.File(output / best, "r+") as checkpoint:
+            del checkpoint["average"]
+        record_again(output, output / best)
+        done = run("cosmo-train", *self.words_with(self.data), "--epochs", EPOCHS + 1, "--decay-epochs", EPOCHS, "--average", 0.9,
+                   "--resume", "--threads", 1, "--output", output)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("holds no average of the weights", error_line(done, "cosmo-train"))
+
+    def test_rolls_are_for_whole_boxes(self):
+        words = ["--network", "cosmonet32", "--epochs", 1, "--output", self.root / "rolled", "--dry-run"]
+        refused = run("cosmo-train", "--data", self.data, *words, "--augment", "rolls")
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("--subvolumes 1", error_line(refused, "cosmo-train"))
+        whole = self.root / "whole-boxes"
+        succeed("cosmo-prep", "shard", "--input", self.sim, "--grid", 32, "--subvolumes", 1, "--validation", 2, "--test", 2,
+                "--output", whole)
+        ids = [succeed("cosmo-train", "--data", whole, *words, "--augment", augment)["id"]
+               for augment in ("on", "rolls", "turns", "off")]
+        self.assertEqual(ids[0], ids[1])
+        self.assertEqual(len(set(ids)), 3)
 
     def test_a_drop_after_the_end_is_warned_of(self):
         for epoch, warned in ((1, False), (2, True)):
@@ -372,7 +431,7 @@ class Settings(Trained):
 
     def test_the_history_is_a_table_with_a_line_an_epoch(self):
         output = self.root / "history"
-        self.train(output)
+        self.train(output, "--recipe", "paper")
         rows = self.history(output)
         self.assertEqual([row[0] for row in rows], list(range(1, EPOCHS + 1)))
         rates = [row[2] for row in rows]

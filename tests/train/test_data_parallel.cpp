@@ -91,8 +91,8 @@ std::vector<double> train_a_while(const core::Communicator& comm, int micro_batc
     for (int m = 0; m < micro_batches; ++m) {
       loss += run_micro_batch(network, (comm.rank() * micro_batches + m) * micro_batch,
                               [&](std::span<float> part) { reducer.ready(part); });
-      reducer.finish();
     }
+    reducer.finish();
     losses.push_back(comm.sum(loss));
     optimizer->step(step);
   }
@@ -120,8 +120,8 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
   for (int step = 0; step < 2; ++step) {  // the second step must not remember the first
     for (int m = 0; m < micro_batches; ++m) {
       run_micro_batch(part, (comm.rank() * micro_batches + m) * micro_batch, ready);
-      reducer.finish();
     }
+    reducer.finish();
     std::vector<double> expected = plain_gradient(whole);
     std::vector<double> difference = plain_gradient(part);
     for (std::size_t i = 0; i < expected.size(); ++i) difference[i] -= expected[i];
@@ -208,8 +208,8 @@ TEST_CASE("parts are summed over the ranks in the order of backward, large and s
         reducer.ready(part);
         end -= size;
       }
-      reducer.finish();
     }
+    reducer.finish();
     bool right = true;
     for (std::size_t i = 0; i < arena.size(); ++i) {
       float sum = 0;

@@ -106,6 +106,35 @@ TEST_CASE("LARC and Adam follow an independent implementation in double over ten
   }
 }
 
+TEST_CASE("AdamW takes a share of the weights, not of the biases, before Adam's update") {
+  Arena arena;
+  arena.parameters[1].role = nn::Parameter::Role::biases;
+  train::LarcAdamConfig config = config_of(LarcMode::off);
+  config.weight_decay = 0.1;
+  train::LarcAdam optimizer(arena.parameters, config);
+  std::vector<Reference> references;
+  for (const nn::Parameter& parameter : arena.parameters)
+    references.emplace_back(parameter.values, LarcMode::off);
+  for (int n = 0; n < kSteps; ++n) {
+    arena.set_gradients(n);
+    optimizer.step(n);
+    for (const nn::Parameter& parameter : arena.parameters) {
+      Reference& reference = references[parameter.index];
+      const double share = parameter.index == 1 ? 0 : 0.1 * config.learning_rate.at(n);
+      for (double& value : reference.x) value *= 1 - share;
+      reference.step(parameter.gradient, n, config.learning_rate.at(n));
+    }
+  }
+  for (const nn::Parameter& parameter : arena.parameters) {
+    INFO("parameter " << parameter.index);
+    for (std::size_t i = 0; i < parameter.values.size(); ++i)
+      REQUIRE(static_cast<double>(parameter.values[i]) ==
+              Approx(references[parameter.index].x[i]).margin(2e-6));
+  }
+  config.weight_decay = 1;
+  CHECK_THROWS_AS(train::LarcAdam(arena.parameters, config), core::Error);
+}
+
 TEST_CASE("the optimizer gives the same bits for any number of threads and leaves padding zero") {
   const int threads = omp_get_max_threads();
   for (const LarcMode mode : {LarcMode::paper, LarcMode::trust_ratio}) {

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "core/error.hpp"
 #include "train/learning_rate.hpp"
@@ -13,6 +14,16 @@ TEST_CASE("the learning rate falls linearly from start to end and then stays") {
   CHECK(rate.at(5000) == 1e-4);
   CHECK_THROWS_AS(train::validate({1e-4, 2e-3, 10}), core::Error);
   CHECK_THROWS_AS(train::validate({2e-3, 1e-4, 0}), core::Error);
+}
+
+TEST_CASE("the learning rate falls along half a cosine") {
+  train::LearningRate rate{2e-3, 1e-4, 1000};
+  rate.shape = train::DecayShape::cosine;
+  CHECK(rate.at(0) == Approx(2e-3).epsilon(1e-12));
+  CHECK(rate.at(250) == Approx(1e-4 + 1.9e-3 * (1 + std::sqrt(0.5)) / 2).epsilon(1e-12));
+  CHECK(rate.at(500) == Approx(1.05e-3).epsilon(1e-12));
+  CHECK(rate.at(1000) == Approx(1e-4).epsilon(1e-12));
+  CHECK(rate.at(5000) == Approx(1e-4).epsilon(1e-12));
 }
 
 TEST_CASE("the learning rate rises linearly, then drops to factors of itself") {

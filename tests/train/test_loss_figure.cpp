@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
@@ -33,12 +34,17 @@ std::vector<double> heights(const std::string& svg, int curve) {
   return values;
 }
 
+/// The epoch with the lowest validation loss.
+const train::EpochMetrics& lowest(const std::vector<train::EpochMetrics>& history) {
+  return *std::ranges::min_element(history, {}, &train::EpochMetrics::validation_loss);
+}
+
 }  // namespace
 
 TEST_CASE("the loss figure has a point an epoch, both curves, and the best epoch") {
   const auto history = history_of(9, 0.1);
-  const std::string svg = train::loss_figure(history, "cosmoflow", "mae");
-  CHECK(svg == train::loss_figure(history, "cosmoflow", "mae"));
+  const std::string svg = train::loss_figure(history, lowest(history), "cosmoflow", "mae");
+  CHECK(svg == train::loss_figure(history, lowest(history), "cosmoflow", "mae"));
   CHECK(heights(svg, 0).size() == 9);
   CHECK(heights(svg, 1).size() == 9);
   CHECK(has(svg, "best 0.2247, epoch 9"));
@@ -46,29 +52,31 @@ TEST_CASE("the loss figure has a point an epoch, both curves, and the best epoch
 }
 
 TEST_CASE("losses within a factor of ten start at zero, others are logarithmic") {
-  const std::string straight = train::loss_figure(history_of(2, std::log(2.0)), "", "mae");
+  const std::string straight =
+      train::loss_figure(history_of(2, std::log(2.0)), history_of(2, std::log(2.0))[1], "", "mae");
   const auto y = heights(straight, 0);  // 0.5 and 0.25
   CHECK(366 - y[0] == Approx(2 * (366 - y[1])).margin(0.2));
   CHECK(has(straight, ">0</text>"));
-  const std::string decades = train::loss_figure(history_of(5, std::log(10.0)), "", "mse");
+  const std::string decades =
+      train::loss_figure(history_of(5, std::log(10.0)), history_of(5, std::log(10.0))[4], "", "mse");
   const auto z = heights(decades, 0);  // equal factors are equal distances
   for (std::size_t i = 2; i < z.size(); ++i) CHECK(z[i] - z[i - 1] == Approx(z[1] - z[0]).margin(0.2));
   CHECK(has(decades, ">0.001</text>"));
 }
 
 TEST_CASE("a single epoch, a loss of zero and a name of special characters make a figure") {
-  const std::string svg = train::loss_figure(history_of(1, 0), "a<b&c", "mae");
+  const std::string svg = train::loss_figure(history_of(1, 0), history_of(1, 0)[0], "a<b&c", "mae");
   CHECK(has(svg, "a&lt;b&amp;c"));
   CHECK_FALSE(has(svg, "nan"));
   CHECK_FALSE(has(svg, "inf"));
   auto below = history_of(3, 0);
   for (train::EpochMetrics& epoch : below) epoch.validation_loss = -0.31 * epoch.epoch;
-  const std::string negative = train::loss_figure(below, "below zero", "gaussian");
+  const std::string negative = train::loss_figure(below, lowest(below), "below zero", "gaussian");
   CHECK(has(negative, ">-1</text>"));
   CHECK_FALSE(has(negative, ">-1.5</text>"));
   auto zero = history_of(3, 0);
   for (train::EpochMetrics& epoch : zero) epoch.train_loss = epoch.validation_loss = 0;
-  const std::string flat = train::loss_figure(zero, "zero", "mae");
+  const std::string flat = train::loss_figure(zero, zero[0], "zero", "mae");
   CHECK_FALSE(has(flat, "nan"));
   CHECK_FALSE(has(flat, "inf"));
 }

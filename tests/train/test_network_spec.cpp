@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "tests/train/networks.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
@@ -95,6 +96,27 @@ TEST_CASE("a description in the form of earlier model manifests reads as it did"
                                  {"c", {"b"}, Dense{0, 1.0}}}});
 }
 
+TEST_CASE("every kind of layer has a JSON form") {
+  const nn::NetworkSpec spec{"n",
+                             "x",
+                             {{"a", {"x"}, Convolution{16, 3, 1, 1, 0.25, true}},
+                              {"b", {"a"}, Convolution{16, 3, 1, 1, 0.25}},
+                              {"sum", {"a", "b"}, nn::Add{0.5}},
+                              {"join", {"sum", "a"}, nn::Concat{}},
+                              {"mean", {"join"}, nn::GlobalMean{true}},
+                              {"normal", {"mean"}, nn::Normalise{}},
+                              {"out", {"normal"}, Dense{0}}}};
+  const nlohmann::json json = spec;
+  CHECK(json["layers"][0]["padding"] == "periodic");
+  CHECK(json["layers"][1]["padding"] == 1);
+  CHECK(nlohmann::json::parse(json.dump()).get<nn::NetworkSpec>() == spec);
+  const nn::NetworkCensus census = nn::take_census(spec, {1, 8}, 3);
+  CHECK(census.layers[3].output == Shape{32, 8});
+  CHECK(census.layers[4].output == Shape{64, 1});
+  CHECK(census.statistics() == 128);
+  CHECK(census.useful_flop() == 3 * census.forward_flop() - census.layers[0].forward_flop);
+}
+
 TEST_CASE("a layer's name can be a group's in a checkpoint") {
   nn::NetworkSpec spec{"n", "x", {{"a-1.b_2", {"x"}, Dense{3, 1.0}}}};
   CHECK(nn::take_census(spec, {1, 4}, 3).parameters() == 3 * 64 + 3);
@@ -169,7 +191,43 @@ TEST_CASE("networks that cannot work are refused in a sentence") {
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}, {"a", {"a"}, Dense{3}}}}, {1, 8}, 3),
              Contains("called a"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Dense{3}}, {"b", {"x"}, Dense{3}}}}, {1, 8}, 3),
-             Contains("Layers a and b") && Contains("not supported yet"));
+             Contains("No layer") && Contains("reads a"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"b"}, Dense{3}}, {"b", {"a"}, Dense{3}}}}, {1, 8}, 3),
+             Contains("reads b") && Contains("no cycles"));
+  CHECK_THAT(refusal({"n", "x", {{"a", {"a"}, Dense{3}}}}, {1, 8}, 3),
+             Contains("reads a") && Contains("no cycles"));
+  const auto joining = [](const nn::Layer::Kind& first, const nn::Layer::Kind& join) {
+    return nn::NetworkSpec{"n", "x", {{"a", {"x"}, first}, {"b", {"a", "x"}, join}, {"c", {"b"}, Dense{3}}}};
+  };
+  CHECK_THAT(refusal(joining(Convolution{4, 3}, nn::Add{}), {1, 8}, 3),
+             Contains("4 channels of 6³") && Contains("1 of 8³"));
+  CHECK_THAT(refusal(joining(Convolution{4, 3}, nn::Concat{}), {1, 8}, 3), Contains("6³ and 8³"));
+  CHECK_THAT(refusal(starting_with(nn::Add{}), {1, 8}, 3), Contains("1 inputs") && Contains("two or more"));
+  CHECK_THAT(refusal(test::chain("n", {Dense{4}, Convolution{4, 1}, Dense{3}}), {1, 8}, 3),
+             Contains("Layer b reads a, a vector"));
+  CHECK_THAT(refusal({"n",
+                      "x",
+                      {{"a", {"x"}, Convolution{4, 8}},
+                       {"b", {"x"}, Dense{4}},
+                       {"c", {"a", "b"}, nn::Add{}},
+                       {"d", {"c"}, Dense{3}}}},
+                     {1, 8}, 3),
+             Contains("Layer c adds vectors and tensors"));
+  CHECK_THAT(refusal(starting_with(nn::Normalise{}), {1, 8}, 3), Contains("normalises 8³ cells"));
+  CHECK_THAT(refusal(starting_with(Convolution{4, 4, 1, 1, 1, true}), {1, 8}, 3), Contains("odd kernel"));
+  CHECK_THAT(refusal(starting_with(Convolution{4, 7, 1, 3, 1, true}), {1, 2}, 3), Contains("periodic"));
+  CHECK_THAT(
+      refusal(test::chain("n", {nn::GlobalMean{}, nn::Normalise{}, Dense{4}, nn::Normalise{}, Dense{3}}),
+              {1, 8}, 3),
+      Contains("two normalisations, b and d"));
+  CHECK_THAT(refusal({"n",
+                      "x",
+                      {{"a", {"x"}, nn::GlobalMean{}},
+                       {"b", {"a"}, nn::Normalise{}},
+                       {"c", {"b", "a"}, nn::Concat{}},
+                       {"d", {"c"}, Dense{3}}}},
+                     {1, 8}, 3),
+             Contains("Layer c") && Contains("reads a") && Contains("behind the normalisation b"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Convolution{4, 3, 0}}, {"b", {"a"}, Dense{3}}}}, {1, 8}, 3),
              Contains("stride 0"));
   CHECK_THROWS_AS(nn::find_network("resnet"), core::Error);

@@ -27,8 +27,10 @@ constexpr int kOutputs = 2;
 nn::NetworkSpec small_network() {
   return {"small",
           "voxels",
-          {{"conv", {"voxels"}, nn::Convolution{8, 3, 1, 1, 0.01}},
-           {"drop", {"conv"}, nn::Dropout{0.3}},
+          {{"conv", {"voxels"}, nn::Convolution{8, 3, 1, 1, 0.01, true}},
+           {"mean", {"conv"}, nn::GlobalMean{true}},
+           {"normal", {"mean"}, nn::Normalise{}},
+           {"drop", {"normal"}, nn::Dropout{0.3}},
            {"dense", {"drop"}, nn::Dense{kOutputs}}}};
 }
 
@@ -83,23 +85,33 @@ class Experiment {
     const dataset::VoxelTransform transform =
         dataset::find_voxel_transform("log1p", {dataset::VoxelKind::counts, 8});
     const int micro_batch = ranks == 1 ? 2 : 1;
-    dataset::DataLoader loader(reader, transform, {rank, ranks, kGlobalBatch, micro_batch, 3, true, true, 1});
+    dataset::DataLoader loader(reader, transform,
+                               {rank, ranks, kGlobalBatch, micro_batch, 3, true, true, true, 1});
+    dataset::DataLoader measured(reader, transform,
+                                 {.rank = rank,
+                                  .ranks = ranks,
+                                  .global_batch = micro_batch * ranks,
+                                  .micro_batch = micro_batch,
+                                  .most = 9});
     dataset::DataLoader validation(
         reader, transform,
         {.rank = rank, .ranks = ranks, .global_batch = micro_batch * ranks, .micro_batch = micro_batch});
     nn::Network network(small_network(), kInput, kOutputs, micro_batch, nn::Mode::training);
-    train::LarcAdam optimizer(network.parameters(), {});
-    train::TrainingState state{network, optimizer, {}, {}};
+    train::LarcAdam optimizer(network.parameters(),
+                              {.larc = train::LarcMode::off, .weight_decay = 1e-3, .learning_rate = {}});
+    train::WeightAverage average(network, 0.9);
+    train::TrainingState state{network, optimizer, {}, {}, &average};
 
     const core::Log log(false, true);
     core::OutputDirectory output(comm_, log, path_of(name),
                                  {"train", {{"experiment", 1}, {"loss", "mae"}}, {}}, {});
     train::ModelDirectory model(comm_, output, manifest());
     nn::initialise(network, 3);
+    average.start();
     if (const core::FileRecord* last = model.last_checkpoint()) {
       core::check_content(path_of(name), *last);
-      state.progress =
-          train::read_checkpoint(path_of(name) / last->path, small_network(), network, optimizer, kOutputs);
+      state.progress = train::read_checkpoint(path_of(name) / last->path, small_network(),
+                                              {network, optimizer, &average}, kOutputs);
     }
     train::MlperfLog mlperf("");
     train::TrainingMonitor monitor(log, mlperf, {1, 1}, kSamples);
@@ -108,14 +120,14 @@ class Experiment {
     const train::Ending ending =
         train::train(comm_, monitor,
                      {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks),
-                      train::WireFormat::f32, interruptions},
-                     {reader, loader, {reader, validation, data_.spec.parameters}}, state,
+                      train::WireFormat::f32, 0.5, interruptions},
+                     {reader, loader, &measured, {reader, validation, data_.spec.parameters}}, state,
                      [&] { model.save(state, kEpochs, core::Json::object()); });
     comm_.barrier();
-    return {ending,
-            state.progress,
-            {network.weights().begin(), network.weights().end()},
-            text_of(path_of(name) / "manifest.json")};
+    const std::span<const float> averaged = average.moment().values;
+    std::vector<float> weights(network.weights().begin(), network.weights().end());
+    weights.insert(weights.end(), averaged.begin(), averaged.end());
+    return {ending, state.progress, weights, text_of(path_of(name) / "manifest.json")};
   }
 
  private:

@@ -38,6 +38,11 @@ LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
 LayerCensus count(const std::string& name, const Convolution& layer, Shape input) {
   ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
          "Layer {} needs at least one output and a slope that is not negative.", name);
+  ensure(!layer.periodic || (layer.kernel % 2 == 1 && layer.padding <= input.size), Fault::config,
+         "Layer {} is periodic with a kernel of {} cells and an input of {}: give an odd kernel that is not "
+         "larger than "
+         "the input.",
+         name, layer.kernel, input.size);
   const int size = window_positions(name, input.size, layer.kernel, layer.stride, layer.padding);
   const Shape kernel{input.channels, layer.kernel};
   LayerCensus census = with_weights(input, {layer.outputs, size}, layer.outputs * kernel.elements());
@@ -77,12 +82,68 @@ LayerCensus count(const std::string& name, const Tanh& layer, Shape input) {
   return without_weights(input, input);
 }
 
+LayerCensus count(const std::string& name, const Add& layer, const std::vector<Shape>& inputs) {
+  ensure(layer.slope >= 0, Fault::config, "Layer {} needs a slope that is not negative.", name);
+  for (const Shape& other : inputs) {
+    ensure(other == inputs.front(), Fault::config,
+           "Layer {} adds tensors of {} channels of {}³ cells and {} of {}³: they must have one shape.", name,
+           inputs.front().channels, inputs.front().size, other.channels, other.size);
+  }
+  return without_weights(inputs.front(), inputs.front());
+}
+
+LayerCensus count(const std::string& name, const Concat&, const std::vector<Shape>& inputs) {
+  Shape output{0, inputs.front().size};
+  for (const Shape& other : inputs) {
+    ensure(other.size == output.size, Fault::config,
+           "Layer {} joins the channels of tensors with {}³ and {}³ cells: they must have one size.", name,
+           output.size, other.size);
+    output.channels += other.channels;
+  }
+  return without_weights(inputs.front(), output);
+}
+
+LayerCensus count(const std::string&, const GlobalMean& layer, Shape input) {
+  return without_weights(input, {(layer.squares ? 2 : 1) * input.channels, 1});
+}
+
+LayerCensus count(const std::string& name, const Normalise&, Shape input) {
+  ensure(input.size == 1, Fault::config,
+         "Layer {} normalises {}³ cells: it takes a vector, such as a global_mean or a dense layer makes.",
+         name, input.size);
+  return without_weights(input, input);
+}
+
+/// Of a layer that takes one input.
+LayerCensus count(const std::string& name, const auto& layer, const std::vector<Shape>& inputs) {
+  return count(name, layer, inputs.front());
+}
+
+/// Whether a layer's output has no cells, if so many of its inputs have none; what reads cells must get some.
+bool makes_vector(const Layer& layer, std::size_t vectors) {
+  using std::holds_alternative;
+  const auto& kind = layer.kind;
+  const bool reads_cells = holds_alternative<Convolution>(kind) || holds_alternative<AveragePool>(kind) ||
+                           holds_alternative<MaxPool>(kind);
+  ensure(!reads_cells || vectors == 0, Fault::config,
+         "Layer {} reads {}, a vector without cells: use a dense layer.", layer.name, layer.inputs.front());
+  ensure(!holds_alternative<Add>(kind) || vectors == 0 || vectors == layer.inputs.size(), Fault::config,
+         "Layer {} adds vectors and tensors with cells: put a global_mean before the latter.", layer.name);
+  return holds_alternative<Dense>(kind) || holds_alternative<GlobalMean>(kind) ||
+         holds_alternative<Normalise>(kind) || vectors > 0;
+}
+
 }  // namespace
 
 std::int64_t NetworkCensus::weights() const { return sum(layers, &LayerCensus::weights); }
 std::int64_t NetworkCensus::parameters() const { return weights() + sum(layers, &LayerCensus::biases); }
 std::int64_t NetworkCensus::forward_flop() const { return sum(layers, &LayerCensus::forward_flop); }
-std::int64_t NetworkCensus::useful_flop() const { return 3 * forward_flop() - layers.front().forward_flop; }
+std::int64_t NetworkCensus::statistics() const { return 2 * normalised; }
+std::int64_t NetworkCensus::useful_flop() const {
+  std::int64_t total = 3 * forward_flop();
+  for (const LayerCensus& layer : layers) total -= layer.first ? layer.forward_flop : 0;
+  return total;
+}
 std::int64_t NetworkCensus::paper_flop() const {
   return 2 * forward_flop() + sum(layers, &LayerCensus::input_grid_flop);
 }
@@ -91,13 +152,22 @@ NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
   ensure(input.channels >= 1 && input.size >= 1, Fault::config,
          "Network {} needs an input, not {} channels of {}³ cells.", spec.name, input.channels, input.size);
   const NetworkSpec resolved = with_outputs(spec, outputs);
-  const std::vector<int> sources = resolve_inputs(resolved);
+  const std::vector<std::vector<int>> sources = resolve_inputs(resolved);
   NetworkCensus census;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Layer& layer = resolved.layers[i];
-    const Shape source = sources[i] < 0 ? input : census.layers[static_cast<std::size_t>(sources[i])].output;
+    std::vector<Shape> shapes;
+    std::size_t vectors = 0;
+    for (const int source : sources[i]) {
+      shapes.push_back(source < 0 ? input : census.layers[static_cast<std::size_t>(source)].output);
+      if (source >= 0 && census.layers[static_cast<std::size_t>(source)].vector) ++vectors;
+    }
+    const bool vector = makes_vector(layer, vectors);
     census.layers.push_back(
-        std::visit([&](const auto& kind) { return count(layer.name, kind, source); }, layer.kind));
+        std::visit([&](const auto& kind) { return count(layer.name, kind, shapes); }, layer.kind));
+    census.layers.back().first = sources[i].front() < 0;
+    census.layers.back().vector = vector;
+    if (std::holds_alternative<Normalise>(layer.kind)) census.normalised = shapes.front().channels;
   }
   return census;
 }

@@ -20,23 +20,28 @@ struct Shape {
 
 /// One layer of a network at a given input size.
 struct LayerCensus {
-  Shape input;
+  Shape input;  ///< its first
   Shape output;
   std::int64_t weights;  ///< without biases
   std::int64_t biases;
   std::int64_t forward_flop;     ///< [flop a sample] 2 × weights × output cells
   std::int64_t input_grid_flop;  ///< [flop a sample] 2 × weights × input cells (dense: as forward)
+  bool first = false;            ///< it reads the network's input, whose gradient nobody needs
+  bool vector = false;           ///< its output has no cells, such as that of a dense layer
 };
 
 /// A network at a given input size.
 struct NetworkCensus {
   std::vector<LayerCensus> layers;
+  int normalised = 0;  ///< values of the vector that is normalised
 
-  std::int64_t weights() const;       ///< without biases
-  std::int64_t parameters() const;    ///< with biases
+  std::int64_t weights() const;     ///< without biases
+  std::int64_t parameters() const;  ///< with biases
+  /// Means and deviations of the normalisation, which are measured, not learned.
+  std::int64_t statistics() const;
   std::int64_t forward_flop() const;  ///< [flop a sample]
-  /// [flop a sample] True multiply-adds × 2 of a training step: forward, weight gradients and, but for the
-  /// first layer, input gradients, each as many as forward.
+  /// [flop a sample] True multiply-adds × 2 of a training step: forward, weight gradients and, but for layers
+  /// that read the network's input, input gradients, each as many as forward.
   std::int64_t useful_flop() const;
   /// [flop a sample] As the 2018 paper counts its 69.33 Gflop: forward and weight gradients as many as
   /// forward, input gradients on the input grid, the first layer's included.

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "train/nn/first_layer.hpp"
 #include "train/nn/row_gradient.hpp"
 #include "train/nn/weighted_layer.hpp"
@@ -157,10 +159,21 @@ Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolut
   return output;
 }
 
+/// Builds a periodic convolution as one without padding of the input with the opposite faces around it.
+Tensor build_periodic(Workshop& shop, CompiledLayer& compiled, Convolution layer, const Tensor& source,
+                      const Layer* reader) {
+  const int padding = std::exchange(layer.padding, 0);
+  const Tensor padded = append_periodic_padding(shop, compiled.forward, source, padding);
+  const Tensor output = build(shop, compiled, layer, padded, reader);
+  if (padded.gradient) append_periodic_folding(shop, compiled.input_gradient, padded, source, padding);
+  return output;
+}
+
 }  // namespace
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
+  if (layer.periodic && layer.padding > 0) return build_periodic(shop, compiled, layer, source, reader);
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
   if (!source.gradient && source_layout == plain_layout(input) &&

@@ -22,12 +22,18 @@ void fill_glorot(std::span<float> plain, const Parameter& parameter, const core:
   }
 }
 
+/// Of what is not a weight.
+float start_of(const Parameter& parameter) {
+  if (parameter.role == Parameter::Role::biases) return kBias;
+  return parameter.name.ends_with(kDeviationSuffix) ? 1 : 0;
+}
+
 }  // namespace
 
 void initialise(Network& network, std::uint64_t seed, std::span<const float> last_biases) {
   const core::RandomStream stream(seed, core::Purpose::initial_weights);
   for (const Parameter& parameter : network.parameters()) {
-    std::vector<float> plain(parameter.elements(), kBias);
+    std::vector<float> plain(parameter.elements(), start_of(parameter));
     if (parameter.role == Parameter::Role::weights) fill_glorot(plain, parameter, stream);
     network.copy_from_plain(parameter, plain, parameter.values);
   }

@@ -1,5 +1,6 @@
 #include "train/nn/layers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cosmo::nn {
@@ -24,17 +25,54 @@ Workshop::Workshop(Mode mode_, Precision precision_, int batch_)
       batch(batch_),
       engine(dnnl::engine::kind::cpu, 0),
       scratch_slot_(memory.slot()),
-      temporary_slot_(memory.slot()),
-      gradient_slots_{memory.slot(), memory.slot()},
-      activation_slots_{memory.slot(), memory.slot()} {}
+      temporary_slot_(memory.slot()) {}
+
+void Workshop::begin_layer(int index, int last_reader) {
+  layer_ = index;
+  last_reader_ = last_reader;
+}
+
+int Workshop::take_lane(int last) {
+  auto lane =
+      std::ranges::find_if(lanes_, [&](const Lane& candidate) { return candidate.busy_until < layer_; });
+  if (lane == lanes_.end()) lane = lanes_.insert(lane, {memory.slot(), 0});
+  lane->busy_until = last;
+  return static_cast<int>(lane - lanes_.begin());
+}
+
+void Workshop::keep_for_readers(int lane) {
+  if (lane < 0) return;
+  int& busy_until = lanes_[static_cast<std::size_t>(lane)].busy_until;
+  busy_until = std::max(busy_until, last_reader_);
+}
 
 Tensor Workshop::next_tensor(const dnnl::memory::desc& layout, double slope, bool transient) {
-  const std::size_t parity = tensors_++ % 2;
-  if (mode == Mode::inference)
-    return {memory.place(activation_slots_[parity], layout, engine), {}, slope, false};
-  const int gradient_slot = gradient_slots_[parity];
-  return {memory.place(transient ? gradient_slot : memory.slot(), layout, engine),
-          memory.place(gradient_slot, layout, engine), slope, transient};
+  const int lane = take_lane(last_reader_);
+  const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
+  if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, slope, false, false, lane};
+  return {memory.place(transient ? shared : memory.slot(), layout, engine),
+          memory.place(shared, layout, engine),
+          slope,
+          transient,
+          false,
+          lane};
+}
+
+Tensor Workshop::inner_tensor(const dnnl::memory::desc& layout) {
+  const int lane = take_lane(layer_);
+  const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
+  if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, 1, false, false, lane};
+  return {memory.place(memory.slot(), layout, engine),
+          memory.place(shared, layout, engine),
+          1,
+          false,
+          false,
+          lane};
+}
+
+dnnl::memory Workshop::gradient_part(const dnnl::memory::desc& layout) {
+  const int lane = take_lane(layer_);
+  return memory.place(lanes_[static_cast<std::size_t>(lane)].slot, layout, engine);
 }
 
 Tensor Workshop::input_tensor(const dnnl::memory::desc& layout) {
@@ -112,6 +150,24 @@ bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
     return is(Tag::ndhwc) || (dims[1] == 16 && is(Tag::nCdhw16c)) || (dims[1] == 8 && is(Tag::nCdhw8c));
   };
   return one_block(a) && one_block(b);
+}
+
+namespace {
+
+template <class T>
+Operation sum(const dnnl::memory& total, const dnnl::memory& part) {
+  return {Work::other, "sum", [=](const Pass&) {
+            const std::span<T> to = values_of<T>(total), from = values_of<T>(part);
+#pragma omp parallel for simd schedule(static)
+            for (std::size_t i = 0; i < to.size(); ++i)
+              to[i] = T(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+          }};
+}
+
+}  // namespace
+
+void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part) {
+  operations.push_back((is_bf16(total) ? sum<core::Bfloat16> : sum<float>)(total, part));
 }
 
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor) {

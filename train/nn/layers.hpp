@@ -1,10 +1,11 @@
 #pragma once
 // Private to train/nn: how layers of a specification become lists of oneDNN operations.
 
-#include <array>
 #include <functional>
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,7 @@ struct Tensor {
   bool transient = false;
   /// Whether it is already what the pool that reads it would make of it.
   bool pooled = false;
+  int lane = -1;  ///< that it lives in, or its gradient; -1 of the network's input
 };
 
 /// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters,
@@ -51,6 +53,19 @@ struct CompiledLayer {
   std::vector<Operation> parameter_gradients;
   std::vector<Operation> input_gradient;
   std::vector<std::size_t> parameters;  ///< indices of its parameters
+};
+
+/// What a normalisation works on beside its input and output, (features) each.
+struct NormalisationMemory {
+  dnnl::memory values;        ///< its input (batch, features)
+  dnnl::memory gradient;      ///< of its input
+  dnnl::memory normalised;    ///< its output
+  dnnl::memory d_normalised;  ///< gradient of its output
+  ParameterMemory mean;
+  ParameterMemory deviation;
+  dnnl::memory mean_gradient;    ///< over the global batch, of the gradients of the output
+  dnnl::memory mean_projection;  ///< likewise, of these times the output
+  std::shared_ptr<int> rows;     ///< of the batch that hold samples
 };
 
 /// What layers are built with and from: the engine and the memory plans.
@@ -64,12 +79,21 @@ class Workshop {
   dnnl::engine engine;
   MemoryPlan memory;
   ParameterArena parameters;
+  NormalisationMemory normalisation;  ///< of the network's, if it has one
   std::uint32_t droppable = 0;  ///< values of a sample in the dropout layers so far, each rounded up to four
 
-  /// The next tensor along the network: with a slot of its own in training, alternating between two in
-  /// inference; its gradient alternates between two slots, and a transient tensor lives where its gradient
-  /// will.
+  /// Begins layer `index`, the last reader of whose output is `last_reader`.
+  void begin_layer(int index, int last_reader);
+  /// Notes that layer `index` handed on its input, which lives in `lane`, as its output.
+  void keep_for_readers(int lane);
+  /// A tensor of the layer: in training with a slot of its own for its values, and one for its gradient that
+  /// it shares with others, whose readers are all done; in inference the values share slots so. A transient
+  /// tensor lives where its gradient will.
   Tensor next_tensor(const dnnl::memory::desc& layout, double slope, bool transient);
+  /// A tensor that only the layer itself knows, and its gradient likewise.
+  Tensor inner_tensor(const dnnl::memory::desc& layout);
+  /// Room for a part of a gradient, until this layer's backward pass is over.
+  dnnl::memory gradient_part(const dnnl::memory::desc& layout);
   /// The network's input: a slot of its own and no gradient.
   Tensor input_tensor(const dnnl::memory::desc& layout);
   /// `source` in `layout`: itself, or a view of it, if it is so already, otherwise a copy that an operation
@@ -94,14 +118,24 @@ class Workshop {
   dnnl::prop_kind forward_kind() const;
 
  private:
+  /// A slot that tensors share one after the other, in the order of the layers.
+  struct Lane {
+    int slot;
+    int busy_until;  ///< the layer that is the last to need what is in it
+  };
+  /// A lane that is free from this layer on, kept until `last`.
+  int take_lane(int last);
+
   int scratch_slot_;
   int temporary_slot_;
-  std::array<int, 2> gradient_slots_;
-  std::array<int, 2> activation_slots_;
-  std::size_t tensors_ = 0;
+  std::vector<Lane> lanes_;
+  int layer_ = 0;
+  int last_reader_ = 0;
 };
 
-/// Builds a layer. `reader` is the one layer that reads its output, or nullptr.
+using Tensors = std::span<const Tensor>;
+
+/// Builds a layer. `reader` is the one layer that reads its output, or nullptr if there are several or none.
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
@@ -114,6 +148,13 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Dropout& layer, cons
              const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const Tensor& source,
              const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
+             const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise& layer, const Tensor& source,
+             const Layer* reader);
+/// Of those that read several tensors.
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Add& layer, Tensors sources);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Concat& layer, Tensors sources);
 
 /// Row-major.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
@@ -141,6 +182,23 @@ inline bool is_bf16(const dnnl::memory& memory) {
 /// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where
 /// values are not positive.
 void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor);
+
+/// Appends total += part, tensors of one layout.
+void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
+
+/// Appends what makes a tensor of `source` with `padding` cells of the opposite faces around it.
+Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
+                               int padding);
+/// Appends the backward pass: the gradient of `source`, its leaky ReLU included, from that of `padded`.
+void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
+                             const Tensor& source, int padding);
+
+/// `source`, (N, F) or (N, F, 1, 1, 1), as plain (N, F): itself, a view, or a copy that appended operations
+/// make.
+dnnl::memory vector_of(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& source);
+/// Appends a copy of a plain (N, F) into `target`, (N, F, 1, 1, 1).
+void append_from_vector(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& vector,
+                        const dnnl::memory& target);
 
 /// Whether a tensor of this layout, made by a leaky ReLU of this slope, lives only until `reader` has run
 /// forward.

@@ -64,6 +64,7 @@ core::Json ModelManifest::details() const {
                {"history", "history.csv"},
                {"complete", complete}};
   if (range) json["input_range"] = *range;
+  if (weights != "weights") json["weights"] = weights;
   return json;
 }
 
@@ -82,6 +83,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
   core::reading_json(source, [&] {
     model.network = json.at("network");
     model.precision = json.value("precision", model.precision);
+    model.weights = json.value("weights", model.weights);
     model.input = {json.at("input").at("channels"), json.at("input").at("size")};
     model.redshifts = json.at("input").value("redshifts", model.redshifts);
     model.parameters = json.at("parameters");

@@ -43,7 +43,7 @@ struct CheckpointRecord {
   std::string path;   ///< relative to the model's directory
   std::string sha256;
   std::optional<double> validation_loss;  ///< none of a state in mid-epoch
-  bool best;                              ///< lowest validation loss so far
+  bool best;                              ///< lowest validation loss so far, averaged as the settings say
 };
 
 /// Rms errors on the validation split at the best epoch, in physical units, one a parameter; none before an
@@ -68,7 +68,8 @@ struct SeenSeeds {
 struct ModelManifest {
   core::Manifest base;
   NetworkSpec network;
-  std::string precision = "f32";  ///< that it was trained in; its weights are f32 in any
+  std::string weights = "weights";  ///< group of the checkpoints to predict with: these, or their average
+  std::string precision = "f32";    ///< that it was trained in; its weights are f32 in any
   Shape input;
   std::vector<double> redshifts = {0};  ///< of the input's channels
   core::ParameterSpace parameters;

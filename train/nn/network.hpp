@@ -40,6 +40,18 @@ struct OperationRecord {
   double seconds;              ///< spent in it while operations were timed
 };
 
+/// What a network's normalisation reads and makes, for who computes statistics over the global batch; spans
+/// are empty if there is none, those of gradients in inference. F is the number of normalised values.
+struct Normalisation {
+  std::span<float> values;           ///< (batch, F) what it normalises, which a trunk made
+  std::span<float> mean, deviation;  ///< (F) by which: parameters
+  std::span<float> normalised;       ///< (batch, F) what it made of the values
+  std::span<float> d_normalised;     ///< (batch, F) the loss' gradient with respect to that
+  std::span<float> mean_gradient;    ///< (F) mean of d_normalised over the global batch
+  std::span<float> mean_projection;  ///< (F) likewise of d_normalised × normalised
+  int* rows;                         ///< of the batch that hold samples; others get no gradient
+};
+
 /// A network for batches of one size. All primitives and tensors are made by the constructor; the weights
 /// start as zeros (see initialise.hpp). Inference is in f32. Spans stay valid as long as the network, also
 /// when it is moved.
@@ -63,7 +75,19 @@ class Network {
   /// final, last layer first. Training only.
   void backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
 
-  /// Weights and biases of each layer, in the order of the layers.
+  /// Whether a layer normalises. forward() and backward() then take mean and deviation for constants. For
+  /// statistics of a global batch that several calls or ranks share, a step goes in two parts: the trunk, up
+  /// to the normalisation's input, and the head, the normalisation and what follows. Between the calls the
+  /// caller sets what normalisation() shows: after forward_trunk() mean and deviation, after backward_head()
+  /// mean_gradient, mean_projection and rows. Without a normalisation the head is all there is.
+  bool normalises() const;
+  Normalisation normalisation();
+  void forward_trunk();
+  std::span<const float> forward_head(const std::optional<DropoutDraw>& dropout = std::nullopt);
+  void backward_head(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
+  void backward_trunk(const std::function<void(std::span<float>)>& ready);
+
+  /// Weights and biases of each layer, or mean and deviation, in the order of the layers.
   std::span<const Parameter> parameters() const;
   /// The arena of all parameters, in their layouts, with zeros between and within them as padding.
   std::span<float> weights();
@@ -91,6 +115,8 @@ class Network {
                                    Precision precision = Precision::f32);
 
  private:
+  void begin_backward(std::span<const float> d_output);
+
   struct Backend;
   std::unique_ptr<Backend> backend_;
 };

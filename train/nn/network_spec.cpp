@@ -43,7 +43,7 @@ void write(json& object, const Convolution& layer) {
                  {"outputs", layer.outputs},
                  {"kernel", layer.kernel},
                  {"stride", layer.stride},
-                 {"padding", layer.padding},
+                 {"padding", layer.periodic ? json("periodic") : json(layer.padding)},
                  {"slope", layer.slope}});
 }
 
@@ -65,14 +65,31 @@ void write(json& object, const Dropout& layer) {
 
 void write(json& object, const Tanh& layer) { object.update({{"kind", "tanh"}, {"scale", layer.scale}}); }
 
+void write(json& object, const Add& layer) { object.update({{"kind", "add"}, {"slope", layer.slope}}); }
+
+void write(json& object, const Concat&) { object["kind"] = "concat"; }
+
+void write(json& object, const GlobalMean& layer) {
+  object.update({{"kind", "global_mean"}, {"squares", layer.squares}});
+}
+
+void write(json& object, const Normalise&) { object["kind"] = "normalise"; }
+
+Convolution read_convolution(const json& object) {
+  ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope"});
+  Convolution layer{member<int>(object, "outputs"), member<int>(object, "kernel"),
+                    member<int>(object, "stride")};
+  layer.periodic = object.contains("padding") && object["padding"] == "periodic";
+  layer.padding = layer.periodic ? (layer.kernel - 1) / 2 : member<int>(object, "padding");
+  layer.slope = member<double>(object, "slope");
+  return layer;
+}
+
 Layer read_layer(const json& object) {
   Layer layer{member<std::string>(object, "name"), member<std::vector<std::string>>(object, "inputs"), {}};
   const auto kind = member<std::string>(object, "kind");
   if (kind == "convolution") {
-    ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope"});
-    layer.kind = Convolution{member<int>(object, "outputs"), member<int>(object, "kernel"),
-                             member<int>(object, "stride"), member<int>(object, "padding"),
-                             member<double>(object, "slope")};
+    layer.kind = read_convolution(object);
   } else if (kind == "average_pool") {
     ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
     layer.kind = AveragePool{member<int>(object, "size"), member<int>(object, "stride")};
@@ -88,10 +105,24 @@ Layer read_layer(const json& object) {
   } else if (kind == "tanh") {
     ensure_only(object, {"name", "inputs", "kind", "scale"});
     layer.kind = Tanh{member<double>(object, "scale")};
+  } else if (kind == "add") {
+    ensure_only(object, {"name", "inputs", "kind", "slope"});
+    layer.kind = Add{member<double>(object, "slope")};
+  } else if (kind == "concat") {
+    ensure_only(object, {"name", "inputs", "kind"});
+    layer.kind = Concat{};
+  } else if (kind == "global_mean") {
+    ensure_only(object, {"name", "inputs", "kind", "squares"});
+    layer.kind = GlobalMean{member<bool>(object, "squares")};
+  } else if (kind == "normalise") {
+    ensure_only(object, {"name", "inputs", "kind"});
+    layer.kind = Normalise{};
   } else {
-    core::fail(Fault::format,
-               "Layer {} is of kind \"{}\": use convolution, average_pool, max_pool, dense, dropout or tanh.",
-               layer.name, kind);
+    core::fail(
+        Fault::format,
+        "Layer {} is of kind \"{}\": use convolution, average_pool, max_pool, dense, dropout, tanh, add, "
+        "concat, global_mean or normalise.",
+        layer.name, kind);
   }
   return layer;
 }
@@ -116,39 +147,81 @@ void ensure_name(const std::string& name, const std::string& network) {
          nlohmann::json(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
+/// Layer i takes as many inputs as it names.
+void ensure_inputs(const NetworkSpec& spec, const Layer& layer) {
+  const bool several = std::holds_alternative<Add>(layer.kind) || std::holds_alternative<Concat>(layer.kind);
+  ensure(several ? layer.inputs.size() >= 2 : layer.inputs.size() == 1, Fault::config,
+         "Layer {} of network {} has {} inputs: its kind takes {}.", layer.name, spec.name,
+         layer.inputs.size(), several ? "two or more" : "one");
+}
+
+/// The layer's inputs among the tensors that stand before it: tensor t is the output of layer t - 1.
+std::vector<int> find_inputs(const NetworkSpec& spec, const Layer& layer,
+                             const std::vector<std::string>& tensors) {
+  std::vector<int> found;
+  for (const std::string& input : layer.inputs) {
+    const auto at = std::find(tensors.begin(), tensors.end(), input);
+    const bool later =
+        std::ranges::any_of(spec.layers, [&](const Layer& other) { return other.name == input; });
+    ensure(at != tensors.end(), Fault::config,
+           "Layer {} of network {} reads {}, which does not stand before it{}.", layer.name, spec.name, input,
+           later ? ": put layers in an order in which they can be computed; a network has no cycles" : "");
+    found.push_back(static_cast<int>(at - tensors.begin()) - 1);
+  }
+  return found;
+}
+
+/// What follows the normalisation reads nothing of what precedes it.
+void ensure_two_parts(const NetworkSpec& spec, const std::vector<std::vector<int>>& sources) {
+  const int cut = find_normalisation(spec);
+  for (int i = cut + 1; cut >= 0 && i < static_cast<int>(sources.size()); ++i) {
+    for (const int source : sources[static_cast<std::size_t>(i)]) {
+      ensure(source >= cut, Fault::config,
+             "Layer {} of network {} reads {}, which is not behind the normalisation {}: let it read that "
+             "one, or put "
+             "it before it.",
+             spec.layers[static_cast<std::size_t>(i)].name, spec.name,
+             source < 0 ? spec.input : spec.layers[static_cast<std::size_t>(source)].name,
+             spec.layers[static_cast<std::size_t>(cut)].name);
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<int> resolve_inputs(const NetworkSpec& spec) {
+int find_normalisation(const NetworkSpec& spec) {
+  int found = -1;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    if (!std::holds_alternative<Normalise>(spec.layers[i].kind)) continue;
+    ensure(found < 0, Fault::config, "Network {} has two normalisations, {} and {}: leave one.", spec.name,
+           spec.layers[static_cast<std::size_t>(std::max(found, 0))].name, spec.layers[i].name);
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec) {
   ensure(std::holds_alternative<Dense>(output_layer(spec).kind), Fault::config,
          "The last layer of network {}, {}, is not dense: end it with a dense layer, and a tanh if need be.",
          spec.name, output_layer(spec).name);
-  std::vector<std::string> tensors = {spec.input};  // tensor t is the output of layer t - 1
-  std::vector<std::string> readers = {""};
-  std::vector<int> sources;
+  std::vector<std::string> tensors = {spec.input};
+  std::vector<bool> read = {false};
+  std::vector<std::vector<int>> sources;
   for (const Layer& layer : spec.layers) {
     ensure_name(layer.name, spec.name);
-    ensure(layer.inputs.size() == 1, Fault::config,
-           "Layer {} of network {} has {} inputs: its kind takes one.", layer.name, spec.name,
-           layer.inputs.size());
-    const auto found = std::find(tensors.begin(), tensors.end(), layer.inputs[0]);
-    ensure(found != tensors.end(), Fault::config,
-           "Layer {} of network {} reads {}, which does not stand before it.", layer.name, spec.name,
-           layer.inputs[0]);
-    const auto tensor = static_cast<std::size_t>(found - tensors.begin());
-    ensure(readers[tensor].empty(), Fault::config,
-           "Layers {} and {} of network {} both read {}: a tensor with two readers is not supported yet.",
-           readers[tensor], layer.name, spec.name, layer.inputs[0]);
+    ensure_inputs(spec, layer);
+    sources.push_back(find_inputs(spec, layer, tensors));
     ensure(std::find(tensors.begin(), tensors.end(), layer.name) == tensors.end(), Fault::config,
            "Network {} has two tensors called {}: rename one.", spec.name, layer.name);
-    readers[tensor] = layer.name;
-    sources.push_back(static_cast<int>(tensor) - 1);
+    for (const int source : sources.back()) read[static_cast<std::size_t>(source + 1)] = true;
     tensors.push_back(layer.name);
-    readers.emplace_back();
+    read.push_back(false);
   }
   for (std::size_t tensor = 0; tensor + 1 < tensors.size(); ++tensor) {
-    ensure(!readers[tensor].empty(), Fault::config, "No layer of network {} reads {}: remove it or read it.",
-           spec.name, tensors[tensor]);
+    ensure(read[tensor], Fault::config, "No layer of network {} reads {}: remove it or read it.", spec.name,
+           tensors[tensor]);
   }
+  ensure_two_parts(spec, sources);
   return sources;
 }
 

@@ -13,8 +13,10 @@ struct Convolution {
   int outputs;       ///< channels of its output
   int kernel;        ///< cells along each side
   int stride = 1;    ///< cells
-  int padding = 0;   ///< zero cells added on every face
+  int padding = 0;   ///< cells added on every face
   double slope = 1;  ///< of the leaky ReLU for negative values; 1 makes the layer linear
+  /// Whether the cells added are those of the opposite face, as in a periodic box, or zeros.
+  bool periodic = false;
 
   bool operator==(const Convolution&) const = default;
 };
@@ -59,9 +61,39 @@ struct Tanh {
   bool operator==(const Tanh&) const = default;
 };
 
+/// The sum of two or more tensors of one shape, followed by a leaky ReLU.
+struct Add {
+  double slope = 1;  ///< of the leaky ReLU for negative values; 1 makes the layer linear
+
+  bool operator==(const Add&) const = default;
+};
+
+/// The channels of two or more tensors of one size, in the order of the inputs.
+struct Concat {
+  bool operator==(const Concat&) const = default;
+};
+
+/// The mean of each channel over all cells, a vector; with `squares`, those of the squared values behind
+/// them.
+struct GlobalMean {
+  bool squares = false;
+
+  bool operator==(const GlobalMean&) const = default;
+};
+
+/// (x - mean) / deviation of each value of a vector: in training over the samples of the global batch,
+/// otherwise over training samples that were measured last. What precedes it and what follows are the two
+/// parts of the network: the latter reads nothing of the former but this layer's output. Source: Ioffe &
+/// Szegedy 2015 (arXiv:1502.03167), without their scale and shift, which the dense layer that follows
+/// contains.
+struct Normalise {
+  bool operator==(const Normalise&) const = default;
+};
+
 /// A node of the graph. `inputs` name the network's input or earlier layers.
 struct Layer {
-  using Kind = std::variant<Convolution, AveragePool, MaxPool, Dense, Dropout, Tanh>;
+  using Kind = std::variant<Convolution, AveragePool, MaxPool, Dense, Dropout, Tanh, Add, Concat, GlobalMean,
+                            Normalise>;
 
   std::string name;
   std::vector<std::string> inputs;
@@ -80,11 +112,14 @@ struct NetworkSpec {
   bool operator==(const NetworkSpec&) const = default;
 };
 
-/// The graph with its names resolved: for each layer the index of the layer it reads, or -1 for the network's
-/// input. Throws Error{config} if a layer names what does not stand before it, does not take exactly one
-/// input, shares its input with another layer (not supported yet), is never read, or if the last layer, a
-/// tanh aside, is not dense.
-std::vector<int> resolve_inputs(const NetworkSpec& spec);
+/// The graph with its names resolved: for each layer the indices of the layers it reads, -1 for the network's
+/// input. Throws Error{config} if a layer names what does not stand before it, has too many or too few inputs
+/// for its kind or is never read, if the last layer, a tanh aside, is not dense, or if layers read around the
+/// normalisation.
+std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec);
+
+/// The index of the normalisation, or -1 if there is none. Throws Error{config} if there are several.
+int find_normalisation(const NetworkSpec& spec);
 
 /// `spec` with the outputs of its last dense layer set. Throws Error{config} if they are set to another
 /// number already.

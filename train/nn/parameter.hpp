@@ -4,16 +4,21 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cosmo::nn {
 
-/// The weights or the biases of one layer: a view into the network's arenas, valid as long as the network.
-/// The spans are in oneDNN's layout, padding (always zero) included; `dims` describe the plain, row-major
-/// layout: (outputs, inputs, kernel, kernel, kernel), (outputs, channels, size, size, size) or (outputs,
-/// inputs), and (outputs).
+/// What the names of a normalisation's parameters end with.
+constexpr std::string_view kMeanSuffix = ".mean", kDeviationSuffix = ".deviation";
+
+/// The weights or the biases of one layer, or the statistics of a normalisation, which are measured, not
+/// learned, and whose gradient is zero: a view into the network's arenas, valid as long as the network. The
+/// spans are in oneDNN's layout, padding (always zero) included; `dims` describe the plain, row-major layout:
+/// (outputs, inputs, kernel, kernel, kernel), (outputs, channels, size, size, size) or (outputs, inputs), and
+/// (outputs).
 struct Parameter {
-  enum class Role { weights, biases };
+  enum class Role { weights, biases, statistics };
 
   std::string name;  ///< the layer's name and the role: "conv1.weights"
   Role role;

@@ -35,6 +35,11 @@ NetworkSpec cosmoflow64();
 /// A small network for 32³ inputs in the 2018 network's manner, ending in an average over the volume.
 NetworkSpec cosmoflow32();
 
+/// Small networks of level means, for 32³, 64³ and 128³ inputs: docs/network.md has the search that chose them.
+NetworkSpec cosmonet32();
+NetworkSpec cosmonet64();
+NetworkSpec cosmonet128();
+
 /// MLPerf HPC v1.0's CosmoFlow, for 128³ inputs of 4 channels (redshifts). Source: github.com/mlcommons/hpc,
 /// cosmoflow/models/cosmoflow.py (kernel, dropout) and configs/cosmo.yaml (sizes); the slope is that of
 /// Keras' LeakyReLU.

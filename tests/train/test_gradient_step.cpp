@@ -1,0 +1,87 @@
+// The gradient of a step of a network that normalises by the global batch, on several numbers of ranks.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "tests/dataset/small_dataset.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "train/gradient_step.hpp"
+#include "train/nn/initialise.hpp"
+
+using namespace cosmo;
+
+namespace {
+
+constexpr std::uint32_t kSamples = 22;
+constexpr int kOutputs = 2, kGlobalBatch = 8;
+constexpr nn::Shape kInput{1, dataset::test::kSide};
+
+const nn::NetworkSpec kNetwork = {"normalised",
+                                  "voxels",
+                                  {{"conv", {"voxels"}, nn::Convolution{8, 3, 1, 1, 0.01, true}},
+                                   {"pool", {"conv"}, nn::AveragePool{2, 2}},
+                                   {"mean", {"pool"}, nn::GlobalMean{}},
+                                   {"conv2", {"pool"}, nn::Convolution{5, 3, 1, 1, 0.01, true}},
+                                   {"mean2", {"conv2"}, nn::GlobalMean{true}},
+                                   {"levels", {"mean", "mean2"}, nn::Concat{}},
+                                   {"normal", {"levels"}, nn::Normalise{}},
+                                   {"hidden", {"normal"}, nn::Dense{7, 0.01}},
+                                   {"out", {"hidden"}, nn::Dense{kOutputs}}}};
+
+/// Loss and gradient of each step of an epoch.
+std::vector<std::vector<double>> gradients(const core::Communicator& comm, dataset::SplitReader& reader,
+                                           int micro_batch) {
+  const int ranks = comm.size();
+  dataset::DataLoader loader(reader, dataset::find_voxel_transform("log1p", {dataset::VoxelKind::counts, 8}),
+                             {comm.rank(), ranks, kGlobalBatch, micro_batch, 3, true, true, true, 1});
+  nn::Network network(kNetwork, kInput, kOutputs, micro_batch, nn::Mode::training);
+  nn::initialise(network, 3);
+  const int micro_batches = kGlobalBatch / (micro_batch * ranks);
+  train::GradientReducer reducer(comm, network.gradients(), micro_batches);
+  train::GradientStep step(comm, network, reducer, {nn::find_loss("mse"), kOutputs, micro_batches, 1});
+  std::vector<std::vector<double>> found;
+  loader.start_epoch(0);
+  train::StepLoss loss(reader);
+  while (const auto batch = loader.next()) {
+    step.take(*batch, 0, loss);
+    if (!batch->last_of_step) continue;
+    reducer.finish();
+    found.push_back({comm.sum(loss.sum())});
+    loss.reset();
+    for (const nn::Parameter& parameter : network.parameters()) {
+      std::vector<float> plain(parameter.elements());
+      const bool measured = parameter.role == nn::Parameter::Role::statistics;
+      network.copy_to_plain(parameter, measured ? parameter.values : parameter.gradient, plain);
+      found.back().insert(found.back().end(), plain.begin(), plain.end());
+    }
+  }
+  return found;
+}
+
+double norm(const std::vector<double>& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+}  // namespace
+
+TEST_CASE("a normalised step is the same however its samples are dealt to ranks and micro-batches") {
+  const core::Communicator comm = core::Communicator::world();
+  const TemporaryDirectory directory;
+  const auto data = dataset::test::write_dataset(directory.path(), kSamples);
+  dataset::SplitReader reader(directory.path(), data, dataset::Split::train);
+  const auto expected = gradients(core::Communicator::self(), reader, kGlobalBatch);
+  REQUIRE(expected.size() == 3);  // the last step has 6 samples
+  for (const int micro_batch : {1, 2, 4, 8}) {
+    if (kGlobalBatch % (micro_batch * comm.size()) != 0) continue;
+    INFO(comm.size() << " ranks, micro-batch " << micro_batch);
+    const auto found = gradients(comm, reader, micro_batch);
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      std::vector<double> difference = found[i];
+      for (std::size_t k = 0; k < difference.size(); ++k) difference[k] -= expected[i][k];
+      CHECK(norm(expected[i]) > 1e-2);
+      CHECK(norm(difference) < 1e-5 * norm(expected[i]));
+    }
+  }
+}

@@ -1,0 +1,37 @@
+#pragma once
+// The sums over samples behind a normalisation: small vectors that ranks add up.
+
+#include <span>
+#include <vector>
+
+#include "train/nn/network.hpp"
+
+namespace cosmo::nn {
+
+/// Sums of x and of x × y over rows of F values each, in double.
+class MomentSums {
+ public:
+  explicit MomentSums(std::size_t features) : sums_(2 * features) {}
+
+  void clear() { sums_.assign(sums_.size(), 0); }
+  /// Adds the first `rows` rows of x and y (at least rows, F).
+  void add(std::span<const float> x, std::span<const float> y, int rows);
+  /// All sums (2, F), of x and then of x × y, to be added up over ranks.
+  std::span<double> values() { return sums_; }
+
+  std::size_t features() const { return sums_.size() / 2; }
+  double first(std::size_t f) const { return sums_[f]; }
+  double second(std::size_t f) const { return sums_[features() + f]; }
+
+ private:
+  std::vector<double> sums_;
+};
+
+/// Sets mean and deviation from the sums of values and their squares over `count` samples. To the variance,
+/// divided by count, 1e-10 is added, so that a value that does not vary becomes 0.
+void set_statistics(const Normalisation& normalisation, const MomentSums& sums, double count);
+
+/// Sets what backward_trunk() needs from the sums of d_normalised and of d_normalised × normalised.
+void set_mean_gradients(const Normalisation& normalisation, const MomentSums& sums, double count);
+
+}  // namespace cosmo::nn
