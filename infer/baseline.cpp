@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "infer/regression.hpp"
+#include "dataset/statistics_regression.hpp"
 
 namespace cosmo::infer {
 
@@ -12,48 +12,12 @@ namespace {
 
 using dataset::PredictionRow;
 using dataset::PredictionTable;
-using dataset::SummaryStatistics;
+using dataset::UniverseRows;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-constexpr double kGroupRatio = 1.15;  ///< of a group of bins of k: 26 groups of 64 bins
-
 /// The numbers that a regression sees of each row (rows, F).
 using Features = MatrixXd (*)(const StatisticsTable& table);
-
-MatrixXd beside(const MatrixXd& left, const MatrixXd& right) {
-  MatrixXd both(left.rows(), left.cols() + right.cols());
-  both << left, right;
-  return both;
-}
-
-MatrixXd power_features(const StatisticsTable& table) {
-  return log_power(table, group_bins(table.k.size(), kGroupRatio), &SummaryStatistics::power);
-}
-
-/// The mean, skewness, kurtosis and the distribution; the root of a share makes its scatter even.
-MatrixXd one_point_features(const StatisticsTable& table) {
-  const std::size_t channels = table.rows.front().channels.size();
-  MatrixXd features(static_cast<Index>(table.rows.size()),
-                    static_cast<Index>(channels * (3 + dataset::kValueBins)));
-  for (Index row = 0; row < features.rows(); ++row) {
-    Index column = 0;
-    for (const SummaryStatistics& channel : table.rows[static_cast<std::size_t>(row)].channels) {
-      features(row, column++) = channel.mean;
-      features(row, column++) = std::asinh(channel.skewness);
-      features(row, column++) = std::asinh(channel.kurtosis);
-      for (const double share : channel.distribution) features(row, column++) = std::sqrt(share);
-    }
-  }
-  return features;
-}
-
-MatrixXd all_features(const StatisticsTable& table) {
-  const auto groups = group_bins(table.k.size(), kGroupRatio);
-  const MatrixXd spectra =
-      beside(power_features(table), log_power(table, groups, &SummaryStatistics::log_power));
-  return beside(spectra, one_point_features(table));
-}
 
 struct Row {
   const char* key;
@@ -62,8 +26,8 @@ struct Row {
 };
 
 constexpr std::array<Row, 2> kRows = {{
-    {"power_spectrum", "power spectrum", power_features},
-    {"summary_statistics", "summary statistics", all_features},
+    {"power_spectrum", "power spectrum", dataset::power_features},
+    {"summary_statistics", "summary statistics", dataset::all_features},
 }};
 
 MatrixXd within_range(const MatrixXd& labels) { return labels.cwiseMax(-1.0).cwiseMin(1.0); }
@@ -86,12 +50,7 @@ void set_prediction(PredictionRow& row, const Eigen::RowVectorXd& labels, const 
   }
 }
 
-/// The simulations of some rows, which cross-validation keeps together.
-std::vector<std::uint32_t> simulations_of(const StatisticsTable& table) {
-  std::vector<std::uint32_t> simulations;
-  for (const SampleStatistics& row : table.rows) simulations.push_back(row.sample.simulation);
-  return simulations;
-}
+/// Which cross-validation keeps together.
 std::vector<std::uint32_t> simulations_of(const std::vector<UniverseRows>& universes) {
   std::vector<std::uint32_t> simulations;
   for (const UniverseRows& universe : universes) simulations.push_back(universe.simulation);
@@ -101,7 +60,7 @@ std::vector<std::uint32_t> simulations_of(const std::vector<UniverseRows>& unive
 /// Predicts sub-volumes, and universes by their mean.
 Method by_subvolume(const Baselines& given, const Row& row) {
   const MatrixXd labels = labels_of(given.training, given.space);
-  const Regression regression(row.features(given.training), labels, simulations_of(given.training));
+  const dataset::Regression regression(row.features(given.training), labels, simulations_of(given.training));
   const MatrixXd predicted = within_range(regression.predict(row.features(given.split)));
   const MatrixXd errors = within_range(regression.held_out()) - labels;
   PredictionTable table = given.network;
@@ -120,8 +79,8 @@ Method by_subvolume(const Baselines& given, const Row& row) {
 Method by_universe(const Baselines& given, const Row& row) {
   const std::vector<UniverseRows> learned = universes_of(given.training), asked = universes_of(given.split);
   const MatrixXd labels = mean_rows(labels_of(given.training, given.space), learned);
-  const Regression regression(mean_rows(row.features(given.training), learned), labels,
-                              simulations_of(learned));
+  const dataset::Regression regression(mean_rows(row.features(given.training), learned), labels,
+                                       simulations_of(learned));
   const MatrixXd predicted = within_range(regression.predict(mean_rows(row.features(given.split), asked)));
   PredictionTable table{given.space, {}};
   for (std::size_t u = 0; u < asked.size(); ++u) {

@@ -1,10 +1,12 @@
 #pragma once
 // What can be said without a network: the least that one has to beat.
 
+#include "dataset/sample_statistics.hpp"
 #include "infer/method.hpp"
-#include "infer/sample_statistics.hpp"
 
 namespace cosmo::infer {
+
+using dataset::StatisticsTable;
 
 /// Universes that a regression learns from at most, the first of the training split: more do not make some
 /// hundred coefficients better.

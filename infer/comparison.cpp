@@ -18,7 +18,7 @@ std::uint64_t training_samples(const dataset::DatasetManifest& manifest) {
 }
 
 std::vector<std::uint32_t> all_samples(const dataset::SplitReader& reader) {
-  return samples_of_first_universes(reader, reader.size());
+  return dataset::samples_of_first_universes(reader, reader.size());
 }
 
 }  // namespace
@@ -34,7 +34,13 @@ std::string chosen_baselines(const core::Options& options) {
   return options.choice("baselines", {"all", "centre"});
 }
 
-Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split, Methods& methods) {
+dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split) {
+  return dataset::summarise(run.comm, run.log,
+                            {split.reader, split.manifest.scale(), all_samples(split.reader)});
+}
+
+Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split,
+                        const std::optional<dataset::StatisticsTable>& statistics, Methods& methods) {
   methods.push_back(method_of("centre", "predict the centre", predict_centre(methods.front().subvolumes)));
   if (chosen_baselines(run.options) == "centre") return {};
   const std::size_t universes = split.manifest.split(dataset::Split::train).simulations.size();
@@ -49,12 +55,11 @@ Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split
   });
   const dataset::VoxelScale scale = split.manifest.scale();
   const core::ParameterSpace& space = split.manifest.spec.parameters;
-  const StatisticsTable training = summarise(
-      run.comm, run.log, {*train, scale, samples_of_first_universes(*train, kMostTrainingUniverses)});
-  const StatisticsTable asked =
-      summarise(run.comm, run.log, {split.reader, scale, all_samples(split.reader)});
+  const StatisticsTable training = dataset::summarise(
+      run.comm, run.log,
+      {*train, scale, dataset::samples_of_first_universes(*train, kMostTrainingUniverses)});
   run.comm.agree([&] {
-    std::ranges::move(regression_baselines({space, training, asked, methods.front().subvolumes}),
+    std::ranges::move(regression_baselines({space, training, *statistics, methods.front().subvolumes}),
                       std::back_inserter(methods));
   });
   Forecasts forecasts;

@@ -2,9 +2,11 @@
 // The network's error beside those of baselines and a forecast, on the same samples.
 
 #include <filesystem>
+#include <optional>
 
 #include "core/tool.hpp"
 #include "dataset/dataset_manifest.hpp"
+#include "dataset/sample_statistics.hpp"
 #include "dataset/split_reader.hpp"
 #include "infer/forecast.hpp"
 #include "infer/method.hpp"
@@ -23,9 +25,13 @@ struct PredictedSplit {
   dataset::SplitReader& reader;
 };
 
+/// The statistics of all samples of the split. Collective.
+dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split);
+
 /// Appends the baselines to `methods`, whose first is the network, and makes the forecasts. Unless only the
-/// centre is asked for, reads the split again and the training split. Collective.
-Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split, Methods& methods);
+/// centre is asked for, reads the training split and needs the statistics of the split. Collective.
+Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split,
+                        const std::optional<dataset::StatisticsTable>& statistics, Methods& methods);
 
 /// What add_baselines() takes [bytes], about, to predict so many samples; nothing for the centre.
 std::size_t baseline_memory_bytes(const core::Options& options, const dataset::DatasetManifest& manifest,

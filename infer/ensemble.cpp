@@ -41,6 +41,31 @@ Ensemble::Ensemble(const std::vector<std::string>& directories, int batch) {
   for (const std::string& directory : directories) predictors_.emplace_back(directory, batch);
 }
 
+bool need_statistics(std::span<const nn::ModelManifest> models) {
+  return std::ranges::any_of(models,
+                             [](const nn::ModelManifest& model) { return !model.network.baseline.empty(); });
+}
+
+std::vector<float> Ensemble::mix(std::span<const float> outputs,
+                                 const dataset::StatisticsTable& statistics) const {
+  std::vector<float> mixed(outputs.begin(), outputs.end());
+  const std::size_t samples = statistics.rows.size(), all = outputs.size() / samples;
+  std::size_t first = 0;  // column of a model's outputs
+  for (const Predictor& predictor : predictors_) {
+    const auto width = static_cast<std::size_t>(predictor.model().outputs());
+    std::vector<float> own;
+    for (std::size_t row = 0; row < samples; ++row) {
+      const auto said = outputs.subspan(row * all + first, width);
+      own.insert(own.end(), said.begin(), said.end());
+    }
+    own = predictor.mix(std::move(own), statistics);
+    for (std::size_t row = 0; row < samples; ++row)
+      std::copy_n(&own[row * width], width, &mixed[row * all + first]);
+    first += width;
+  }
+  return mixed;
+}
+
 std::span<const float> Ensemble::predict(std::span<const float> voxels) {
   if (predictors_.size() == 1) return predictors_.front().predict(voxels);
   const auto batch = static_cast<std::size_t>(predictors_.front().batch());

@@ -16,6 +16,9 @@ std::vector<std::string> model_directories(const std::string& models);
 /// by the same transform, and predict the same parameters of the same ranges.
 std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories);
 
+/// Whether one of the models needs the statistics of the samples.
+bool need_statistics(std::span<const nn::ModelManifest> models);
+
 /// One or several trained networks that predict the same samples.
 class Ensemble {
  public:
@@ -25,6 +28,9 @@ class Ensemble {
   /// Outputs (batch, outputs_of) of voxels (batch, channels, size, size, size), those of one model after
   /// another's in a row; valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
+
+  /// What predict() said of samples (samples, outputs_of), each model's mixed as Predictor::mix() does.
+  std::vector<float> mix(std::span<const float> outputs, const dataset::StatisticsTable& statistics) const;
 
  private:
   std::vector<Predictor> predictors_;

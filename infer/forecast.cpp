@@ -15,6 +15,9 @@ namespace cosmo::infer {
 
 namespace {
 
+using dataset::StatisticsTable;
+using dataset::UniverseRows;
+
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -44,7 +47,7 @@ std::vector<std::size_t> groups_for(std::size_t rows, std::size_t bins, std::siz
                                     std::size_t terms) {
   const std::size_t most = rows > terms ? (rows - terms) / kRowsPerStatistic : 0;
   for (double ratio = kFinestGroups; ratio < static_cast<double>(2 * bins + 2); ratio *= 1.05) {
-    std::vector<std::size_t> groups = group_bins(bins, ratio);
+    std::vector<std::size_t> groups = dataset::group_bins(bins, ratio);
     const std::size_t count = groups.size() - 1;
     if (channels * count <= most)
       return channels * count >= kFewestStatistics ? groups : std::vector<std::size_t>{};
@@ -65,10 +68,10 @@ std::optional<Forecast> forecast_of(const StatisticsTable& table, const std::vec
   const auto groups =
       groups_for(rows, table.k.size(), table.rows.front().channels.size(), terms_of(space.size()));
   if (groups.empty() || unrolled.size() < fewest_universes(space.size())) return std::nullopt;
-  const MatrixXd all = log_power(table, groups, &dataset::SummaryStatistics::power);
-  const MatrixXd labels = labels_of(table, space);
+  const MatrixXd all = dataset::log_power(table, groups, &dataset::SummaryStatistics::power);
+  const MatrixXd labels = dataset::labels_of(table, space);
   const auto chosen = [&](const MatrixXd& values) -> MatrixXd {
-    return whole ? mean_rows(values, unrolled) : MatrixXd(values(used, Eigen::all));
+    return whole ? dataset::mean_rows(values, unrolled) : MatrixXd(values(used, Eigen::all));
   };
   const Eigen::ColPivHouseholderQR<MatrixXd> terms(quadratic_terms(chosen(labels)));
   if (terms.rank() < terms.cols()) return std::nullopt;
@@ -162,8 +165,9 @@ std::vector<ParameterForecast> expected_errors(const MatrixXd& fisher, const cor
 
 std::size_t fewest_universes(std::size_t parameters) { return fisher_rows(parameters, kFewestStatistics); }
 
-Forecasts forecast_power_spectrum(const StatisticsTable& training, const core::ParameterSpace& space) {
-  const std::vector<UniverseRows> universes = universes_of(training);
+Forecasts forecast_power_spectrum(const dataset::StatisticsTable& training,
+                                  const core::ParameterSpace& space) {
+  const std::vector<UniverseRows> universes = dataset::universes_of(training);
   return {forecast_of(training, universes, true, space), forecast_of(training, universes, false, space)};
 }
 

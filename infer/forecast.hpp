@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json.hpp"
-#include "infer/sample_statistics.hpp"
+#include "dataset/sample_statistics.hpp"
 
 namespace cosmo::infer {
 
@@ -48,7 +48,8 @@ struct Forecasts {
 };
 /// Universes that a forecast of P parameters needs.
 std::size_t fewest_universes(std::size_t parameters);
-Forecasts forecast_power_spectrum(const StatisticsTable& training, const core::ParameterSpace& space);
+Forecasts forecast_power_spectrum(const dataset::StatisticsTable& training,
+                                  const core::ParameterSpace& space);
 
 /// {"power_spectrum": {"omega_m": {"sigma", "fisher_sigma", "relative_error"}, ..., "assumptions", "k_max",
 /// "k_unit", "bins", "universes_used"}}, or {} without one.

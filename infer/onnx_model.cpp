@@ -170,6 +170,23 @@ void append_scaling(OnnxGraph& graph, const core::ParameterSpace& space) {
   graph.node("Add", {scaled, graph.constant("scaling.centre", shape, centre)}, "parameters");
 }
 
+/// The labels: what the network says, or that mixed with a second input, what a regression on summary
+/// statistics says.
+void append_baseline(OnnxGraph& graph, const nn::ModelManifest& model, const std::string& said) {
+  if (model.network.baseline.empty()) {
+    graph.node("Identity", {said}, "labels");
+    return;
+  }
+  const auto parameters = static_cast<std::int64_t>(model.parameters.size());
+  const std::vector<double>& chosen = model.validation.baseline_shares;
+  const std::vector<float> shares(chosen.begin(), chosen.end());
+  graph.input("baseline", {parameters});
+  const std::string apart = graph.node("Sub", {"baseline", said}, "baseline/apart");
+  const std::string change =
+      graph.node("Mul", {apart, graph.constant("baseline.share", {parameters}, shares)}, "baseline/change");
+  graph.node("Add", {said, change}, "labels");
+}
+
 std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifest& model) {
   const nn::InputNormalisation& normalisation = model.normalisation;
   return {{"parameters", core::Json(model.parameters.names).dump()},
@@ -206,7 +223,7 @@ std::string encode_onnx(const Predictor& predictor) {
                            sources, tensor_of(layer.name)},
                layer.kind);
   }
-  graph.node("Identity", {tensor_of(spec.layers.back().name)}, "labels");
+  append_baseline(graph, model, tensor_of(spec.layers.back().name));
   if (std::cmp_equal(model.outputs(), model.parameters.size())) {
     append_scaling(graph, model.parameters);
     graph.output("parameters", {model.outputs()});

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "core/hdf5.hpp"
+#include "dataset/baseline_labels.hpp"
 #include "train/nn/model_file.hpp"
 
 namespace cosmo::infer {
@@ -20,6 +22,13 @@ Predictor::Predictor(const std::filesystem::path& directory, int batch)
   core::check_content(directory, *model_.base.find(checkpoint));
   nn::read_arena(core::hdf5::File::open(directory / checkpoint), model_.weights, network_,
                  network_.weights());
+  if (model_.network.baseline.empty()) return;
+  const core::FileRecord* record = model_.base.find(nn::kBaselineFile);
+  core::ensure(record != nullptr, core::Fault::format,
+               "{} has a network with a baseline, and no {}: train again.", directory.string(),
+               nn::kBaselineFile);
+  core::check_content(directory, *record);
+  regression_ = dataset::StatisticsRegression::read(core::hdf5::File::open(directory / nn::kBaselineFile));
 }
 
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
@@ -29,6 +38,14 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
 std::span<const float> Predictor::predict(std::span<const float> voxels) {
   std::copy(voxels.begin(), voxels.end(), network_.input().begin());
   return network_.forward();
+}
+
+std::vector<float> Predictor::mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const {
+  if (!regression_) return said;
+  dataset::BaselineLabels labels(regression_->predict(statistics),
+                                 static_cast<int>(model_.parameters.size()));
+  labels.set_shares(model_.validation.baseline_shares);
+  return labels.mix(said);
 }
 
 }  // namespace cosmo::infer

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 
+#include "dataset/statistics_regression.hpp"
 #include "dataset/voxel_transform.hpp"
 #include "train/nn/model_manifest.hpp"
 #include "train/nn/network.hpp"
@@ -29,9 +31,14 @@ class Predictor {
   /// size, size, size); valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
+  /// Of a model with a baseline, what predict() said of samples (samples, P) mixed with what the model's
+  /// regression says of their statistics; else as it was.
+  std::vector<float> mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const;
+
  private:
   nn::ModelManifest model_;
   nn::Network network_;
+  std::optional<dataset::StatisticsRegression> regression_;
 };
 
 }  // namespace cosmo::infer

@@ -175,9 +175,11 @@ struct Findings {
   Costs costs;
 };
 
-/// Predicts the split by the networks. Collective.
+/// Predicts the split by the networks, mixed with their baselines; then `alone` gets what they say without.
+/// Collective.
 NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
-                          Costs& costs) {
+                          const std::optional<dataset::StatisticsTable>& statistics,
+                          std::optional<Method>& alone, Costs& costs) {
   std::optional<Ensemble> ensemble;
   std::optional<dataset::DataLoader> loader;
   run.comm.agree([&] {
@@ -193,7 +195,11 @@ NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::
         return ensemble->predict(batch.voxels);
       });
   costs.note(run.comm, job.models, reader.size(), timer.seconds(), loader->statistics());
-  return network_prediction(job.models, dataset::truths_of(split), outputs);
+  NetworkPrediction said = network_prediction(job.models, dataset::truths_of(split), outputs);
+  if (!need_statistics(job.models)) return said;
+  alone = {"network_alone", "network alone", std::move(said.method.subvolumes),
+           std::move(said.method.universes)};
+  return network_prediction(job.models, dataset::truths_of(split), ensemble->mix(outputs, *statistics));
 }
 
 /// Predicts the split by the networks and by the baselines. Collective.
@@ -201,9 +207,14 @@ Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitRea
                   std::uint64_t memory_predicted) {
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
-  findings.network = predict(run, job, reader, findings.costs);
+  std::optional<dataset::StatisticsTable> statistics;
+  if (need_statistics(job.models) || chosen_baselines(run.options) == "all")
+    statistics = summarise_all(run, {job.data, job.manifest, reader});
+  std::optional<Method> alone;
+  findings.network = predict(run, job, reader, statistics, alone, findings.costs);
   findings.methods = {findings.network.method};
-  findings.forecasts = add_baselines(run, {job.data, job.manifest, reader}, findings.methods);
+  if (alone) findings.methods.push_back(*alone);
+  findings.forecasts = add_baselines(run, {job.data, job.manifest, reader}, statistics, findings.methods);
   return findings;
 }
 

@@ -8,6 +8,7 @@
 
 #include "dataset/target_scaler.hpp"
 #include "infer/bootstrap.hpp"
+#include "infer/ensemble.hpp"
 #include "train/nn/loss.hpp"
 
 namespace cosmo::infer {
@@ -157,7 +158,8 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
 NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, dataset::PredictionTable samples,
                                      std::span<const float> outputs) {
   const std::size_t width = outputs_of(models);
-  NetworkPrediction network{std::move(models), {"network", "network", std::move(samples), {}}, {}, {}};
+  const char* title = need_statistics(models) ? "network and statistics" : "network";
+  NetworkPrediction network{std::move(models), {"network", title, std::move(samples), {}}, {}, {}};
   Method& method = network.method;
   for (std::size_t row = 0; row < method.subvolumes.rows.size(); ++row) {
     network.subvolumes.push_back(subvolume_distribution(network.models, outputs.subspan(row * width, width)));

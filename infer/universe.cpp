@@ -9,6 +9,23 @@ namespace cosmo::infer {
 
 namespace {
 
+/// The statistics of every sub-volume.
+dataset::StatisticsTable summarise_universe(const nn::ModelManifest& model, const UniverseCounts& universe) {
+  const core::Length voxel = model.normalisation.voxel_size;
+  dataset::SampleSummary summary({model.input.size, voxel.value * model.input.size},
+                                 {dataset::VoxelKind::counts, model.normalisation.mean_count});
+  dataset::StatisticsTable table{{}, summary.k(), summary.modes(), voxel.unit};
+  const auto channel = static_cast<std::size_t>(model.input.cells());
+  std::vector<std::uint16_t> counts(static_cast<std::size_t>(model.input.elements()));
+  for (int n = 0; n < universe.subvolumes(); ++n) {
+    universe.read(n, counts);
+    dataset::SampleStatistics& row = table.rows.emplace_back();
+    for (std::size_t first = 0; first < counts.size(); first += channel)
+      row.channels.push_back(summary.of(std::span<const std::uint16_t>(counts).subspan(first, channel)));
+  }
+  return table;
+}
+
 /// What the networks say of every sub-volume, (subvolumes, outputs_of(models)), a batch at a time.
 std::vector<float> predict_outputs(Models models, Ensemble& ensemble, const UniverseCounts& universe) {
   const nn::ModelManifest& model = models.front();  // all read the same input
@@ -32,7 +49,7 @@ std::vector<float> predict_outputs(Models models, Ensemble& ensemble, const Univ
         ensemble.predict(voxels).first(static_cast<std::size_t>(valid) * width);
     outputs.insert(outputs.end(), predicted.begin(), predicted.end());
   }
-  return outputs;
+  return need_statistics(models) ? ensemble.mix(outputs, summarise_universe(model, universe)) : outputs;
 }
 
 }  // namespace

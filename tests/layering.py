@@ -43,7 +43,7 @@ THIRD_PARTY = {
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn"},
     r"immintrin\.h": {"core", "dataset", "train", "train/nn"},
-    r"Eigen/": {"infer"},
+    r"Eigen/": {"dataset", "infer"},
     r"version_facts\.hpp": {"core"},
 }
 

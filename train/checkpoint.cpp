@@ -17,35 +17,50 @@ using core::hdf5::File;
 constexpr const char* kSchema = "cosmo.checkpoint/2";
 constexpr std::size_t kScalars = 5;  // columns before those of the parameters
 
-using Figures = std::vector<double>;
-/// Those with a value a parameter, in their columns' order; the last two are of --loss gaussian alone.
-constexpr std::array<Figures EpochMetrics::*, 4> kFigures = {
-    &EpochMetrics::rmse_per_subvolume, &EpochMetrics::rmse_per_universe, &EpochMetrics::scale_per_subvolume,
-    &EpochMetrics::scale_per_universe};
-constexpr std::array<const char*, kFigures.size()> kNames = {"rmse_per_subvolume", "rmse_per_universe",
-                                                             "scale_per_subvolume", "scale_per_universe"};
+/// A figure with a value a parameter, and the trainings that have it.
+struct Figure {
+  const char* name;
+  std::vector<double> EpochMetrics::*value;
+  bool gaussian = false;  ///< of --loss gaussian alone
+  bool baseline = false;  ///< of networks with a baseline alone
+};
+/// In their columns' order.
+constexpr std::array<Figure, 5> kFigures = {
+    {{"rmse_per_subvolume", &EpochMetrics::rmse_per_subvolume},
+     {"rmse_per_universe", &EpochMetrics::rmse_per_universe},
+     {"scale_per_subvolume", &EpochMetrics::scale_per_subvolume, true},
+     {"scale_per_universe", &EpochMetrics::scale_per_universe, true},
+     {"baseline_share", &EpochMetrics::baseline_shares, false, true}}};
 
-/// Columns of the history of a network that predicts so many parameters.
-std::size_t columns_of(const nn::Network& network, std::size_t parameters) {
+/// The figures in the history of a network that predicts so many parameters.
+std::vector<Figure> figures_of(const nn::Network& network, const nn::NetworkSpec& spec,
+                               std::size_t parameters) {
   const bool gaussian = static_cast<std::size_t>(network.outputs()) != parameters;
-  return kScalars + (gaussian ? 4 : 2) * parameters;
+  std::vector<Figure> figures;
+  for (const Figure& figure : kFigures) {
+    if ((!figure.gaussian || gaussian) && (!figure.baseline || !spec.baseline.empty()))
+      figures.push_back(figure);
+  }
+  return figures;
 }
 
 std::vector<double> to_row(const EpochMetrics& metrics) {
   std::vector<double> row = {static_cast<double>(metrics.epoch), static_cast<double>(metrics.step),
                              metrics.learning_rate, metrics.train_loss, metrics.validation_loss};
-  for (const auto& figures : kFigures) {
-    row.insert(row.end(), (metrics.*figures).begin(), (metrics.*figures).end());
+  for (const Figure& figure : kFigures) {
+    const std::vector<double>& values = metrics.*figure.value;
+    row.insert(row.end(), values.begin(), values.end());
   }
   return row;
 }
 
-EpochMetrics from_row(std::span<const double> row, std::size_t parameters) {
+EpochMetrics from_row(std::span<const double> row, const std::vector<Figure>& figures,
+                      std::size_t parameters) {
   EpochMetrics metrics{
       static_cast<int>(row[0]), static_cast<std::int64_t>(row[1]), row[2], row[3], row[4], {}, {}};
-  for (std::size_t f = 0; kScalars + f * parameters < row.size(); ++f) {
+  for (std::size_t f = 0; f < figures.size(); ++f) {
     const auto values = row.subspan(kScalars + f * parameters, parameters);
-    (metrics.*kFigures[f]).assign(values.begin(), values.end());
+    (metrics.*figures[f].value).assign(values.begin(), values.end());
   }
   return metrics;
 }
@@ -83,7 +98,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
     const std::vector<double> row = to_row(metrics);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  const std::size_t columns = columns_of(saved.network, parameters);
+  const std::size_t columns = kScalars + parameters * figures_of(saved.network, spec, parameters).size();
   file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
 }
 
@@ -106,11 +121,12 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
   progress.epoch_loss = file.number_attribute("epoch_loss");
-  const std::size_t columns = columns_of(saved.network, parameters);
+  const std::vector<Figure> figures = figures_of(saved.network, spec, parameters);
+  const std::size_t columns = kScalars + parameters * figures.size();
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});
   for (std::size_t e = 0; e < epochs; ++e) {
-    progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), parameters));
+    progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), figures, parameters));
   }
   return progress;
 }
@@ -130,9 +146,10 @@ std::string describe(const TrainingProgress& progress, std::int64_t steps_per_ep
 
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names) {
   std::string text = "epoch,step,learning_rate,train_loss,validation_loss";
-  for (std::size_t f = 0; f < kFigures.size(); ++f) {
-    if (history.empty() ? f >= 2 : (history.front().*kFigures[f]).empty()) continue;
-    for (const std::string& name : names) text += fmt::format(",{}_{}", kNames[f], name);
+  for (const Figure& figure : kFigures) {
+    if (history.empty() ? figure.gaussian || figure.baseline : (history.front().*figure.value).empty())
+      continue;
+    for (const std::string& name : names) text += fmt::format(",{}_{}", figure.name, name);
   }
   text += '\n';
   for (const EpochMetrics& metrics : history) text += fmt::format("{}\n", fmt::join(to_row(metrics), ","));

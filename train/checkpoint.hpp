@@ -39,6 +39,8 @@ struct EpochMetrics {
   /// (P) of --loss gaussian: what calibration multiplies deviations by; empty for other losses.
   std::vector<double> scale_per_subvolume = {};
   std::vector<double> scale_per_universe = {};
+  /// (P) of a network with a baseline: dataset::BaselineLabels::shares().
+  std::vector<double> baseline_shares = {};
 };
 
 /// How far a training has come.

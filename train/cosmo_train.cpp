@@ -13,9 +13,11 @@
 #include "train/input_range.hpp"
 #include "train/memory_check.hpp"
 #include "train/model_directory.hpp"
+#include "train/network_baseline.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/summary.hpp"
 #include "train/peak.hpp"
+#include "train/pretrained.hpp"
 #include "train/trainer.hpp"
 #include "train/training_data.hpp"
 #include "train/training_memory.hpp"
@@ -44,6 +46,7 @@ struct Task {
   dataset::DatasetManifest data;
   train::TrainingPlan plan;
   core::Request request;
+  std::optional<train::Pretrained> pretrained;
   int readers = 1;
   std::string mllog;  ///< where the MLPerf log goes; empty for none, and on all ranks but one
 };
@@ -83,7 +86,15 @@ Task read_task(const core::Invocation& run) {
     task.plan = train::read_training_plan(run.options, task.data, run.comm.size());
     check_stage(run.options, task.data);
   });
-  run.comm.agree([&] { task.request = train::request_of(task.plan, task.data); });
+  run.comm.agree([&] {
+    task.request = train::request_of(task.plan, task.data);
+    if (!run.options.given("init-from")) return;
+    task.pretrained = train::load_pretrained(run.options.text("init-from"), task.plan, task.data,
+                                             run.options.flag("allow-leak"));
+    const nn::ModelManifest& model = task.pretrained->model;
+    task.request.inputs.push_back(core::input_record(task.pretrained->directory, model.base, task.plan.output));
+    task.request.config["init_from"] = model.best().sha256;
+  });
   return task;
 }
 
@@ -95,7 +106,8 @@ core::Overwrite read_overwrite(const core::Options& options) {
   return overwrite;
 }
 
-nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::DatasetManifest& data) {
+nn::ModelManifest manifest_of(const Task& task) {
+  const auto& [data, plan, request, pretrained, readers, mllog] = task;
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
   nn::ModelManifest model{};
   model.network = plan.network;
@@ -109,15 +121,22 @@ nn::ModelManifest manifest_of(const train::TrainingPlan& plan, const dataset::Da
   model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
   model.validation.subvolumes = static_cast<int>(data.subvolumes);
   model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};
+  if (pretrained) {  // what has learned from them still has
+    const nn::SeenSeeds& earlier = pretrained->model.seeds;
+    model.seeds.train.insert(model.seeds.train.end(), earlier.train.begin(), earlier.train.end());
+    model.seeds.validation.insert(model.seeds.validation.end(), earlier.validation.begin(), earlier.validation.end());
+  }
   return model;
 }
 
-/// Sets the start state: the last checkpoint's, or fresh weights. Collective.
-void start(const core::Invocation& run, const train::TrainingPlan& plan, const core::FileRecord* checkpoint,
+/// Sets the start state: the last checkpoint's, a pretrained model's weights, or fresh ones. Collective.
+void start(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
            std::int64_t steps_per_epoch, train::TrainingState& state) {
+  const train::TrainingPlan& plan = task.plan;
   run.comm.agree([&] {
     if (checkpoint == nullptr) {
       nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
+      if (task.pretrained) task.pretrained->give_weights(state.network);
       if (state.average != nullptr) state.average->start();
       return;
     }
@@ -166,6 +185,10 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
   train::open_splits(run.comm, plan, stage(run, task, *mlperf), task.data, loaders, splits);
   directory.note_range(
       [&] { return train::measure_input_range(run.comm, *splits.training, task.data.scale()); });
+  std::optional<dataset::BaselineLabels> baseline;
+  if (!plan.network.baseline.empty())
+    baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
+                                       *splits.validation, task.data.scale());
   const nn::Precision precision = plan.precision.value;
   nn::Network network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training,
                       precision);
@@ -176,7 +199,7 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
   train::TrainingState state{network, *optimizer, {}, {}};
   std::optional<train::WeightAverage> average;
   if (plan.average > 0) state.average = &average.emplace(network, plan.average);
-  start(run, plan, directory.last_checkpoint(), steps_per_epoch, state);
+  start(run, task, directory.last_checkpoint(), steps_per_epoch, state);
   const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, precision).rate); };
   const train::TrainingSpeed speed{static_cast<double>(network.census().useful_flop()), peak()};
   train::TrainingMonitor monitor(run.log, *mlperf, speed, samples_to_train(plan, state.progress, splits));
@@ -200,7 +223,8 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
                    {*splits.training,
                     *splits.training_loader,
                     splits.measured_loader ? &*splits.measured_loader : nullptr,
-                    {*splits.validation, *splits.validation_loader, task.data.spec.parameters}},
+                    {*splits.validation, *splits.validation_loader, task.data.spec.parameters},
+                    baseline ? &*baseline : nullptr},
                    state, save);
   mlperf->stop_run(ending == train::Ending::complete);
   const dataset::ReadReport reading =
@@ -236,7 +260,7 @@ void run_training(const core::Invocation& run) {
   core::OutputDirectory output(run.comm, run.log, plan.output, task.request, read_overwrite(run.options));
   summary["up_to_date"] = output.up_to_date();
   if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
-  train::ModelDirectory directory(run.comm, output, manifest_of(plan, task.data));
+  train::ModelDirectory directory(run.comm, output, manifest_of(task));
   run.comm.agree([&] {
     core::ensure(!run.options.flag("resume") || directory.last_checkpoint() != nullptr, Fault::config,
                  "{} holds no training to --resume: leave the option out to begin one.", plan.output);

@@ -119,6 +119,7 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
     manifest_.validation.per_universe = best->rmse_per_universe;
     manifest_.validation.scale_per_subvolume = best->scale_per_subvolume;
     manifest_.validation.scale_per_universe = best->scale_per_universe;
+    manifest_.validation.baseline_shares = best->baseline_shares;
   }
   manifest_.complete = progress.epoch == epochs;
   output_.finish("cosmo-train", manifest_.details(), facts);

@@ -25,6 +25,8 @@ class ModelDirectory {
   /// Notes what the training samples span: as an earlier run of this training found it, else by `measure`.
   void note_range(const std::function<std::optional<nn::InputRange>()>& measure);
 
+  /// Where the model's files go.
+  core::OutputDirectory& output() { return output_; }
   /// The last checkpoint's record, or nullptr.
   const core::FileRecord* last_checkpoint() const;
 

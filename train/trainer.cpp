@@ -103,7 +103,7 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
     monitor.begin_validation();
     if (average != nullptr) average->swap();
     if (network.normalises()) measure_features(comm, network, *data.measured);
-    Validation validation = validate(comm, config.loss, data.validation, network);
+    Validation validation = validate(comm, config.loss, data.validation, network, data.baseline);
     if (average != nullptr) average->swap();
     watch.finished(Work::validation);
     EpochMetrics& metrics = validation.metrics;

@@ -44,6 +44,7 @@ struct TrainingData {
   dataset::DataLoader*
       measured;  ///< likewise, what the normalisation's statistics are measured on; or nullptr
   dataset::SplitToPredict validation;
+  dataset::BaselineLabels* baseline = nullptr;  ///< of the validation samples, if the network has one
 };
 
 /// What is trained, how far it has come, and where the time went since the start of the program.

@@ -80,6 +80,14 @@ void declare_training(core::Options& options) {
               "of gradients on the way between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.add("dropout", std::nullopt,
               "probability with which dropout layers drop a value in training [what the network says]");
+  options.add(
+      "baseline", std::nullopt,
+      "what predictions are mixed with, in shares that validation chooses: summary-statistics (a regression on "
+      "each sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [what the network "
+      "says]");
+  options.add("init-from", std::nullopt,
+              "directory of a model with the same network, whose weights are the start values: to fine-tune what was "
+              "trained on cheaper universes [random]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.add("time-limit", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
@@ -125,6 +133,9 @@ core::Named<nn::Precision> read_precision(const core::Options& options) {
 
 nn::NetworkSpec read_network(const core::Options& options) {
   nn::NetworkSpec network = read_named_network(options);
+  if (options.given("baseline"))
+    network.baseline =
+        options.choice("baseline", {"summary-statistics", "none"}) == "none" ? "" : nn::kSummaryStatistics;
   return options.given("dropout") ? nn::with_dropout(network, options.number("dropout")) : network;
 }
 
@@ -284,6 +295,9 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
       "Network {} ends in a tanh, which bounds the deviations that --loss {} predicts: choose another "
       "--network, or describe it without the tanh in a FILE.json.",
       plan.network.name, plan.loss->name);
+  ensure(plan.network.baseline.empty() || plan.outputs() == plan.parameters, Fault::config,
+         "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
+         plan.network.baseline, plan.loss->name);
   (void)nn::take_census(plan.network, plan.input, plan.outputs());
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);

@@ -35,22 +35,40 @@ double mean_absolute_error(const dataset::PredictionTable& table) {
   return sum / static_cast<double>(table.rows.size() * table.parameters.size());
 }
 
+/// Chooses the baseline's shares, makes what the network says (samples, P) the mixture, and returns its mean
+/// loss.
+double mix(const nn::LossEntry& loss, const dataset::SplitToPredict& data, dataset::BaselineLabels& baseline,
+           std::vector<float>& outputs) {
+  std::vector<float> truth;
+  for (std::uint32_t i = 0; i < data.reader.size(); ++i) {
+    const std::span<const float> target = data.reader.target(i);
+    truth.insert(truth.end(), target.begin(), target.end());
+  }
+  baseline.choose_shares(outputs, truth);
+  outputs = baseline.mix(outputs);
+  std::vector<float> gradient(outputs.size());
+  const auto rows = static_cast<int>(data.reader.size());
+  return loss.value(gradient, outputs, truth, {static_cast<int>(data.parameters.size()), rows, 1.0}) / rows;
+}
+
 }  // namespace
 
 Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
-                    const dataset::SplitToPredict& data, nn::Network& network) {
+                    const dataset::SplitToPredict& data, nn::Network& network,
+                    dataset::BaselineLabels* baseline) {
   double sum = 0;
   const auto width = static_cast<std::size_t>(network.outputs());
   const auto parameters = static_cast<int>(data.parameters.size());
   std::vector<float> gradient(static_cast<std::size_t>(network.batch()) * width);
-  const std::vector<float> outputs =
-      dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
-        std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
-        const std::span<const float> said = network.forward();
-        sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0});
-        return said;
-      });
+  std::vector<float> outputs = dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
+    std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
+    const std::span<const float> said = network.forward();
+    sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0});
+    return said;
+  });
   ensure_finite(outputs, width, data.reader);
+  double validation_loss = comm.sum(sum) / static_cast<double>(data.reader.size());
+  if (baseline != nullptr) validation_loss = mix(loss, data, *baseline, outputs);
 
   CalibratedSplit split;
   if (loss.gaussian) {
@@ -60,7 +78,8 @@ Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
     split.universes = dataset::per_universe(split.subvolumes);
   }
   EpochMetrics metrics{};
-  metrics.validation_loss = comm.sum(sum) / static_cast<double>(data.reader.size());
+  metrics.validation_loss = validation_loss;
+  if (baseline != nullptr) metrics.baseline_shares = baseline->shares();
   metrics.rmse_per_subvolume = dataset::rms_errors(split.subvolumes);
   metrics.rmse_per_universe = dataset::rms_errors(split.universes);
   metrics.scale_per_subvolume = split.scale_per_subvolume;

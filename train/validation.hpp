@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/communicator.hpp"
+#include "dataset/baseline_labels.hpp"
 #include "dataset/prediction_table.hpp"
 #include "train/checkpoint.hpp"
 #include "train/nn/loss.hpp"
@@ -19,7 +20,8 @@ struct Validation {
 /// Predicts the split. Collective over comm; every rank gets the same bits. Throws an
 /// agreed Error{numeric} naming a sample whose prediction is not finite.
 Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
-                    const dataset::SplitToPredict& data, nn::Network& network);
+                    const dataset::SplitToPredict& data, nn::Network& network,
+                    dataset::BaselineLabels* baseline = nullptr);
 
 /// "epoch 7: loss 0.0812, validation 0.0934".
 std::string describe(const EpochMetrics& metrics);

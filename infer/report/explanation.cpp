@@ -17,6 +17,9 @@ struct Explanation {
 };
 constexpr Explanation kExplanations[] = {
     {"network", "what the trained network says of each sub-volume; of a universe, these taken together."},
+    {"network_alone",
+     "the same network without the regression on summary statistics that it is mixed with, in shares that "
+     "validation has chosen."},
     {"centre",
      "the centre of each parameter’s range, whatever the universe: what can be said without looking."},
     {"power_spectrum",

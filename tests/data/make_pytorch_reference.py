@@ -71,6 +71,30 @@ def mlperf(outputs):
                          nn.LeakyReLU(0.3), nn.Linear(64, outputs), ScaledTanh())
 
 
+class Cosmonet32(nn.Module):
+    """Level means, each tensor between levels read twice, normalised by the batch."""
+
+    def __init__(self, outputs):
+        super().__init__()
+        channels = [1, 16, 16, 32, 32]
+        self.convolutions = nn.ModuleList(nn.Conv3d(before, after, 3, padding=1, padding_mode="circular")
+                                          for before, after in zip(channels, channels[1:]))
+        self.dense = nn.ModuleList([nn.Linear(96, 64), nn.Linear(64, outputs)])
+        self.numbers = [*range(8), *range(10, 14)]  # the toolkit counts the mean and deviation of the normalisation
+
+    def forward(self, x):
+        means = []
+        for convolution in self.convolutions:
+            x = nn.functional.avg_pool3d(nn.functional.leaky_relu(convolution(x), 0.01), 2)
+            means.append(x.mean(dim=(2, 3, 4)))
+        vector = nn.functional.batch_norm(torch.cat(means, 1), None, None, training=True, eps=1e-10)
+        return self.dense[1](nn.functional.leaky_relu(self.dense[0](vector), 0.01))
+
+
+def cosmonet32(outputs):
+    return Cosmonet32(outputs)
+
+
 def start_values(index, parameter):
     scale = np.float32(0.1)
     if parameter.dim() > 1:
@@ -88,10 +112,12 @@ def reference(make, channels, size, batch, outputs, field):
     net = make(outputs).double()
     parameters = list(net.parameters())
     with torch.no_grad():
-        for i, p in enumerate(parameters):
+        for i, p in zip(getattr(net, "numbers", range(len(parameters))), parameters):
             p.copy_(torch.from_numpy(start_values(i, p)).double())
     noise = uniform(field["stream"], batch * channels * size**3)
-    voxels = np.float32(field["offset"]) + np.float32(field["scale"]) * noise
+    row = np.repeat(np.arange(batch, dtype=np.float32), channels * size**3)
+    growth = np.float32(1) + np.float32(field.get("growth", 0)) * row  # samples of a normalised network must differ
+    voxels = np.float32(field["offset"]) + np.float32(field["scale"]) * growth * noise
     x = torch.from_numpy(voxels.reshape(batch, channels, size, size, size)).double()
     y = torch.from_numpy(uniform(1001, batch * outputs).reshape(batch, outputs)).double()
     prediction = net(x)
@@ -123,7 +149,8 @@ if __name__ == "__main__":
     torch.set_num_threads(2)
     here = os.path.dirname(os.path.abspath(__file__))
     near_one = {"stream": 1000, "offset": 1, "scale": 1 / 32}
-    for make, *case in ((cosmoflow32, 1, 32, 2, 3, near_one), (cosmoflow64, 1, 64, 2, 3, near_one),
+    growing = {"stream": 1000, "offset": 0, "scale": 1, "growth": 0.5}
+    for make, *case in ((cosmonet32, 1, 16, 4, 3, growing), (cosmoflow32, 1, 32, 2, 3, near_one), (cosmoflow64, 1, 64, 2, 3, near_one),
                         (cosmoflow, 1, 128, 1, 3, near_one),
                         (mlperf, 4, 32, 1, 4, {"stream": 1056, "offset": 0, "scale": 1})):
         with open(os.path.join(here, f"pytorch_{make.__name__}.json"), "w") as file:

@@ -13,9 +13,9 @@ const core::ParameterSpace kSpace{{"a"}, {1.0}, {3.0}};
 
 /// Universes first ... last - 1 of eight sub-volumes. a moves P(k), with a scatter of 0.5 a bin and
 /// sub-volume; the skewness tells it, with half that.
-infer::StatisticsTable make_table(std::uint32_t first, std::uint32_t last) {
+dataset::StatisticsTable make_table(std::uint32_t first, std::uint32_t last) {
   const core::RandomStream stream(9, core::Purpose::bootstrap);
-  infer::StatisticsTable table{{}, {0.1, 0.2}, {10, 20}, core::LengthUnit::mpc_h};
+  dataset::StatisticsTable table{{}, {0.1, 0.2}, {10, 20}, core::LengthUnit::mpc_h};
   for (std::uint32_t u = first; u < last; ++u) {
     const double a = 1 + 2 * stream.uniform({u, 0, 0});
     for (std::uint32_t s = 0; s < 8; ++s) {
@@ -31,7 +31,7 @@ infer::StatisticsTable make_table(std::uint32_t first, std::uint32_t last) {
   return table;
 }
 
-infer::Methods predict(const infer::StatisticsTable& training, const infer::StatisticsTable& split) {
+infer::Methods predict(const dataset::StatisticsTable& training, const dataset::StatisticsTable& split) {
   dataset::PredictionTable network{kSpace, {}};
   for (const auto& row : split.rows) {
     network.rows.push_back(

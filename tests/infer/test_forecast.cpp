@@ -85,17 +85,17 @@ TEST_CASE("a parameter that is degenerate with another is known no better than i
 }
 
 TEST_CASE("bins of k are grouped without gap, finer than the ratio only where a bin is wider") {
-  CHECK(infer::group_bins(4, 1.15) == std::vector<std::size_t>{0, 1, 2, 3, 4});
-  const auto groups = infer::group_bins(64, 1.15);
+  CHECK(dataset::group_bins(4, 1.15) == std::vector<std::size_t>{0, 1, 2, 3, 4});
+  const auto groups = dataset::group_bins(64, 1.15);
   CHECK(groups.front() == 0);
   CHECK(groups.back() == 64);
   CHECK(groups.size() == 26 + 1);
-  CHECK(infer::group_bins(64, 200) == std::vector<std::size_t>{0, 64});
+  CHECK(dataset::group_bins(64, 200) == std::vector<std::size_t>{0, 64});
 }
 
 TEST_CASE("a forecast is made of enough universes, from their unrolled sub-volumes, or not at all") {
   const core::RandomStream stream(3, core::Purpose::bootstrap);
-  infer::StatisticsTable table{{}, {0.1, 0.2, 0.3}, {10, 20, 30}, core::LengthUnit::mpc_h};
+  dataset::StatisticsTable table{{}, {0.1, 0.2, 0.3}, {10, 20, 30}, core::LengthUnit::mpc_h};
   const auto add = [&](std::uint32_t universe, std::uint16_t roll) {
     for (std::uint8_t s = 0; s < 4; ++s) {
       const double label = 2 * stream.uniform({universe, 0, 0}) - 1, other = stream.uniform({universe, 1, 0});
@@ -118,7 +118,7 @@ TEST_CASE("a forecast is made of enough universes, from their unrolled sub-volum
   CHECK(found.universes->parameters[0].fisher_sigma == Approx(0.1 / std::sqrt(3)).epsilon(0.3));
   CHECK(found.universes->parameters[1].sigma == Approx(1 / std::sqrt(3)).epsilon(0.1));  // P(k) ignores b
 
-  infer::StatisticsTable alike = table;
+  dataset::StatisticsTable alike = table;
   for (auto& row : alike.rows) row.sample.parameters[1] = 11;
   CHECK_FALSE(infer::forecast_power_spectrum(alike, kSpace).universes);
 

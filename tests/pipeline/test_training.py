@@ -409,6 +409,35 @@ class Settings(Trained):
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("holds no average of the weights", error_line(done, "cosmo-train"))
 
+    def test_a_training_begins_with_another_ones_weights(self):
+        first, second, other = (self.root / name for name in ("pretrained", "fine-tuned", "other-suite"))
+        self.train(first, epochs=2)
+        words = ["--init-from", first]
+        refused = run("cosmo-train", "--data", self.data, "--network", "cosmonet32", "--epochs", 1, *words, "--output", second)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("give the same --network", error_line(refused, "cosmo-train"))
+        summary = self.train(second, *words, epochs=1)
+        self.assertLess(summary["validation_loss"], self.history(first)[0][4])  # what it began with, not its first epoch
+        manifest = json.loads((second / "manifest.json").read_text())
+        self.assertEqual(len(manifest["inputs"]), 2)
+        self.assertIn("init_from", manifest["config"])
+        self.assertNotEqual(summary["id"], self.train(self.root / "not-fine-tuned", epochs=1)["id"])
+        succeed("cosmo-sim", "generate", "--simulations", 6, "--omega-m", "0.25:0.35", "--sigma8", "0.78:0.95", "--n-s", "0.9:1.0",
+                "--particles", 32, "--grid", 32, "--box", 128, "--seed", 77, "--output", self.root / "other-sim")
+        succeed("cosmo-prep", "shard", "--input", self.root / "other-sim", "--grid", 32, "--subvolumes", 1, "--validation", 1,
+                "--test", 1, "--output", other)
+        tuned = self.root / "tuned-elsewhere"
+        done = run("cosmo-train", "--data", other, "--network", "cosmoflow32", "--epochs", 1, *words, "--output", tuned)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seeds = json.loads((tuned / "manifest.json").read_text())["seeds"]["train"]
+        self.assertLessEqual(set(json.loads((first / "manifest.json").read_text())["seeds"]["train"]), set(seeds))
+        # Its test universes are among those that the first one has learned from.
+        swapped = self.root / "swapped"
+        succeed("cosmo-prep", "shard", "--input", self.sim, "--validation", 2, "--test", 2, "--seed", 5, "--output", swapped)
+        done = run("cosmo-train", *self.words_with(swapped), "--epochs", 1, *words, "--output", self.root / "never-tuned")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("has learned from the phases of", error_line(done, "cosmo-train"))
+
     def test_rolls_are_for_whole_boxes(self):
         words = ["--network", "cosmonet32", "--epochs", 1, "--output", self.root / "rolled", "--dry-run"]
         refused = run("cosmo-train", "--data", self.data, *words, "--augment", "rolls")

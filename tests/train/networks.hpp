@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "tests/train/hashed.hpp"
+#include "train/nn/moment_sums.hpp"
 #include "train/nn/network_spec.hpp"
 
 namespace cosmo::test {
@@ -39,6 +42,56 @@ inline void set_values_off_kinks(nn::Network& network) {
     network.copy_from_plain(parameter, values, parameter.values);
   }
   set_input(network);
+}
+
+/// Forward; a normalisation takes the statistics of the batch.
+inline std::span<const float> forward_of_batch(nn::Network& network) {
+  if (!network.normalises()) return network.forward();
+  network.forward_trunk();
+  const nn::Normalisation at = network.normalisation();
+  nn::MomentSums sums(at.mean.size());
+  sums.add(at.values, at.values, network.batch());
+  set_statistics(at, sums, network.batch());
+  return network.forward_head();
+}
+
+/// Backward after forward_of_batch(), through the statistics.
+inline void backward_of_batch(nn::Network& network, const std::vector<float>& d_output) {
+  const auto ready = [](std::span<float>) {};
+  if (!network.normalises()) return network.backward(d_output, ready);
+  network.backward_head(d_output, ready);
+  const nn::Normalisation at = network.normalisation();
+  nn::MomentSums sums(at.mean.size());
+  sums.add(at.d_normalised, at.normalised, network.batch());
+  set_mean_gradients(at, sums, network.batch());
+  network.backward_trunk(ready);
+}
+
+/// Checks a parameter's gradient against half the difference of `projection()`, a function of the network's
+/// weights, between two points along a random direction plus the gradient's, so that the slope is never close
+/// to zero.
+template <class Projection>
+void check_gradient_along(nn::Network& network, const nn::Parameter& parameter, std::uint64_t direction,
+                          double length, double tolerance, const Projection& projection) {
+  const std::vector<float> start = plain(network, parameter, parameter.values);
+  const std::vector<float> gradient = plain(network, parameter, parameter.gradient);
+  std::vector<float> step = hashed_values(direction, start.size());
+  const auto norm = [](const std::vector<float>& x) {
+    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+  };
+  const double of_step = norm(step), of_gradient = norm(gradient);
+  for (std::size_t i = 0; i < step.size(); ++i)
+    step[i] = static_cast<float>(length * (step[i] / of_step + gradient[i] / of_gradient));
+  const auto at = [&](float sign) {
+    std::vector<float> moved = start;
+    for (std::size_t i = 0; i < step.size(); ++i) moved[i] += sign * step[i];
+    network.copy_from_plain(parameter, moved, parameter.values);
+    return projection();
+  };
+  const double difference = at(1) - at(-1);
+  network.copy_from_plain(parameter, start, parameter.values);
+  CHECK(difference / 2 ==
+        Approx(std::inner_product(step.begin(), step.end(), gradient.begin(), 0.0)).epsilon(tolerance));
 }
 
 /// Checks that there is padding in the network's arenas and that it is zero after gradient steps. `pass`:

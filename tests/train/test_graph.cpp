@@ -96,34 +96,8 @@ void set_different_samples(nn::Network& network) {
   }
 }
 
-/// Sets mean and deviation to those of the batch.
-void measure(nn::Network& network) {
-  const nn::Normalisation normalisation = network.normalisation();
-  nn::MomentSums sums(normalisation.mean.size());
-  sums.add(normalisation.values, normalisation.values, network.batch());
-  set_statistics(normalisation, sums, network.batch());
-}
-
-std::span<const float> forward(nn::Network& network) {
-  if (!network.normalises()) return network.forward();
-  network.forward_trunk();
-  measure(network);
-  return network.forward_head();
-}
-
-void backward(nn::Network& network, const std::vector<float>& d_output) {
-  const auto ready = [](std::span<float>) {};
-  if (!network.normalises()) return network.backward(d_output, ready);
-  network.backward_head(d_output, ready);
-  const nn::Normalisation normalisation = network.normalisation();
-  nn::MomentSums sums(normalisation.mean.size());
-  sums.add(normalisation.d_normalised, normalisation.normalised, network.batch());
-  set_mean_gradients(normalisation, sums, network.batch());
-  network.backward_trunk(ready);
-}
-
 double projection(nn::Network& network, const std::vector<float>& direction) {
-  const std::span<const float> output = forward(network);
+  const std::span<const float> output = test::forward_of_batch(network);
   return std::inner_product(output.begin(), output.end(), direction.begin(), 0.0);
 }
 
@@ -132,28 +106,12 @@ void check_gradients(nn::Network& network, double step_length, double tolerance)
   const std::vector<float> d_output =
       test::hashed_values(1001, static_cast<std::size_t>(network.batch() * kOutputs));
   projection(network, d_output);
-  backward(network, d_output);
+  test::backward_of_batch(network, d_output);
   for (const nn::Parameter& parameter : network.parameters()) {
     if (parameter.role == nn::Parameter::Role::statistics) continue;
     INFO(parameter.name);
-    const std::vector<float> start = test::plain(network, parameter, parameter.values);
-    const std::vector<float> gradient = test::plain(network, parameter, parameter.gradient);
-    const double norm =
-        std::sqrt(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0));
-    std::vector<float> step = test::hashed_values(3000, start.size());
-    const double length = std::sqrt(std::inner_product(step.begin(), step.end(), step.begin(), 0.0));
-    for (std::size_t i = 0; i < step.size(); ++i)
-      step[i] = static_cast<float>(step_length * (step[i] / length + gradient[i] / norm));
-    std::array<double, 2> values;
-    for (const int sign : {0, 1}) {
-      std::vector<float> moved = start;
-      for (std::size_t i = 0; i < step.size(); ++i) moved[i] += sign == 0 ? step[i] : -step[i];
-      network.copy_from_plain(parameter, moved, parameter.values);
-      values[static_cast<std::size_t>(sign)] = projection(network, d_output);
-    }
-    network.copy_from_plain(parameter, start, parameter.values);
-    const double slope = std::inner_product(step.begin(), step.end(), gradient.begin(), 0.0);
-    CHECK((values[0] - values[1]) / 2 == Approx(slope).epsilon(tolerance));
+    test::check_gradient_along(network, parameter, 3000, step_length, tolerance,
+                               [&] { return projection(network, d_output); });
   }
 }
 
@@ -188,7 +146,7 @@ TEST_CASE("gradients through a normalisation by the batch agree with central dif
   nn::Network network(normalised_network(), {1, 8}, kOutputs, kSamples, nn::Mode::training);
   set_different_samples(network);
   check_gradients(network, 2e-3, 0.02);
-  forward(network);
+  test::forward_of_batch(network);
   const nn::Normalisation at = network.normalisation();
   const std::size_t features = at.mean.size();
   REQUIRE(features == 26);

@@ -62,28 +62,10 @@ TEST_CASE("every layer's gradients agree with central differences") {
     projection(network, d_output);
     network.backward(d_output, [](std::span<float>) {});
     for (const nn::Parameter& parameter : network.parameters()) {
-      const std::vector<float> start = test::plain(network, parameter, parameter.values);
-      const std::vector<float> gradient = test::plain(network, parameter, parameter.gradient);
       for (std::uint64_t trial = 0; trial < 3; ++trial) {
         INFO(example.spec.name << ", " << parameter.name << ", trial " << trial);
-        // A step in a random direction plus one along the gradient, so that the slope is never close to zero.
-        std::vector<float> step = test::hashed_values(3000 + trial, start.size());
-        const double norm =
-            std::sqrt(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0));
-        const double length = std::sqrt(std::inner_product(step.begin(), step.end(), step.begin(), 0.0));
-        for (std::size_t i = 0; i < step.size(); ++i) {
-          step[i] = static_cast<float>(0.1 * (step[i] / length + gradient[i] / norm));
-        }
-        std::array<double, 2> values;
-        for (const int sign : {0, 1}) {
-          std::vector<float> moved = start;
-          for (std::size_t i = 0; i < step.size(); ++i) moved[i] += sign == 0 ? step[i] : -step[i];
-          network.copy_from_plain(parameter, moved, parameter.values);
-          values[static_cast<std::size_t>(sign)] = projection(network, d_output);
-        }
-        network.copy_from_plain(parameter, start, parameter.values);
-        const double slope = std::inner_product(step.begin(), step.end(), gradient.begin(), 0.0);
-        CHECK((values[0] - values[1]) / 2 == Approx(slope).epsilon(1e-3));
+        test::check_gradient_along(network, parameter, 3000 + trial, 0.1, 1e-3,
+                                   [&] { return projection(network, d_output); });
       }
     }
   }

@@ -53,6 +53,7 @@ core::Json ModelManifest::details() const {
     validation_record["scale_per_subvolume"] = validation.scale_per_subvolume;
     validation_record["scale_per_universe"] = validation.scale_per_universe;
   }
+  if (!validation.baseline_shares.empty()) validation_record["baseline_share"] = validation.baseline_shares;
   Json json = {{"network", network},
                {"precision", precision},
                {"input", input_record},
@@ -103,7 +104,8 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                         validation.at("rmse_per_subvolume"),
                         validation.at("rmse_per_universe"),
                         validation.value("scale_per_subvolume", std::vector<double>()),
-                        validation.value("scale_per_universe", std::vector<double>())};
+                        validation.value("scale_per_universe", std::vector<double>()),
+                        validation.value("baseline_share", std::vector<double>())};
     model.loss = model.base.request.config.at("loss");
     if (json.contains("seeds"))
       model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
@@ -121,6 +123,8 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                    model.validation.per_universe.size() == model.parameters.size() &&
                    model.validation.per_subvolume.size() == model.parameters.size() &&
                    model.validation.scale_per_universe.size() == scales &&
+                   model.validation.baseline_shares.size() ==
+                       (model.network.baseline.empty() ? 0 : model.parameters.size()) &&
                    model.validation.scale_per_subvolume.size() == scales,
                core::Fault::format,
                "{} names no best checkpoint or not every parameter's error: train again.", source);

@@ -13,6 +13,10 @@
 
 namespace cosmo::nn {
 
+/// Of a model whose network has a baseline: the regression, and what it says of training and validation
+/// samples.
+inline constexpr const char* kBaselineFile = "baseline.h5";
+
 /// How counts became the network's input, and what that input spans.
 struct InputNormalisation {
   std::string voxels;       ///< name of the voxel transform
@@ -56,6 +60,7 @@ struct ValidationErrors {
   /// Of --loss gaussian: what calibration multiplies predicted deviations by; empty for other losses.
   std::vector<double> scale_per_subvolume = {};
   std::vector<double> scale_per_universe = {};
+  std::vector<double> baseline_shares = {};  ///< of a network with a baseline: its share in what is predicted
 };
 
 /// Seeds of the universes that a model was made from; with other parameters they have the same phases. Models

@@ -252,6 +252,7 @@ NetworkSpec with_dropout(NetworkSpec spec, double probability) {
 
 void to_json(json& object, const NetworkSpec& spec) {
   object = {{"name", spec.name}, {"input", spec.input}, {"layers", json::array()}};
+  if (!spec.baseline.empty()) object["baseline"] = spec.baseline;
   for (const Layer& layer : spec.layers) {
     json entry = {{"name", layer.name}, {"inputs", layer.inputs}};
     std::visit([&](const auto& kind) { write(entry, kind); }, layer.kind);
@@ -260,10 +261,16 @@ void to_json(json& object, const NetworkSpec& spec) {
 }
 
 void from_json(const json& object, NetworkSpec& spec) {
-  ensure_only(object, {"name", "input", "layers"});
+  ensure_only(object, {"name", "input", "layers", "baseline"});
   NetworkSpec read{member<std::string>(object, "name"), member<std::string>(object, "input"), {}};
   for (const json& entry : member<std::vector<json>>(object, "layers"))
     read.layers.push_back(read_layer(entry));
+  if (object.contains("baseline")) {
+    read.baseline = member<std::string>(object, "baseline");
+    ensure(read.baseline == kSummaryStatistics, Fault::format,
+           "The baseline of a network is \"{}\": the one that there is, is {}.", read.baseline,
+           kSummaryStatistics);
+  }
   spec = std::move(read);
 }
 

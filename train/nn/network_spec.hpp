@@ -108,6 +108,9 @@ struct NetworkSpec {
   std::string name;
   std::string input;  ///< what layers call the network's input
   std::vector<Layer> layers;
+  /// What its outputs are mixed with: "summary_statistics", the labels that a regression on a sample's
+  /// summary statistics says; empty: nothing.
+  std::string baseline = {};
 
   bool operator==(const NetworkSpec&) const = default;
 };
@@ -129,7 +132,11 @@ NetworkSpec with_outputs(NetworkSpec spec, int outputs);
 /// none.
 NetworkSpec with_dropout(NetworkSpec spec, double probability);
 
-/// JSON form: {"name", "input", "layers": [{"name", "inputs", "kind", then the kind's members}]}.
+/// What NetworkSpec::baseline can be.
+inline constexpr const char* kSummaryStatistics = "summary_statistics";
+
+/// JSON form: {"name", "input", "layers": [{"name", "inputs", "kind", then the kind's members}]}, and
+/// "baseline" if there is one.
 void to_json(nlohmann::json& json, const NetworkSpec& spec);
 /// Throws Error{format} on missing, unknown or mistyped members.
 void from_json(const nlohmann::json& json, NetworkSpec& spec);

@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace cosmo::infer {
+#include "core/hdf5.hpp"
+
+namespace cosmo::dataset {
 
 /// Ridge regression of targets on features, and on products of their leading principal components. How many
 /// of these and how large a penalty is chosen for each target by cross-validation whose folds never part a
@@ -25,6 +27,11 @@ class Regression {
   /// What it says of each row it has learned from (rows, P) when the row's fold is held out.
   const Eigen::MatrixXd& held_out() const { return held_out_; }
 
+  /// What predict() needs, under the group "regression" of a file.
+  void write(core::hdf5::File& file) const;
+  /// Throws Error{format} if the file does not hold one. held_out() and choices() are empty.
+  static Regression read(const core::hdf5::File& file);
+
   /// What cross-validation has chosen for a target.
   struct Choice {
     int components;  ///< principal components whose products are features
@@ -33,6 +40,7 @@ class Regression {
   const std::vector<Choice>& choices() const { return choices_; }
 
  private:
+  Regression() = default;
   struct Lesson;
   void try_products(Eigen::Index count, Lesson& lesson);
   void prepare(const Eigen::MatrixXd& features, Eigen::Index groups);
@@ -47,4 +55,4 @@ class Regression {
   std::vector<Choice> choices_;
 };
 
-}  // namespace cosmo::infer
+}  // namespace cosmo::dataset

@@ -1,4 +1,4 @@
-#include "infer/sample_statistics.hpp"
+#include "dataset/sample_statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "core/rounds.hpp"
 
-namespace cosmo::infer {
+namespace cosmo::dataset {
 
 namespace {
 
@@ -165,4 +165,4 @@ Eigen::MatrixXd mean_rows(const Eigen::MatrixXd& values, const std::vector<Unive
   return means;
 }
 
-}  // namespace cosmo::infer
+}  // namespace cosmo::dataset

@@ -1,4 +1,4 @@
-#include "infer/regression.hpp"
+#include "dataset/regression.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 
-namespace cosmo::infer {
+namespace cosmo::dataset {
 
 namespace {
 
@@ -202,4 +202,68 @@ MatrixXd Regression::predict(const MatrixXd& features) const {
   return (expand(features) * coefficients_).rowwise() + intercept_.transpose();
 }
 
-}  // namespace cosmo::infer
+namespace {
+
+using core::hdf5::File;
+
+std::string in_group(const char* name) { return std::string("regression/") + name; }
+
+void write_matrix(File& file, const char* name, const MatrixXd& matrix) {
+  std::vector<double> values;  // row-major
+  for (Index row = 0; row < matrix.rows(); ++row) {
+    for (Index column = 0; column < matrix.cols(); ++column) values.push_back(matrix(row, column));
+  }
+  file.write(in_group(name), {static_cast<hsize_t>(matrix.rows()), static_cast<hsize_t>(matrix.cols())},
+             std::span<const double>(values));
+}
+
+MatrixXd read_matrix(const File& file, const char* name, Index rows, Index columns) {
+  const std::vector<double> values =
+      file.read<double>(in_group(name), {static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)});
+  MatrixXd matrix(rows, columns);
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < columns; ++column)
+      matrix(row, column) = values[static_cast<std::size_t>(row * columns + column)];
+  }
+  return matrix;
+}
+
+}  // namespace
+
+void Regression::write(File& file) const {
+  std::vector<std::uint32_t> used;
+  for (const Index feature : used_) used.push_back(static_cast<std::uint32_t>(feature));
+  file.write(in_group("features"), {used.size()}, std::span<const std::uint32_t>(used));
+  write_matrix(file, "mean", mean_);
+  write_matrix(file, "deviation", deviation_);
+  write_matrix(file, "components", components_);
+  write_matrix(file, "coefficients", coefficients_);
+  write_matrix(file, "intercept", intercept_);
+}
+
+Regression Regression::read(const File& file) {
+  const auto size = [&](const char* name, std::size_t axis) {
+    const core::hdf5::Shape shape = file.dataset(in_group(name)).shape();
+    core::ensure(shape.size() > axis, core::Fault::format,
+                 "The dataset {} of a regression has the wrong shape.", in_group(name));
+    return static_cast<Index>(shape[axis]);
+  };
+  const Index features = size("features", 0), targets = size("intercept", 0);
+  Regression made;
+  for (const std::uint32_t feature :
+       file.read<std::uint32_t>(in_group("features"), {static_cast<hsize_t>(features)}))
+    made.used_.push_back(feature);
+  made.mean_ = read_matrix(file, "mean", features, 1);
+  made.deviation_ = read_matrix(file, "deviation", features, 1);
+  made.components_ = read_matrix(file, "components", features, size("components", 1));
+  made.coefficients_ =
+      read_matrix(file, "coefficients", features + products(made.components_.cols()), targets);
+  made.intercept_ = read_matrix(file, "intercept", targets, 1);
+  core::ensure(made.mean_.allFinite() && made.deviation_.allFinite() && made.components_.allFinite() &&
+                   made.coefficients_.allFinite() && made.intercept_.allFinite() &&
+                   (made.deviation_.array() > 0).all(),
+               core::Fault::format, "A regression holds values that are not finite: train again.");
+  return made;
+}
+
+}  // namespace cosmo::dataset

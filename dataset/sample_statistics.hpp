@@ -9,7 +9,7 @@
 #include "dataset/split_reader.hpp"
 #include "dataset/summary_statistics.hpp"
 
-namespace cosmo::infer {
+namespace cosmo::dataset {
 
 /// A sample and the statistics of its channels (C).
 struct SampleStatistics {
@@ -65,4 +65,4 @@ std::vector<UniverseRows> universes_of(const StatisticsTable& table);
 /// The mean of the rows of each universe (universes, columns).
 Eigen::MatrixXd mean_rows(const Eigen::MatrixXd& values, const std::vector<UniverseRows>& universes);
 
-}  // namespace cosmo::infer
+}  // namespace cosmo::dataset

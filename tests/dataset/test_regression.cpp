@@ -4,12 +4,13 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "infer/regression.hpp"
+#include "dataset/regression.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 using namespace cosmo;
 using Eigen::Index;
 using Eigen::MatrixXd;
-using infer::Regression;
+using dataset::Regression;
 
 namespace {
 
@@ -106,4 +107,27 @@ TEST_CASE("features that are not finite are refused, those of two rows are learn
   CHECK_NOTHROW(Regression(x.topRows(2), x.topRows(2), groups_of(2, 1)));
   x(1, 1) = std::nan("");
   CHECK_THROWS_AS(Regression(x, noise(4, 1, 16), groups_of(4, 1)), core::Error);
+}
+
+TEST_CASE("a regression that was written and read predicts the same bits") {
+  const Index rows = 400;
+  MatrixXd x = noise(rows, 5, 4);
+  x.col(1).setConstant(0.5);  // left out
+  MatrixXd y(rows, 2);
+  y.col(0) = x.col(0) + x.col(2).cwiseProduct(x.col(3));
+  y.col(1) = x.col(4);
+  const Regression regression(x, y, groups_of(rows, 1));
+  const TemporaryDirectory directory;
+  {
+    auto file = core::hdf5::File::create(directory.path() / "regression.h5");
+    regression.write(file);
+  }
+  const Regression read = Regression::read(core::hdf5::File::open(directory.path() / "regression.h5"));
+  const MatrixXd fresh = noise(50, 5, 5);
+  CHECK(read.predict(fresh) == regression.predict(fresh));
+  {
+    auto file = core::hdf5::File::create(directory.path() / "other.h5");
+    file.create_group("regression");
+  }
+  CHECK_THROWS_AS(Regression::read(core::hdf5::File::open(directory.path() / "other.h5")), core::Error);
 }

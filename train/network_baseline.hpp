@@ -1,0 +1,23 @@
+#pragma once
+// What a network with a baseline is mixed with: a regression on the samples' summary statistics.
+
+#include "core/communicator.hpp"
+#include "core/log.hpp"
+#include "core/output_directory.hpp"
+#include "dataset/baseline_labels.hpp"
+#include "dataset/split_reader.hpp"
+
+namespace cosmo::train {
+
+/// Training universes that the regression learns from at most, the first of the split: more do not make some
+/// hundred coefficients better.
+inline constexpr std::size_t kMostBaselineUniverses = 2048;
+
+/// What the regression says of the validation samples. Reads nn::kBaselineFile of the output directory, or
+/// measures the samples' statistics, learns the regression and writes the file. Throws an agreed
+/// Error{config} for fewer than two training universes. Collective.
+dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const core::Log& log,
+                                         core::OutputDirectory& output, dataset::SplitReader& training,
+                                         dataset::SplitReader& validation, const dataset::VoxelScale& scale);
+
+}  // namespace cosmo::train

@@ -1,0 +1,65 @@
+#include "train/pretrained.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/hdf5.hpp"
+#include "dataset/voxel_transform.hpp"
+#include "train/nn/model_file.hpp"
+
+namespace cosmo::train {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// Universes of a split with phases that the model has learned from.
+std::size_t seen(const nn::ModelManifest& model, const dataset::SplitRecord& split) {
+  const std::set<std::uint64_t> learned(model.seeds.train.begin(), model.seeds.train.end());
+  return static_cast<std::size_t>(
+      std::ranges::count_if(split.seeds, [&](std::uint64_t seed) { return learned.contains(seed); }));
+}
+
+}  // namespace
+
+Pretrained load_pretrained(const std::filesystem::path& directory, const TrainingPlan& plan,
+                           const dataset::DatasetManifest& data, bool allow_leak) {
+  Pretrained made{directory, nn::load_model_manifest(directory)};
+  const nn::ModelManifest& model = made.model;
+  const std::string name = directory.string();
+  ensure(model.network.layers == plan.network.layers && model.input == plan.input, Fault::config,
+         "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
+         "same "
+         "--network.",
+         name, model.network.name, model.input.channels, model.input.size, plan.network.name,
+         plan.input.channels, plan.input.size);
+  const core::ParameterSpace& space = data.spec.parameters;
+  ensure(
+      model.parameters.names == space.names && model.parameters.low == space.low &&
+          model.parameters.high == space.high,
+      Fault::config,
+      "{} of --init-from predicts other parameters or ranges than {} has: their labels mean another thing.",
+      name, plan.data);
+  ensure(model.normalisation.voxels == plan.voxels && model.loss == plan.loss->name, Fault::config,
+         "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,
+         model.normalisation.voxels, model.loss);
+  for (const dataset::Split split : {dataset::Split::validation, dataset::Split::test}) {
+    const std::size_t shared = seen(model, data.split(split));
+    ensure(shared == 0 || allow_leak, Fault::config,
+           "{} of --init-from has learned from the phases of {} {} universes of {}: errors on them would not "
+           "be those on "
+           "unseen universes; give --allow-leak if that is what you want.",
+           name, shared, name_of(split), plan.data);
+  }
+  return made;
+}
+
+void Pretrained::give_weights(nn::Network& network) const {
+  const std::string& checkpoint = model.best().path;
+  core::check_content(directory, *model.base.find(checkpoint));
+  nn::read_arena(core::hdf5::File::open(directory / checkpoint), model.weights, network, network.weights());
+}
+
+}  // namespace cosmo::train
