@@ -64,7 +64,9 @@ StatisticsRegression::StatisticsRegression(const StatisticsTable& training, cons
     : regression_(all_features(training), labels_of(training, space), simulations_of(training)) {}
 
 std::vector<float> StatisticsRegression::predict(const StatisticsTable& table) const {
-  return table.rows.empty() ? std::vector<float>() : row_major(regression_.predict(all_features(table)));
+  return table.rows.empty()
+             ? std::vector<float>()
+             : row_major(regression_.predict(all_features(table)).cwiseMax(-1.0).cwiseMin(1.0));
 }
 
 void StatisticsRegression::write(core::hdf5::File& file) const { regression_.write(file); }

@@ -26,7 +26,7 @@ class StatisticsRegression {
   /// Learns from samples of at least two universes.
   StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space);
 
-  /// Labels of samples with the same bins of k (rows, P).
+  /// Labels of samples with the same bins of k (rows, P); those beyond [-1, 1] are set on its edge.
   std::vector<float> predict(const StatisticsTable& table) const;
   /// Under the group "regression".
   void write(core::hdf5::File& file) const;

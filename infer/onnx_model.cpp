@@ -57,7 +57,7 @@ struct Translation {
                                 .add("kernel_shape", cube(kind.kernel))
                                 .add("strides", cube(kind.stride))
                                 .add("pads", std::vector<std::int64_t>(6, kind.periodic ? 0 : kind.padding));
-    const std::string input = kind.periodic ? periodic(kind.padding) : source;
+    const std::string input = kind.periodic && kind.padding > 0 ? periodic(kind.padding) : source;
     leaky_relu(kind.slope, graph.node("Conv", {input, weights, biases}, linear(kind.slope), attributes));
   }
   /// The source with the cells of the opposite faces around it.

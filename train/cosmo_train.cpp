@@ -92,7 +92,8 @@ Task read_task(const core::Invocation& run) {
     task.pretrained = train::load_pretrained(run.options.text("init-from"), task.plan, task.data,
                                              run.options.flag("allow-leak"));
     const nn::ModelManifest& model = task.pretrained->model;
-    task.request.inputs.push_back(core::input_record(task.pretrained->directory, model.base, task.plan.output));
+    task.request.inputs.push_back(
+        core::input_record(task.pretrained->directory, model.base, task.plan.output));
     task.request.config["init_from"] = model.best().sha256;
   });
   return task;
@@ -124,7 +125,8 @@ nn::ModelManifest manifest_of(const Task& task) {
   if (pretrained) {  // what has learned from them still has
     const nn::SeenSeeds& earlier = pretrained->model.seeds;
     model.seeds.train.insert(model.seeds.train.end(), earlier.train.begin(), earlier.train.end());
-    model.seeds.validation.insert(model.seeds.validation.end(), earlier.validation.begin(), earlier.validation.end());
+    model.seeds.validation.insert(model.seeds.validation.end(), earlier.validation.begin(),
+                                  earlier.validation.end());
   }
   return model;
 }

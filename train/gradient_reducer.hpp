@@ -38,9 +38,8 @@ class GradientReducer {
                   WireFormat wire = WireFormat::f32);
   /// In mid-step (an exception) it does not wait for other ranks to have their buckets ready. A reduction
   /// that has begun is seen through, for all ranks had arrived at it; an arrival that others have not joined
-  /// stays behind, and the communicator with it, which nobody could free without them. Since ranks do not
-  /// communicate otherwise within a step, an exception there is of one rank alone: the run ends with
-  /// MPI_Abort.
+  /// stays behind, and the communicator with it, which nobody could free without them. An exception
+  /// within a step is of one rank alone: the run ends with MPI_Abort.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;

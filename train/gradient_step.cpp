@@ -31,11 +31,11 @@ void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& l
     run_head(batch, n, loss);  // all layers
     return;
   }
-  network_.forward_trunk();
+  network_.forward_trunk(nn::DropoutDraw{config_.seed, n, batch.samples});
   keep(batch);
   if (!batch.last_of_step) return;
   run_heads(batch, n, loss);
-  run_trunks_backward();
+  run_trunks_backward(n);
   count_ = 0;
 }
 
@@ -70,13 +70,13 @@ void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLo
 }
 
 /// From the last one, whose tensors are still there.
-void GradientStep::run_trunks_backward() {
+void GradientStep::run_trunks_backward(std::int64_t n) {
   const nn::Normalisation at = network_.normalisation();
   for (std::size_t m = kept_.size(); m-- > 0;) {
     const Kept& kept = kept_[m];
     if (m + 1 < kept_.size()) {
       std::copy(kept.voxels.begin(), kept.voxels.end(), network_.input().begin());
-      network_.forward_trunk();
+      network_.forward_trunk(nn::DropoutDraw{config_.seed, n, kept.samples});
     }
     std::copy(kept.normalised.begin(), kept.normalised.end(), at.normalised.begin());
     std::copy(kept.d_normalised.begin(), kept.d_normalised.end(), at.d_normalised.begin());

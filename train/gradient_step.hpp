@@ -57,7 +57,7 @@ class GradientStep {
 
   void keep(const dataset::Batch& batch);
   void run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
-  void run_trunks_backward();
+  void run_trunks_backward(std::int64_t n);
   void run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
   void sum_over_ranks(nn::MomentSums& sums);
 

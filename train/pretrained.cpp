@@ -15,11 +15,13 @@ using core::Fault;
 
 namespace {
 
-/// Universes of a split with phases that the model has learned from.
-std::size_t seen(const nn::ModelManifest& model, const dataset::SplitRecord& split) {
-  const std::set<std::uint64_t> learned(model.seeds.train.begin(), model.seeds.train.end());
-  return static_cast<std::size_t>(
-      std::ranges::count_if(split.seeds, [&](std::uint64_t seed) { return learned.contains(seed); }));
+/// Universes of a split whose phases the model has learned from, or, for a test, was chosen by.
+std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dataset::DatasetManifest& data) {
+  std::set<std::uint64_t> known(model.seeds.train.begin(), model.seeds.train.end());
+  if (which == dataset::Split::test)
+    known.insert(model.seeds.validation.begin(), model.seeds.validation.end());
+  return static_cast<std::size_t>(std::ranges::count_if(
+      data.split(which).seeds, [&](std::uint64_t seed) { return known.contains(seed); }));
 }
 
 }  // namespace
@@ -45,8 +47,12 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   ensure(model.normalisation.voxels == plan.voxels && model.loss == plan.loss->name, Fault::config,
          "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,
          model.normalisation.voxels, model.loss);
+  ensure(!model.seeds.train.empty() || allow_leak, Fault::config,
+         "{} of --init-from does not tell which universes it has learned from: train it again, or give "
+         "--allow-leak.",
+         name);
   for (const dataset::Split split : {dataset::Split::validation, dataset::Split::test}) {
-    const std::size_t shared = seen(model, data.split(split));
+    const std::size_t shared = seen(model, split, data);
     ensure(shared == 0 || allow_leak, Fault::config,
            "{} of --init-from has learned from the phases of {} {} universes of {}: errors on them would not "
            "be those on "

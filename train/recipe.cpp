@@ -40,7 +40,7 @@ const std::array<Recipe, 2> kRecipes = {{{"standard",
 std::string begun_with(const core::Options& options) {
   const std::filesystem::path manifest = std::filesystem::path(options.text("output")) / core::kManifestName;
   std::string name = kRecipes.front().name;
-  if (!std::filesystem::exists(manifest)) return name;
+  if (options.flag("force") || !std::filesystem::exists(manifest)) return name;
   const core::Json json = core::read_json(manifest);
   core::reading_json(manifest.string(), [&] { name = json.at("config").value("recipe", "paper"); });
   const bool known = std::ranges::find(kRecipes, name, &Recipe::name) != kRecipes.end();

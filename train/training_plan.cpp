@@ -82,12 +82,14 @@ void declare_training(core::Options& options) {
               "probability with which dropout layers drop a value in training [what the network says]");
   options.add(
       "baseline", std::nullopt,
-      "what predictions are mixed with, in shares that validation chooses: summary-statistics (a regression on "
+      "what predictions are mixed with, in shares that validation chooses: summary-statistics (a regression "
+      "on "
       "each sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [what the network "
       "says]");
-  options.add("init-from", std::nullopt,
-              "directory of a model with the same network, whose weights are the start values: to fine-tune what was "
-              "trained on cheaper universes [random]");
+  options.add(
+      "init-from", std::nullopt,
+      "directory of a model with the same network, whose weights are the start values: to fine-tune what was "
+      "trained on cheaper universes [random]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.add("time-limit", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
@@ -171,6 +173,8 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   plan.momentum = options.number("momentum");
   validate(SgdConfig{plan.momentum, {}});
   plan.weight_decay = options.number("weight-decay");
+  ensure(plan.weight_decay >= 0 && plan.weight_decay < 1, Fault::config,
+         "--weight-decay {} is not at least 0 and below 1: give one that is.", plan.weight_decay);
   plan.decay = options.entry("decay", kDecayShapes).value;
   plan.clip_norm = read_limit(options, "clip-norm", std::numeric_limits<double>::infinity());
   ensure(plan.clip_norm > 0, Fault::config, "--clip-norm {} is not positive: give a norm, or off.",
@@ -267,13 +271,15 @@ namespace {
 void read_augmentation(const core::Options& options, const dataset::DatasetManifest& data,
                        TrainingPlan& plan) {
   const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
-  const bool whole_boxes = data.subvolumes == 1;
+  // What was imported may be cut from anything.
+  const bool whole_boxes = data.subvolumes == 1 && data.base.request.config.contains("subvolumes");
   ensure(augment != "rolls" || whole_boxes, Fault::config,
-         "--augment rolls is for whole periodic boxes, and {} holds sub-volumes: give turns, or shard with "
+         "--augment rolls is for whole periodic boxes, and {} holds others: give turns, or shard with "
          "--subvolumes 1.",
          plan.data);
   plan.augment = augment != "off";
-  plan.roll = whole_boxes && (augment == "on" || augment == "rolls");
+  // Trainings of before there were rolls said "on" and meant turns.
+  plan.roll = whole_boxes && (augment == "rolls" || (augment == "on" && plan.recipe != "paper"));
 }
 
 }  // namespace
@@ -309,6 +315,10 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, ranks, plan.input);
   check_batches(options, plan, samples, ranks);
+  ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
+         "Network {} normalises by the batch, and --global-batch is 1: give at least 2; 8 and more serve it "
+         "well.",
+         plan.network.name);
   plan.seed = options.seed("seed");
   plan.precision = read_precision(options);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;

@@ -7,7 +7,7 @@
 namespace cosmo::train {
 
 WeightAverage::WeightAverage(nn::Network& network, double decay)
-    : network_(network), decay_(decay), values_(network.weights().size()) {
+    : network_(network), decay_(decay), values_(core::zeros<float>(network.weights().size())) {
   core::ensure(decay > 0 && decay < 1, core::Fault::config,
                "The --average of the weights is {}: give a number above 0 and below 1, or off.", decay);
 }

@@ -89,7 +89,7 @@ def measure_data(build, network, steps, rounds):
         run(1, build / "bin/cosmo-prep", "shard", "--input", root / "sim", "--output", root / "data")
         for ranks in (1, 2, 4):
             real = run(ranks, build / "bin/cosmo-train", "--data", root / "data", "--network", network, "--global-batch", ranks,
-                       "--epochs", 3, "--output", root / f"model{ranks}")
+                       "--epochs", 3, "--recipe", "paper", "--output", root / f"model{ranks}")
             dummy = run(ranks, build / "bench/bench-reduction", "--network", network, "--size", side, "--way", "thread",
                         "--steps", steps, "--rounds", rounds)
             parts = {part: real[f"step_{part}_ms"]["mean"] for part in ("computing", "waiting", "exposed")}

@@ -8,9 +8,9 @@
 #include "tests/support/temporary_directory.hpp"
 
 using namespace cosmo;
+using dataset::Regression;
 using Eigen::Index;
 using Eigen::MatrixXd;
-using dataset::Regression;
 
 namespace {
 

@@ -127,7 +127,7 @@ class Hybrid(PipelineTest):
         few = self.root / "few"
         succeed("cosmo-prep", "shard", "--input", self.sim, "--grid", 32, "--subvolumes", 1, "--validation", 2, "--test", 7,
                 "--output", few)
-        done = run("cosmo-train", *self.words(data=few, **{"global-batch": 1}), "--output", self.root / "never")
+        done = run("cosmo-train", *self.words(data=few, network="cosmoflow32", **{"global-batch": 1}), "--output", self.root / "never")
         self.assertEqual(done.returncode, 3)
         self.assertIn("two training universes", error_line(done, "cosmo-train"))
 

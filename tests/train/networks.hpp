@@ -105,7 +105,8 @@ void check_padding(nn::Network& network, const Pass& pass) {
   }
   const auto padding = std::count(inside.begin(), inside.end(), 0.0f);
   REQUIRE(padding > 0);
-  REQUIRE(static_cast<std::int64_t>(inside.size()) - padding == network.census().parameters());
+  REQUIRE(static_cast<std::int64_t>(inside.size()) - padding ==
+          network.census().parameters() + network.census().statistics());
   for (int step = 0; step < 5; ++step) {
     pass();
     for (std::size_t i = 0; i < inside.size(); ++i) network.weights()[i] -= 0.1f * network.gradients()[i];

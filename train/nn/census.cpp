@@ -107,12 +107,7 @@ LayerCensus count(const std::string&, const GlobalMean& layer, Shape input) {
   return without_weights(input, {(layer.squares ? 2 : 1) * input.channels, 1});
 }
 
-LayerCensus count(const std::string& name, const Normalise&, Shape input) {
-  ensure(input.size == 1, Fault::config,
-         "Layer {} normalises {}³ cells: it takes a vector, such as a global_mean or a dense layer makes.",
-         name, input.size);
-  return without_weights(input, input);
-}
+LayerCensus count(const std::string&, const Normalise&, Shape input) { return without_weights(input, input); }
 
 /// Of a layer that takes one input.
 LayerCensus count(const std::string& name, const auto& layer, const std::vector<Shape>& inputs) {
@@ -127,6 +122,9 @@ bool makes_vector(const Layer& layer, std::size_t vectors) {
                            holds_alternative<MaxPool>(kind);
   ensure(!reads_cells || vectors == 0, Fault::config,
          "Layer {} reads {}, a vector without cells: use a dense layer.", layer.name, layer.inputs.front());
+  ensure(!holds_alternative<Normalise>(kind) || vectors == 1, Fault::config,
+         "Layer {} normalises {}, which has cells: put a global_mean or a dense layer before it.", layer.name,
+         layer.inputs.front());
   ensure(!holds_alternative<Add>(kind) || vectors == 0 || vectors == layer.inputs.size(), Fault::config,
          "Layer {} adds vectors and tensors with cells: put a global_mean before the latter.", layer.name);
   return holds_alternative<Dense>(kind) || holds_alternative<GlobalMean>(kind) ||

@@ -90,7 +90,7 @@ struct ModelManifest {
   core::Json details() const;
   /// Of the network.
   int outputs() const;
-  /// The checkpoint with the lowest validation loss.
+  /// The checkpoint that the validation loss chose.
   const CheckpointRecord& best() const;
 };
 

@@ -252,8 +252,8 @@ Normalisation Network::normalisation() {
           span(at.d_normalised), span(at.mean_gradient), span(at.mean_projection),  at.rows.get()};
 }
 
-void Network::forward_trunk() {
-  backend_->run_forward(0, backend_->trunk(), {backend_->stream, std::nullopt});
+void Network::forward_trunk(const std::optional<DropoutDraw>& dropout) {
+  backend_->run_forward(0, backend_->trunk(), {backend_->stream, dropout});
 }
 
 std::span<const float> Network::forward_head(const std::optional<DropoutDraw>& dropout) {

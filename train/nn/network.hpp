@@ -82,7 +82,7 @@ class Network {
   /// mean_gradient, mean_projection and rows. Without a normalisation the head is all there is.
   bool normalises() const;
   Normalisation normalisation();
-  void forward_trunk();
+  void forward_trunk(const std::optional<DropoutDraw>& dropout = std::nullopt);
   std::span<const float> forward_head(const std::optional<DropoutDraw>& dropout = std::nullopt);
   void backward_head(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
   void backward_trunk(const std::function<void(std::span<float>)>& ready);

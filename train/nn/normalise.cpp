@@ -34,7 +34,7 @@ void backward(const NormalisationMemory& at, std::int64_t rows, std::int64_t fea
 }  // namespace
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise&, const Tensor& source, const Layer*) {
-  const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, F) or (N, F, 1, 1, 1)
+  const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, F)
   const std::int64_t rows = dims[0], features = dims[1];
   const dnnl::memory::desc plain = plain_layout({rows, features}), row = plain_layout({features});
   const Tensor output = shop.next_tensor(plain, 1, false);
@@ -45,7 +45,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise&, const Te
         row);
   };
   NormalisationMemory& at = shop.normalisation;
-  at.values = vector_of(shop, compiled.forward, source.values);
+  at.values = source.values;
   at.normalised = output.values;
   at.mean = add(kMeanSuffix);
   at.deviation = add(kDeviationSuffix);
@@ -53,13 +53,11 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise&, const Te
   compiled.forward.push_back({Work::other, "normalise", [=](const Pass&) { forward(at, rows, features); }});
   if (!source.gradient) return output;
   at.d_normalised = output.gradient;
-  const bool in_place = source.gradient.get_desc() == plain;
-  at.gradient = in_place ? source.gradient : shop.gradient_part(plain);
+  at.gradient = source.gradient;
   at.mean_gradient = shop.memory.place(shop.memory.slot(), row, shop.engine);
   at.mean_projection = shop.memory.place(shop.memory.slot(), row, shop.engine);
   compiled.input_gradient.push_back(
       {Work::other, "normalise", [=](const Pass&) { backward(at, rows, features); }});
-  if (!in_place) append_from_vector(shop, compiled.input_gradient, at.gradient, source.gradient);
   append_leaky_relu_backward(shop, compiled.input_gradient, source);
   return output;
 }

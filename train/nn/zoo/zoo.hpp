@@ -35,7 +35,8 @@ NetworkSpec cosmoflow64();
 /// A small network for 32³ inputs in the 2018 network's manner, ending in an average over the volume.
 NetworkSpec cosmoflow32();
 
-/// Small networks of level means, for 32³, 64³ and 128³ inputs: docs/network.md has the search that chose them.
+/// Small networks of level means, for 32³, 64³ and 128³ inputs: docs/network.md has the search that chose
+/// them.
 NetworkSpec cosmonet32();
 NetworkSpec cosmonet64();
 NetworkSpec cosmonet128();
