@@ -12,6 +12,10 @@
 
 namespace cosmo::dataset {
 
+/// Universes that a regression learns from at most, the first of the training split: more do not make some
+/// hundred coefficients better.
+inline constexpr std::size_t kMostTrainingUniverses = 2048;
+
 /// log P(k) of each row (rows, F), in groups of bins.
 Eigen::MatrixXd power_features(const StatisticsTable& table);
 /// That, log P(k) of log(1 + n), the mean, skewness and kurtosis, and the distribution (rows, F).

@@ -8,10 +8,6 @@ namespace cosmo::infer {
 
 using dataset::StatisticsTable;
 
-/// Universes that a regression learns from at most, the first of the training split: more do not make some
-/// hundred coefficients better.
-inline constexpr std::size_t kMostTrainingUniverses = 2048;
-
 /// The rows of `table` predicted by the centre of each parameter's range: what knows nothing of the universe.
 dataset::PredictionTable predict_centre(dataset::PredictionTable table);
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "dataset/statistics_regression.hpp"
 #include "infer/baseline.hpp"
 
 namespace cosmo::infer {
@@ -13,8 +14,8 @@ namespace {
 /// Training samples that regressions learn from.
 std::uint64_t training_samples(const dataset::DatasetManifest& manifest) {
   const dataset::SplitRecord& train = manifest.split(dataset::Split::train);
-  if (train.simulations.size() <= kMostTrainingUniverses) return train.samples;
-  return train.samples * kMostTrainingUniverses / train.simulations.size();
+  if (train.simulations.size() <= dataset::kMostTrainingUniverses) return train.samples;
+  return train.samples * dataset::kMostTrainingUniverses / train.simulations.size();
 }
 
 std::vector<std::uint32_t> all_samples(const dataset::SplitReader& reader) {
@@ -57,7 +58,7 @@ Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split
   const core::ParameterSpace& space = split.manifest.spec.parameters;
   const StatisticsTable training = dataset::summarise(
       run.comm, run.log,
-      {*train, scale, dataset::samples_of_first_universes(*train, kMostTrainingUniverses)});
+      {*train, scale, dataset::samples_of_first_universes(*train, dataset::kMostTrainingUniverses)});
   run.comm.agree([&] {
     std::ranges::move(regression_baselines({space, training, *statistics, methods.front().subvolumes}),
                       std::back_inserter(methods));

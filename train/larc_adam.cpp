@@ -72,6 +72,8 @@ double bias_correction(const LarcAdamConfig& config, std::int64_t n) {
   return std::sqrt(1 - std::pow(config.beta2, t)) / (1 - std::pow(config.beta1, t));
 }
 
+}  // namespace
+
 void validate(const LarcAdamConfig& config) {
   ensure(config.beta1 >= 0 && config.beta1 < 1 && config.beta2 >= 0 && config.beta2 < 1, Fault::config,
          "Adam's beta1 = {} and beta2 = {} must be at least 0 and below 1.", config.beta1, config.beta2);
@@ -81,8 +83,6 @@ void validate(const LarcAdamConfig& config) {
   ensure(config.weight_decay >= 0 && config.weight_decay < 1, Fault::config,
          "--weight-decay {} is not at least 0 and below 1: give one that is.", config.weight_decay);
 }
-
-}  // namespace
 
 LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config)
     : Optimizer(config.learning_rate),

@@ -36,6 +36,9 @@ struct LarcAdamConfig {
   LearningRate learning_rate;
 };
 
+/// Throws Error{config} on values outside their range.
+void validate(const LarcAdamConfig& config);
+
 /// Adam with LARC over parameters that lie in two arenas (values and gradients) as nn::Network's do.
 /// Sources: Mathuriya et al. 2018, section III-B; Kingma & Ba 2015 (arXiv:1412.6980), section 2's last
 /// paragraph for ε̂.

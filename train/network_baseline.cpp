@@ -40,7 +40,8 @@ dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const c
   }
   comm.agree([&] { ensure_two_universes(training); });
   const dataset::StatisticsTable learned = dataset::summarise(
-      comm, log, {training, scale, dataset::samples_of_first_universes(training, kMostBaselineUniverses)});
+      comm, log,
+      {training, scale, dataset::samples_of_first_universes(training, dataset::kMostTrainingUniverses)});
   std::vector<std::uint32_t> all(validation.size());
   std::iota(all.begin(), all.end(), 0u);
   const dataset::StatisticsTable asked = dataset::summarise(comm, log, {validation, scale, all});

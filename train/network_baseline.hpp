@@ -9,10 +9,6 @@
 
 namespace cosmo::train {
 
-/// Training universes that the regression learns from at most, the first of the split: more do not make some
-/// hundred coefficients better.
-inline constexpr std::size_t kMostBaselineUniverses = 2048;
-
 /// What the regression says of the validation samples. Reads nn::kBaselineFile of the output directory, or
 /// measures the samples' statistics, learns the regression and writes the file. Throws an agreed
 /// Error{config} for fewer than two training universes. Collective.

@@ -173,8 +173,9 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   plan.momentum = options.number("momentum");
   validate(SgdConfig{plan.momentum, {}});
   plan.weight_decay = options.number("weight-decay");
-  ensure(plan.weight_decay >= 0 && plan.weight_decay < 1, Fault::config,
-         "--weight-decay {} is not at least 0 and below 1: give one that is.", plan.weight_decay);
+  LarcAdamConfig adamw;
+  adamw.weight_decay = plan.weight_decay;
+  validate(adamw);
   plan.decay = options.entry("decay", kDecayShapes).value;
   plan.clip_norm = read_limit(options, "clip-norm", std::numeric_limits<double>::infinity());
   ensure(plan.clip_norm > 0, Fault::config, "--clip-norm {} is not positive: give a norm, or off.",

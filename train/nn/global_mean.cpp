@@ -7,8 +7,6 @@ namespace cosmo::nn {
 
 namespace {
 
-using Tag = dnnl::memory::format_tag;
-
 /// Parts in which the cells of an image are summed, whatever the number of threads.
 constexpr std::int64_t kParts = 16;
 
@@ -25,14 +23,6 @@ struct Geometry {
   /// First cell of a part.
   std::int64_t cell(std::int64_t part) const { return cells * part / kParts; }
 };
-
-/// Values of a block in which a layout keeps channels side by side, or 0 for layouts that are not known.
-std::int64_t block_of(const dnnl::memory::desc& layout) {
-  const dnnl::memory::dims dims = layout.dims();
-  const auto is = [&](Tag tag) { return layout == dnnl::memory::desc(dims, layout.data_type(), tag); };
-  if (dims.size() != 5) return 0;
-  return is(Tag::ncdhw) ? 1 : is(Tag::nCdhw16c) ? 16 : is(Tag::nCdhw8c) ? 8 : is(Tag::ndhwc) ? dims[1] : 0;
-}
 
 /// sums (block) and, if asked for, squares (block) += those of the cells.
 template <class T>
@@ -137,10 +127,11 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const GlobalMean& layer, c
              const Layer*) {
   const dnnl::memory::desc given = source.values.get_desc();
   const dnnl::memory::dims dims = given.dims();  // (N, C, D, H, W) or (N, C)
-  const bool known = block_of(given) > 0;
+  const std::int64_t given_block = channel_block(given).channels;
+  const bool known = given_block > 0;
   const dnnl::memory::desc layout = known ? given : with_type(plain_layout(dims), given.data_type());
   const dnnl::memory values = shop.reordered(compiled.forward, source.values, layout, false);
-  const std::int64_t block = known ? block_of(layout) : 1;
+  const std::int64_t block = known ? given_block : 1;
   std::int64_t cells = 1;
   for (std::size_t axis = 2; axis < dims.size(); ++axis) cells *= dims[axis];
   const Geometry geometry{dims[0], dims[1], (dims[1] + block - 1) / block, cells, block, layer.squares};

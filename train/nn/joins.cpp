@@ -48,19 +48,21 @@ Layout joined_layout(const std::vector<Layout>& sources) {
   return blocks ? Layout(dims, type, Tag::nCdhw16c) : with_type(plain_layout(dims), type);
 }
 
-}  // namespace
-
+/// `source`, (N, F) or (N, F, 1, 1, 1), as plain (N, F): itself, a view, or a copy that operations make.
 dnnl::memory vector_of(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& source) {
   const dnnl::memory::dims dims = source.get_desc().dims();
   const dnnl::memory plain = shop.reordered(operations, source, plain_layout(dims), false);
   return dims.size() == 2 ? plain : shop.memory.view(plain, plain_layout({dims[0], dims[1]}), shop.engine);
 }
 
+/// Appends a copy of a plain (N, F) into `target`, (N, F, 1, 1, 1).
 void append_from_vector(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& vector,
                         const dnnl::memory& target) {
   shop.append_reorder(operations,
                       shop.memory.view(vector, plain_layout(target.get_desc().dims()), shop.engine), target);
 }
+
+}  // namespace
 
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Add& layer, Tensors sources) {
   const Layout layout = sources.front().values.get_desc();

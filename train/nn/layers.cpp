@@ -135,6 +135,17 @@ dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims) {
   return {dims, dnnl::memory::data_type::f32, strides};
 }
 
+ChannelBlock channel_block(const dnnl::memory::desc& layout) {
+  using Tag = dnnl::memory::format_tag;
+  const dnnl::memory::dims dims = layout.dims();
+  if (dims.size() != 5) return {Tag::undef, 0};
+  for (const ChannelBlock& block : {ChannelBlock{Tag::ncdhw, 1}, ChannelBlock{Tag::nCdhw16c, 16},
+                                    ChannelBlock{Tag::nCdhw8c, 8}, ChannelBlock{Tag::ndhwc, dims[1]}}) {
+    if (layout == dnnl::memory::desc(dims, layout.data_type(), block.tag)) return block;
+  }
+  return {Tag::undef, 0};
+}
+
 dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type) {
   layout.data.data_type = dnnl::memory::convert_to_c(type);
   return layout;

@@ -159,6 +159,13 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Concat& layer, Tenso
 /// Row-major.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
 
+/// How many channels of a tensor (N, C, D, H, W) lie side by side, for kernels that walk its cells.
+struct ChannelBlock {
+  dnnl::memory::format_tag tag;  ///< ncdhw, nCdhw8c, nCdhw16c or ndhwc
+  std::int64_t channels;         ///< 1, 8, 16 or C; 0 in any other layout
+};
+ChannelBlock channel_block(const dnnl::memory::desc& layout);
+
 /// The same layout of values of another type.
 dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type);
 /// Whether tensors of these layouts are the same bytes.
@@ -192,13 +199,6 @@ Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operation
 /// Appends the backward pass: the gradient of `source`, its leaky ReLU included, from that of `padded`.
 void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
                              const Tensor& source, int padding);
-
-/// `source`, (N, F) or (N, F, 1, 1, 1), as plain (N, F): itself, a view, or a copy that appended operations
-/// make.
-dnnl::memory vector_of(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& source);
-/// Appends a copy of a plain (N, F) into `target`, (N, F, 1, 1, 1).
-void append_from_vector(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& vector,
-                        const dnnl::memory& target);
 
 /// Whether a tensor of this layout, made by a leaky ReLU of this slope, lives only until `reader` has run
 /// forward.

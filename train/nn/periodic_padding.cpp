@@ -80,47 +80,35 @@ void fold(const Geometry& g, const T* d_padded, T* d_values) {
   }
 }
 
-Geometry geometry_of(const dnnl::memory::dims& dims, std::int64_t block, int padding) {
-  return {dims[0] * ((dims[1] + block - 1) / block), dims[2], padding, block};
-}
-
-/// The layout that the kernels walk: the given one, or the plain one.
+/// The layout that the kernels walk, with some cells a side: the given one, or the plain one.
 struct Walked {
-  Layout layout;
-  std::int64_t block;
+  ChannelBlock block;
+  dnnl::memory::dims dims;
+  dnnl::memory::data_type type;
+
+  explicit Walked(const Layout& given)
+      : block(channel_block(given)), dims(given.dims()), type(given.data_type()) {
+    if (block.channels == 0) block = {Tag::ncdhw, 1};
+  }
+  Layout layout(int padding = 0) const {
+    dnnl::memory::dims larger = dims;
+    for (const std::size_t axis : {2, 3, 4}) larger[axis] += 2 * padding;
+    return {larger, type, block.tag};
+  }
+  Geometry geometry(int padding) const {
+    return {dims[0] * ((dims[1] + block.channels - 1) / block.channels), dims[2], padding, block.channels};
+  }
 };
-
-Walked walked_layout(const Layout& given) {
-  const auto is = [&](Tag tag) { return given == Layout(given.dims(), given.data_type(), tag); };
-  if (is(Tag::nCdhw16c)) return {given, 16};
-  if (is(Tag::nCdhw8c)) return {given, 8};
-  if (is(Tag::ndhwc)) return {given, given.dims()[1]};
-  return {Layout(given.dims(), given.data_type(), Tag::ncdhw), 1};
-}
-
-/// The same layout of a tensor with more cells.
-Layout larger_layout(const Walked& walked, int padding) {
-  dnnl::memory::dims dims = walked.layout.dims();
-  for (const std::size_t axis : {2, 3, 4}) dims[axis] += 2 * padding;
-  const auto is = [&](Tag tag) {
-    return walked.layout == Layout(walked.layout.dims(), walked.layout.data_type(), tag);
-  };
-  const Tag tag = walked.block == 1    ? Tag::ncdhw
-                  : is(Tag::ndhwc)     ? Tag::ndhwc
-                  : walked.block == 16 ? Tag::nCdhw16c
-                                       : Tag::nCdhw8c;
-  return {dims, walked.layout.data_type(), tag};
-}
 
 }  // namespace
 
 Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
                                int padding) {
-  const Walked walked = walked_layout(source.values.get_desc());
-  const dnnl::memory values = shop.reordered(operations, source.values, walked.layout, true);
-  const Layout larger = larger_layout(walked, padding);
+  const Walked walked(source.values.get_desc());
+  const dnnl::memory values = shop.reordered(operations, source.values, walked.layout(), true);
+  const Layout larger = walked.layout(padding);
   Tensor padded = source.lane < 0 ? shop.input_tensor(larger) : shop.inner_tensor(larger);
-  const Geometry g = geometry_of(walked.layout.dims(), walked.block, padding);
+  const Geometry g = walked.geometry(padding);
   operations.push_back({Work::other, "periodic padding", [=, to = padded.values](const Pass&) {
                           if (is_bf16(to))
                             wrap(g, data<core::Bfloat16>(values), data<core::Bfloat16>(to));
@@ -132,10 +120,10 @@ Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operation
 
 void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
                              const Tensor& source, int padding) {
-  const Walked walked = walked_layout(source.gradient.get_desc());
-  const bool in_place = walked.layout == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout);
-  const Geometry g = geometry_of(walked.layout.dims(), walked.block, padding);
+  const Walked walked(source.gradient.get_desc());
+  const bool in_place = walked.layout() == source.gradient.get_desc();
+  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout());
+  const Geometry g = walked.geometry(padding);
   operations.push_back({Work::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
                           if (is_bf16(from))
                             fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values));

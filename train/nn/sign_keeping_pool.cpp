@@ -31,16 +31,11 @@ struct Geometry {
   float scale() const { return 1.0f / static_cast<float>(window * window * window); }
 };
 
-/// Channels in a block, or 0 for other layouts.
+/// Channels in a block, or 0 for layouts that these kernels do not take.
 int block_of(const dnnl::memory::desc& layout) {
-  const dnnl::memory::dims dims = layout.dims();
-  const auto is = [&](Tag tag) {
-    return dims.size() == 5 && layout == dnnl::memory::desc(dims, layout.data_type(), tag);
-  };
-  if (is(Tag::nCdhw16c)) return 16;
-  if (is(Tag::nCdhw8c)) return 8;
-  const bool whole = dims.size() == 5 && (dims[1] == 16 || dims[1] == 32 || dims[1] == 64);
-  return whole && is(Tag::ndhwc) ? static_cast<int>(dims[1]) : 0;
+  const auto [tag, channels] = channel_block(layout);
+  const bool whole = channels == 16 || channels == 32 || channels == 64;
+  return whole || tag == Tag::nCdhw8c ? static_cast<int>(channels) : 0;
 }
 
 /// sums += the averages' shares that a row of values has; sign[i] = value[i] > 0.
