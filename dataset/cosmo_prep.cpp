@@ -36,6 +36,10 @@ void declare_shard(core::Options& options) {
       "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
       "new cuts, no new universes");
   options.add("samples-per-shard", "64", "samples in a file");
+  options.add(
+      "training", std::nullopt,
+      "simulations to train on, for learning curves: those of a lower number are also among those of a "
+      "higher one [all that are not held out]");
   options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
   options.add("test", std::nullopt, "simulations for the test at the end [a tenth of the suite, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
@@ -65,6 +69,8 @@ dataset::ShardSettings read_settings(const core::Options& options, const core::S
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = held_out("validation");
   settings.test = held_out("test");
+  if (options.given("training"))
+    settings.training = static_cast<std::uint32_t>(options.integer("training", 1, kMost));
   settings.compression = options.choice("compress", {"none", "gzip"}) == "gzip" ? dataset::Compression::gzip
                                                                                 : dataset::Compression::none;
   settings.seed = options.seed("seed");

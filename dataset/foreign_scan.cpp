@@ -35,6 +35,7 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
   std::vector<Scan> scans;
   std::vector<double> labels;
   core::Progress progress(log, "samples read", static_cast<std::int64_t>(rows));
+  std::size_t left = rows;
   core::in_rounds(
       comm, (rows + kBlock - 1) / kBlock,
       [&](std::size_t block) {
@@ -50,7 +51,11 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
         for (const auto& of_sample : labels_of_block)
           labels.insert(labels.end(), of_sample.begin(), of_sample.end());
       },
-      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items * kBlock)); });
+      [&](std::size_t blocks) {
+        const std::size_t read = std::min(left, blocks * kBlock);
+        left -= read;
+        progress.advance(static_cast<std::int64_t>(read));
+      });
   Scans all{std::vector<Scan>(rows), std::vector<std::vector<double>>(rows)};
   const std::vector<double> all_labels = core::gather_values(comm, labels);
   auto next = all_labels.begin();

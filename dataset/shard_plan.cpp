@@ -60,6 +60,7 @@ core::Json ShardSettings::config() const {
                        {"seed", seed}};
   if (redshifts != std::vector<double>{0}) config["redshifts"] = redshifts;
   if (rolls > 0) config["rolls"] = rolls;
+  if (training) config["training"] = *training;
   return config;
 }
 
@@ -101,7 +102,8 @@ ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings
     for (const double redshift : settings.redshifts) (void)record.counts(redshift);
   }
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
-  const SuiteSplit parts = split_suite(suite.simulations, settings.validation, settings.test, settings.seed);
+  const SuiteSplit parts =
+      split_suite(suite.simulations, settings.validation, settings.test, settings.seed, settings.training);
   ShardPlan plan{parts,
                  {},
                  std::vector<int>(3, subvolumes.cells()),

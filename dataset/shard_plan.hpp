@@ -21,14 +21,15 @@ struct ShardSettings {
   std::vector<double> redshifts = {0};  ///< a channel each
   int rolls = 0;                        ///< of each training universe, beside the cuts of itself
   std::uint32_t samples_per_shard = 64;
-  std::uint32_t validation = 1;  ///< simulations
-  std::uint32_t test = 1;        ///< simulations
+  std::uint32_t validation = 1;                ///< simulations
+  std::uint32_t test = 1;                      ///< simulations
+  std::optional<std::uint32_t> training = {};  ///< simulations, if not all that are left
   Compression compression = Compression::none;
   std::uint64_t seed = 1;
   bool allow_leak = false;  ///< between splits; of the config only where there is one
 
-  /// For the Request. Redshifts and rolls are there only if they are not as they were before they could be
-  /// set.
+  /// For the Request. Redshifts, rolls and training are there only if they are not as they were before they
+  /// could be set.
   core::Json config() const;
 };
 

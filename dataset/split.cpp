@@ -19,7 +19,7 @@ Split find_split(std::string_view name) {
 }
 
 SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std::uint32_t validation,
-                       std::uint32_t test, std::uint64_t seed) {
+                       std::uint32_t test, std::uint64_t seed, std::optional<std::uint32_t> training) {
   const auto size = static_cast<std::uint32_t>(simulations.size());
   ensure(
       std::uint64_t{validation} + test < size, Fault::config,
@@ -27,11 +27,15 @@ SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std:
       "out or run more.",
       size, validation, test);
   const auto order = core::shuffled(core::RandomStream(seed, core::Purpose::split), size);
+  const std::uint32_t held_out = validation + test, rest = size - held_out;
+  ensure(training.value_or(1) <= rest, Fault::config,
+         "--training {} is more than the {} simulations that are not held out: train on fewer, hold fewer "
+         "out or run more.",
+         training.value_or(0), rest);
+  const std::uint32_t dealt = held_out + training.value_or(rest);
   SuiteSplit split;
-  for (std::uint32_t i = 0; i < size; ++i) {
-    const Split part = i < validation          ? Split::validation
-                       : i < validation + test ? Split::test
-                                               : Split::train;
+  for (std::uint32_t i = 0; i < dealt; ++i) {
+    const Split part = i < validation ? Split::validation : i < held_out ? Split::test : Split::train;
     split[static_cast<std::size_t>(part)].push_back(order[i]);
   }
   for (auto& part : split) std::sort(part.begin(), part.end());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <set>
@@ -49,6 +50,28 @@ TEST_CASE("a split that leaves nothing to train on is refused") {
   REQUIRE(split_suite(list, 1, 2, 1)[0].size() == 1);
   CHECK_THROWS_WITH(split_suite(list, 2, 2, 1), Contains("--validation 2") && Contains("--test 2"));
   CHECK_THROWS_WITH(split_suite(list, 4294967295u, 2, 1), Contains("too few"));
+}
+
+TEST_CASE("fewer simulations to train on are among the more, and the others stay where they are") {
+  const auto list = simulations(100);
+  const SuiteSplit all = split_suite(list, 10, 20, 7), some = split_suite(list, 10, 20, 7, 30),
+                   few = split_suite(list, 10, 20, 7, 5);
+  CHECK(split_suite(list, 10, 20, 7, 70) == all);
+  for (const SuiteSplit* split : {&some, &few}) {
+    CHECK((*split)[1] == all[1]);
+    CHECK((*split)[2] == all[2]);
+  }
+  REQUIRE(some[0].size() == 30);
+  REQUIRE(few[0].size() == 5);
+  CHECK(std::includes(all[0].begin(), all[0].end(), some[0].begin(), some[0].end()));
+  CHECK(std::includes(some[0].begin(), some[0].end(), few[0].begin(), few[0].end()));
+  CHECK_THROWS_WITH(split_suite(list, 10, 20, 7, 71), Catch::Contains("--training 71 is more than the 70"));
+
+  ShardSettings settings{.grid = 16, .validation = 2, .test = 3};
+  CHECK_FALSE(settings.config().contains("training"));
+  settings.training = 4;
+  CHECK(settings.config().at("training") == 4);
+  CHECK(plan_shards(suite(12), settings).samples_of(Split::train) == 32);
 }
 
 TEST_CASE("membership in two splits is found by simulation and by seed") {

@@ -8,30 +8,19 @@ import shlex
 import subprocess
 import unittest
 
-from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, times
+from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, small_settings, times
 
 PIPELINES = ROOT / "pipelines"
-SMALLER = {"sim": {"simulations": 8, "particles": 32},
-           "prep": {"validation": 2, "test": 3},
-           "train": {"epochs": 2, "global-batch": 2}}
-
-
-def small_settings(directory):
-    """The settings of pipelines/quickstart with other sizes, in a directory."""
-    directory.mkdir()
-    for stage, sizes in SMALLER.items():
-        text = (PIPELINES / f"quickstart/{stage}.ini").read_text()
-        for name, size in sizes.items():
-            text, found = re.subn(rf"(?m)^{name} = \d+$", f"{name} = {size}", text)
-            assert found == 1, f"{stage}.ini has no {name}: name another size here"
-        (directory / f"{stage}.ini").write_text(text)
+SMALLER = {"sim.ini": {"simulations": 8, "particles": 32},
+           "prep.ini": {"validation": 2, "test": 3},
+           "train.ini": {"epochs": 2, "global-batch": 2}}
 
 
 class Quickstart(DirectoryTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        small_settings(cls.root / "settings")
+        small_settings(PIPELINES / "quickstart", SMALLER, cls.root / "settings")
         cls.out = cls.root / "a directory"
         cls.first = cls.run_stages()
 
@@ -78,11 +67,11 @@ class Scripts(unittest.TestCase):
         """With the settings of pipelines/quickstart, after what may not run in a test."""
         text = (PIPELINES / "quickstart.sh").read_text()
         self.assertTrue(text.endswith('. pipelines/run.sh "$root/build/release/bin" "$root/pipelines/quickstart" "$out"\n'))
-        self.assertEqual({path.stem for path in (PIPELINES / "quickstart").iterdir()}, SMALLER.keys())
+        self.assertEqual({path.name for path in (PIPELINES / "quickstart").iterdir()}, SMALLER.keys())
 
     def test_shell(self):
-        scripts = [*PIPELINES.glob("*.sh"), PIPELINES.parent / "tests/run.sh"]
-        self.assertEqual({path.name for path in scripts}, {"quickstart.sh", "run.sh", "setup.sh"})
+        scripts = [*PIPELINES.rglob("*.sh"), PIPELINES.parent / "tests/run.sh"]
+        self.assertEqual({path.name for path in scripts}, {"quickstart.sh", "run.sh", "setup.sh", "study.sh"})
         for path in scripts:
             done = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), path)

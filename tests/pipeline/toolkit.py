@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -143,6 +144,17 @@ def make_once(root, *runs):
             os.rename(f"{made}.part", made)
             return
     shutil.copytree(made, root, dirs_exist_ok=True)
+
+
+def small_settings(source, smaller, directory):
+    """Settings files of a pipeline with other values, {file: {name: value}}, in a new directory."""
+    directory.mkdir()
+    for file, values in smaller.items():
+        text = (source / file).read_text()
+        for name, value in values.items():
+            text, found = re.subn(rf'(?m)^{name}( ?= ?)("[^"]*"|\S+)', rf"{name}\g<1>{value}", text)
+            assert found == 1, f"{file} has no {name}: name another value here"
+        (directory / file).write_text(text)
 
 
 def flip(path, at):

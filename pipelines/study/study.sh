@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# What networks, regressions and both together learn from universes, how that grows with their number, whether posteriors are
+# true, whether it holds for finer simulations, and what pre-training on cheap ones is worth. Ends with tables.md.
+# It takes a day on two cores. The same command goes on where it was stopped.
+# Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN has the tools; SETTINGS is a directory with other sizes)
+set -euo pipefail
+[ $# -eq 2 ] || [ $# -eq 3 ] || { echo "Usage: study.sh BIN OUTPUT [SETTINGS]" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$(realpath "$1") out=$(realpath -m "$2") settings=$(realpath "${3:-$here}")
+. "$settings/sizes.env"
+mkdir -p "$out"
+cd "$out"
+
+# Runs a command and adds a line to costs.csv: what it made, seconds that passed, seconds of the processors.
+make() {
+  local made=$1 TIMEFORMAT='%R %U %S' took
+  shift
+  echo "== $made"
+  { took=$({ time "$@" >&3 2>&4; } 2>&1); } 3>&1 4>&2
+  echo "$took" | awk -v made="$made" '{ print made "," $1 "," $2 + $3 }' >> costs.csv
+}
+simulate() { make "$1" "$bin/cosmo-sim" generate --output "$@"; }
+shard() { make "$1" "$bin/cosmo-prep" shard --config "$settings/prep.ini" --output "$@"; }
+train() { make "$1" "$bin/cosmo-train" --config "$settings/train.ini" --output "$@"; }
+predict() {  # DATA MODEL OUTPUT [OPTIONS]
+  make "$3" "$bin/cosmo-infer" --split test --data "$1" --model "$2" --output "${@:3}"
+}
+
+simulate sim --config "$settings/sim.ini"
+shard data --input sim
+for seed in $seeds; do
+  train "model/all-$seed" --data data --epochs "$epochs" --seed "$seed"
+  predict data "model/all-$seed" "predictions/all-$seed"
+done
+
+train model/posterior --data data --epochs "$epochs" --baseline none --loss gaussian
+predict data model/posterior predictions/posterior
+
+for point in $curve; do
+  universes=${point%:*}
+  shard "data-$universes" --input sim --training "$universes"
+  for seed in $curve_seeds; do
+    train "model/$universes-$seed" --data "data-$universes" --epochs "${point#*:}" --seed "$seed"
+    predict "data-$universes" "model/$universes-$seed" "predictions/$universes-$seed"
+  done
+done
+
+python3 "$here/tables.py" design "$out" "$finer_universes"
+simulate finer --config "$settings/finer.ini" --design finer.csv
+make finer-data "$bin/cosmo-prep" shard --output finer-data --input finer --subvolumes 1 --validation 1 --test "$finer_universes"
+for name in data finer-data; do
+  make "npy/$name" "$bin/cosmo-prep" export --format npy --input "$name" --output "npy/$name"
+done
+python3 "$here/tables.py" mix "$out"
+make mixed-data "$bin/cosmo-prep" import --config "$settings/mixed.ini" --input npy --samples mixed.csv --output mixed-data
+for seed in $seeds; do
+  predict mixed-data "model/all-$seed" "predictions/finer-$seed"
+done
+
+simulate cheap --config "$settings/cheap.ini"
+make cheap-data "$bin/cosmo-prep" shard --output cheap-data --input cheap --subvolumes 1 --validation "$cheap_held_out" --test 1
+train model/cheap --data cheap-data --epochs "$cheap_epochs" --baseline none
+for seed in $curve_seeds; do
+  train "model/tuned-$seed" --data "data-$tuned_universes" --init-from model/cheap --baseline none \
+    --epochs "$tuned_epochs" --learning-rate "$tuned_rate" --seed "$seed"
+  predict "data-$tuned_universes" "model/tuned-$seed" "predictions/tuned-$seed"
+done
+
+python3 "$here/tables.py" tables "$out" > tables.md
+cat tables.md

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""What study.sh asks of its own files: the universes to simulate again, and the tables at the end.
+
+  tables.py design STUDY N   writes STUDY/finer.csv: N + 2 universes of the test split
+  tables.py mix STUDY        writes STUDY/mixed.csv: what is trained on as it is, with the finer ones to test
+  tables.py tables STUDY     prints the tables
+
+Errors are mean |x - p| / p of the test universes, x the truth and p the prediction, as in metrics.json; of several seeds their mean.
+± is the standard error over universes; a bias is the mean of p / x - 1.
+"""
+
+import csv
+import json
+import math
+import pathlib
+import statistics
+import sys
+
+NAMES = {"omega_m": "Ω_m", "sigma8": "σ_8", "n_s": "n_s"}
+BASELINES = {"centre": "centre of the ranges", "power_spectrum": "regression on P(k)",
+             "summary_statistics": "regression on all statistics"}
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def json_of(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_design(study, number):
+    """Seeds and parameters of the first universes of the test split, two more than are tested: a suite is sharded in three."""
+    simulations = {s["seed"]: s["parameters"] for s in json_of(study / "sim/manifest.json")["simulations"]}
+    seeds = json_of(study / "data/manifest.json")["splits"]["test"]["seeds"][:number + 2]
+    if len(seeds) < number + 2:
+        sys.exit(f"{study}/data has fewer than {number + 2} test universes: lower finer_universes in sizes.env.")
+    with open(study / "finer.csv", "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["seed", *NAMES])
+        table.writerows([seed, *(simulations[seed][name] for name in NAMES)] for seed in seeds)
+
+
+def write_mix(study):
+    """Training and validation samples of the suite, test samples of the finer one, under the numbers of the former."""
+    records = json_of(study / "sim/manifest.json")["simulations"]
+    numbers = {str(record["seed"]): record["index"] for record in records}
+    with open(study / "mixed.csv", "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["file", "split", "simulation", "seed", *NAMES])
+        for source, splits in (("data", ("train", "validation")), ("finer-data", ("test",))):
+            table.writerows([f"{source}/{row['file']}", row["split"], numbers[row["seed"]], row["seed"], *(row[name] for name in NAMES)]
+                            for row in rows_of(study / "npy" / source / "samples.csv") if row["split"] in splits)
+
+
+class Predictions:
+    """Of the universes of one inference by seed: {method: {seed: {parameter: value}}}, and their truths."""
+
+    def __init__(self, directory):
+        self.truths, self.of = {}, {"network": {}}
+        seeds = {}
+        for row in rows_of(directory / "universes.csv"):
+            seed = int(row["seed"])
+            seeds[row["simulation"]] = seed
+            self.truths[seed] = {name: float(row[f"true_{name}"]) for name in NAMES}
+            self.of["network"][seed] = {name: float(row[f"predicted_{name}"]) for name in NAMES}
+        for row in rows_of(directory / "baselines.csv"):
+            if row["subvolume"] == "0":  # a universe is one sample
+                method = self.of.setdefault(row["method"], {})
+                method[seeds[row["simulation"]]] = {name: float(row[f"predicted_{name}"]) for name in NAMES}
+        self.uncertainty = json_of(directory / "metrics.json").get("uncertainty", {})
+
+    def errors(self, method, name, seeds=None):
+        """Relative errors of a parameter, of the universes in the order of their seeds."""
+        return [abs(self.truths[seed][name] / self.of[method][seed][name] - 1) for seed in sorted(seeds or self.truths)]
+
+    def bias(self, method, name, seeds):
+        return [self.of[method][seed][name] / self.truths[seed][name] - 1 for seed in sorted(seeds)]
+
+
+def mean_and_error(values):
+    return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def number(values, digits=4):
+    return "{:.{d}f} ± {:.{d}f}".format(*mean_and_error(values), d=digits)
+
+
+def mean_of(lists):
+    """Universe by universe, over trainings."""
+    return [statistics.fmean(values) for values in zip(*lists)]
+
+
+def print_table(head, rows):
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def row_of(title, runs, method):
+    return [title, *(number(mean_of([run.errors(method, name) for run in runs])) for name in NAMES)]
+
+
+def methods_of(run):
+    """Keys and titles of what an inference compares, the network last."""
+    mixed = "network_alone" in run.of
+    return {**BASELINES, **({"network_alone": "network", "network": "network and statistics"} if mixed else {"network": "network"})}
+
+
+def ratio_row(title, run, method, other):
+    """Ratios of mean errors, with the standard error of the paired difference."""
+    cells = []
+    for name in NAMES:
+        ours, theirs = run.errors(method, name), run.errors(other, name)
+        scale = statistics.fmean(theirs)
+        difference, error = mean_and_error([(a - b) / scale for a, b in zip(ours, theirs)])
+        cells.append(f"{1 + difference:.3f} ± {error:.3f}")
+    return [title, *cells]
+
+
+def main_tables(runs):
+    first = next(iter(runs.values()))
+    print(f"## {len(runs)} trainings on all universes, {len(first.truths)} test universes\n")
+    print_table(["mean relative error", *NAMES.values()],
+                [row_of(title, list(runs.values()), key) for key, title in methods_of(first).items()])
+    for other in ("power_spectrum", "summary_statistics"):
+        print_table([f"ratio to the {BASELINES[other]}", *NAMES.values()],
+                    [ratio_row(f"{title}, {name}", run, key, other) for key, title in methods_of(first).items()
+                     if key.startswith("network") for name, run in runs.items()])
+
+
+def coverage_cell(coverage, sigmas, validation):
+    """A share of truths in per cent. Its error is that of the test universes and of the width that was calibrated on so many others."""
+    key = f"within_{sigmas}_sigma"
+    # The share grows by this for each unit of the width's logarithm, which N universes tell to 1 / sqrt(2 N).
+    slope = 2 * sigmas * math.exp(-sigmas * sigmas / 2) / math.sqrt(2 * math.pi)
+    error = math.hypot(coverage[f"{key}_se"] or 0, slope / math.sqrt(2 * validation))
+    return f"{100 * coverage[key]:.1f} ± {100 * error:.1f} %"
+
+
+def posterior_tables(run):
+    print("## Posteriors\n")
+    found, validation = run.uncertainty["coverage"], run.uncertainty["calibration"]["universes"]
+    print_table(["truths within", *NAMES.values()],
+                [[f"{level} %", *(coverage_cell(found[name], sigmas, validation) for name in NAMES)]
+                 for level, sigmas in ((68.3, 1), (95.4, 2))])
+    print_table(["mean relative error", *NAMES.values()], [row_of("network, gaussian", [run], "network")])
+
+
+def curve_tables(curve):
+    print("## Training universes\n")
+    rows = []
+    for universes, runs in sorted(curve.items()):
+        rows += [row_of(f"{universes}: {title}", runs, key) for key, title in methods_of(runs[0]).items() if key != "centre"]
+    print_table(["universes: method", *NAMES.values()], rows)
+
+
+def finer_tables(runs, finer):
+    """The same universes from both kinds of simulation."""
+    shared = next(iter(finer.values())).truths
+    print(f"## {len(shared)} test universes, simulated in finer meshes and steps\n")
+    rows = []
+    for key, title in methods_of(next(iter(finer.values()))).items():
+        if key == "centre":
+            continue
+        for kind, source in (("as trained", runs), ("finer", finer)):
+            errors = [number(mean_of([run.errors(key, name, shared) for run in source.values()])) for name in NAMES]
+            bias = [number(mean_of([run.bias(key, name, shared) for run in source.values()])) for name in NAMES]
+            rows += [[f"{title}, {kind}", *errors], [f"… its bias", *bias]]
+    print_table(["mean relative error", *NAMES.values()], rows)
+
+
+def tuned_tables(curve, tuned):
+    print("## Pre-training on cheap universes\n")
+    sizes = sorted(curve)
+    own = {universes: "network_alone" if "network_alone" in curve[universes][0].of else "network" for universes in sizes}
+    rows = [row_of(f"{universes} universes", curve[universes], own[universes]) for universes in sizes]
+    print_table(["network, trained on", *NAMES.values()], [*rows, row_of("cheap ones, then fine-tuned", tuned, "network")])
+
+
+def cost_table(study):
+    print("## Costs\n")
+    totals = {}
+    for made, wall, cpu in csv.reader(open(study / "costs.csv", encoding="utf-8")):
+        kind = made.split("/")[0].split("-")[0]
+        before = totals.get(kind, (0.0, 0.0))
+        totals[kind] = (before[0] + float(wall), before[1] + float(cpu))
+    print_table(["made", "hours", "CPU hours"], [[kind, *(f"{seconds / 3600:.2f}" for seconds in took)] for kind, took in totals.items()])
+
+
+def print_tables(study):
+    found = {path.name: Predictions(path) for path in sorted((study / "predictions").iterdir())}
+    groups = {}
+    for name, run in found.items():
+        kind, _, seed = name.partition("-")
+        groups.setdefault(kind, {})[f"seed {seed}"] = run
+    curve = {int(kind): list(runs.values()) for kind, runs in groups.items() if kind.isdigit()}
+    main_tables(groups["all"])
+    posterior_tables(found["posterior"])
+    whole = len(json_of(study / "data/manifest.json")["splits"]["train"]["seeds"])
+    curve_tables({**curve, whole: list(groups["all"].values())})
+    finer_tables(groups["all"], groups["finer"])
+    tuned_tables(curve, list(groups["tuned"].values()))
+    cost_table(study)
+
+
+def main():
+    match sys.argv[1:]:
+        case ["design", study, universes] if universes.isdigit():
+            write_design(pathlib.Path(study), int(universes))
+        case ["mix", study]:
+            write_mix(pathlib.Path(study))
+        case ["tables", study]:
+            print_tables(pathlib.Path(study))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The study's script with its own settings made small: every stage, the tables at the end, the same command again."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import unittest
+
+from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, small_settings
+
+STUDY = ROOT / "pipelines/study"
+SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
+           "cheap.ini": {"simulations": 7, "particles": 32, "grid": 32, "steps": 3},
+           "finer.ini": {"particles": 32, "grid": 32, "mesh": 64, "steps": 12},
+           "prep.ini": {"validation": 3, "test": 7},
+           "train.ini": {"network": "cosmonet32", "global-batch": 4},
+           "mixed.ini": {},
+           "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
+                         "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1}}
+
+
+class Study(DirectoryTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        small_settings(STUDY, SMALLER, cls.root / "settings")
+        cls.out = cls.root / "a study"
+        cls.first = cls.run_study()
+        cls.tables = (cls.out / "tables.md").read_text()
+
+    @classmethod
+    def run_study(cls):
+        done = subprocess.run(["bash", STUDY / "study.sh", BIN, cls.out, cls.root / "settings"], env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def metrics(self, name):
+        return json.loads((self.out / f"predictions/{name}/metrics.json").read_text())
+
+    def row(self, title, section):
+        """Numbers of the first row with a title below a heading that begins so."""
+        text = self.tables[self.tables.index(f"## {section}"):]
+        cells = re.search(rf"(?m)^\| {re.escape(title)} \| (.*) \|$", text)[1].split(" | ")
+        return [float(cell.split(" ")[0]) for cell in cells]
+
+    def test_tables_are_those_of_the_inferences(self):
+        runs = [self.metrics(f"all-{seed}") for seed in (1, 2)]
+        for title, of in (("regression on P(k)", lambda run: run["baselines"]["power_spectrum"]),
+                          ("regression on all statistics", lambda run: run["baselines"]["summary_statistics"]),
+                          ("network", lambda run: run["baselines"]["network_alone"]),
+                          ("network and statistics", lambda run: run["network"])):
+            expected = [sum(of(run)[name]["relative_error"] for run in runs) / 2 for name in ("omega_m", "sigma8", "n_s")]
+            for found, error in zip(self.row(title, "2 trainings on all universes, 7 test universes"), expected):
+                self.assertAlmostEqual(found, error, delta=6e-5, msg=title)
+        ratio = self.row("network and statistics, seed 1", "2 trainings")
+        expected = runs[0]["network"]["sigma8"]["relative_error"] / runs[0]["baselines"]["power_spectrum"]["sigma8"]["relative_error"]
+        self.assertAlmostEqual(ratio[1], expected, delta=6e-4)
+        coverage = self.metrics("posterior")["uncertainty"]["coverage"]["omega_m"]["within_1_sigma"]
+        self.assertAlmostEqual(self.row("68.3 %", "Posteriors")[0], 100 * coverage, delta=0.06)
+
+    def test_the_learning_curve(self):
+        for universes in (4, 6):
+            manifest = json.loads((self.out / f"data-{universes}/manifest.json").read_text())
+            self.assertEqual(len(manifest["splits"]["train"]["seeds"]), universes)
+            error = self.metrics(f"{universes}-1")["baselines"]["power_spectrum"]["omega_m"]["relative_error"]
+            self.assertAlmostEqual(self.row(f"{universes}: regression on P(k)", "Training universes")[0], error, delta=6e-5)
+        self.assertEqual(self.row("8: network", "Training universes"), self.row("network", "2 trainings"))
+
+    def test_finer_universes_are_those_of_the_test_split(self):
+        splits = {name: json.loads((self.out / f"{name}/manifest.json").read_text())["splits"] for name in ("data", "mixed-data")}
+        self.assertEqual(sorted(splits["mixed-data"]["train"]["seeds"]), sorted(splits["data"]["train"]["seeds"]))
+        tested = set(splits["mixed-data"]["test"]["seeds"])
+        self.assertEqual(len(tested), 4)
+        self.assertLess(tested, set(splits["data"]["test"]["seeds"]))
+        error = self.metrics("finer-1")["baselines"]["power_spectrum"]["sigma8"]["relative_error"]
+        found = self.row("regression on P(k), finer", "4 test universes, simulated in finer")[1]
+        self.assertAlmostEqual(found, error, delta=6e-5)
+        self.assertNotEqual(found, self.row("regression on P(k), as trained", "4 test universes")[1])
+
+    def test_fine_tuning(self):
+        error = self.metrics("tuned-1")["network"]["sigma8"]["relative_error"]
+        self.assertAlmostEqual(self.row("cheap ones, then fine-tuned", "Pre-training")[1], error, delta=6e-5)
+        self.assertIn("init_from", json.loads((self.out / "model/tuned-1/manifest.json").read_text())["config"])
+
+    def test_costs(self):
+        with open(self.out / "costs.csv", newline="") as file:
+            made = list(csv.reader(file))
+        self.assertTrue({"sim", "data", "model/all-1", "predictions/finer-2", "cheap"} <= {row[0] for row in made})
+        for name, wall, cpu in made:
+            self.assertGreater(float(wall), 0, name)
+            self.assertGreater(float(cpu), 0, name)
+
+    def test_again(self):
+        again = self.run_study()
+        stages = again.count("\n== ") + 1
+        self.assertEqual(stages, self.first.count("\n== ") + 1)
+        self.assertEqual(again.count("is up to date\n"), stages, again)
+
+    def test_a_design_without_so_many_universes(self):
+        done = subprocess.run([sys.executable, STUDY / "tables.py", "design", self.out, "6"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("fewer than 8 test universes: lower finer_universes", done.stderr)
+
+
+class Usage(unittest.TestCase):
+    def test_usage(self):
+        done = subprocess.run(["bash", STUDY / "study.sh", BIN], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "Usage: study.sh BIN OUTPUT [SETTINGS]\n"))
+        for words in ([], ["tables"], ["design", "study", "many"]):
+            done = subprocess.run([sys.executable, STUDY / "tables.py", *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("tables.py design STUDY N", done.stderr)
+
+
+class Settings(unittest.TestCase):
+    def test_all_are_tried(self):
+        self.assertEqual({path.name for path in STUDY.iterdir() if path.suffix in (".ini", ".env")}, SMALLER.keys())
+
+
+if __name__ == "__main__":
+    unittest.main()
