@@ -97,6 +97,13 @@ StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
   return table;
 }
 
+std::size_t summary_bytes(const SampleSpec& spec, std::uint64_t samples) {
+  // A row's statistics, thrice: as they are, as features and while ranks share them.
+  const std::size_t row = 3 * sizeof(double) * static_cast<std::size_t>(spec.channels()) *
+                          (static_cast<std::size_t>(spec.side()) + kValueBins + 3);
+  return SampleSummary::memory_bytes(spec.side()) + spec.bytes() + row * static_cast<std::size_t>(samples);
+}
+
 std::vector<std::size_t> group_bins(std::size_t bins, double ratio) {
   std::vector<std::size_t> groups = {0};
   while (groups.back() < bins) {

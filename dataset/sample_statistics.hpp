@@ -40,6 +40,9 @@ struct SamplesToSummarise {
 StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
                           const SamplesToSummarise& source);
 
+/// What summarise() of so many samples and a regression on them take [bytes], about.
+std::size_t summary_bytes(const SampleSpec& spec, std::uint64_t samples);
+
 /// First bins of groups of neighbouring bins that each end at most `ratio` times higher than they begin, or
 /// hold one bin; ends with `bins`.
 std::vector<std::size_t> group_bins(std::size_t bins, double ratio);

@@ -60,6 +60,12 @@ std::vector<std::uint32_t> simulations_of(const StatisticsTable& table) {
   return simulations;
 }
 
+std::uint64_t regression_samples(const DatasetManifest& data) {
+  const SplitRecord& train = data.split(Split::train);
+  if (train.simulations.size() <= kMostTrainingUniverses) return train.samples;
+  return train.samples * kMostTrainingUniverses / train.simulations.size();
+}
+
 StatisticsRegression::StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space)
     : regression_(all_features(training), labels_of(training, space), simulations_of(training)) {}
 

@@ -15,6 +15,8 @@ namespace cosmo::dataset {
 /// Universes that a regression learns from at most, the first of the training split: more do not make some
 /// hundred coefficients better.
 inline constexpr std::size_t kMostTrainingUniverses = 2048;
+/// Training samples of these universes.
+std::uint64_t regression_samples(const DatasetManifest& data);
 
 /// log P(k) of each row (rows, F), in groups of bins.
 Eigen::MatrixXd power_features(const StatisticsTable& table);

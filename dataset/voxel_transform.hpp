@@ -32,6 +32,8 @@ struct VoxelScale {
   VoxelKind kind;
   double mean;           ///< of a voxel
   double deviation = 0;  ///< of fields
+
+  bool operator==(const VoxelScale&) const = default;
 };
 
 /// The transform called `name` for such data. Throws Error{config} naming --voxels, also if it is not meant

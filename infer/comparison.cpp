@@ -11,13 +11,6 @@ namespace cosmo::infer {
 
 namespace {
 
-/// Training samples that regressions learn from.
-std::uint64_t training_samples(const dataset::DatasetManifest& manifest) {
-  const dataset::SplitRecord& train = manifest.split(dataset::Split::train);
-  if (train.simulations.size() <= dataset::kMostTrainingUniverses) return train.samples;
-  return train.samples * dataset::kMostTrainingUniverses / train.simulations.size();
-}
-
 std::vector<std::uint32_t> all_samples(const dataset::SplitReader& reader) {
   return dataset::samples_of_first_universes(reader, reader.size());
 }
@@ -35,9 +28,9 @@ std::string chosen_baselines(const core::Options& options) {
   return options.choice("baselines", {"all", "centre"});
 }
 
-dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split) {
-  return dataset::summarise(run.comm, run.log,
-                            {split.reader, split.manifest.scale(), all_samples(split.reader)});
+dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split,
+                                       const dataset::VoxelScale& scale) {
+  return dataset::summarise(run.comm, run.log, {split.reader, scale, all_samples(split.reader)});
 }
 
 Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split,
@@ -76,17 +69,12 @@ Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split
 std::size_t baseline_memory_bytes(const core::Options& options, const dataset::DatasetManifest& manifest,
                                   std::uint64_t samples) {
   if (chosen_baselines(options) == "centre") return 0;
-  const dataset::SampleSpec& spec = manifest.spec;
-  // A row's statistics, thrice: as they are, as features and while ranks share them.
-  const std::size_t row = 3 * sizeof(double) * static_cast<std::size_t>(spec.channels()) *
-                          (static_cast<std::size_t>(spec.side()) + dataset::kValueBins + 3);
-  return dataset::SampleSummary::memory_bytes(spec.side()) + spec.bytes() +
-         row * static_cast<std::size_t>(samples + training_samples(manifest));
+  return dataset::summary_bytes(manifest.spec, samples + dataset::regression_samples(manifest));
 }
 
 std::string baseline_plan(const core::Options& options, const dataset::DatasetManifest& manifest) {
   if (chosen_baselines(options) == "centre") return "";
-  const std::uint64_t samples = training_samples(manifest);
+  const std::uint64_t samples = dataset::regression_samples(manifest);
   return fmt::format("; baselines read {} samples to learn from, {}", samples,
                      core::format_bytes(static_cast<double>(samples * manifest.spec.bytes())));
 }

@@ -25,8 +25,9 @@ struct PredictedSplit {
   dataset::SplitReader& reader;
 };
 
-/// The statistics of all samples of the split. Collective.
-dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split);
+/// The statistics of all samples of the split, of voxels on this scale. Collective.
+dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split,
+                                       const dataset::VoxelScale& scale);
 
 /// Appends the baselines to `methods`, whose first is the network, and makes the forecasts. Unless only the
 /// centre is asked for, reads the training split and needs the statistics of the split. Collective.

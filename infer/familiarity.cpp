@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "infer/predictor.hpp"
+
 namespace cosmo::infer {
 
 namespace {
@@ -13,12 +15,6 @@ constexpr double kShareBeyond = 0.5;                       ///< of the range in 
 constexpr double kLeastBeyond = 0.1;                       ///< on a logarithmic scale
 constexpr std::size_t kMostSamples = 64, kFewSamples = 8;  ///< of a split
 constexpr std::size_t kMostVoxels = std::size_t{1} << 24;  ///< of a split, beyond a few samples
-
-dataset::VoxelScale scale_of(const nn::InputNormalisation& normalisation) {
-  if (normalisation.voxels == "standard")
-    return {dataset::VoxelKind::field, normalisation.offset, 1 / normalisation.scale};
-  return {dataset::VoxelKind::counts, normalisation.mean_count};
-}
 
 }  // namespace
 
@@ -41,7 +37,7 @@ void Familiarity::Figure::add(double sample) {
 
 Familiarity::Familiarity(const nn::ModelManifest& model) {
   if (!model.range) return;
-  const dataset::VoxelScale scale = scale_of(model.normalisation);
+  const dataset::VoxelScale scale = scale_of(model);
   const bool counts = scale.kind == dataset::VoxelKind::counts;
   const core::Length voxel = model.normalisation.voxel_size;
   summary_.emplace(core::GridSpec{model.input.size, voxel.value * model.input.size}, scale);

@@ -35,6 +35,13 @@ dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
   return {model.normalisation.voxels, model.normalisation.offset, model.normalisation.scale};
 }
 
+dataset::VoxelScale scale_of(const nn::ModelManifest& model) {
+  const nn::InputNormalisation& normalisation = model.normalisation;
+  if (dataset::kind_of(transform_of(model)) == dataset::VoxelKind::field)
+    return {dataset::VoxelKind::field, normalisation.offset, 1 / normalisation.scale};
+  return {dataset::VoxelKind::counts, normalisation.mean_count};
+}
+
 std::span<const float> Predictor::predict(std::span<const float> voxels) {
   std::copy(voxels.begin(), voxels.end(), network_.input().begin());
   return network_.forward();

@@ -17,6 +17,9 @@ int batch_of(const nn::ModelManifest& model);
 /// How counts become voxels, as in training.
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
 
+/// What its training voxels were like.
+dataset::VoxelScale scale_of(const nn::ModelManifest& model);
+
 /// A trained network with the weights of its best epoch, ready to predict batches of one size.
 class Predictor {
  public:

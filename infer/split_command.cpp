@@ -161,8 +161,11 @@ Memory plan_memory(const core::Invocation& run, const Job& job) {
   std::uint64_t network = 0;
   run.comm.agree(
       [&] { network = memory_bytes(job.models, job.manifest.spec, loader_of(run.comm, job.model())); });
+  const std::size_t mixing =
+      need_statistics(job.models) ? dataset::summary_bytes(job.manifest.spec, job.samples()) : 0;
   const std::uint64_t baselines =
-      core::resident_memory() + baseline_memory_bytes(run.options, job.manifest, job.samples());
+      core::resident_memory() +
+      std::max(mixing, baseline_memory_bytes(run.options, job.manifest, job.samples()));
   network = run.comm.max(network);
   return {network, run.comm.max(std::max(network, baselines))};
 }
@@ -207,14 +210,18 @@ Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitRea
                   std::uint64_t memory_predicted) {
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
+  const PredictedSplit split{job.data, job.manifest, reader};
+  // A model's regression knows voxels on the scale of its training, those made here on that of this dataset.
+  const dataset::VoxelScale learned = scale_of(job.model()), own = job.manifest.scale();
   std::optional<dataset::StatisticsTable> statistics;
-  if (need_statistics(job.models) || chosen_baselines(run.options) == "all")
-    statistics = summarise_all(run, {job.data, job.manifest, reader});
+  if (need_statistics(job.models)) statistics = summarise_all(run, split, learned);
   std::optional<Method> alone;
   findings.network = predict(run, job, reader, statistics, alone, findings.costs);
   findings.methods = {findings.network.method};
   if (alone) findings.methods.push_back(*alone);
-  findings.forecasts = add_baselines(run, {job.data, job.manifest, reader}, statistics, findings.methods);
+  if (chosen_baselines(run.options) == "all" && (!statistics || learned != own))
+    statistics = summarise_all(run, split, own);
+  findings.forecasts = add_baselines(run, split, statistics, findings.methods);
   return findings;
 }
 

@@ -12,8 +12,7 @@ namespace {
 /// The statistics of every sub-volume.
 dataset::StatisticsTable summarise_universe(const nn::ModelManifest& model, const UniverseCounts& universe) {
   const core::Length voxel = model.normalisation.voxel_size;
-  dataset::SampleSummary summary({model.input.size, voxel.value * model.input.size},
-                                 {dataset::VoxelKind::counts, model.normalisation.mean_count});
+  dataset::SampleSummary summary({model.input.size, voxel.value * model.input.size}, scale_of(model));
   dataset::StatisticsTable table{{}, summary.k(), summary.modes(), voxel.unit};
   const auto channel = static_cast<std::size_t>(model.input.cells());
   std::vector<std::uint16_t> counts(static_cast<std::size_t>(model.input.elements()));

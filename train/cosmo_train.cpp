@@ -249,7 +249,7 @@ void run_training(const core::Invocation& run) {
   Json summary = train::summary_of(plan, task.request, census, run.comm.size());
   std::int64_t memory = 0;
   const auto plan_memory = [&] {  // which builds the network's primitives
-    memory = train::training_memory(plan, task.data.spec, loaders);
+    memory = train::training_memory(plan, task.data, loaders);
     summary["memory_bytes_per_rank"] = memory;
     return nn::describe(plan.network, census) +
            train::outline(run, plan, task.data, memory, train::training_disk(plan, census));

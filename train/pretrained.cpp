@@ -24,6 +24,16 @@ std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dat
       data.split(which).seeds, [&](std::uint64_t seed) { return known.contains(seed); }));
 }
 
+/// Whether they differ in nothing but what dropout layers drop.
+bool have_the_same_weights(nn::NetworkSpec a, nn::NetworkSpec b) {
+  for (nn::NetworkSpec* spec : {&a, &b}) {
+    for (nn::Layer& layer : spec->layers) {
+      if (auto* dropout = std::get_if<nn::Dropout>(&layer.kind)) dropout->probability = 0;
+    }
+  }
+  return a.layers == b.layers;
+}
+
 }  // namespace
 
 Pretrained load_pretrained(const std::filesystem::path& directory, const TrainingPlan& plan,
@@ -31,7 +41,9 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   Pretrained made{directory, nn::load_model_manifest(directory)};
   const nn::ModelManifest& model = made.model;
   const std::string name = directory.string();
-  ensure(model.network.layers == plan.network.layers && model.input == plan.input, Fault::config,
+  ensure(model.complete, Fault::config,
+         "{} of --init-from is a training that is not finished: run its command again until it is.", name);
+  ensure(have_the_same_weights(model.network, plan.network) && model.input == plan.input, Fault::config,
          "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
          "same "
          "--network.",

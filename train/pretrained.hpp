@@ -19,9 +19,9 @@ struct Pretrained {
   void give_weights(nn::Network& network) const;
 };
 
-/// Loads the model's manifest. Throws Error{config} if its network, input, voxels or labels are not the
-/// plan's, or if it has learned from universes with the phases of the data's validation or test split, unless
-/// `allow_leak`.
+/// Loads the model's manifest. Throws Error{config} if it is not finished, if its network, input, voxels or
+/// labels are not the plan's, or if it has learned from universes with the phases of the data's validation or
+/// test split, unless `allow_leak`.
 Pretrained load_pretrained(const std::filesystem::path& directory, const TrainingPlan& plan,
                            const dataset::DatasetManifest& data, bool allow_leak);
 

@@ -1,6 +1,9 @@
 #include "train/training_memory.hpp"
 
+#include <algorithm>
+
 #include "core/memory.hpp"
+#include "dataset/statistics_regression.hpp"
 #include "train/gradient_step.hpp"
 #include "train/nn/network.hpp"
 
@@ -30,8 +33,21 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
                                                   arena_values(nn::take_census(spec, input, outputs));
 }
 
-std::int64_t training_memory(const TrainingPlan& plan, const dataset::SampleSpec& spec,
+namespace {
+
+/// What the regression takes that is learned before the network is made [bytes].
+std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
+  if (plan.network.baseline.empty()) return 0;
+  const std::uint64_t samples =
+      dataset::regression_samples(data) + data.split(dataset::Split::validation).samples;
+  return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, samples));
+}
+
+}  // namespace
+
+std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders) {
+  const dataset::SampleSpec& spec = data.spec;
   const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
   const int arenas = plan.optimizer->moments + (accumulates ? 1 : 0) + (plan.average > 0 ? 1 : 0);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
@@ -39,14 +55,12 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::SampleSpec
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
   const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
                                               arenas, plan.precision.value);
-  return network + kLibraries +
-         static_cast<std::int64_t>(
-             core::resident_memory() +  // with oneDNN, which planned the network
-             measuring +
-             GradientStep::memory_bytes(census, spec.voxels(), plan.micro_batch,
-                                        plan.micro_batches_per_step(loaders.training.ranks)) +
-             dataset::DataLoader::memory_bytes(spec, loaders.training) +
-             dataset::DataLoader::memory_bytes(spec, loaders.validation));
+  const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
+      census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
+  return kLibraries + std::max(network + step, baseline_memory(plan, data)) +
+         static_cast<std::int64_t>(core::resident_memory() +  // with oneDNN, which planned the network
+                                   measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +
+                                   dataset::DataLoader::memory_bytes(spec, loaders.validation));
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {

@@ -14,7 +14,7 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
                             nn::Precision precision);
 
 /// What a rank has now and what it will load and allocate for the training.
-std::int64_t training_memory(const TrainingPlan& plan, const dataset::SampleSpec& spec,
+std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders);
 
 /// Of one checkpoint, and of as many as are on the disk at most.

@@ -158,6 +158,23 @@ class Precisions(PipelineTest, BenchTest):
             self.assertTrue(all(math.isfinite(float(number)) for number in difference))
 
 
+class Search(PipelineTest, BenchTest):
+    UNIVERSES = 6
+
+    def test_networks(self):
+        names = ["zoo", "means of the last level only", "a second convolution, added", "learning rate 1e-2"]
+        words = ("search_networks.py", BIN, self.data, self.root / "search", "--epochs", 1, "--seeds", 1, "--only", ";".join(names))
+        text = self.script(*words)
+        rows = {row[0]: row[1:] for row in re.findall(r"(?m)^\| ([^|]+) \| ([0-9.]+) \| ([0-9.]+) \| ([0-9,]+) \| \d+ \|$", text)}
+        self.assertEqual(list(rows), names)
+        self.assertEqual(rows["zoo"][2], "55,315")  # parameters of cosmonet32
+        self.assertEqual(len({row[0] for row in rows.values()}), len(names))
+        self.assertEqual(self.script(*words), text)
+        done = run_script(SCRIPTS / "search_networks.py", *words[1:-1], "zoo;worse")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no variant 'worse'", done.stderr)
+
+
 class Complete(unittest.TestCase):
     """What bench/ has."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from onnx_torch import evaluate
-from toolkit import PipelineTest, contents, error_line, run, succeed
+from toolkit import DirectoryTest, PipelineTest, contents, error_line, run, succeed
 
 def table(path):
     return list(csv.DictReader(path.read_text().splitlines()))
@@ -130,6 +130,44 @@ class Hybrid(PipelineTest):
         done = run("cosmo-train", *self.words(data=few, network="cosmoflow32", **{"global-batch": 1}), "--output", self.root / "never")
         self.assertEqual(done.returncode, 3)
         self.assertIn("two training universes", error_line(done, "cosmo-train"))
+
+
+class Fields(DirectoryTest):
+    """Two datasets with the same test fields, whose training fields have other means and deviations."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.samples = cls.root / "samples"
+        cls.samples.mkdir()
+        numbers = np.random.default_rng(3)
+        held_out = [cls.row(numbers, index, split, 1) for split in ("validation", "test") for index in range(2)]
+        for name, width, first in (("own", 1, 10), ("other", 3, 30)):
+            rows = [cls.row(numbers, first + index, "train", width) for index in range(8)]
+            with open(cls.samples / f"{name}.csv", "w", newline="") as file:
+                writer = csv.DictWriter(file, rows[0])
+                writer.writeheader()
+                writer.writerows(rows + held_out)
+            succeed("cosmo-prep", "import", "--input", cls.samples, "--samples", cls.samples / f"{name}.csv", "--format", "npy",
+                    "--box", 64, "--voxels", "field", "--parameters", "omega_m=0.2:0.4", "--output", cls.root / name)
+
+    @classmethod
+    def row(cls, numbers, index, split, width):
+        omega_m = numbers.uniform(0.2, 0.4)
+        file = f"{split}-{index}.npy"
+        np.save(cls.samples / file, (width * (1 + omega_m * numbers.standard_normal((32, 32, 32)))).astype(np.float32))
+        return {"file": file, "split": split, "simulation": index + (100 if split == "test" else 0), "omega_m": omega_m}
+
+    def test_the_regression_keeps_the_scale_of_its_training(self):
+        model = self.root / "model"
+        succeed("cosmo-train", "--data", self.root / "own", "--network", "cosmonet32", "--baseline", "summary-statistics",
+                "--epochs", 1, "--global-batch", 4, "--output", model)
+        predicted = {}
+        for name in ("own", "other"):
+            output = self.root / f"of-{name}"
+            succeed("cosmo-infer", "--model", model, "--data", self.root / name, "--output", output)
+            predicted[name] = [float(row["predicted_omega_m"]) for row in table(output / "universes.csv")]
+        np.testing.assert_allclose(predicted["own"], predicted["other"], rtol=1e-6)
 
 
 if __name__ == "__main__":

@@ -431,6 +431,20 @@ class Settings(Trained):
         self.assertEqual(done.returncode, 0, done.stderr)
         seeds = json.loads((tuned / "manifest.json").read_text())["seeds"]["train"]
         self.assertLessEqual(set(json.loads((first / "manifest.json").read_text())["seeds"]["train"]), set(seeds))
+        # A network that drops other shares has the same weights.
+        network = json.loads((first / "manifest.json").read_text())["network"]
+        last = network["layers"][-1]
+        network["layers"].insert(-1, {"name": "drop", "kind": "dropout", "inputs": last["inputs"], "probability": 0.1})
+        last["inputs"] = ["drop"]
+        (self.root / "dropping.json").write_text(json.dumps(network))
+        dropping = ["--data", self.data, "--network", self.root / "dropping.json"]
+        succeed("cosmo-train", *dropping, "--epochs", 1, "--output", self.root / "dropping")
+        succeed("cosmo-train", *dropping, "--epochs", 1, "--dropout", 0.3, "--init-from", self.root / "dropping", "--output", self.root / "dropping-more")
+        # One epoch is finished and the training is not.
+        run("cosmo-train", *dropping, "--epochs", 3, "--resume", "--time-limit", 0, "--output", self.root / "dropping")
+        done = run("cosmo-train", *dropping, "--epochs", 1, "--init-from", self.root / "dropping", "--output", self.root / "never-begun")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("not finished", error_line(done, "cosmo-train"))
         # Its test universes are among those that the first one has learned from.
         swapped = self.root / "swapped"
         succeed("cosmo-prep", "shard", "--input", self.sim, "--validation", 2, "--test", 2, "--seed", 5, "--output", swapped)
