@@ -28,15 +28,17 @@ std::array<std::uint32_t, 4> RandomStream::words(Index index) const {
   return {words[0], words[1], words[2], words[3]};
 }
 
-double RandomStream::uniform(Index index) const {
+double RandomStream::uniform(Index index) const { return uniforms(index)[0]; }
+
+std::array<double, 2> RandomStream::uniforms(Index index) const {
   const auto w = words(index);
-  return unit_interval(w[0], w[1]);
+  return {unit_interval(w[0], w[1]), unit_interval(w[2], w[3])};
 }
 
 std::array<double, 2> RandomStream::normals(Index index) const {
-  const auto w = words(index);
-  const double radius = std::sqrt(-2.0 * std::log1p(-unit_interval(w[0], w[1])));
-  const double angle = 2.0 * std::numbers::pi * unit_interval(w[2], w[3]);
+  const auto [first, second] = uniforms(index);
+  const double radius = std::sqrt(-2.0 * std::log1p(-first));
+  const double angle = 2.0 * std::numbers::pi * second;
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 

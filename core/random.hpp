@@ -27,6 +27,9 @@ enum class Purpose : std::uint32_t {
   roll = 11,
   cross_validation = 12,
   forecast = 13,
+  uniform_band = 14,
+  reference_point = 15,
+  posterior_draw = 16,
 };
 
 /// Counter-based random numbers of one (seed, purpose).
@@ -41,6 +44,8 @@ class RandomStream {
   std::array<std::uint32_t, 4> words(Index index) const;
   /// Uniform in [0, 1) with 53 bits.
   double uniform(Index index) const;
+  /// Two independent ones, of which the first is uniform(index).
+  std::array<double, 2> uniforms(Index index) const;
   /// Two independent normal deviates (mean 0, variance 1), by Box and Muller's transform.
   std::array<double, 2> normals(Index index) const;
 

@@ -8,6 +8,7 @@
 
 #include "dataset/target_scaler.hpp"
 #include "infer/bootstrap.hpp"
+#include "infer/calibration_check.hpp"
 #include "infer/ensemble.hpp"
 #include "train/nn/loss.hpp"
 
@@ -40,10 +41,10 @@ struct Sums {
   }
 };
 
-Figures figures_of(const Distribution& distribution, const nn::Vector& truth) {
+/// Of a row; `below` becomes the probabilities that the parameters are below their truths.
+Figures figures_of(const Distribution& distribution, const nn::Vector& truth, nn::Vector& below) {
   const std::size_t parameters = distribution.prediction.size();
   Figures figures{};
-  nn::Vector below{};  // probability that a parameter is below its truth
   double density = 0;
   const auto models = static_cast<double>(distribution.densities.size());
   double highest = -std::numeric_limits<double>::infinity();
@@ -128,11 +129,12 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
                                  const std::vector<Distribution>& distributions) {
   const dataset::TargetScaler scaler(table.parameters);
   std::vector<Figures> rows(table.rows.size());
+  std::vector<nn::Vector> below(table.rows.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < rows.size(); ++row) {
     nn::Vector truth{};
     scaler.to_unit(table.rows[row].truth, std::span<double>(truth).first(scaler.size()));
-    rows[row] = figures_of(distributions[row], truth);
+    rows[row] = figures_of(distributions[row], truth, below[row]);
   }
   std::map<std::uint32_t, Sums> by_universe;
   Sums all;
@@ -145,7 +147,7 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
   const Figures value = all.figures();
   Figures error = bootstrap_errors(universes);
   if (!std::isfinite(value[0])) error[0] = std::numeric_limits<double>::quiet_NaN();
-  Uncertainty uncertainty{{value[0], error[0]}, {}};
+  Uncertainty uncertainty{{value[0], error[0]}, {}, std::move(below)};
   const auto share = [&](std::size_t figure) -> Estimate {
     const bool all_alike = value[figure] == 0 || value[figure] == 1;
     return {value[figure], all_alike ? std::numeric_limits<double>::quiet_NaN() : error[figure]};
@@ -188,7 +190,10 @@ std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& networ
   metrics["per_subvolume"]["uncertainty"] =
       to_json(network, evaluate_uncertainty(method.subvolumes, network.subvolumes),
               [](const auto& model) { return model.validation.scale_per_subvolume; });
-  return text_of(network.method.universes.parameters, universes);
+  const core::ParameterSpace& parameters = method.universes.parameters;
+  const CalibrationCheck check = check_calibration(method.universes, network.universes, universes.below);
+  add_check(metrics["uncertainty"], parameters, check);
+  return text_of(parameters, universes) + text_of(parameters, check);
 }
 
 }  // namespace cosmo::infer

@@ -22,6 +22,7 @@ struct Uncertainty {
   /// the parameters' ranges.
   Estimate negative_log_likelihood;
   std::vector<Coverage> coverage;  ///< (P)
+  std::vector<nn::Vector> below;   ///< (rows, P) predicted probabilities below the truths
 };
 
 /// Of the rows of a table and what is said of each. Standard errors by bootstrap over universes, as
@@ -42,7 +43,8 @@ NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, data
                                      std::span<const float> outputs);
 
 /// Puts "uncertainty" into metrics.json, of universes, and of sub-volumes into "per_subvolume"; returns the
-/// same of universes as text.
+/// same of universes as text. Of universes alone it tells whether they are calibrated (check_calibration):
+/// sub-volumes of one universe go together.
 std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& network);
 
 }  // namespace cosmo::infer

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "core/base64.hpp"
 #include "infer/report/style.hpp"
 
@@ -26,6 +28,11 @@ std::string head(const std::string& corner, const std::vector<std::string>& colu
 }
 
 }  // namespace
+
+std::string figure_file(const std::string& kind, std::string parameter) {
+  for (char& c : parameter) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return fmt::format("figures/{}_{}.svg", kind, parameter);
+}
 
 std::string section(const std::string& id, const std::string& title, const std::string& content) {
   return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, title, content);

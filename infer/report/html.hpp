@@ -18,6 +18,9 @@ struct Figure {
   std::string caption;  ///< markup of its own, or empty
 };
 
+/// "figures/errors_omega_m.svg"; a name of other letters than of a file has _ for them.
+std::string figure_file(const std::string& kind, std::string parameter);
+
 /// One <tr>.
 struct Row {
   std::string head;

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <cctype>
 #include <fstream>
 #include <iterator>
 
 #include "core/error.hpp"
 #include "core/png.hpp"
 #include "core/text_file.hpp"
+#include "infer/report/calibration_figures.hpp"
 #include "infer/report/error_figure.hpp"
 #include "infer/report/metric.hpp"
 #include "infer/report/prediction_figure.hpp"
@@ -19,12 +19,6 @@ namespace cosmo::infer {
 
 namespace {
 
-/// "figures/errors_omega_m.svg"; a name of other letters than of a file has _ for them.
-std::string file_of(const std::string& kind, std::string parameter) {
-  for (char& c : parameter) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return fmt::format("figures/{}_{}.svg", kind, parameter);
-}
-
 html::Figure errors_of(const Report& report, const std::string& name) {
   std::vector<MethodError> errors;
   for (std::size_t m = 0; m < report.methods.size(); ++m) {
@@ -36,7 +30,7 @@ html::Figure errors_of(const Report& report, const std::string& name) {
     if (value) errors.push_back({report.methods[m].title, *value, number_at(report.metrics, path)});
   }
   const auto forecast = number_at(report.metrics, {"forecast", "power_spectrum", name, "relative_error"});
-  return {file_of("errors", name), error_figure(name, svg_symbol(name), errors, forecast),
+  return {html::figure_file("errors", name), error_figure(name, svg_symbol(name), errors, forecast),
           fmt::format("Mean relative errors of {} by method", name), ""};
 }
 
@@ -45,7 +39,7 @@ html::Figure predictions_of(const Report& report, std::size_t p) {
   const std::string& name = universes.parameters.names[p];
   std::optional<double> band = forecast_sigma(report.metrics, name);
   if (!band && universes.rows.size() > 1) band = number_at(report.metrics, {"network", name, "rmse"});
-  return {file_of("predicted", name), prediction_figure(universes, p, band),
+  return {html::figure_file("predicted", name), prediction_figure(universes, p, band),
           fmt::format("Predicted against true {}", name), ""};
 }
 
@@ -120,6 +114,7 @@ ReportFigures draw(const Report& report, const ReportSources& sources) {
     figures.errors.push_back(errors_of(report, names[p]));
     figures.predictions.push_back(predictions_of(report, p));
   }
+  figures.calibration = calibration_figures(report);
   figures.loss = loss_of(report, sources.model);
   add_universes(report, sources, figures);
   return figures;

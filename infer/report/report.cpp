@@ -44,7 +44,7 @@ std::string training_section(const std::vector<html::Figure>& loss) {
 
 std::vector<const html::Figure*> ReportFigures::all() const {
   std::vector<const html::Figure*> figures;
-  for (const auto* group : {&errors, &predictions, &loss, &universes}) {
+  for (const auto* group : {&errors, &predictions, &calibration, &loss, &universes}) {
     for (const html::Figure& figure : *group) figures.push_back(&figure);
   }
   return figures;
@@ -56,7 +56,7 @@ std::string report_html(const Report& report, const ReportFigures& figures,
   content += errors_section(report, figures.errors);
   content += predictions_section(report, figures.predictions);
   content += paired_section(report);
-  content += uncertainty_section(report);
+  content += uncertainty_section(report, figures.calibration);
   content += measures_section(report);
   content += training_section(figures.loss);
   if (!figures.universes.empty()) {

@@ -28,6 +28,7 @@ struct Report {
 struct ReportFigures {
   std::vector<html::Figure> errors;       ///< of each parameter
   std::vector<html::Figure> predictions;  ///< of each parameter
+  std::vector<html::Figure> calibration;  ///< ranks of each parameter, then the coverage of all together
   std::vector<html::Figure> loss;
   std::vector<html::Figure> universes;
   std::string universes_caption;  ///< markup

@@ -251,16 +251,39 @@ std::string calibration_text(const Report& report) {
       "note");
 }
 
+/// What the ranks and the coverage of all parameters together say, with their figures.
+std::string check_text(const Report& report, const std::vector<html::Figure>& figures) {
+  if (figures.empty()) return "";
+  const auto verdict = [&](const MetricPath& path) {
+    return find_metric(report.metrics, path)->get<bool>() ? "inside" : "<b>outside</b>";
+  };
+  std::string verdicts;
+  for (const std::string& name : names_of(report))
+    verdicts += html_symbol(name) + " " + verdict({"uncertainty", "sbc", "inside", name}) + ", ";
+  return "<h3>Calibration</h3>\n" +
+         html::gallery(
+             figures,
+             fmt::format(
+                 "If the predicted distributions are right, the bars are level and the curve follows the "
+                 "diagonal, and both stay within the grey bands with a probability of 95 %: bars high at "
+                 "both "
+                 "ends mean distributions that are too narrow, a hump in the middle too wide, a slope "
+                 "shifted ones. Bars (simulation-based calibration) are each parameter alone, the curve "
+                 "(TARP) all of them together. Here: {}all together {}. Of few universes the bands are wide "
+                 "and tell little.",
+                 verdicts, verdict({"uncertainty", "tarp", "inside"})));
+}
+
 }  // namespace
 
-std::string uncertainty_section(const Report& report) {
+std::string uncertainty_section(const Report& report, const std::vector<html::Figure>& figures) {
   const MetricPath top = {"uncertainty"};
   const Json* uncertainty = find_metric(report.metrics, top);
   if (uncertainty == nullptr || !uncertainty->is_object() || !uncertainty->contains("coverage")) return "";
   std::string content;
   if (uncertainty->contains("kind") && uncertainty->at("kind").is_string())
     content += html::paragraph(kind_text(uncertainty->at("kind").get<std::string>()));
-  content += coverage_text(report) + calibration_text(report);
+  content += coverage_text(report) + calibration_text(report) + check_text(report, figures);
   const std::string likelihood =
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
                decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));

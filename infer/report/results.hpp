@@ -9,7 +9,7 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
 std::string predictions_section(const Report& report, const std::vector<html::Figure>& figures);
 /// Empty without "paired", as the next one without "uncertainty".
 std::string paired_section(const Report& report);
-std::string uncertainty_section(const Report& report);
+std::string uncertainty_section(const Report& report, const std::vector<html::Figure>& figures);
 std::string measures_section(const Report& report);
 
 /// The standard deviation [physical units] that the P(k) forecast has for a parameter, if there is one.

@@ -7,6 +7,7 @@
 
 #include "core/random.hpp"
 #include "core/text_file.hpp"
+#include "infer/report/calibration_figures.hpp"
 #include "infer/report/error_figure.hpp"
 #include "infer/report/prediction_figure.hpp"
 #include "infer/report/report.hpp"
@@ -73,7 +74,18 @@ void add_parts(Json& metrics) {
                             {"negative_log_likelihood", -3.21},
                             {"negative_log_likelihood_se", 0.12},
                             {"coverage", coverage},
-                            {"calibration", {{"universes", 24}, {"scale", scale}}}};
+                            {"calibration", {{"universes", 24}, {"scale", scale}}},
+                            {"sbc", {{"band", {0, 9}}}},
+                            {"tarp",
+                             {{"credibility", {0.25, 0.5, 0.75}},
+                              {"coverage", {0.3, 0.5, 0.9}},
+                              {"band_low", {0.1, 0.3, 0.5}},
+                              {"band_high", {0.4, 0.7, 0.85}},
+                              {"inside", false}}}};
+  for (const std::string& name : kParameters.names) {
+    metrics["uncertainty"]["sbc"]["counts"][name] = {12, 11, 12, 13};
+    metrics["uncertainty"]["sbc"]["inside"][name] = name == "sigma8";
+  }
   metrics["leak"] = {{"seeds", 4}, {"between", "test and training"}};
 }
 
@@ -120,7 +132,8 @@ int main(int argc, char** argv) {
                              "test",
                              plain ? "" : "4 seeds <shared>",
                              {"infer", {{"split", "test"}}, {lost}}};
-  std::filesystem::create_directories(directory);
+  figures.calibration = infer::calibration_figures(report);
+  std::filesystem::create_directories(directory / "figures");
   for (const auto* figure : figures.all()) core::write_text(directory / figure->file, figure->content);
   core::write_text(directory / "metrics.json", metrics.dump(1));
   core::write_text(directory / "report.html",

@@ -45,7 +45,9 @@ class MadeUp(unittest.TestCase):
         self.assertLessEqual({"samples", "universes", "uncertainty.negative_log_likelihood",
                               "uncertainty.calibration.universes",
                               *(f"uncertainty.calibration.scale.{name}" for name in names), *(f"forecast.power_spectrum.{key}" for key in ("k_max", "bins", "universes_used"))}, places)
-        self.assertEqual(len(files), 6)
+        self.assertEqual(len(files), 10)
+        self.assertIn("level and the curve follows the diagonal", page.text)
+        self.assertRegex(page.text, r"outside, σ\S* inside, .* outside, all together outside")
         self.assertEqual(page.alarm, "4 seeds <shared>")
         for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "0.390 <h>/Mpc"):
             self.assertIn(text, page.text)  # as text, not as markup

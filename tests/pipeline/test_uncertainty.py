@@ -5,7 +5,9 @@ import json
 import math
 import unittest
 
-from toolkit import PipelineTest, contents, error_line, run, succeed
+import numpy as np
+
+from toolkit import DirectoryTest, PipelineTest, contents, error_line, make_suite, run, succeed
 
 NAMES = ("omega_m", "sigma8", "n_s")
 RANGES = {"omega_m": (0.25, 0.35), "sigma8": (0.78, 0.95), "n_s": (0.9, 1.0)}
@@ -156,6 +158,116 @@ class Uncertainty(PipelineTest):
         self.assertEqual(done.returncode, 3)
         self.assertIn("tanh", error_line(done, "cosmo-train"))
         self.assertFalse((self.root / "refused").exists())
+
+
+def philox(counter):
+    """The four words of Philox4x32-10 (Salmon et al. 2011) with the key 0."""
+    keys, words = [0, 0], list(counter)
+    for _ in range(10):
+        products = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
+        words = [(products[1] >> 32) ^ words[1] ^ keys[0], products[1] & 0xFFFFFFFF,
+                 (products[0] >> 32) ^ words[3] ^ keys[1], products[0] & 0xFFFFFFFF]
+        keys = [(keys[0] + 0x9E3779B9) & 0xFFFFFFFF, (keys[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return words
+
+
+def reference_point(universe, parameters):
+    """Uniform in [-1, 1], as core/random has it for Purpose::reference_point."""
+    words = [philox((universe, p, 0, 15)) for p in range(parameters)]
+    return np.array([2 * (((high << 32 | low) >> 11) * 2.0**-53) - 1 for high, low, *_ in words])
+
+
+def simulated_band(numbers, probabilities, counts_of, sets=4000):
+    """Lowest and highest counts that hold all of uniform numbers' together in 95 % of sets."""
+    chances = [[math.comb(numbers, x) * p**x * (1 - p)**(numbers - x) for x in range(numbers + 1)] for p in probabilities]
+    tails = [np.minimum(np.cumsum(chance), np.cumsum(chance[::-1])[::-1]) for chance in chances]
+    drawn = np.random.default_rng(1).random((sets, numbers))
+    level = np.sort([min(tail[x] for tail, x in zip(tails, counts_of(row))) for row in drawn])[sets // 20]
+    held = [np.flatnonzero(tail >= level) for tail in tails]
+    return np.array([[inside[0], inside[-1]] for inside in held])
+
+
+class Calibration(DirectoryTest):
+    """Ranks, coverage and their bands against numpy, of 60 universes of random particles and posteriors in closed form."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        make_suite(cls.root / "sim", 90, 8)
+        cls.data, cls.model = cls.root / "data", cls.root / "model"
+        succeed("cosmo-prep", "shard", "--input", cls.root / "sim", "--subvolumes", 1, "--validation", 10, "--test", 60,
+                "--output", cls.data)
+        (cls.root / "tiny.json").write_text(json.dumps({"name": "tiny", "input": "grid", "layers": [
+            {"name": "labels", "inputs": ["grid"], "kind": "dense", "outputs": 0, "slope": 1}]}))
+        succeed("cosmo-train", "--data", cls.data, "--network", cls.root / "tiny.json", "--epochs", 2, "--global-batch", 8,
+                "--output", cls.model)
+        cls.predictions = cls.root / "predictions"
+        cls.metrics = cls.infer(cls.predictions)
+
+    @classmethod
+    def infer(cls, output, *words, ranks=1):
+        return succeed("cosmo-infer", "--model", cls.model, "--data", cls.data, "--baselines", "centre", "--output", output,
+                       *words, ranks=ranks)["metrics"]
+
+    def labels(self):
+        """Numbers of the universes, and truths, centres and deviations (universes, P) in label units."""
+        rows = rows_of(self.predictions / "universes.csv")
+        space = json.loads((self.model / "manifest.json").read_text())["parameters"]
+        names = space["names"]
+        low, high = np.array(space["low"]), np.array(space["high"])
+        values = [np.array([[row[f"{kind}_{name}"] for name in names] for row in rows])
+                  for kind in ("true", "predicted", "deviation")]
+        return (names, [int(row["simulation"]) for row in rows], (2 * values[0] - low - high) / (high - low),
+                (2 * values[1] - low - high) / (high - low), 2 * values[2] / (high - low))
+
+    def test_ranks_are_cumulative_probabilities(self):
+        names, _, truths, centres, deviations = self.labels()
+        sbc = self.metrics["uncertainty"]["sbc"]
+        band = simulated_band(60, [1 / 20] * 20, lambda row: np.histogram(row, 20, (0, 1))[0])[0]
+        self.assertLessEqual(abs(np.array(sbc["band"]) - band).max(), 1)
+        for p, name in enumerate(names):
+            ranks = [below(*values) for values in zip(truths[:, p], [-1] * 60, [1] * 60, centres[:, p], deviations[:, p])]
+            counts = np.histogram(ranks, 20, (0, 1))[0]
+            self.assertEqual(sbc["counts"][name], counts.tolist())
+            self.assertEqual(sbc["inside"][name], bool(max(counts) <= sbc["band"][1] and min(counts) >= sbc["band"][0]))
+
+    def test_coverage_is_the_share_of_truths_nearer_than_draws(self):
+        _, universes, truths, centres, deviations = self.labels()
+        rng, credibilities = np.random.default_rng(2), []
+        for universe, truth, centre, deviation in zip(universes, truths, centres, deviations):
+            draws = np.empty((4000, len(truth)))
+            for p in range(len(truth)):
+                tried = rng.normal(centre[p], deviation[p], 400_000)
+                draws[:, p] = tried[abs(tried) < 1][:4000]
+            point = reference_point(universe, len(truth))
+            credibilities.append(np.mean(np.linalg.norm(draws - point, axis=1) < np.linalg.norm(truth - point)))
+        tarp, found = self.metrics["uncertainty"]["tarp"], np.array(credibilities)
+        band = simulated_band(60, [edge / 20 for edge in range(1, 20)],
+                              lambda row: np.cumsum(np.histogram(row, 20, (0, 1))[0])[:-1]) / 60
+        self.assertEqual(tarp["credibility"], [edge / 20 for edge in range(1, 20)])
+        inside = True
+        for i, edge in enumerate(tarp["credibility"]):
+            self.assertLessEqual(np.mean(found < edge - 0.08), tarp["coverage"][i] + 1e-9)
+            self.assertGreaterEqual(np.mean(found < edge + 0.08), tarp["coverage"][i] - 1e-9)
+            self.assertLessEqual(abs(tarp["band_low"][i] - band[i][0]), 1.01 / 60)
+            self.assertLessEqual(abs(tarp["band_high"][i] - band[i][1]), 1.01 / 60)
+            inside &= tarp["band_low"][i] <= tarp["coverage"][i] <= tarp["band_high"][i]
+        self.assertEqual(tarp["inside"], inside)
+
+    def test_any_ranks_and_threads_say_the_same_and_the_text_and_the_page_tell_it(self):
+        for name, words, ranks in (("one", ["--threads", 1], 1), ("two", ["--threads", 2], 1), ("ranks", [], 2)):
+            self.infer(self.root / name, *words, ranks=ranks)
+            self.assertEqual(contents(self.root / name), contents(self.predictions))
+        done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--baselines", "centre", "--output",
+                   self.root / "text")
+        verdict = {True: "inside", False: "OUTSIDE"}
+        uncertainty = self.metrics["uncertainty"]
+        line = ", ".join(f"{name} {verdict[uncertainty['sbc']['inside'][name]]}" for name in self.labels()[0])
+        self.assertIn(f"ranks of {line}, joint coverage (TARP) {verdict[uncertainty['tarp']['inside']]}", done.stdout)
+        self.assertNotIn("sbc", self.metrics["per_subvolume"]["uncertainty"])
+        page = (self.root / "text" / "report.html").read_text()
+        self.assertIn("stay within the grey bands", page)
+        self.assertTrue((self.root / "text" / "figures" / "coverage.svg").exists())
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/nn/ordered_gaussian.hpp"
 #include "train/nn/truncated_normal.hpp"
 
 namespace cosmo::nn {
@@ -44,70 +45,7 @@ const std::vector<Node>& nodes_for(int parameters) {
   return kNodes[static_cast<std::size_t>(parameters)];
 }
 
-/// Where the density has fallen by exp(-kReach² / 2) from its highest value in the interval, it is left out.
-constexpr double kReach = 6;
-/// Of a variable's variance, given earlier ones: below it rounding has eaten the rest.
-constexpr double kLeastPart = 1e-9;
-
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-/// The variables in the order in which they are integrated: x[place[k]] = centre[k] + Σ_j≤k factor[k][j] z_j.
-struct Ordered {
-  std::size_t n;
-  std::array<std::size_t, kMostParameters> place;
-  Vector centre, low, high;
-  Matrix factor;
-};
-
-/// In the order in which the Gaussian has them, whose factor loses nothing.
-Ordered as_given(const TruncatedGaussian& gaussian) {
-  return {index(gaussian.parameters),
-          {0, 1, 2, 3, 4},
-          gaussian.centre,
-          gaussian.low,
-          gaussian.high,
-          inverse_of(gaussian.factor, index(gaussian.parameters))};
-}
-
-/// Those first that the box cuts most, given what is expected of earlier ones.
-Ordered order(const TruncatedGaussian& gaussian) {
-  Ordered ordered = as_given(gaussian);
-  const Matrix covariance = inverse_product_of(gaussian.factor, index(gaussian.parameters));
-  auto& [n, place, centre, low, high, factor] = ordered;
-  factor = {};
-  Vector expected{};  // of the z so far
-  for (std::size_t k = 0; k < n; ++k) {
-    double least = std::numeric_limits<double>::infinity(), deviation = 1;
-    std::size_t chosen = k;
-    for (std::size_t i = k; i < n; ++i) {
-      double mean = centre[i], variance = covariance[place[i]][place[i]];
-      for (std::size_t j = 0; j < k; ++j) {
-        mean += factor[i][j] * expected[j];
-        variance -= factor[i][j] * factor[i][j];
-      }
-      if (!(variance > kLeastPart * covariance[place[i]][place[i]])) return as_given(gaussian);
-      const double spread = std::sqrt(variance);
-      const TruncatedNormal cut = truncated_normal((low[i] - mean) / spread, (high[i] - mean) / spread);
-      if (cut.log_mass >= least) continue;
-      least = cut.log_mass;
-      chosen = i;
-      deviation = spread;
-      expected[k] = cut.mean;
-    }
-    std::swap(place[k], place[chosen]);
-    std::swap(centre[k], centre[chosen]);
-    std::swap(low[k], low[chosen]);
-    std::swap(high[k], high[chosen]);
-    std::swap(factor[k], factor[chosen]);
-    factor[k][k] = deviation;
-    for (std::size_t i = k + 1; i < n; ++i) {
-      double sum = covariance[place[i]][place[k]];
-      for (std::size_t j = 0; j < k; ++j) sum -= factor[i][j] * factor[k][j];
-      factor[i][k] = sum / deviation;
-    }
-  }
-  return ordered;
-}
 
 /// Sums of weights, and of x and xxᵀ with them; weights are known by their logarithms.
 class Sums {
@@ -137,11 +75,7 @@ class Sums {
     const double deviation = factor[k][k];
     if (k + 1 == n) return add_last(mean, deviation, log_weight);
 
-    const double top = std::clamp(mean, low[k], high[k]);
-    const double outside = std::abs(top - mean) / deviation;
-    const double reach =
-        deviation * kReach * kReach / (outside + std::sqrt(outside * outside + kReach * kReach));
-    const double from = std::max(low[k], top - reach), to = std::min(high[k], top + reach);
+    const auto [from, to] = core_of({low[k], high[k]}, mean, deviation);
     const double log_scale =
         log_weight + std::log((to - from) / (2 * deviation * std::sqrt(2 * std::numbers::pi)));
     for (const Node& node : nodes_for(static_cast<int>(n))) {

@@ -1,5 +1,6 @@
 #include "train/nn/truncated_normal.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -16,6 +17,10 @@ double scaled_tail(double z) {
   const double h = 0.5 / (x * x);  // the asymptotic series: Abramowitz & Stegun 7.1.23
   return 0.5 * std::numbers::inv_sqrtpi / x * (1 - h * (1 - 3 * h * (1 - 5 * h * (1 - 7 * h * (1 - 9 * h)))));
 }
+
+/// The density is left out where it has fallen by exp(-kReach² / 2).
+constexpr double kReach = 6;
+constexpr std::uint32_t kAttempt = 32;  ///< indices between attempts
 
 }  // namespace
 
@@ -36,6 +41,25 @@ TruncatedNormal truncated_normal(double low, double high) {
     hazard = kDensityAtZero * std::exp(-low * low / 2) / mass;
   }
   return {log_mass, -hazard * std::expm1(-fall), 1 + hazard * (low - high * std::exp(-fall))};
+}
+
+Interval core_of(Interval interval, double mean, double deviation) {
+  const double top = std::clamp(mean, interval.low, interval.high);
+  const double outside = std::abs(top - mean) / deviation;
+  const double reach =
+      deviation * kReach * kReach / (outside + std::sqrt(outside * outside + kReach * kReach));
+  return {std::max(interval.low, top - reach), std::min(interval.high, top + reach)};
+}
+
+double draw_normal(Interval interval, double mean, double deviation, const core::RandomStream& stream,
+                   core::RandomStream::Index index) {
+  const auto [from, to] = core_of(interval, mean, deviation);
+  const double top = (std::clamp(mean, from, to) - mean) / deviation;
+  for (;; index[2] += kAttempt) {
+    const auto [place, height] = stream.uniforms(index);
+    const double x = from + place * (to - from), z = (x - mean) / deviation;
+    if (height < std::exp((top * top - z * z) / 2)) return x;
+  }
 }
 
 }  // namespace cosmo::nn

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "infer/report/report.hpp"
+
+namespace cosmo::infer {
+
+/// Ranks of each parameter's truths, then the coverage of all parameters together, as metrics.json has them;
+/// empty where they were not looked at.
+std::vector<html::Figure> calibration_figures(const Report& report);
+
+}  // namespace cosmo::infer

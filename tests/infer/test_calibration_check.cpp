@@ -1,0 +1,118 @@
+// Exact posteriors pass the checks of calibration, and others fail.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "core/random.hpp"
+#include "infer/calibration_check.hpp"
+#include "infer/uncertainty.hpp"
+
+using namespace cosmo;
+using nn::Matrix;
+using nn::TruncatedGaussian;
+using nn::Vector;
+
+namespace {
+
+const core::ParameterSpace kSpace{{"a", "b"}, {-1, -1}, {1, 1}};
+
+/// Truths drawn from the flat prior, what data with this noise and its correlation say of each, and that
+/// after `wrong`.
+template <class Wrong>
+infer::CalibrationCheck checked(double noise, double correlation, const Wrong& wrong,
+                                std::uint32_t universes = 1200, std::uint64_t seed = 8) {
+  const core::RandomStream stream(seed, core::Purpose::gaussian_field);
+  const double square = noise * noise;
+  const Matrix factor = nn::factor_of(
+      nn::inverse_product_of(
+          nn::factor_of({{{square, correlation * square}, {correlation * square, square}}}, 2), 2),
+      2);
+  const Matrix mixing = nn::inverse_of(factor, 2);
+  dataset::PredictionTable table{kSpace, {}};
+  std::vector<infer::Distribution> said;
+  for (std::uint32_t u = 0; u < universes; ++u) {
+    const Vector truth = {2 * stream.uniform({u, 0, 1}) - 1, 2 * stream.uniform({u, 1, 1}) - 1};
+    const Vector shift = nn::times(mixing, {stream.normals({u, 0, 2})[0], stream.normals({u, 1, 2})[0]}, 2);
+    TruncatedGaussian posterior{2, {truth[0] + shift[0], truth[1] + shift[1]}, factor};
+    wrong(posterior);
+    table.rows.push_back({u, -1, u, {truth[0], truth[1]}, {}});
+    said.push_back({{posterior}, {0, 0}, {1, 1}});
+  }
+  return infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below);
+}
+
+/// Of the parameters, and of all together.
+using Verdicts = std::vector<bool>;
+
+Verdicts verdicts_of(const infer::CalibrationCheck& check) {
+  return {check.rank_band.holds(check.ranks[0]), check.rank_band.holds(check.ranks[1]),
+          check.cover_band.holds(check.covered)};
+}
+
+/// Drawn out about the centre.
+auto drawn_out(double factor) {
+  return [factor](TruncatedGaussian& g) { g = nn::scaled(g, g.centre, std::vector{factor, factor}); };
+}
+
+}  // namespace
+
+TEST_CASE("exact posteriors lie within the bands, cut by the ranges or not, 19 times of 20") {
+  constexpr int kTrials = 20;
+  for (const auto& [noise, correlation] : {std::pair{0.1, 0.0}, std::pair{0.6, -0.8}}) {
+    std::vector<int> inside(3, 0);
+    for (std::uint64_t seed = 0; seed < kTrials; ++seed) {
+      const Verdicts verdicts = verdicts_of(checked(noise, correlation, drawn_out(1), 120, seed));
+      for (std::size_t i = 0; i < inside.size(); ++i) inside[i] += verdicts[i] ? 1 : 0;
+    }
+    CAPTURE(noise, correlation, inside);
+    CHECK(std::ranges::min(inside) >= 17);  // of 19 on average
+  }
+}
+
+TEST_CASE("posteriors too narrow, too wide and shifted leave the bands") {
+  CHECK(verdicts_of(checked(0.1, 0.3, drawn_out(1 / 1.3))) == Verdicts{false, false, false});
+  CHECK(verdicts_of(checked(0.1, 0.3, drawn_out(1.3))) == Verdicts{false, false, false});
+  const Verdicts shifted = verdicts_of(checked(0.1, 0, [](TruncatedGaussian& g) { g.centre[0] += 0.1; }));
+  CHECK(shifted == Verdicts{false, true, false});
+}
+
+TEST_CASE("a wrong correlation is seen by all parameters together alone") {
+  const auto mirrored = [](TruncatedGaussian& g) { g.factor[1][0] = -g.factor[1][0]; };
+  CHECK(verdicts_of(checked(0.05, 0.9, mirrored)) == Verdicts{true, true, false});
+}
+
+TEST_CASE("all universes are counted, and their order changes nothing") {
+  const infer::CalibrationCheck check = checked(0.2, 0, drawn_out(1), 7);
+  int sum = 0;
+  for (const int count : check.ranks[1]) sum += count;
+  CHECK(sum == 7);
+  CHECK(check.covered.size() == infer::kBins - 1);
+  CHECK(std::ranges::is_sorted(check.covered));
+}
+
+TEST_CASE("numbers are counted in bins and below edges") {
+  const std::vector<double> numbers = {0, 0.049, 0.05, 0.51, 1};
+  const std::vector<int> bins = infer::count(numbers, infer::Counted::in_bins);
+  const std::vector<int> below = infer::count(numbers, infer::Counted::below_edges);
+  CHECK(bins.size() == 20);
+  CHECK((bins[0] == 2 && bins[1] == 1 && bins[10] == 1 && bins[19] == 1));
+  CHECK((below[0] == 2 && below[9] == 3 && below[10] == 4 && below[18] == 4));
+}
+
+TEST_CASE("uniform numbers stay within the band with a probability of 95 %") {
+  const core::RandomStream stream(5, core::Purpose::gaussian_field);
+  for (const auto counted : {infer::Counted::in_bins, infer::Counted::below_edges}) {
+    for (const std::uint32_t numbers : {1u, 30u, 400u}) {
+      const infer::Band band = infer::uniform_band(numbers, counted);
+      int held = 0;
+      for (std::uint32_t set = 0; set < 2000; ++set) {
+        std::vector<double> drawn;
+        for (std::uint32_t i = 0; i < numbers; ++i) drawn.push_back(stream.uniform({set, i, numbers}));
+        held += band.holds(infer::count(drawn, counted)) ? 1 : 0;
+      }
+      CAPTURE(numbers);
+      CHECK(held > 0.935 * 2000);
+      if (numbers == 400) CHECK(held < 0.975 * 2000);
+    }
+  }
+}
