@@ -1,5 +1,6 @@
 #include "infer/calibration_check.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "dataset/target_scaler.hpp"
@@ -18,9 +19,10 @@ double credibility(const Distribution& distribution, const nn::Vector& truth, st
     square += std::pow(truth[p] - point[p], 2);
   }
   double sum = 0;
-  for (const nn::TruncatedGaussian& gaussian : distribution.densities)
-    sum += nn::ball_probability(gaussian, point, std::sqrt(square), draws, universe);
-  return sum / static_cast<double>(distribution.densities.size());
+  for (const nn::Component& component : distribution.density)
+    sum += component.weight *
+           nn::ball_probability(component.gaussian, point, std::sqrt(square), draws, universe);
+  return std::min(sum, 1.0);
 }
 
 const char* verdict(const Band& band, std::span<const int> counts) {

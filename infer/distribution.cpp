@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "dataset/target_scaler.hpp"
-#include "train/nn/gaussian_head.hpp"
 #include "train/nn/loss.hpp"
+#include "train/nn/mixture_head.hpp"
 
 namespace cosmo::infer {
 
@@ -15,15 +15,15 @@ constexpr double kLeastDeviation = 1e-4;  ///< of a density of labels
 
 /// What one model says.
 struct Statement {
-  nn::TruncatedGaussian density;
+  nn::Mixture density;
   std::vector<double> prediction, deviation;  ///< physical units
 };
 
-bool is_gaussian(const nn::ModelManifest& model) { return nn::find_loss(model.loss).gaussian; }
+bool has_density(const nn::ModelManifest& model) { return nn::find_loss(model.loss).density; }
 
-Statement from_gaussian(const nn::ModelManifest& model, nn::TruncatedGaussian density) {
+Statement from_density(const nn::ModelManifest& model, const nn::Mixture& density) {
   const core::ParameterSpace& space = model.parameters;
-  const nn::TruncatedMoments inside = nn::moments_of(density);
+  const nn::MixtureMoments inside = nn::moments_of(density);
   Statement statement{density, std::vector<double>(space.size()), {}};
   dataset::TargetScaler(space).to_physical(std::span<const double>(inside.mean).first(space.size()),
                                            statement.prediction);
@@ -36,15 +36,12 @@ Statement from_gaussian(const nn::ModelManifest& model, nn::TruncatedGaussian de
 Statement from_labels(const nn::ModelManifest& model, const std::vector<double>& prediction,
                       const std::vector<double>& error) {
   const core::ParameterSpace& space = model.parameters;
-  Statement statement{{static_cast<int>(space.size()), {}, {}}, prediction, error};
-  if (space.size() > nn::kMostParameters) return statement;  // without a density
-  dataset::TargetScaler(space).to_unit(prediction,
-                                       std::span<double>(statement.density.centre).first(space.size()));
-  for (std::size_t p = 0; p < space.size(); ++p) {
-    statement.density.factor[p][p] =
-        1 / std::max(2 * error[p] / (space.high[p] - space.low[p]), kLeastDeviation);
-  }
-  return statement;
+  if (space.size() > nn::kMostParameters) return {{}, prediction, error};  // without a density
+  nn::TruncatedGaussian gaussian{static_cast<int>(space.size()), {}, {}};
+  dataset::TargetScaler(space).to_unit(prediction, std::span<double>(gaussian.centre).first(space.size()));
+  for (std::size_t p = 0; p < space.size(); ++p)
+    gaussian.factor[p][p] = 1 / std::max(2 * error[p] / (space.high[p] - space.low[p]), kLeastDeviation);
+  return {{nn::component(1, gaussian)}, prediction, error};
 }
 
 bool as_in_validation(const nn::ModelManifest& model, std::size_t subvolumes) {
@@ -56,11 +53,11 @@ Statement statement_of(const nn::ModelManifest& model, const std::vector<std::sp
                        bool of_universes) {
   const auto parameters = static_cast<int>(model.parameters.size());
   const nn::ValidationErrors& validation = model.validation;
-  if (is_gaussian(model)) {
-    std::vector<nn::TruncatedGaussian> gaussians;
-    for (const auto& row : rows) gaussians.push_back(nn::gaussian_of(row, parameters));
-    const nn::TruncatedGaussian said = nn::average(gaussians);
-    return from_gaussian(
+  if (has_density(model)) {
+    std::vector<nn::Mixture> mixtures;
+    for (const auto& row : rows) mixtures.push_back(nn::mixture_of(row, parameters));
+    const nn::Mixture said = nn::average(mixtures);
+    return from_density(
         model, nn::scaled(said, nn::moments_of(said).mean,
                           of_universes ? validation.scale_per_universe : validation.scale_per_subvolume));
   }
@@ -75,8 +72,9 @@ Statement statement_of(const nn::ModelManifest& model, const std::vector<std::sp
 }
 
 Distribution combine(const std::vector<Statement>& statements) {
-  Distribution all{{}, statements.front().prediction, statements.front().deviation};
-  for (const Statement& statement : statements) all.densities.push_back(statement.density);
+  std::vector<nn::Mixture> densities;
+  for (const Statement& statement : statements) densities.push_back(statement.density);
+  Distribution all{nn::pooled(densities), statements.front().prediction, statements.front().deviation};
   const auto models = static_cast<double>(statements.size());
   if (models == 1) return all;
   for (std::size_t p = 0; p < all.prediction.size(); ++p) {
@@ -130,7 +128,8 @@ const std::vector<double>& universe_scale(const nn::ModelManifest& model, std::s
 
 const char* kind_of(Models models) {
   if (models.size() > 1) return "ensemble";
-  return is_gaussian(models.front()) ? "gaussian" : "validation_rms";
+  const nn::LossEntry& loss = nn::find_loss(models.front().loss);
+  return loss.density ? loss.name : "validation_rms";
 }
 
 }  // namespace cosmo::infer

@@ -3,7 +3,7 @@
 //
 //   input    counts      float32 (N, C, n, n, n)  as cosmo-prep stores them; of a field: its values
 //   outputs  parameters  float32 (N, P)           physical units; not of a network with other outputs than P
-//                                                 labels, as of --loss gaussian
+//                                                 labels, as of --loss gaussian and mixture
 //            labels      float32 (N, outputs)     what the network itself gives: P labels in [-1, 1], or what
 //                                                 its loss makes of more outputs
 //

@@ -30,7 +30,7 @@ class Predictor {
   const nn::Network& network() const { return network_; }
   int batch() const { return network_.batch(); }
   dataset::VoxelTransform transform() const { return transform_of(model_); }
-  /// Outputs (batch, outputs), labels in [-1, 1] or what nn::gaussian_of reads, of voxels (batch, channels,
+  /// Outputs (batch, outputs), labels in [-1, 1] or what nn::mixture_of reads, of voxels (batch, channels,
   /// size, size, size); valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 

@@ -91,9 +91,9 @@ std::string universe_text(Models models, const UniversePrediction& prediction) {
     text += fmt::format("{:>10}  {:.4f} ± {:.4f}\n", model.parameters.names[p], prediction.value[p],
                         prediction.error[p]);
   }
-  const bool gaussian = nn::find_loss(model.loss).gaussian;
+  const bool density = nn::find_loss(model.loss).density;
   const char* kind = models.size() > 1 ? "deviation of the ensemble"
-                     : gaussian        ? "predicted deviation, calibrated"
+                     : density         ? "predicted deviation, calibrated"
                                        : "rms error";
   const char* cut_otherwise =
       prediction.of_universes ? "" : " of single sub-volumes (cut otherwise than here)";

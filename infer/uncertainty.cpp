@@ -45,22 +45,12 @@ struct Sums {
 Figures figures_of(const Distribution& distribution, const nn::Vector& truth, nn::Vector& below) {
   const std::size_t parameters = distribution.prediction.size();
   Figures figures{};
-  double density = 0;
-  const auto models = static_cast<double>(distribution.densities.size());
-  double highest = -std::numeric_limits<double>::infinity();
-  std::vector<double> log_densities;
   const bool possible =
       std::ranges::all_of(std::span(truth).first(parameters), [](double x) { return std::abs(x) <= kEdge; });
-  for (const nn::TruncatedGaussian& gaussian : distribution.densities) {
-    const double log_mass = nn::moments_of(gaussian).log_mass;
-    log_densities.push_back(nn::log_density(gaussian, log_mass, truth));
-    highest = std::max(highest, log_densities.back());
-    for (std::size_t p = 0; p < parameters; ++p) {
-      below[p] += nn::cumulative(gaussian, log_mass, static_cast<int>(p), truth[p]) / models;
-    }
-  }
-  for (const double log_density : log_densities) density += std::exp(log_density - highest) / models;
-  figures[0] = possible ? -highest - std::log(density) : std::numeric_limits<double>::infinity();
+  figures[0] =
+      possible ? -nn::log_density(distribution.density, truth) : std::numeric_limits<double>::infinity();
+  for (std::size_t p = 0; p < parameters; ++p)
+    below[p] = nn::cumulative(distribution.density, static_cast<int>(p), truth[p]);
   for (std::size_t p = 0; p < parameters; ++p) {
     const double from_middle = std::abs(2 * below[p] - 1);
     figures[1 + 2 * p] = from_middle < kWithin1Sigma ? 1 : 0;
@@ -163,18 +153,23 @@ NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, data
   const char* title = need_statistics(models) ? "network and statistics" : "network";
   NetworkPrediction network{std::move(models), {"network", title, std::move(samples), {}}, {}, {}};
   Method& method = network.method;
-  for (std::size_t row = 0; row < method.subvolumes.rows.size(); ++row) {
-    network.subvolumes.push_back(subvolume_distribution(network.models, outputs.subspan(row * width, width)));
+  network.subvolumes.resize(method.subvolumes.rows.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t row = 0; row < network.subvolumes.size(); ++row) {
+    network.subvolumes[row] = subvolume_distribution(network.models, outputs.subspan(row * width, width));
   }
   fill(method.subvolumes, network.subvolumes);
   method.universes = dataset::per_universe(method.subvolumes);
-  for (const std::vector<std::size_t>& rows : dataset::rows_by_universe(method.subvolumes)) {
+  const std::vector<std::vector<std::size_t>> universes = dataset::rows_by_universe(method.subvolumes);
+  network.universes.resize(universes.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t universe = 0; universe < universes.size(); ++universe) {
     std::vector<float> own;
-    for (const std::size_t row : rows) {
+    for (const std::size_t row : universes[universe]) {
       const std::span<const float> said = outputs.subspan(row * width, width);
       own.insert(own.end(), said.begin(), said.end());
     }
-    network.universes.push_back(universe_distribution(network.models, own));
+    network.universes[universe] = universe_distribution(network.models, own);
   }
   fill(method.universes, network.universes);
   return network;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dataset/target_scaler.hpp"
-#include "train/nn/gaussian_head.hpp"
+#include "train/nn/mixture_head.hpp"
 
 namespace cosmo::train {
 
@@ -33,9 +33,9 @@ struct Objective {
   }
 };
 
-/// What is predicted, and the mean of what is inside of the box, about which it is scaled.
+/// What is predicted, and its mean, about which it is scaled.
 struct Prediction {
-  nn::TruncatedGaussian gaussian;
+  nn::Mixture mixture;
   Vector mean;
 };
 
@@ -65,9 +65,9 @@ Matrix information_of(const Matrix& precision, const Vector& pull, const Matrix&
 
 /// With y = x - the point about which it was scaled, -log(density) is -pull y + y precision y / 2 + a
 /// constant: pull falls as 1 / factor, the precision as 1 / (factor factor).
-Objective objective_at(const nn::TruncatedGaussian& gaussian, const Vector& about, const Vector& truth) {
+Objective objective_at(const nn::Component& component, const Vector& about, const Vector& truth) {
+  const auto& [weight, gaussian, inside] = component;
   const auto n = static_cast<std::size_t>(gaussian.parameters);
-  const nn::TruncatedMoments inside = nn::moments_of(gaussian);
   const Matrix precision = nn::product_of(gaussian.factor, n);
   Vector mean{}, found{}, pull{};
   for (std::size_t i = 0; i < n; ++i) {
@@ -88,14 +88,25 @@ Objective objective_at(const nn::TruncatedGaussian& gaussian, const Vector& abou
   return objective;
 }
 
+/// Of a mixture: derivatives of its components, as far as the truth is theirs. What the second ones lack is
+/// how that changes.
+Objective objective_at(const nn::Mixture& mixture, const Vector& about, const Vector& truth) {
+  const double log_density = nn::log_density(mixture, truth);
+  Objective objective;
+  for (const nn::Component& component : mixture)
+    objective.add(objective_at(component, about, truth), nn::responsibility(component, log_density, truth));
+  objective.value = -log_density;
+  return objective;
+}
+
 /// Of all rows together, in their order, and of the prior; a row is worked on by one thread.
 Objective objective_of(const std::vector<Prediction>& predicted, std::span<const Vector> truths,
                        const std::vector<double>& scale, double weight) {
   std::vector<Objective> rows(predicted.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const auto& [gaussian, mean] = predicted[row];
-    rows[row] = objective_at(nn::scaled(gaussian, mean, scale), mean, truths[row]);
+    const auto& [mixture, mean] = predicted[row];
+    rows[row] = objective_at(nn::scaled(mixture, mean, scale), mean, truths[row]);
   }
   Objective sum;
   for (const Objective& row : rows) sum.add(row, weight);
@@ -110,12 +121,11 @@ Objective objective_of(const std::vector<Prediction>& predicted, std::span<const
 
 }  // namespace
 
-std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> gaussians,
-                              std::span<const nn::Vector> truths, double weight) {
-  const auto n = static_cast<std::size_t>(gaussians.front().parameters);
+std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<const nn::Vector> truths,
+                              double weight) {
+  const auto n = static_cast<std::size_t>(mixtures.front().front().gaussian.parameters);
   std::vector<Prediction> predicted;
-  for (const nn::TruncatedGaussian& gaussian : gaussians)
-    predicted.push_back({gaussian, nn::moments_of(gaussian).mean});
+  for (const nn::Mixture& mixture : mixtures) predicted.push_back({mixture, nn::moments_of(mixture).mean});
   std::vector<double> scale(n, 1.0);
   Objective here = objective_of(predicted, truths, scale, weight);
   double most = kMostStep;
@@ -140,8 +150,8 @@ std::vector<double> calibrate(std::span<const nn::TruncatedGaussian> gaussians,
 
 namespace {
 
-/// Sets the predictions to the truncated means of what is predicted.
-void predict(dataset::PredictionTable& table, std::span<const nn::TruncatedGaussian> predicted,
+/// Sets the predictions to the means of what is predicted.
+void predict(dataset::PredictionTable& table, std::span<const nn::Mixture> predicted,
              const std::vector<double>& scale) {
   const dataset::TargetScaler scaler(table.parameters);
   for (std::size_t row = 0; row < predicted.size(); ++row) {
@@ -164,12 +174,15 @@ std::vector<Vector> truths_of(const dataset::PredictionTable& table) {
 }  // namespace
 
 CalibratedSplit calibrate_split(dataset::PredictionTable table, std::span<const float> outputs) {
-  const std::vector<nn::TruncatedGaussian> predicted =
-      nn::gaussians_of(outputs, static_cast<int>(table.parameters.size()));
+  const std::size_t width = outputs.size() / table.rows.size();
+  std::vector<nn::Mixture> predicted;
+  for (std::size_t first = 0; first < outputs.size(); first += width)
+    predicted.push_back(
+        nn::mixture_of(outputs.subspan(first, width), static_cast<int>(table.parameters.size())));
   const std::vector<std::vector<std::size_t>> universes = dataset::rows_by_universe(table);
-  std::vector<nn::TruncatedGaussian> averages;
+  std::vector<nn::Mixture> averages;
   for (const std::vector<std::size_t>& rows : universes) {
-    std::vector<nn::TruncatedGaussian> own;
+    std::vector<nn::Mixture> own;
     for (const std::size_t row : rows) own.push_back(predicted[row]);
     averages.push_back(nn::average(own));
   }

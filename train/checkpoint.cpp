@@ -21,7 +21,7 @@ constexpr std::size_t kScalars = 5;  // columns before those of the parameters
 struct Figure {
   const char* name;
   std::vector<double> EpochMetrics::*value;
-  bool gaussian = false;  ///< of --loss gaussian alone
+  bool density = false;   ///< of losses that predict densities alone
   bool baseline = false;  ///< of networks with a baseline alone
 };
 /// In their columns' order.
@@ -35,10 +35,10 @@ constexpr std::array<Figure, 5> kFigures = {
 /// The figures in the history of a network that predicts so many parameters.
 std::vector<Figure> figures_of(const nn::Network& network, const nn::NetworkSpec& spec,
                                std::size_t parameters) {
-  const bool gaussian = static_cast<std::size_t>(network.outputs()) != parameters;
+  const bool density = static_cast<std::size_t>(network.outputs()) != parameters;
   std::vector<Figure> figures;
   for (const Figure& figure : kFigures) {
-    if ((!figure.gaussian || gaussian) && (!figure.baseline || !spec.baseline.empty()))
+    if ((!figure.density || density) && (!figure.baseline || !spec.baseline.empty()))
       figures.push_back(figure);
   }
   return figures;
@@ -147,7 +147,7 @@ std::string describe(const TrainingProgress& progress, std::int64_t steps_per_ep
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names) {
   std::string text = "epoch,step,learning_rate,train_loss,validation_loss";
   for (const Figure& figure : kFigures) {
-    if (history.empty() ? figure.gaussian || figure.baseline : (history.front().*figure.value).empty())
+    if (history.empty() ? figure.density || figure.baseline : (history.front().*figure.value).empty())
       continue;
     for (const std::string& name : names) text += fmt::format(",{}_{}", figure.name, name);
   }

@@ -36,7 +36,7 @@ struct EpochMetrics {
   double validation_loss;
   std::vector<double> rmse_per_subvolume;  ///< (P) validation, physical units
   std::vector<double> rmse_per_universe;   ///< (P) validation, physical units
-  /// (P) of --loss gaussian: what calibration multiplies deviations by; empty for other losses.
+  /// (P) of losses that predict densities: what calibration multiplies deviations by; empty for other losses.
   std::vector<double> scale_per_subvolume = {};
   std::vector<double> scale_per_universe = {};
   /// (P) of a network with a baseline: dataset::BaselineLabels::shares().

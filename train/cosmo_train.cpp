@@ -137,7 +137,7 @@ void start(const core::Invocation& run, const Task& task, const core::FileRecord
   const train::TrainingPlan& plan = task.plan;
   run.comm.agree([&] {
     if (checkpoint == nullptr) {
-      nn::initialise(state.network, plan.seed, plan.loss->start(plan.parameters));
+      nn::initialise(state.network, plan.seed, plan.loss.start(plan.parameters));
       if (task.pretrained) task.pretrained->give_weights(state.network);
       if (state.average != nullptr) state.average->start();
       return;
@@ -220,7 +220,7 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
       static_cast<double>(train::checkpoint_bytes(plan, network.census())) / kSavedBytesPerSecond};
   const train::Ending ending =
       train::train(run.comm, monitor,
-                   {plan.epochs, *plan.loss, plan.seed, plan.micro_batches_per_step(run.comm.size()),
+                   {plan.epochs, plan.loss, plan.seed, plan.micro_batches_per_step(run.comm.size()),
                     plan.wire, plan.clip_norm, interruptions},
                    {*splits.training,
                     *splits.training_loader,

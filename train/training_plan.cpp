@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "dataset/data_loader.hpp"
 #include "dataset/voxel_transform.hpp"
+#include "train/nn/mixture_head.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/sgd.hpp"
 
@@ -64,8 +65,10 @@ void declare_training(core::Options& options) {
   options.add(
       "loss", std::nullopt,
       "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
-      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]" +
+      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]; or "
+      "mixture: the same of several Gaussians, for posteriors with several peaks or tails" +
           by_recipe("loss"));
+  options.add("components", "3", "of --loss mixture: its Gaussians, 1 to 8");
   options.add("voxels", std::nullopt,
               "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume) of counts, "
               "standard ((x - mean) / deviation) of fields [log1p of counts, standard of fields]");
@@ -153,6 +156,15 @@ int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
     core::reading_json(manifest.string(), [&] { decay_epochs = json.at("config").at("decay_epochs"); });
   }
   return decay_epochs;
+}
+
+nn::LossEntry read_loss(const core::Options& options) {
+  nn::LossEntry loss = options.entry("loss", nn::kLosses);
+  ensure(loss.components > 0 || !options.chosen("components"), Fault::usage,
+         "Option --components is of --loss mixture: leave it out with {}.", loss.name);
+  if (loss.components > 0)
+    loss.components = static_cast<int>(options.integer("components", 1, nn::kMostComponents));
+  return loss;
 }
 
 /// A number, or what "off" means.
@@ -293,7 +305,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.data = options.text("data");
   plan.output = options.text("output");
   plan.parameters = static_cast<int>(data.spec.parameters.size());
-  plan.loss = &options.entry("loss", nn::kLosses);
+  plan.loss = read_loss(options);
   plan.input = {data.spec.channels(), data.spec.side()};
   plan.network = nn::with_outputs(read_network(options), plan.outputs());
   ensure(
@@ -301,10 +313,10 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
       Fault::config,
       "Network {} ends in a tanh, which bounds the deviations that --loss {} predicts: choose another "
       "--network, or describe it without the tanh in a FILE.json.",
-      plan.network.name, plan.loss->name);
+      plan.network.name, plan.loss.name);
   ensure(plan.network.baseline.empty() || plan.outputs() == plan.parameters, Fault::config,
          "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
-         plan.network.baseline, plan.loss->name);
+         plan.network.baseline, plan.loss.name);
   (void)nn::take_census(plan.network, plan.input, plan.outputs());
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
@@ -345,11 +357,12 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {optimizer.option, optimizer.setting(plan)},
                        {"learning_rate", plan.learning_rate},
                        {"min_learning_rate", plan.min_learning_rate},
-                       {"loss", plan.loss->name},
+                       {"loss", plan.loss.name},
                        {"voxels", plan.voxels},
                        {"augment", plan.augment},
                        {"precision", plan.precision.name},
                        {"seed", plan.seed}};
+  if (plan.loss.components > 0) config["components"] = plan.loss.components;
   if (plan.recipe != "paper") config["recipe"] = plan.recipe;
   if (plan.decay != DecayShape::linear) config["decay"] = "cosine";
   if (!std::isinf(plan.clip_norm)) config["clip_norm"] = plan.clip_norm;

@@ -36,7 +36,7 @@ struct TrainingPlan {
   int micro_batch;
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
-  const nn::LossEntry* loss;
+  nn::LossEntry loss;
   const OptimizerEntry* optimizer;
   core::Named<LarcMode> larc = kLarcModes.front();  ///< of larc-adam
   double momentum;                                  ///< of sgd
@@ -58,7 +58,7 @@ struct TrainingPlan {
   double checkpoint_interval;                                   ///< [s]
 
   /// Of the network.
-  int outputs() const { return loss->outputs(parameters); }
+  int outputs() const { return loss.outputs(parameters); }
   /// Micro-batches of one rank in a step.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
   /// The learning rate of each step.

@@ -63,7 +63,7 @@ Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
   std::vector<float> outputs = dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
     std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
     const std::span<const float> said = network.forward();
-    sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0});
+    sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0, loss.components});
     return said;
   });
   ensure_finite(outputs, width, data.reader);
@@ -71,7 +71,7 @@ Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
   if (baseline != nullptr) validation_loss = mix(loss, data, *baseline, outputs);
 
   CalibratedSplit split;
-  if (loss.gaussian) {
+  if (loss.density) {
     split = calibrate_split(dataset::truths_of(data), outputs);
   } else {
     split.subvolumes = dataset::predictions_of(data, outputs);

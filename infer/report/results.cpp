@@ -193,6 +193,9 @@ namespace {
 /// What "kind" means.
 std::string kind_text(const std::string& kind) {
   if (kind == "gaussian") return "The network predicts a mean and a covariance for each sub-volume.";
+  if (kind == "mixture")
+    return "The network predicts a mixture of Gaussians for each sub-volume: posteriors may have several "
+           "peaks or tails.";
   if (kind == "validation_rms")
     return "The network predicts no uncertainty: each universe is given the rms error on the validation "
            "universes.";

@@ -36,7 +36,7 @@ infer::CalibrationCheck checked(double noise, double correlation, const Wrong& w
     TruncatedGaussian posterior{2, {truth[0] + shift[0], truth[1] + shift[1]}, factor};
     wrong(posterior);
     table.rows.push_back({u, -1, u, {truth[0], truth[1]}, {}});
-    said.push_back({{posterior}, {0, 0}, {1, 1}});
+    said.push_back({{nn::component(1, posterior)}, {0, 0}, {1, 1}});
   }
   return infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below);
 }
@@ -79,6 +79,32 @@ TEST_CASE("posteriors too narrow, too wide and shifted leave the bands") {
 TEST_CASE("a wrong correlation is seen by all parameters together alone") {
   const auto mirrored = [](TruncatedGaussian& g) { g.factor[1][0] = -g.factor[1][0]; };
   CHECK(verdicts_of(checked(0.05, 0.9, mirrored)) == Verdicts{true, true, false});
+}
+
+TEST_CASE("a mixture whose truths were drawn from it is right, the Gaussian of its moments is not") {
+  const core::RandomStream stream(13, core::Purpose::gaussian_field);
+  const nn::Mixture two = {nn::component(0.7, {2, {0.4, -0.2}, {{{8, 0}, {0, 5}}}}),
+                           nn::component(0.3, {2, {-0.5, 0.5}, {{{10, 0}, {0, 6}}}})};
+  const nn::MixtureMoments moments = nn::moments_of(two);
+  const nn::Mixture one = {nn::component(
+      1,
+      {2, moments.mean, nn::factor_of(nn::inverse_product_of(nn::factor_of(moments.covariance, 2), 2), 2)})};
+  dataset::PredictionTable table{kSpace, {}};
+  std::vector<infer::Distribution> right, wrong;
+  for (std::uint32_t u = 0; u < 1000; ++u) {
+    const TruncatedGaussian& from = two[stream.uniform({u, 0, 1}) < 0.7 ? 0 : 1].gaussian;
+    const auto [first, second] = stream.normals({u, 0, 2});  // hardly ever outside of the box
+    const Vector truth = {from.centre[0] + first / from.factor[0][0],
+                          from.centre[1] + second / from.factor[1][1]};
+    table.rows.push_back({u, -1, u, {truth[0], truth[1]}, {}});
+    right.push_back({two, {0, 0}, {1, 1}});
+    wrong.push_back({one, {0, 0}, {1, 1}});
+  }
+  const auto verdicts = [&](const std::vector<infer::Distribution>& said) {
+    return verdicts_of(infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below));
+  };
+  CHECK(verdicts(right) == Verdicts{true, true, true});
+  CHECK(verdicts(wrong) == Verdicts{false, false, false});
 }
 
 TEST_CASE("all universes are counted, and their order changes nothing") {

@@ -4,7 +4,7 @@
 
 #include "core/random.hpp"
 #include "infer/uncertainty.hpp"
-#include "train/nn/gaussian_head.hpp"
+#include "train/nn/mixture_head.hpp"
 
 using namespace cosmo;
 
@@ -131,6 +131,6 @@ TEST_CASE("several models are averaged, and their densities too") {
   const auto both = infer::subvolume_distribution(models, std::vector{0.5f, 0.0f, -0.5f, 0.0f});
   CHECK(both.prediction[0] == Approx(15));
   CHECK(both.deviation[0] == Approx(std::sqrt(2.0 * 2.0 + 2.5 * 2.5)));
-  CHECK(both.densities.size() == 2);
+  CHECK(both.density.size() == 2);
   CHECK(std::string(infer::kind_of(models)) == "ensemble");
 }

@@ -5,9 +5,12 @@ import json
 import math
 import unittest
 
+import h5py
 import numpy as np
+import onnx
 
-from toolkit import DirectoryTest, PipelineTest, contents, error_line, make_suite, run, succeed
+from onnx_torch import evaluate
+from toolkit import DirectoryTest, PipelineTest, contents, error_line, has_bf16, make_suite, run, succeed
 
 NAMES = ("omega_m", "sigma8", "n_s")
 RANGES = {"omega_m": (0.25, 0.35), "sigma8": (0.78, 0.95), "n_s": (0.9, 1.0)}
@@ -158,6 +161,163 @@ class Uncertainty(PipelineTest):
         self.assertEqual(done.returncode, 3)
         self.assertIn("tanh", error_line(done, "cosmo-train"))
         self.assertFalse((self.root / "refused").exists())
+
+
+GRID = np.stack(np.meshgrid(*[(2 * np.arange(48) + 1) / 48 - 1] * 3, indexing="ij"), -1).reshape(-1, 3)
+
+
+def limited(values, limit):
+    return values / np.sqrt(1 + (values / limit)**2)
+
+
+class Component:
+    """What 9 outputs say of three labels: the log of a Gaussian's density, uncut and but for a constant."""
+
+    def __init__(self, outputs):
+        self.centre, slopes = limited(outputs[:3], 10), limited(outputs[6:], 30)
+        self.factor = np.diag(np.exp(limited(outputs[3:6], 7)))
+        for value, (i, j) in zip(slopes, ((1, 0), (2, 0), (2, 1))):
+            self.factor[i, j] = self.factor[i, i] * value
+
+    def __call__(self, x):
+        return -np.sum(((x - self.centre) @ self.factor.T)**2, axis=1) / 2
+
+
+def mixture(outputs):
+    """Weights and components of 30 outputs."""
+    weights = np.exp(limited(outputs[27:], 7))
+    return weights / weights.sum(), [Component(outputs[9 * k:9 * k + 9]) for k in range(3)]
+
+
+def moments(weights, logs, about=0.0, scale=1.0):
+    """Mean and deviations on the grid of a mixture of cut densities, each drawn out about a point."""
+    density = 0
+    for weight, log in zip(weights, logs):
+        own = np.exp(log(about + (GRID - about) / scale))
+        density = density + weight * own / own.sum()
+    mean = density @ GRID
+    return mean, np.sqrt(density @ (GRID - mean)**2)
+
+
+class Mixtures(PipelineTest):
+    """--loss mixture from training to predictions, these against brute force over what its ONNX file says."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.root / "model"
+        cls.train(cls.model)
+
+    @classmethod
+    def train(cls, output, *words, epochs=3):
+        return succeed("cosmo-train", *cls.train_words(), "--loss", "mixture", "--epochs", epochs, "--decay-epochs", 3,
+                       "--threads", 1, "--output", output, *words)
+
+    def manifest(self):
+        return json.loads((self.model / "manifest.json").read_text())
+
+    def infer(self, name, *words, ranks=1):
+        output = self.root / name
+        return output, succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--baselines", "centre",
+                               "--output", output, *words, ranks=ranks)["metrics"]
+
+    def test_the_same_bits_after_a_stop(self):
+        parts = self.root / "parts"
+        for epochs in (1, 2, 3):
+            self.train(parts, "--resume" if epochs > 1 else "--quiet", epochs=epochs)
+        self.assertEqual(contents(parts), contents(self.model))
+        manifest = self.manifest()
+        self.assertEqual((manifest["config"]["loss"], manifest["config"]["components"]), ("mixture", 3))
+        self.assertEqual(manifest["network"]["layers"][-1]["outputs"], 30)
+
+    def said(self):
+        """(simulation, subvolume) -> the network's outputs, of the test split, by PyTorch."""
+        path = self.root / "model.onnx"
+        if not path.exists():
+            succeed("cosmo-infer", "export", "--model", self.model, "--output", path)
+        model, outputs = onnx.load(path), {}
+        self.assertEqual([value.name for value in model.graph.output], ["labels"])
+        for shard in sorted((self.data / "test").glob("*.h5")):
+            with h5py.File(shard) as file:
+                labels = evaluate(model, counts=file["x"][...].astype(np.float32)[:, None])["labels"]
+                keys = zip(file["simulation"][...].tolist(), file["subvolume"][...].tolist())
+                outputs.update(zip(keys, labels.astype(float)))
+        return outputs
+
+    def assert_predicted(self, row, weights, logs, scale):
+        about, _ = moments(weights, logs)
+        mean, deviation = moments(weights, logs, about, np.array(scale))
+        for p, name in enumerate(NAMES):
+            low, high = RANGES[name]
+            self.assertAlmostEqual(row[f"predicted_{name}"], (low + high) / 2 + mean[p] * (high - low) / 2,
+                                   delta=2e-3 * (high - low))
+            self.assertAlmostEqual(row[f"deviation_{name}"], deviation[p] * (high - low) / 2, delta=2e-3 * (high - low))
+
+    def test_predictions_are_the_moments_of_the_mixture(self):
+        output, metrics = self.infer("predictions")
+        self.assertEqual(metrics["uncertainty"]["kind"], "mixture")
+        validation, said = self.manifest()["validation"], self.said()
+        rows = rows_of(output / "predictions.csv")
+        self.assertEqual(len(rows), 16)
+        weights = []
+        for row in rows:
+            own, logs = mixture(said[int(row["simulation"]), int(row["subvolume"])])
+            weights.append(own)
+            self.assert_predicted(row, own, logs, validation["scale_per_subvolume"])
+        self.assertGreater(np.ptp(weights), 0.01)  # the components are not all alike
+        for row in rows_of(output / "universes.csv"):
+            parts = [mixture(outputs) for key, outputs in said.items() if key[0] == int(row["simulation"])]
+            self.assertEqual(len(parts), 8)
+            integrals, logs = [], []
+            for k in range(3):  # the geometric mean of the components k, each normalised
+                masses = [np.log(np.exp(part[k](GRID)).sum()) for _, part in parts]
+                together = lambda x, k=k: np.mean([part[k](x) for _, part in parts], axis=0)
+                height = np.mean([np.log(own[k]) - mass for (own, _), mass in zip(parts, masses)])
+                integrals.append(np.exp(together(GRID) + height).sum())
+                logs.append(together)
+            self.assert_predicted(row, np.array(integrals) / sum(integrals), logs, validation["scale_per_universe"])
+
+    def test_ranks_say_the_same_and_a_universe_alone_and_an_ensemble_work(self):
+        first, metrics = self.infer("one")
+        second, _ = self.infer("two", ranks=2)
+        self.assertEqual(contents(first), contents(second))
+        self.assertEqual(set(metrics["uncertainty"]["sbc"]["inside"]), set(NAMES))
+        self.assertIn("mixture of Gaussians", (first / "report.html").read_text())
+        row = rows_of(first / "universes.csv")[0]
+        counts = self.sim / f"sim-{int(row['simulation']):05d}" / "counts_z0.h5"
+        found = succeed("cosmo-infer", "--model", self.model, "--input", counts)["parameters"]
+        for name in NAMES:
+            self.assertEqual((found[name]["value"], found[name]["error"]), (row[f"predicted_{name}"], row[f"deviation_{name}"]))
+        other = self.root / "gaussian"
+        succeed("cosmo-train", *self.train_words(), "--loss", "gaussian", "--epochs", 1, "--output", other)
+        both = succeed("cosmo-infer", "--model", f"{self.model},{other}", "--input", counts)["parameters"]
+        alone = succeed("cosmo-infer", "--model", other, "--input", counts)["parameters"]
+        for name in NAMES:
+            self.assertAlmostEqual(both[name]["value"], (found[name]["value"] + alone[name]["value"]) / 2, places=12)
+
+    def test_what_it_costs_is_told_and_bf16_trains_it(self):
+        plan = self.train(self.root / "planned", "--components", 5, "--dry-run")
+        self.assertGreater(plan["memory_bytes_per_rank"], 0)
+        self.assertFalse((self.root / "planned").exists())
+        if has_bf16():
+            output = self.root / "bf16"
+            self.train(output, "--precision", "bf16", epochs=1)
+            self.assertTrue(math.isfinite(rows_of(output / "history.csv")[0]["validation_loss"]))
+
+    def test_what_cannot_work_is_refused(self):
+        refused = self.root / "refused"
+        for code, words, part in ((2, ["--loss", "gaussian", "--components", 2], "--components is of --loss mixture"),
+                                  (3, ["--loss", "mixture", "--components", 9], "--components"),
+                                  (3, ["--loss", "mixture", "--components", 0], "--components"),
+                                  (3, ["--loss", "mixture", "--baseline", "summary-statistics"],
+                                   "--loss mixture predicts distributions"),
+                                  (3, ["--loss", "mixture", "--components", 2, "--init-from", self.model],
+                                   "--loss mixture of --components 3: give the same")):
+            for ranks in (1, 2):
+                done = run("cosmo-train", *self.train_words(), "--output", refused, *words, ranks=ranks)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(part, error_line(done, "cosmo-train"))
+        self.assertFalse(refused.exists())
 
 
 def philox(counter):

@@ -1,14 +1,15 @@
 // Calibration finds by how much deviations are wrong; a training with the likelihood finds a known posterior.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "core/random.hpp"
 #include "train/calibration.hpp"
 #include "train/larc_adam.hpp"
-#include "train/nn/gaussian_head.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
+#include "train/nn/mixture_head.hpp"
 
 using namespace cosmo;
 using nn::TruncatedGaussian;
@@ -18,6 +19,13 @@ namespace {
 
 double normal(const core::RandomStream& stream, std::uint32_t a, std::uint32_t b) {
   return stream.normals({a, b, 7})[0];
+}
+
+/// Each a mixture of itself.
+std::vector<nn::Mixture> alone(const std::vector<TruncatedGaussian>& gaussians) {
+  std::vector<nn::Mixture> mixtures;
+  for (const TruncatedGaussian& gaussian : gaussians) mixtures.push_back({nn::component(1, gaussian)});
+  return mixtures;
 }
 
 /// Truths drawn from the flat prior, and of each what data with this noise say: exact posteriors.
@@ -46,7 +54,7 @@ Suite suite_of(int rows, const Vector& noise, double correlation) {
 
 TEST_CASE("calibration finds the factors by which deviations are wrong") {
   const Suite wide = suite_of(2000, {0.15, 0.6}, -0.7);
-  const std::vector<double> none = train::calibrate(wide.posteriors, wide.truths, 1);
+  const std::vector<double> none = train::calibrate(alone(wide.posteriors), wide.truths, 1);
   CHECK(none[0] == Approx(1).margin(0.04));
   CHECK(none[1] == Approx(1).margin(0.1));
   const Suite suite =
@@ -56,7 +64,7 @@ TEST_CASE("calibration finds the factors by which deviations are wrong") {
     std::vector<TruncatedGaussian> said;
     for (const TruncatedGaussian& posterior : suite.posteriors)
       said.push_back(nn::scaled(posterior, posterior.centre, wrong));
-    const std::vector<double> scale = train::calibrate(said, suite.truths, 1);
+    const std::vector<double> scale = train::calibrate(alone(said), suite.truths, 1);
     CHECK(scale[0] == Approx(1 / wrong[0]).epsilon(0.06));
     CHECK(scale[1] == Approx(1 / wrong[1]).epsilon(0.06));
   }
@@ -78,7 +86,7 @@ TEST_CASE("the factors are the most probable ones, also where parameters are kno
     }
     return sum;
   };
-  const std::vector<double> scale = train::calibrate(suite.posteriors, suite.truths, 1);
+  const std::vector<double> scale = train::calibrate(alone(suite.posteriors), suite.truths, 1);
   const double least = loss(scale);
   for (const std::size_t p : {std::size_t{0}, std::size_t{1}}) {
     for (const double factor : {0.7, 0.97, 1.03, 1.4}) {
@@ -100,8 +108,8 @@ TEST_CASE("few universes leave the factors nearer to one, and copies of a row co
       truths.push_back(suite.truths[row]);
     }
   }
-  const std::vector<double> scale = train::calibrate(said, suite.truths, 1);
-  const std::vector<double> same = train::calibrate(copies, truths, 1.0 / 8);
+  const std::vector<double> scale = train::calibrate(alone(said), suite.truths, 1);
+  const std::vector<double> same = train::calibrate(alone(copies), truths, 1.0 / 8);
   for (std::size_t p = 0; p < 2; ++p) {
     double squares = 0;
     for (std::size_t row = 0; row < 3; ++row) {
@@ -121,8 +129,9 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
   const auto response = [](int voxel, int p) {
     return p == 0 ? 0.5 + 0.1 * voxel : (voxel % 2 == 0 ? 0.6 : 0.1);
   };
-  const nn::NetworkSpec spec{"linear", "voxels", {{"dense", {"voxels"}, nn::Dense{nn::gaussian_outputs(2)}}}};
-  nn::Network network(spec, {1, 2}, nn::gaussian_outputs(2), kBatch, nn::Mode::training);
+  const nn::NetworkSpec spec{
+      "linear", "voxels", {{"dense", {"voxels"}, nn::Dense{nn::mixture_outputs(2, 0)}}}};
+  nn::Network network(spec, {1, 2}, nn::mixture_outputs(2, 0), kBatch, nn::Mode::training);
   nn::initialise(network, 1, nn::find_loss("gaussian").start(2));
   train::LarcAdamConfig config;
   config.learning_rate.initial = 2e-2;
@@ -142,7 +151,7 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
                                kNoise * normal(stream, sample, static_cast<std::uint32_t>(v)));
       }
     }
-    nn::gaussian_likelihood(gradient, network.forward(), labels, {2, kBatch, kBatch});
+    nn::likelihood(gradient, network.forward(), labels, {2, kBatch, kBatch});
     network.backward(gradient, [](std::span<float>) {});
     optimizer.step(step);
   }
@@ -168,5 +177,81 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
     CHECK(std::sqrt(learnt.covariance[p][p]) == Approx(deviation).epsilon(0.1));
     for (std::size_t q = 0; q < 2; ++q)
       CHECK(nn::product_of(found.factor, 2)[p][q] == Approx(precision[p][q]).epsilon(0.15));
+  }
+}
+
+TEST_CASE("factors of mixtures are the most probable ones, and find by how much peaks are too narrow") {
+  const core::RandomStream stream(6, core::Purpose::gaussian_field);
+  std::vector<nn::Mixture> said;
+  std::vector<Vector> truths;
+  for (std::uint32_t row = 0; row < 600; ++row) {
+    const double side = stream.uniform({row, 0, 0}) < 0.3 ? -0.4 : 0.4;
+    truths.push_back({side + 0.05 * normal(stream, row, 1), 0.1 * normal(stream, row, 2)});
+    nn::Mixture& mixture = said.emplace_back();
+    for (const double centre : {-0.2, 0.2})  // twice as near and as narrow as what is right
+      mixture.push_back(nn::component(centre < 0 ? 0.3 : 0.7, {2, {centre, 0}, {{{40, 0}, {0, 10}}}}));
+    const double mean = nn::moments_of(mixture).mean[0];
+    truths.back()[0] += mean * (1 - 2);  // as scaled() leaves the mean where it was
+  }
+  const auto loss = [&](const std::vector<double>& scale) {
+    double sum = (std::pow(std::log(scale[0]), 2) + std::pow(std::log(scale[1]), 2)) / 2;
+    for (std::size_t row = 0; row < said.size(); ++row)
+      sum -= nn::log_density(nn::scaled(said[row], nn::moments_of(said[row]).mean, scale), truths[row]);
+    return sum;
+  };
+  const std::vector<double> scale = train::calibrate(said, truths, 1);
+  CHECK(scale[0] == Approx(2).epsilon(0.05));
+  CHECK(scale[1] == Approx(1).epsilon(0.08));
+  for (const double factor : {0.9, 0.99, 1.01, 1.1}) {
+    CHECK(loss({factor * scale[0], scale[1]}) > loss(scale));
+    CHECK(loss({scale[0], factor * scale[1]}) > loss(scale));
+  }
+}
+
+namespace {
+
+/// Mean loss over the last 100 steps of a linear network that learns x from |x| + noise.
+double loss_of_sides(nn::LossEntry loss, int components) {
+  constexpr int kBatch = 64, kSteps = 500;
+  constexpr double kNoise = 0.05;
+  loss.components = components;
+  const int outputs = loss.outputs(1);
+  const nn::NetworkSpec spec{"linear", "voxels", {{"dense", {"voxels"}, nn::Dense{outputs}}}};
+  nn::Network network(spec, {1, 1}, outputs, kBatch, nn::Mode::training);
+  nn::initialise(network, 1, loss.start(1));
+  train::LarcAdamConfig config;
+  config.learning_rate.initial = 5e-2;
+  config.learning_rate.final = 1e-3;
+  config.learning_rate.decay_steps = kSteps;
+  train::LarcAdam optimizer(network.parameters(), config);
+  const core::RandomStream stream(12, core::Purpose::gaussian_field);
+  std::vector<float> gradient(static_cast<std::size_t>(kBatch * outputs)), labels(kBatch);
+  double sum = 0;
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    for (std::uint32_t row = 0; row < kBatch; ++row) {
+      const std::uint32_t sample = step * kBatch + row;
+      labels[row] = static_cast<float>(1.6 * stream.uniform({sample, 0, 1}) - 0.8);
+      network.input()[row] = std::abs(labels[row]) + static_cast<float>(kNoise * normal(stream, sample, 0));
+    }
+    const double own = loss.value(gradient, network.forward(), labels, {1, kBatch, kBatch, loss.components});
+    if (step + 100 >= kSteps) sum += own / kBatch / 100;
+    network.backward(gradient, [](std::span<float>) {});
+    optimizer.step(step);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("where the truth has two sides a mixture learns both, and one Gaussian neither") {
+  const double sides = std::log(2) + std::log(0.05 * std::sqrt(2 * std::numbers::pi)) +
+                       0.5;  // of the exact posterior, but for its edges
+  const double gaussian = loss_of_sides(nn::find_loss("gaussian"), 0);
+  CHECK(gaussian > 0.1);
+  for (const int components : {2, 3}) {
+    const double mixture = loss_of_sides(nn::find_loss("mixture"), components);
+    CAPTURE(components, gaussian, mixture, sides);
+    CHECK(mixture < sides + 0.15);
+    CHECK(mixture > sides - 0.1);
   }
 }

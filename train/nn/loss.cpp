@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "train/nn/gaussian_head.hpp"
+#include "train/nn/mixture_head.hpp"
 
 namespace cosmo::nn {
 
@@ -42,14 +42,15 @@ double accumulate(std::span<float> d_output, std::span<const float> outputs, std
 }
 
 /// The loss of one row, and its gradient.
-double gaussian_row(std::span<float> d_output, std::span<const float> output, std::span<const float> label,
-                    const LossRows& rows) {
-  const TruncatedGaussian gaussian = gaussian_of(output, rows.parameters);
-  const TruncatedMoments inside = moments_of(gaussian);
+double likelihood_row(std::span<float> d_output, std::span<const float> output, std::span<const float> label,
+                      const LossRows& rows) {
+  std::array<Component, kMostComponents> storage;
+  const std::span<const Component> mixture = read_mixture(storage, output, rows.parameters);
   Vector truth{};
   std::copy(label.begin(), label.end(), truth.begin());
-  gradient_of(d_output, output, gaussian, inside, truth, rows.parameters * rows.normaliser);
-  return -log_density(gaussian, inside.log_mass, truth) / rows.parameters;
+  const double log_density = nn::log_density(mixture, truth);
+  gradient_of(d_output, output, mixture, log_density, truth, rows.parameters * rows.normaliser);
+  return -log_density / rows.parameters;
 }
 
 }  // namespace
@@ -68,26 +69,28 @@ double mean_squared_error(std::span<float> d_output, std::span<const float> outp
       [](double difference) { return 2 * difference; });
 }
 
-double gaussian_likelihood(std::span<float> d_output, std::span<const float> outputs,
-                           std::span<const float> labels, const LossRows& rows) {
+double likelihood(std::span<float> d_output, std::span<const float> outputs, std::span<const float> labels,
+                  const LossRows& rows) {
   const auto parameters = static_cast<std::size_t>(rows.parameters);
-  const auto width = static_cast<std::size_t>(gaussian_outputs(rows.parameters));
+  const auto width = static_cast<std::size_t>(mixture_outputs(rows.parameters, rows.components));
   check_sizes(d_output, outputs, labels, rows, static_cast<int>(width));
   std::vector<double> losses(static_cast<std::size_t>(rows.valid));
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < losses.size(); ++row) {
-    losses[row] = gaussian_row(d_output.subspan(row * width, width), outputs.subspan(row * width, width),
-                               labels.subspan(row * parameters, parameters), rows);
+    losses[row] = likelihood_row(d_output.subspan(row * width, width), outputs.subspan(row * width, width),
+                                 labels.subspan(row * parameters, parameters), rows);
   }
   const auto valid = static_cast<std::ptrdiff_t>(losses.size() * width);
   std::fill(d_output.begin() + valid, d_output.end(), 0.0f);
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-int LossEntry::outputs(int parameters) const { return gaussian ? gaussian_outputs(parameters) : parameters; }
+int LossEntry::outputs(int parameters) const {
+  return density ? mixture_outputs(parameters, components) : parameters;
+}
 
 std::vector<float> LossEntry::start(int parameters) const {
-  return gaussian ? gaussian_start(parameters) : std::vector<float>();
+  return density ? mixture_start(parameters, components) : std::vector<float>();
 }
 
 const LossEntry& find_loss(std::string_view name) {

@@ -69,7 +69,11 @@ core::Json ModelManifest::details() const {
   return json;
 }
 
-int ModelManifest::outputs() const { return find_loss(loss).outputs(static_cast<int>(parameters.size())); }
+int ModelManifest::outputs() const {
+  LossEntry own = find_loss(loss);
+  own.components = components;
+  return own.outputs(static_cast<int>(parameters.size()));
+}
 
 const CheckpointRecord& ModelManifest::best() const {
   return *std::find_if(checkpoints.begin(), checkpoints.end(),
@@ -107,6 +111,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                         validation.value("scale_per_universe", std::vector<double>()),
                         validation.value("baseline_share", std::vector<double>())};
     model.loss = model.base.request.config.at("loss");
+    model.components = model.base.request.config.value("components", 0);
     if (json.contains("seeds"))
       model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
     model.complete = json.at("complete");
@@ -118,7 +123,7 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                "{} is of a training that has not finished an epoch: continue it with the same cosmo-train "
                "command.",
                source);
-  const std::size_t scales = find_loss(model.loss).gaussian ? model.parameters.size() : 0;
+  const std::size_t scales = find_loss(model.loss).density ? model.parameters.size() : 0;
   core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
                    model.validation.per_universe.size() == model.parameters.size() &&
                    model.validation.per_subvolume.size() == model.parameters.size() &&

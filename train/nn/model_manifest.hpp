@@ -57,7 +57,8 @@ struct ValidationErrors {
   int subvolumes;  ///< of each universe
   std::vector<double> per_subvolume;
   std::vector<double> per_universe;  ///< of the prediction of each universe from its sub-volumes
-  /// Of --loss gaussian: what calibration multiplies predicted deviations by; empty for other losses.
+  /// Of losses that predict densities: what calibration multiplies predicted deviations by; empty for other
+  /// losses.
   std::vector<double> scale_per_subvolume = {};
   std::vector<double> scale_per_universe = {};
   std::vector<double> baseline_shares = {};  ///< of a network with a baseline: its share in what is predicted
@@ -79,6 +80,7 @@ struct ModelManifest {
   std::vector<double> redshifts = {0};  ///< of the input's channels
   core::ParameterSpace parameters;
   std::string loss = "mae";  ///< that it was trained with, which tells what its outputs mean
+  int components = 0;        ///< of the mixture, if that is the loss
   InputNormalisation normalisation;
   std::optional<InputRange> range;  ///< of the training samples; models of older versions have none
   std::vector<CheckpointRecord> checkpoints;
