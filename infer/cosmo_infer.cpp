@@ -12,8 +12,7 @@ namespace {
 using namespace cosmo;
 
 void declare(core::Options& options) {
-  options.add("model", std::nullopt,
-              "directory that cosmo-train wrote; several between commas: an ensemble");
+  options.add("model", std::nullopt, "directory that cosmo-train wrote; several between commas: an ensemble");
   infer::declare_split(options);
   infer::declare_input(options);
 }
