@@ -32,6 +32,7 @@ void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& l
     return;
   }
   network_.forward_trunk(nn::DropoutDraw{config_.seed, n, batch.samples});
+  loss.examine(batch, network_.normalisation().values);
   keep(batch);
   if (!batch.last_of_step) return;
   run_heads(batch, n, loss);

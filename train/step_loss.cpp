@@ -18,12 +18,14 @@ Agreement agree(const core::Communicator& comm, double loss, const Wishes& wishe
 
 void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {
   sum_ += loss;
-  if (std::isfinite(sum_) || !culprit_.empty()) return;
+  if (!std::isfinite(sum_)) examine(batch, predictions);
+}
+
+void StepLoss::examine(const dataset::Batch& batch, std::span<const float> values) {
   const std::size_t rows = batch.targets.size() / reader_.spec().parameters.size();
-  const std::size_t outputs = predictions.size() / rows;
+  const std::size_t width = values.size() / rows;
   for (std::size_t row = 0; row < batch.samples.size() && culprit_.empty(); ++row) {
-    if (!all_finite(predictions.subspan(row * outputs, outputs)))
-      culprit_ = reader_.describe(batch.samples[row]);
+    if (!all_finite(values.subspan(row * width, width))) culprit_ = reader_.describe(batch.samples[row]);
   }
 }
 

@@ -36,6 +36,9 @@ class StepLoss {
   /// Adds that of a batch, which follows from the predictions (batch, outputs).
   void add(const dataset::Batch& batch, std::span<const float> predictions, double loss);
   double sum() const { return sum_; }
+  /// Notes the first sample of a batch for which what was computed of it, `values` (batch, any), is not
+  /// finite, unless one was noted before. A normalised network spreads it over all samples of the step.
+  void examine(const dataset::Batch& batch, std::span<const float> values);
   /// Begins the next step.
   void reset();
 

@@ -146,6 +146,9 @@ def posterior_tables(run):
     print_table(["truths within", *NAMES.values()],
                 [[f"{level} %", *(coverage_cell(found[name], sigmas, validation) for name in NAMES)]
                  for level, sigmas in ((68.3, 1), (95.4, 2))])
+    print_table(["ranks of truths within their 95 % band (SBC)", *NAMES.values()],
+                [["network, gaussian", *("yes" if run.uncertainty["sbc"]["inside"][name] else "**no**" for name in NAMES)]])
+    print(f"Joint coverage (TARP) is {'inside' if run.uncertainty['tarp']['inside'] else '**outside**'} of its 95 % band.\n")
     print_table(["mean relative error", *NAMES.values()], [row_of("network, gaussian", [run], "network")])
 
 

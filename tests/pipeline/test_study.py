@@ -14,7 +14,7 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "cheap.ini": {"simulations": 7, "particles": 32, "grid": 32, "steps": 3},
            "finer.ini": {"particles": 32, "grid": 32, "mesh": 64, "steps": 12},
            "prep.ini": {"validation": 3, "test": 7},
-           "train.ini": {"network": "cosmonet32", "global-batch": 4},
+           "train.ini": {"network": "cosmonet32", "global-batch": 4, "micro-batch": 4},
            "mixed.ini": {},
            "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
                          "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1}}
