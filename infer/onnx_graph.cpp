@@ -44,6 +44,11 @@ OnnxAttributes& OnnxAttributes::add(std::string_view name, const std::vector<std
   return *this;
 }
 
+OnnxAttributes& OnnxAttributes::add(std::string_view name, std::string_view text) {
+  messages_.push_back(attribute(name, 3).add(4, text));
+  return *this;
+}
+
 std::string OnnxGraph::node(std::string_view operation, const std::vector<std::string>& inputs,
                             std::string output, const OnnxAttributes& attributes) {
   ProtobufMessage message;  // NodeProto

@@ -19,6 +19,7 @@ class OnnxAttributes {
   OnnxAttributes& add(std::string_view name, std::int64_t value);
   OnnxAttributes& add(std::string_view name, float value);
   OnnxAttributes& add(std::string_view name, const std::vector<std::int64_t>& values);
+  OnnxAttributes& add(std::string_view name, std::string_view text);
 
   const std::vector<core::ProtobufMessage>& messages() const { return messages_; }
 
@@ -29,7 +30,7 @@ class OnnxAttributes {
 /// A graph in the making. Tensors are float32, but for integers(), and known by their names.
 class OnnxGraph {
  public:
-  /// A node; returns its output's name. Inputs stand before the nodes that read them.
+  /// A node; returns its output's name. Inputs stand before the nodes that read them; "" is one left out.
   std::string node(std::string_view operation, const std::vector<std::string>& inputs, std::string output,
                    const OnnxAttributes& attributes = {});
   /// A constant; returns its name.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <variant>
@@ -20,18 +21,37 @@ std::string tensor_of(const std::string& layer) { return "network/" + layer; }
 
 std::vector<std::int64_t> cube(int value) { return {value, value, value}; }
 
+const nn::Parameter& find_parameter(const nn::Network& network, const std::string& name) {
+  const std::span<const nn::Parameter> parameters = network.parameters();
+  const auto found = std::ranges::find(parameters, name, &nn::Parameter::name);
+  core::ensure(found != parameters.end(), core::Fault::internal, "The network has no {}.", name);
+  return *found;
+}
+
 /// The weights or the biases of a layer as a constant; as a matrix, (outputs, inputs).
 std::string parameter(OnnxGraph& graph, const nn::Network& network, const std::string& name,
                       bool matrix = false) {
-  for (const nn::Parameter& parameter : network.parameters()) {
-    if (parameter.name != name) continue;
-    std::vector<float> plain(parameter.elements());
-    network.copy_to_plain(parameter, parameter.values, plain);
-    const std::int64_t outputs = parameter.dims.front();
-    const auto elements = static_cast<std::int64_t>(plain.size());
-    return graph.constant(name, matrix ? std::vector{outputs, elements / outputs} : parameter.dims, plain);
-  }
-  core::fail(core::Fault::internal, "The network has no {}.", name);
+  const nn::Parameter& found = find_parameter(network, name);
+  std::vector<float> plain(found.elements());
+  network.copy_to_plain(found, found.values, plain);
+  const std::int64_t outputs = found.dims.front();
+  const auto elements = static_cast<std::int64_t>(plain.size());
+  return graph.constant(name, matrix ? std::vector{outputs, elements / outputs} : found.dims, plain);
+}
+
+/// The weights of a transposed convolution as ONNX has them: (inputs, outputs, kernel, kernel, kernel).
+std::string transposed_parameter(OnnxGraph& graph, const nn::Network& network, const std::string& name) {
+  const nn::Parameter& found = find_parameter(network, name);
+  std::vector<float> plain(found.elements()), swapped(found.elements());
+  network.copy_to_plain(found, found.values, plain);
+  const auto outputs = static_cast<std::size_t>(found.dims[0]),
+             inputs = static_cast<std::size_t>(found.dims[1]);
+  const std::size_t taps = plain.size() / (outputs * inputs);
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    swapped[(i / taps % inputs * outputs + i / (taps * inputs)) * taps + i % taps] = plain[i];
+  std::vector<std::int64_t> dims = found.dims;
+  std::swap(dims[0], dims[1]);
+  return graph.constant(name, dims, swapped);
 }
 
 /// Turns a layer into nodes: operator() for each kind of layer, from `source` to `target`.
@@ -57,11 +77,42 @@ struct Translation {
                                 .add("kernel_shape", cube(kind.kernel))
                                 .add("strides", cube(kind.stride))
                                 .add("pads", std::vector<std::int64_t>(6, kind.periodic ? 0 : kind.padding));
-    const std::string input = kind.periodic && kind.padding > 0 ? periodic(kind.padding) : source;
+    const std::string input = kind.periodic && kind.padding > 0 ? wrapped(kind.padding) : source;
     leaky_relu(kind.slope, graph.node("Conv", {input, weights, biases}, linear(kind.slope), attributes));
   }
+  void operator()(const nn::TransposedConvolution& kind) const {
+    const std::string weights = transposed_parameter(graph, network, layer + ".weights");
+    const std::string biases = parameter(graph, network, layer + ".biases");
+    const auto attributes = OnnxAttributes()
+                                .add("kernel_shape", cube(kind.kernel))
+                                .add("strides", cube(kind.stride))
+                                .add("pads", std::vector<std::int64_t>(6, kind.padding));
+    leaky_relu(kind.slope,
+               graph.node("ConvTranspose", {source, weights, biases}, linear(kind.slope), attributes));
+  }
+  void operator()(const nn::Resample& kind) const {
+    using enum nn::Interpolation;
+    if (kind.interpolation != periodic)
+      return resize(source, kind.factor, kind.interpolation == nearest, target);
+    const std::string finer = target + "/padded";
+    resize(wrapped(1), kind.factor, false, finer);
+    const std::vector<std::int64_t> first(3, kind.factor), end(3, -kind.factor);
+    graph.node("Slice",
+               {finer, graph.integers(target + ".first", first), graph.integers(target + ".end", end),
+                graph.integers(target + ".axes", {2, 3, 4})},
+               target);
+  }
+  void resize(const std::string& values, int factor, bool nearest, const std::string& finer) const {
+    const auto f = static_cast<float>(factor);
+    const std::string scales = graph.constant(finer + ".scales", {5}, std::vector<float>{1, 1, f, f, f});
+    OnnxAttributes attributes;
+    attributes.add("mode", nearest ? "nearest" : "linear");
+    attributes.add("coordinate_transformation_mode", nearest ? "asymmetric" : "half_pixel");
+    if (nearest) attributes.add("nearest_mode", "floor");
+    graph.node("Resize", {values, "", scales}, finer, attributes);
+  }
   /// The source with the cells of the opposite faces around it.
-  std::string periodic(int padding) const {
+  std::string wrapped(int padding) const {
     std::string padded = source;
     for (const std::int64_t axis : {2, 3, 4}) {
       const auto part = [&](const char* what, std::int64_t first, std::int64_t end) {

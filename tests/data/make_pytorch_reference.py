@@ -10,6 +10,7 @@ its kink: a value that float rounding takes across it changes conv1's gradient b
 against its doubles, with input u for cosmoflow and 1 + u/32 for mlperf). The same goes for the two largest values in a
 maximum: at mlperf's 32^3 none are within 1e-5 rms of each other, at 64^3 hardly a stream keeps 1e-6. About 15 seconds.
 """
+import functools
 import json
 import math
 import os
@@ -95,11 +96,60 @@ def cosmonet32(outputs):
     return Cosmonet32(outputs)
 
 
-def start_values(index, parameter):
+class Unet(nn.Module):
+    """Two levels that a skip joins, with every layer that makes more cells, normalised by the batch."""
+
+    # As cosmo's description of a network: the toolkit's zoo has none of these layers.
+    layers = [
+        {"name": "a", "inputs": ["grid"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 1, "padding": 1,
+         "slope": 0.01},
+        {"name": "pool", "inputs": ["a"], "kind": "average_pool", "size": 2, "stride": 2},
+        {"name": "b", "inputs": ["pool"], "kind": "convolution", "outputs": 32, "kernel": 3, "stride": 1, "padding": 1,
+         "slope": 0.01},
+        {"name": "up", "inputs": ["b"], "kind": "transposed_convolution", "outputs": 16, "kernel": 4, "stride": 2,
+         "padding": 1, "slope": 0.01},
+        {"name": "near", "inputs": ["b"], "kind": "resample", "factor": 2, "interpolation": "nearest"},
+        {"name": "linear", "inputs": ["pool"], "kind": "resample", "factor": 2, "interpolation": "linear"},
+        {"name": "box", "inputs": ["pool"], "kind": "resample", "factor": 2, "interpolation": "periodic"},
+        {"name": "join", "inputs": ["up", "a", "near", "linear", "box"], "kind": "concat"},
+        {"name": "c", "inputs": ["join"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 1, "padding": 1,
+         "slope": 0.01},
+        {"name": "mean", "inputs": ["c"], "kind": "global_mean", "squares": False},
+        {"name": "normal", "inputs": ["mean"], "kind": "normalise"},
+        {"name": "out", "inputs": ["normal"], "kind": "dense", "outputs": 0, "slope": 1}]
+    description = {"name": "unet", "input": "grid", "layers": layers}
+    numbers = [*range(8), 10, 11]  # the toolkit counts the mean and deviation of the normalisation
+    transposed = {4: 2}  # the stride of "up", whose weights PyTorch has as (inputs, outputs, ...)
+
+    def __init__(self, outputs):
+        super().__init__()
+        self.a, self.b = nn.Conv3d(1, 16, 3, padding=1), nn.Conv3d(16, 32, 3, padding=1)
+        self.up = nn.ConvTranspose3d(32, 16, 4, 2, padding=1)
+        self.c, self.out = nn.Conv3d(96, 16, 3, padding=1), nn.Linear(16, outputs)
+
+    def forward(self, x):
+        linear = functools.partial(nn.functional.interpolate, scale_factor=2, mode="trilinear", align_corners=False)
+        a = act()(self.a(x))
+        pool = nn.functional.avg_pool3d(a, 2)
+        b = act()(self.b(pool))
+        inside = slice(2, -2)
+        box = linear(nn.functional.pad(pool, (1,) * 6, mode="circular"))[:, :, inside, inside, inside]
+        near = nn.functional.interpolate(b, scale_factor=2, mode="nearest")
+        c = act()(self.c(torch.cat([act()(self.up(b)), a, near, linear(pool), box], 1)))
+        mean = nn.functional.batch_norm(c.mean(dim=(2, 3, 4)), None, None, training=True, eps=1e-10)
+        return self.out(mean)
+
+
+def unet(outputs):
+    return Unet(outputs)
+
+
+def start_values(index, parameter, stride=1):
     scale = np.float32(0.1)
     if parameter.dim() > 1:
         field = math.prod(parameter.shape[2:])
-        scale = np.float32(math.sqrt(6.0 / ((parameter.shape[0] + parameter.shape[1]) * field)))
+        fan_out, fan_in = parameter.shape[0] * field, parameter.shape[1] * field // stride**3
+        scale = np.float32(math.sqrt(6.0 / (fan_in + fan_out)))
     return (scale * uniform(100 + index, parameter.numel())).reshape(parameter.shape)
 
 
@@ -111,9 +161,14 @@ def larc_paper(parameter):
 def reference(make, channels, size, batch, outputs, field):
     net = make(outputs).double()
     parameters = list(net.parameters())
+    transposed = getattr(net, "transposed", {})
+
+    def plain(i, tensor):
+        return tensor.transpose(0, 1) if i in transposed else tensor
+
     with torch.no_grad():
-        for i, p in zip(getattr(net, "numbers", range(len(parameters))), parameters):
-            p.copy_(torch.from_numpy(start_values(i, p)).double())
+        for i, (number, p) in enumerate(zip(getattr(net, "numbers", range(len(parameters))), parameters)):
+            plain(i, p).copy_(torch.from_numpy(start_values(number, plain(i, p), transposed.get(i, 1))).double())
     noise = uniform(field["stream"], batch * channels * size**3)
     row = np.repeat(np.arange(batch, dtype=np.float32), channels * size**3)
     growth = np.float32(1) + np.float32(field.get("growth", 0)) * row  # samples of a normalised network must differ
@@ -128,7 +183,7 @@ def reference(make, channels, size, batch, outputs, field):
         n = p.numel()
         count = min(n, PROBES)
         probes = [j * (n - 1) // max(count - 1, 1) for j in range(count)]
-        g = p.grad.flatten()
+        g = plain(i, p.grad).flatten()
         rows.append({
             "gradient_norm": float(g.norm()),
             "projection": float(g.dot(torch.from_numpy(uniform(2000 + i, n)).double())),
@@ -138,9 +193,10 @@ def reference(make, channels, size, batch, outputs, field):
         larc_paper(p)
     # epsilon of Kingma & Ba's algorithm 1 that equals the paper's epsilon-hat at the first step
     torch.optim.Adam(parameters, lr=2e-3, betas=(0.9, 0.999), eps=1e-8 / math.sqrt(1 - 0.999)).step()
-    for row, p in zip(rows, parameters):
-        row["updated"] = [float(f"{v:.9g}") for v in p.detach().flatten()[row.pop("probes")].tolist()]
-    return {"channels": channels, "size": size, "batch": batch, "input": field,
+    for i, (row, p) in enumerate(zip(rows, parameters)):
+        row["updated"] = [float(f"{v:.9g}") for v in plain(i, p.detach()).flatten()[row.pop("probes")].tolist()]
+    described = {"network": net.description} if hasattr(net, "description") else {}
+    return described | {"channels": channels, "size": size, "batch": batch, "input": field,
             "outputs": [[float(v) for v in r] for r in prediction.tolist()],
             "loss": loss.item(), "parameters": rows}
 
@@ -150,7 +206,7 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     near_one = {"stream": 1000, "offset": 1, "scale": 1 / 32}
     growing = {"stream": 1000, "offset": 0, "scale": 1, "growth": 0.5}
-    for make, *case in ((cosmonet32, 1, 16, 4, 3, growing), (cosmoflow32, 1, 32, 2, 3, near_one), (cosmoflow64, 1, 64, 2, 3, near_one),
+    for make, *case in ((cosmonet32, 1, 16, 4, 3, growing), (unet, 1, 8, 4, 3, growing), (cosmoflow32, 1, 32, 2, 3, near_one), (cosmoflow64, 1, 64, 2, 3, near_one),
                         (cosmoflow, 1, 128, 1, 3, near_one),
                         (mlperf, 4, 32, 1, 4, {"stream": 1056, "offset": 0, "scale": 1})):
         with open(os.path.join(here, f"pytorch_{make.__name__}.json"), "w") as file:

@@ -45,6 +45,25 @@ GRAPH = {"name": "graph", "input": "grid", "layers": [
     {"name": "e", "inputs": ["d", "d"], "kind": "add", "slope": 1},
     {"name": "parameters", "inputs": ["e"], "kind": "dense", "outputs": 0, "slope": 1}]}
 
+# Down and up again, with a skip: every layer that makes more cells, in whole blocks of channels and in others.
+UNET = {"name": "unet", "input": "grid", "layers": [
+    {"name": "a", "inputs": ["grid"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 2, "padding": 1, "slope": 0.1},
+    {"name": "pool", "inputs": ["a"], "kind": "average_pool", "size": 4, "stride": 4},
+    {"name": "b", "inputs": ["pool"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 1, "padding": "periodic",
+     "slope": 0.1},
+    {"name": "up", "inputs": ["b"], "kind": "transposed_convolution", "outputs": 5, "kernel": 6, "stride": 4, "padding": 1,
+     "slope": 0.1},
+    {"name": "more", "inputs": ["b"], "kind": "transposed_convolution", "outputs": 16, "kernel": 4, "stride": 4, "padding": 0,
+     "slope": 1},
+    {"name": "near", "inputs": ["b"], "kind": "resample", "factor": 4, "interpolation": "nearest"},
+    {"name": "linear", "inputs": ["b"], "kind": "resample", "factor": 4, "interpolation": "linear"},
+    {"name": "box", "inputs": ["b"], "kind": "resample", "factor": 4, "interpolation": "periodic"},
+    {"name": "join", "inputs": ["a", "up", "more", "near", "linear", "box"], "kind": "concat"},
+    {"name": "c", "inputs": ["join"], "kind": "convolution", "outputs": 16, "kernel": 3, "stride": 1, "padding": 1, "slope": 0.1},
+    {"name": "mean", "inputs": ["c"], "kind": "global_mean", "squares": False},
+    {"name": "normal", "inputs": ["mean"], "kind": "normalise"},
+    {"name": "parameters", "inputs": ["normal"], "kind": "dense", "outputs": 0, "slope": 1}]}
+
 LOW, HIGH = np.array([0.25, 0.78, 0.9]), np.array([0.35, 0.95, 1.0])
 NAMES = ["omega_m", "sigma8", "n_s"]
 
@@ -63,12 +82,14 @@ class Networks(PipelineTest):
         succeed("cosmo-prep", *cls.prep_words(), "--redshifts", "0,0.5", "--output", cls.two)
         (cls.root / "odd.json").write_text(json.dumps(ODD_NETWORK))
         (cls.root / "graph.json").write_text(json.dumps(GRAPH))
+        (cls.root / "unet.json").write_text(json.dumps(UNET))
         cls.models = {}
         for name, data, network, voxels, words in (
                 ("cosmoflow32", cls.data, "cosmoflow32", "log1p", ["--learning-rate", 3e-3]),
                 ("mlperf", cls.two, "mlperf", "log1p", ["--optimizer", "sgd"]),
                 ("odd", cls.data, cls.root / "odd.json", "mean", ["--learning-rate", 3e-3]),
                 ("graph", cls.data, cls.root / "graph.json", "log1p", ["--recipe", "standard"]),
+                ("unet", cls.data, cls.root / "unet.json", "log1p", ["--recipe", "standard"]),
                 ("cosmonet32", cls.data, "cosmonet32", "log1p", ["--recipe", "standard"])):
             cls.models[name] = cls.root / f"model-{name}", data
             succeed("cosmo-train", "--data", data, "--network", network, "--voxels", voxels, "--global-batch", 8,
@@ -129,6 +150,39 @@ class Networks(PipelineTest):
             self.assertEqual(compared, 16)
             self.assertLess(worst, 1e-4, name)
             self.assertGreater(spread.min(), 1e-3, name)  # it depends on the input by more than that
+
+    def test_onnx_has_the_layers_that_make_more_cells(self):
+        _, model = self.export("unet")
+        self.assertEqual([node.op_type for node in model.graph.node].count("ConvTranspose"), 2)
+        self.assertEqual([node.op_type for node in model.graph.node].count("Resize"), 3)
+
+    def test_layers_that_cannot_make_more_cells_are_refused(self):
+        """In one sentence, on any number of ranks."""
+        path = self.root / "refused.json"
+        for layer, changes, code, sentence in (
+                ("near", {"factor": 1}, 3, "Layer near has factor 1: it must be at least 2."),
+                ("near", {"factor": 1000}, 3, "Layer near would make 4000 cells a side"),
+                ("near", {"factor": 3}, 3, "Layer join joins the channels of tensors with 16³ and 12³ cells"),
+                ("near", {"interpolation": "cubic"}, 5, "use nearest, linear or periodic"),
+                ("up", {"stride": 0}, 3, "stride 0"),
+                ("up", {"kernel": 9, "padding": 7, "stride": 1}, 3, "Layer up has a kernel of 9³ cells, larger than its output"),
+                ("up", {"padding": "periodic"}, 5, "wrong type for \"padding\""),
+                ("up", {"stride": 1000}, 3, "Layer up would make 3004 cells a side")):
+            layers = [entry | changes if entry["name"] == layer else entry for entry in UNET["layers"]]
+            path.write_text(json.dumps(UNET | {"layers": layers}))
+            for ranks in (1, 2):
+                refused = run("cosmo-train", "--data", self.data, "--network", path, "--output", self.root / "no", ranks=ranks)
+                self.assertEqual(refused.returncode, code, refused.stderr)
+                self.assertIn(sentence, error_line(refused, "cosmo-train"))
+
+    def test_the_benchmark_tells_their_layers(self):
+        found = succeed("cosmo-train", "--benchmark", "--network", self.root / "unet.json", "--size", 32)
+        self.assertEqual([layer["layer"] for layer in found["layers"]], ["a", "b", "up", "more", "c", "parameters"])
+        up = next(layer for layer in found["layers"] if layer["layer"] == "up")
+        self.assertAlmostEqual(up["gflops"]["forward"] * up["ms"]["forward"], 2 * 16 * 5 * 6**3 * 4**3 / 1e6, places=6)
+        self.assertEqual(up["ms"].keys(), {"forward", "weight gradient", "input gradient"})
+        resampled = [(entry["layer"], entry["phase"]) for entry in found["operations"] if entry["implementation"] == "resample"]
+        self.assertEqual(resampled, [(name, phase) for name in ("near", "linear", "box") for phase in ("forward", "input gradient")])
 
     def test_onnx_of_an_empty_sample_is_no_division_by_zero(self):
         _, model = self.export("odd")

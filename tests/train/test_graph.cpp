@@ -15,8 +15,12 @@ using nn::Concat;
 using nn::Convolution;
 using nn::Dense;
 using nn::GlobalMean;
+using nn::Interpolation;
+using nn::MaxPool;
 using nn::Normalise;
 using nn::Precision;
+using nn::Resample;
+using nn::TransposedConvolution;
 
 namespace {
 
@@ -75,6 +79,39 @@ const std::vector<Case> kCases = {
     {test::chain("a box as small as its padding",
                  {periodic(3, 5, 1, 0.2), periodic(4, 5, 1, 0.5), Dense{kOutputs}}),
      {2, 2}},
+    {{"levels up and down",
+      "x",
+      {{"a", {"x"}, Convolution{16, 3, 1, 1, 0.2}},
+       {"pool", {"a"}, AveragePool{2, 2}},
+       {"b", {"pool"}, Convolution{32, 3, 1, 1, 0.2}},
+       {"up", {"b"}, TransposedConvolution{16, 2, 2, 0, 0.2}},
+       {"join", {"up", "a"}, Concat{}},
+       {"c", {"join"}, Convolution{16, 3, 1, 1, 0.2}},
+       {"mean", {"c"}, GlobalMean{true}},
+       {"out", {"mean"}, Dense{kOutputs}}}},
+     {1, 8}},
+    {{"finer and coarser, in odd channels",
+      "x",
+      {{"a", {"x"}, Convolution{5, 2, 2, 0, 0.2}},
+       {"fine", {"a"}, Resample{2}},
+       {"sum", {"fine", "fine"}, Add{0.5}},
+       {"linear", {"a"}, Resample{2, Interpolation::linear}},
+       {"join", {"sum", "linear", "x"}, Concat{}},
+       {"b", {"join"}, TransposedConvolution{7, 3, 2, 1, 0.3}},
+       {"pool", {"b"}, AveragePool{3, 3}},
+       {"third", {"pool"}, Resample{3, Interpolation::periodic}},
+       {"c", {"third"}, Convolution{4, 3, 3, 0, 0.2}},
+       {"out", {"c"}, Dense{kOutputs}}}},
+     {2, 6}},
+    {test::chain("gaps between kernels, and maxima of one value",
+                 {TransposedConvolution{16, 2, 3, 0, 0.2}, MaxPool{1, 1}, Resample{2}, MaxPool{2, 2},
+                  TransposedConvolution{19, 4, 2, 1, 0.2}, AveragePool{2, 2}, Dense{kOutputs}}),
+     {3, 3}},
+    {test::chain("finer at once, and large channels",
+                 {Resample{2, Interpolation::linear}, Convolution{32, 3, 1, 0, 0.2}, Resample{2},
+                  TransposedConvolution{24, 3, 1, 1, 1}, Resample{4, Interpolation::linear},
+                  AveragePool{4, 4}, Dense{kOutputs}}),
+     {2, 3}},
     {{"the input read twice",
       "x",
       {{"mean", {"x"}, GlobalMean{true}},

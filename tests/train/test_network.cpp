@@ -20,9 +20,9 @@ using nn::Dense;
 namespace {
 
 // Channel counts that leave padding in blocked layouts.
-const nn::NetworkSpec kPadded =
-    test::chain("padded", {Convolution{5, 3, 1, 0, 0.01}, AveragePool{2, 2}, Convolution{19, 2, 1, 0, 0.01},
-                           Dense{21, 0.01}, Dense{0}});
+const nn::NetworkSpec kPadded = test::chain(
+    "padded", {Convolution{5, 3, 1, 0, 0.01}, AveragePool{2, 2}, nn::TransposedConvolution{7, 2, 2, 0, 0.01},
+               Convolution{19, 2, 1, 0, 0.01}, Dense{21, 0.01}, Dense{0}});
 
 nn::Network padded_network(nn::Mode mode = nn::Mode::training) {
   nn::Network network(kPadded, {2, 8}, 3, 2, mode);
@@ -77,7 +77,7 @@ TEST_CASE("gradients become ready layer by layer, last first, and cover the aren
   network.forward();
   std::vector<std::span<float>> parts;
   network.backward(test::hashed_values(1, 6), [&](std::span<float> part) { parts.push_back(part); });
-  REQUIRE(parts.size() == 4);
+  REQUIRE(parts.size() == 5);
   CHECK(parts.back().data() == network.gradients().data());
   for (std::size_t i = 1; i < parts.size(); ++i) {
     CHECK(parts[i].data() + parts[i].size() <= parts[i - 1].data());

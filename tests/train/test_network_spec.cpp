@@ -103,7 +103,12 @@ TEST_CASE("every kind of layer has a JSON form") {
                               {"b", {"a"}, Convolution{16, 3, 1, 1, 0.25}},
                               {"sum", {"a", "b"}, nn::Add{0.5}},
                               {"join", {"sum", "a"}, nn::Concat{}},
-                              {"mean", {"join"}, nn::GlobalMean{true}},
+                              {"up", {"join"}, nn::TransposedConvolution{8, 4, 2, 1, 0.125}},
+                              {"nearest", {"up"}, nn::Resample{2}},
+                              {"linear", {"up"}, nn::Resample{2, nn::Interpolation::linear}},
+                              {"box", {"up"}, nn::Resample{2, nn::Interpolation::periodic}},
+                              {"fine", {"nearest", "linear", "box"}, nn::Concat{}},
+                              {"mean", {"fine"}, nn::GlobalMean{true}},
                               {"normal", {"mean"}, nn::Normalise{}},
                               {"out", {"normal"}, Dense{0}}}};
   const nlohmann::json json = spec;
@@ -112,8 +117,19 @@ TEST_CASE("every kind of layer has a JSON form") {
   CHECK(nlohmann::json::parse(json.dump()).get<nn::NetworkSpec>() == spec);
   const nn::NetworkCensus census = nn::take_census(spec, {1, 8}, 3);
   CHECK(census.layers[3].output == Shape{32, 8});
-  CHECK(census.layers[4].output == Shape{64, 1});
-  CHECK(census.statistics() == 128);
+  const nn::LayerCensus& up = census.layers[4];
+  CHECK(up.output == Shape{8, 16});
+  CHECK((up.weights == 32 * 8 * 64 && up.biases == 8));
+  CHECK((up.forward_flop == 2 * up.weights * 8 * 8 * 8 && up.input_grid_flop == up.forward_flop));
+  CHECK(json["layers"][4]["kind"] == "transposed_convolution");
+  for (const std::size_t i : {5u, 6u, 7u}) {
+    CHECK(json["layers"][i]["kind"] == "resample");
+    CHECK(census.layers[i].output == Shape{8, 32});
+    CHECK((census.layers[i].weights == 0 && census.layers[i].forward_flop == 0));
+  }
+  CHECK(json["layers"][7]["interpolation"] == "periodic");
+  CHECK(census.layers[9].output == Shape{48, 1});
+  CHECK(census.statistics() == 96);
   CHECK(census.useful_flop() == 3 * census.forward_flop() - census.layers[0].forward_flop);
 }
 
@@ -165,6 +181,70 @@ TEST_CASE("JSON that is not a network is refused") {
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":"3","slope":1}]})");
   check_unreadable(
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3,"slope":1,"size":2}]})");
+}
+
+TEST_CASE("an interpolation that there is not, is refused by name") {
+  const auto json = nlohmann::json::parse(R"({"name": "n", "input": "x", "layers": [
+      {"name": "a", "inputs": ["x"], "kind": "resample", "factor": 2, "interpolation": "cubic"}]})");
+  try {
+    (void)json.get<nn::NetworkSpec>();
+    FAIL("accepted");
+  } catch (const core::Error& error) {
+    CHECK(error.fault() == core::Fault::format);
+    CHECK(std::string(error.what()) ==
+          "Layer a has the interpolation \"cubic\": use nearest, linear or periodic.");
+  }
+}
+
+TEST_CASE("layers of more flop than can be counted are refused") {
+  using Catch::Contains;
+  const auto of = [](const nn::Layer::Kind& kind) {
+    return refusal(test::chain("n", {kind, Dense{3}}), {1000, 128}, 3);
+  };
+  CHECK_THAT(of(Convolution{2147483647, 128}),
+             Contains("Layer a would take 9.01e+18 flop a sample: give fewer"));
+  CHECK_THAT(of(Dense{2147483647}), Contains("Layer a would take 9.01e+18 flop a sample: give fewer"));
+}
+
+TEST_CASE("layers that make more cells are refused in a sentence if they cannot work") {
+  using Catch::Contains;
+  using nn::Resample;
+  using Transposed = nn::TransposedConvolution;
+  const auto of = [](const nn::Layer::Kind& kind, Shape input = {1, 8}) {
+    return refusal(test::chain("n", {kind, Dense{3}}), input, 3);
+  };
+  CHECK_THAT(of(Resample{1}), Contains("Layer a has factor 1: it must be at least 2."));
+  CHECK_THAT(of(Resample{-2}), Contains("factor -2"));
+  CHECK_THAT(of(Resample{257}), Contains("2056 cells a side") && Contains("2048") && Contains("smaller"));
+  CHECK_THAT(of(Resample{2147483647}), Contains("17179869176 cells a side"));
+  CHECK_THAT(of(Transposed{4, 2, 0}), Contains("stride 0"));
+  CHECK_THAT(of(Transposed{4, 0, 1}), Contains("window 0"));
+  CHECK_THAT(of(Transposed{4, 3, 1, 3}), Contains("padding 3"));
+  CHECK_THAT(of(Transposed{4, 3, 1, -1}), Contains("padding -1"));
+  CHECK_THAT(of(Transposed{0, 2, 2}), Contains("at least one output"));
+  CHECK_THAT(of(Transposed{4, 2, 2, 0, -0.5}), Contains("a slope that is not negative"));
+  CHECK_THAT(of(Transposed{4, 3, 1, 1}, {1, 2}), Contains("Layer a has a kernel of 3³ cells") &&
+                                                     Contains("2 a side") && Contains("less padding"));
+  CHECK_THAT(of(Transposed{4, 3, 1, 2}, {1, 1}), Contains("-1 a side"));
+  CHECK_THAT(of(Transposed{100, 1900, 1}, {100000, 8}),
+             Contains("Layer a would take 7.02e+19 flop a sample"));
+  CHECK_THAT(of(Transposed{200, 2, 290}), Contains("Layer a would make 1.68e+12 values of a sample"));
+  CHECK_THAT(of(Resample{200}, {300, 8}), Contains("Layer a would make 1.23e+12 values of a sample"));
+  CHECK_THAT(of(Transposed{4, 2, 400}), Contains("2802 cells a side"));
+  CHECK_THAT(of(Transposed{4, 2000000000, 2000000000}), Contains("16000000000 cells a side"));
+  CHECK_THAT(refusal(test::chain("n", {Dense{4}, Transposed{4, 2, 2}, Dense{3}}), {1, 8}, 3),
+             Contains("Layer b reads a, a vector"));
+  CHECK_THAT(refusal(test::chain("n", {Dense{4}, Resample{2}, Dense{3}}), {1, 8}, 3),
+             Contains("Layer b reads a, a vector"));
+  CHECK_THAT(refusal({"n",
+                      "x",
+                      {{"a", {"x"}, Convolution{4, 3}},
+                       {"pool", {"a"}, AveragePool{4, 4}},
+                       {"up", {"pool"}, Resample{4}},
+                       {"join", {"a", "up"}, nn::Concat{}},
+                       {"out", {"join"}, Dense{3}}}},
+                     {1, 8}, 3),
+             Contains("Layer join joins") && Contains("6³ and 4³"));
 }
 
 TEST_CASE("networks that cannot work are refused in a sentence") {

@@ -78,8 +78,9 @@ void check_step(const std::string& name) {
   std::ifstream file(std::string(COSMO_TEST_DATA) + "/pytorch_" + name + ".json");
   const json reference = json::parse(file);
   const int batch = reference["batch"], outputs = static_cast<int>(reference["outputs"][0].size());
-  nn::Network network(nn::find_network(name), {reference["channels"], reference["size"]}, outputs, batch,
-                      nn::Mode::training);
+  const nn::NetworkSpec spec =
+      reference.contains("network") ? reference["network"].get<nn::NetworkSpec>() : nn::find_network(name);
+  nn::Network network(spec, {reference["channels"], reference["size"]}, outputs, batch, nn::Mode::training);
   test::set_start_values(network);
   const json& field = reference["input"];
   const auto offset = field["offset"].get<float>(), scale = field["scale"].get<float>(),
@@ -128,6 +129,8 @@ void check_step(const std::string& name) {
 TEST_CASE("a step of cosmonet32 at 16³, normalised by its batch, agrees with PyTorch") {
   check_step("cosmonet32");
 }
+
+TEST_CASE("a step of a network that goes down and up again agrees with PyTorch") { check_step("unet"); }
 
 TEST_CASE("a step of cosmoflow32 at 32³ agrees with PyTorch") { check_step("cosmoflow32"); }
 

@@ -28,7 +28,11 @@ nn::NetworkSpec small_network() {
   return {"small",
           "voxels",
           {{"conv", {"voxels"}, nn::Convolution{8, 3, 1, 1, 0.01, true}},
-           {"mean", {"conv"}, nn::GlobalMean{true}},
+           {"pool", {"conv"}, nn::AveragePool{2, 2}},
+           {"up", {"pool"}, nn::TransposedConvolution{4, 2, 2, 0, 0.01}},
+           {"finer", {"pool"}, nn::Resample{2, nn::Interpolation::periodic}},
+           {"join", {"conv", "up", "finer"}, nn::Concat{}},
+           {"mean", {"join"}, nn::GlobalMean{true}},
            {"normal", {"mean"}, nn::Normalise{}},
            {"drop", {"normal"}, nn::Dropout{0.3}},
            {"dense", {"drop"}, nn::Dense{kOutputs}}}};

@@ -1,6 +1,7 @@
 #include "train/nn/census.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/error.hpp"
@@ -19,11 +20,19 @@ std::int64_t sum(const std::vector<LayerCensus>& layers, Member member) {
   return total;
 }
 
-int window_positions(const std::string& name, int size, int window, int stride, int padding) {
+constexpr int kMostCells = 2048;        // a side, of what a layer makes more of
+constexpr double kMostValues = 0x1p40;  // of a layer's output, and flop of its forward pass: sums in integers
+constexpr double kMostFlop = 0x1p56;    // stay far below 2^63, and no machine has so much memory or time
+
+void ensure_window(const std::string& name, int window, int stride, int padding) {
   ensure(window >= 1 && stride >= 1 && padding >= 0 && padding < window, Fault::config,
          "Layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below "
          "the window.",
          name, window, stride, padding);
+}
+
+int window_positions(const std::string& name, int size, int window, int stride, int padding) {
+  ensure_window(name, window, stride, padding);
   ensure(size + 2 * padding >= window, Fault::config,
          "Layer {} needs at least {} cells a side but its input has {}: choose another --network, or data "
          "with larger samples.",
@@ -33,6 +42,27 @@ int window_positions(const std::string& name, int size, int window, int stride, 
 
 LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
   return {input, output, weights, output.channels, 2 * weights * output.cells(), 0};
+}
+
+/// The weights of so many outputs that each see a kernel, all of which are used in so many cells.
+std::int64_t count_weights(const std::string& name, int outputs, Shape kernel, Shape used) {
+  const double flop = 2.0 * outputs * kernel.channels * std::pow(kernel.size, 3) * std::pow(used.size, 3);
+  ensure(flop <= kMostFlop, Fault::config,
+         "Layer {} would take {:.3g} flop a sample: give fewer outputs or a smaller kernel.", name, flop);
+  return outputs * kernel.elements();
+}
+
+/// Of a layer that makes more cells.
+Shape larger(const std::string& name, int channels, std::int64_t size) {
+  ensure(size <= kMostCells, Fault::config,
+         "Layer {} would make {} cells a side, and {} are the most: give a smaller factor, stride or kernel.",
+         name, size, kMostCells);
+  const Shape shape{channels, static_cast<int>(size)};
+  const double values = std::pow(size, 3) * channels;
+  ensure(values <= kMostValues, Fault::config,
+         "Layer {} would make {:.3g} values of a sample: give fewer channels, or a smaller factor or stride.",
+         name, values);
+  return shape;
 }
 
 LayerCensus count(const std::string& name, const Convolution& layer, Shape input) {
@@ -45,12 +75,35 @@ LayerCensus count(const std::string& name, const Convolution& layer, Shape input
          name, layer.kernel, input.size);
   const int size = window_positions(name, input.size, layer.kernel, layer.stride, layer.padding);
   const Shape kernel{input.channels, layer.kernel};
-  LayerCensus census = with_weights(input, {layer.outputs, size}, layer.outputs * kernel.elements());
+  LayerCensus census = with_weights(input, {layer.outputs, size},
+                                    count_weights(name, layer.outputs, kernel, {layer.outputs, size}));
   census.input_grid_flop = 2 * census.weights * input.cells();
   return census;
 }
 
+LayerCensus count(const std::string& name, const TransposedConvolution& layer, Shape input) {
+  ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
+         "Layer {} needs at least one output and a slope that is not negative.", name);
+  ensure_window(name, layer.kernel, layer.stride, layer.padding);
+  const std::int64_t apart = input.size - 1, kernel = layer.kernel, padding = layer.padding;
+  const std::int64_t size = apart * layer.stride + kernel - 2 * padding;
+  ensure(size >= kernel, Fault::config,
+         "Layer {} has a kernel of {}³ cells, larger than its output, which would have {} a side: give less "
+         "padding, a larger stride, or an input of more than {}³ cells.",
+         name, kernel, size, input.size);
+  const Shape output = larger(name, layer.outputs, size);
+  const std::int64_t weights = count_weights(name, layer.outputs, {input.channels, layer.kernel}, input);
+  const std::int64_t flop = 2 * weights * input.cells();
+  return {input, output, weights, layer.outputs, flop, flop};
+}
+
 LayerCensus without_weights(Shape input, Shape output) { return {input, output, 0, 0, 0, 0}; }
+
+LayerCensus count(const std::string& name, const Resample& layer, Shape input) {
+  ensure(layer.factor >= 2, Fault::config, "Layer {} has factor {}: it must be at least 2.", name,
+         layer.factor);
+  return without_weights(input, larger(name, input.channels, std::int64_t{input.size} * layer.factor));
+}
 
 LayerCensus count(const std::string& name, const AveragePool& layer, Shape input) {
   const int size = window_positions(name, input.size, layer.size, layer.stride, 0);
@@ -65,7 +118,8 @@ LayerCensus count(const std::string& name, const MaxPool& layer, Shape input) {
 LayerCensus count(const std::string& name, const Dense& layer, Shape input) {
   ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
          "Layer {} needs at least one output and a slope that is not negative.", name);
-  LayerCensus census = with_weights(input, {layer.outputs, 1}, layer.outputs * input.elements());
+  LayerCensus census =
+      with_weights(input, {layer.outputs, 1}, count_weights(name, layer.outputs, input, {layer.outputs, 1}));
   census.input_grid_flop = census.forward_flop;
   return census;
 }
@@ -118,7 +172,9 @@ LayerCensus count(const std::string& name, const auto& layer, const std::vector<
 bool makes_vector(const Layer& layer, std::size_t vectors) {
   using std::holds_alternative;
   const auto& kind = layer.kind;
-  const bool reads_cells = holds_alternative<Convolution>(kind) || holds_alternative<AveragePool>(kind) ||
+  const bool reads_cells = holds_alternative<Convolution>(kind) ||
+                           holds_alternative<TransposedConvolution>(kind) ||
+                           holds_alternative<Resample>(kind) || holds_alternative<AveragePool>(kind) ||
                            holds_alternative<MaxPool>(kind);
   ensure(!reads_cells || vectors == 0, Fault::config,
          "Layer {} reads {}, a vector without cells: use a dense layer.", layer.name, layer.inputs.front());

@@ -18,7 +18,9 @@ struct ConvolutionPrimitives {
   using Forward = dnnl::convolution_forward;
   using BackwardWeights = dnnl::convolution_backward_weights;
   using BackwardData = dnnl::convolution_backward_data;
-  static constexpr bool kOneWeightLayout = false;  // forward and for the input's gradient
+  static constexpr bool kOneWeightLayout = false;          // forward and for the input's gradient
+  static constexpr bool kForwardLayoutIsGradients = true;  // of the weights
+  static constexpr bool kHasBiases = true;                 // it adds them, and applies the leaky ReLU
   static constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
   dnnl::memory::dims stride, padding;

@@ -10,7 +10,9 @@ struct DensePrimitives {
   using Forward = dnnl::inner_product_forward;
   using BackwardWeights = dnnl::inner_product_backward_weights;
   using BackwardData = dnnl::inner_product_backward_data;
-  static constexpr bool kOneWeightLayout = true;  // forward and for the input's gradient
+  static constexpr bool kOneWeightLayout = true;           // forward and for the input's gradient
+  static constexpr bool kForwardLayoutIsGradients = true;  // of the weights
+  static constexpr bool kHasBiases = true;                 // it adds them, and applies the leaky ReLU
 
   Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
                         const Layout& biases, const Layout& output) const {

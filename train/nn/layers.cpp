@@ -11,10 +11,10 @@ namespace {
 
 Work work_of(dnnl::primitive::kind kind) {
   using enum dnnl::primitive::kind;
-  return kind == convolution     ? Work::convolution
-         : kind == inner_product ? Work::dense
-         : kind == reorder       ? Work::reorder
-                                 : Work::other;
+  return kind == convolution || kind == deconvolution ? Work::convolution
+         : kind == inner_product                      ? Work::dense
+         : kind == reorder                            ? Work::reorder
+                                                      : Work::other;
 }
 
 }  // namespace

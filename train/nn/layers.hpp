@@ -138,6 +138,10 @@ using Tensors = std::span<const Tensor>;
 /// Builds a layer. `reader` is the one layer that reads its output, or nullptr if there are several or none.
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const TransposedConvolution& layer,
+             const Tensor& source, const Layer* reader);
+Tensor build(Workshop& shop, CompiledLayer& compiled, const Resample& layer, const Tensor& source,
+             const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
              const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,

@@ -16,6 +16,8 @@ using nlohmann::json;
 
 namespace {
 
+using NamedInterpolation = core::Named<Interpolation>;
+
 template <class T>
 T member(const json& object, const std::string& key) {
   ensure(object.contains(key), Fault::format, "The network's description lacks \"{}\" in {}.", key,
@@ -45,6 +47,20 @@ void write(json& object, const Convolution& layer) {
                  {"stride", layer.stride},
                  {"padding", layer.periodic ? json("periodic") : json(layer.padding)},
                  {"slope", layer.slope}});
+}
+
+void write(json& object, const TransposedConvolution& layer) {
+  object.update({{"kind", "transposed_convolution"},
+                 {"outputs", layer.outputs},
+                 {"kernel", layer.kernel},
+                 {"stride", layer.stride},
+                 {"padding", layer.padding},
+                 {"slope", layer.slope}});
+}
+
+void write(json& object, const Resample& layer) {
+  const auto* row = std::ranges::find(kInterpolations, layer.interpolation, &NamedInterpolation::value);
+  object.update({{"kind", "resample"}, {"factor", layer.factor}, {"interpolation", row->name}});
 }
 
 void write(json& object, const AveragePool& layer) {
@@ -85,11 +101,31 @@ Convolution read_convolution(const json& object) {
   return layer;
 }
 
+TransposedConvolution read_transposed_convolution(const json& object) {
+  ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope"});
+  return {member<int>(object, "outputs"), member<int>(object, "kernel"), member<int>(object, "stride"),
+          member<int>(object, "padding"), member<double>(object, "slope")};
+}
+
+Resample read_resample(const json& object) {
+  ensure_only(object, {"name", "inputs", "kind", "factor", "interpolation"});
+  const auto name = member<std::string>(object, "interpolation");
+  const auto* row = std::ranges::find(kInterpolations, name, &NamedInterpolation::name);
+  ensure(row != kInterpolations.end(), Fault::format,
+         "Layer {} has the interpolation \"{}\": use nearest, linear or periodic.",
+         member<std::string>(object, "name"), name);
+  return {member<int>(object, "factor"), row->value};
+}
+
 Layer read_layer(const json& object) {
   Layer layer{member<std::string>(object, "name"), member<std::vector<std::string>>(object, "inputs"), {}};
   const auto kind = member<std::string>(object, "kind");
   if (kind == "convolution") {
     layer.kind = read_convolution(object);
+  } else if (kind == "transposed_convolution") {
+    layer.kind = read_transposed_convolution(object);
+  } else if (kind == "resample") {
+    layer.kind = read_resample(object);
   } else if (kind == "average_pool") {
     ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
     layer.kind = AveragePool{member<int>(object, "size"), member<int>(object, "stride")};
@@ -118,11 +154,10 @@ Layer read_layer(const json& object) {
     ensure_only(object, {"name", "inputs", "kind"});
     layer.kind = Normalise{};
   } else {
-    core::fail(
-        Fault::format,
-        "Layer {} is of kind \"{}\": use convolution, average_pool, max_pool, dense, dropout, tanh, add, "
-        "concat, global_mean or normalise.",
-        layer.name, kind);
+    core::fail(Fault::format,
+               "Layer {} is of kind \"{}\": use convolution, transposed_convolution, resample, average_pool, "
+               "max_pool, dense, dropout, tanh, add, concat, global_mean or normalise.",
+               layer.name, kind);
   }
   return layer;
 }

@@ -1,10 +1,13 @@
 #pragma once
 // A network as data: a graph of layers that name their inputs, with a JSON form that model files carry.
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "core/named.hpp"
 
 namespace cosmo::nn {
 
@@ -19,6 +22,39 @@ struct Convolution {
   bool periodic = false;
 
   bool operator==(const Convolution&) const = default;
+};
+
+/// The transpose of a 3-D convolution, with bias, followed by a leaky ReLU: each cell of the input adds its
+/// value times a kernel of kernel³ cells to the output, `stride` cells further on for the next one, and
+/// `padding` cells are cut off on every face. Of n cells a side it makes (n - 1) stride + kernel - 2 padding.
+struct TransposedConvolution {
+  int outputs;       ///< channels of its output
+  int kernel;        ///< cells along each side
+  int stride = 1;    ///< cells of the output
+  int padding = 0;   ///< cells of the output
+  double slope = 1;  ///< of the leaky ReLU for negative values; 1 makes the layer linear
+
+  bool operator==(const TransposedConvolution&) const = default;
+};
+
+/// What Resample puts between the centres of cells.
+enum class Interpolation {
+  nearest,  ///< the cell's value
+  linear,   ///< trilinear; beyond the centres at the faces the value there
+  periodic  ///< trilinear, with the opposite faces next to each other, as in a periodic box
+};
+
+inline constexpr std::array<core::Named<Interpolation>, 3> kInterpolations = {
+    {{"nearest", Interpolation::nearest},
+     {"linear", Interpolation::linear},
+     {"periodic", Interpolation::periodic}}};
+
+/// factor³ cells in place of each.
+struct Resample {
+  int factor;
+  Interpolation interpolation = Interpolation::nearest;
+
+  bool operator==(const Resample&) const = default;
 };
 
 /// The average over size³ cells; incomplete windows at the far faces are dropped.
@@ -92,8 +128,8 @@ struct Normalise {
 
 /// A node of the graph. `inputs` name the network's input or earlier layers.
 struct Layer {
-  using Kind = std::variant<Convolution, AveragePool, MaxPool, Dense, Dropout, Tanh, Add, Concat, GlobalMean,
-                            Normalise>;
+  using Kind = std::variant<Convolution, TransposedConvolution, Resample, AveragePool, MaxPool, Dense,
+                            Dropout, Tanh, Add, Concat, GlobalMean, Normalise>;
 
   std::string name;
   std::vector<std::string> inputs;

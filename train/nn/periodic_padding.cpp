@@ -2,18 +2,18 @@
 #include <cstring>
 #include <vector>
 
-#include "train/nn/layers.hpp"
+#include "train/nn/walked_layout.hpp"
 
 namespace cosmo::nn {
 
 namespace {
 
-using Layout = dnnl::memory::desc;
-using Tag = dnnl::memory::format_tag;
-
 /// Tensors (images, side, side, side, block), and the same with `padding` more cells on every face.
 struct Geometry {
   std::int64_t images, side, padding, block;
+
+  Geometry(const WalkedLayout& walked, int padding_)
+      : images(walked.images()), side(walked.side()), padding(padding_), block(walked.block.channels) {}
 
   std::int64_t padded() const { return side + 2 * padding; }
   /// The cell that a padded coordinate shows.
@@ -80,35 +80,15 @@ void fold(const Geometry& g, const T* d_padded, T* d_values) {
   }
 }
 
-/// The layout that the kernels walk, with some cells a side: the given one, or the plain one.
-struct Walked {
-  ChannelBlock block;
-  dnnl::memory::dims dims;
-  dnnl::memory::data_type type;
-
-  explicit Walked(const Layout& given)
-      : block(channel_block(given)), dims(given.dims()), type(given.data_type()) {
-    if (block.channels == 0) block = {Tag::ncdhw, 1};
-  }
-  Layout layout(int padding = 0) const {
-    dnnl::memory::dims larger = dims;
-    for (const std::size_t axis : {2, 3, 4}) larger[axis] += 2 * padding;
-    return {larger, type, block.tag};
-  }
-  Geometry geometry(int padding) const {
-    return {dims[0] * ((dims[1] + block.channels - 1) / block.channels), dims[2], padding, block.channels};
-  }
-};
-
 }  // namespace
 
 Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
                                int padding) {
-  const Walked walked(source.values.get_desc());
-  const dnnl::memory values = shop.reordered(operations, source.values, walked.layout(), true);
-  const Layout larger = walked.layout(padding);
+  const WalkedLayout walked(source.values.get_desc());
+  const dnnl::memory values = shop.reordered(operations, source.values, walked.layout(walked.side()), true);
+  const dnnl::memory::desc larger = walked.layout(walked.side() + 2 * padding);
   Tensor padded = source.lane < 0 ? shop.input_tensor(larger) : shop.inner_tensor(larger);
-  const Geometry g = walked.geometry(padding);
+  const Geometry g(walked, padding);
   operations.push_back({Work::other, "periodic padding", [=, to = padded.values](const Pass&) {
                           if (is_bf16(to))
                             wrap(g, data<core::Bfloat16>(values), data<core::Bfloat16>(to));
@@ -120,10 +100,10 @@ Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operation
 
 void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
                              const Tensor& source, int padding) {
-  const Walked walked(source.gradient.get_desc());
-  const bool in_place = walked.layout() == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout());
-  const Geometry g = walked.geometry(padding);
+  const WalkedLayout walked(source.gradient.get_desc());
+  const bool in_place = walked.layout(walked.side()) == source.gradient.get_desc();
+  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout(walked.side()));
+  const Geometry g(walked, padding);
   operations.push_back({Work::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
                           if (is_bf16(from))
                             fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values));

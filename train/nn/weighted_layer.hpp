@@ -28,6 +28,14 @@ inline bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
+/// Appends a leaky ReLU of values + bias of their channel, in place on `values` (N, C, D, H, W).
+void append_biases(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& biases,
+                   double slope, const dnnl::memory& values);
+/// Appends d_biases = the sums of each channel of `gradient` (N, C, D, H, W): the same bits with any number
+/// of threads.
+void append_bias_gradients(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& gradient,
+                           const dnnl::memory& d_biases);
+
 /// How oneDNN computes the gradients of weights (in the layout of d_weights if it is not slow there) and
 /// biases.
 template <class Primitives>
@@ -81,6 +89,7 @@ void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const P
                {DNNL_ARG_DIFF_WEIGHTS, result},
                {DNNL_ARG_DIFF_BIAS, d_biases}});
   if (!in_place) shop.append_reorder(operations, result, d_weights);
+  if constexpr (!Primitives::kHasBiases) append_bias_gradients(shop, operations, output.gradient, d_biases);
 }
 
 /// Appends the operations that compute the gradient of the layer's input.
@@ -96,15 +105,20 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
   const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
   const dnnl::memory::desc any_source = any_layout(like_source.dims(), like_source.data_type());
   const dnnl::memory::desc any_weights = any_layout(layer.weights, like_source.data_type());
-  const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel) {
-    return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, like_output),
+  const dnnl::memory::desc any_output = any_layout(like_output.dims(), like_output.data_type());
+  const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel,
+                            const dnnl::memory::desc& d_output) {
+    return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, d_output),
                                              shop.attributes(1), shop.engine, forward, true);
   };
   // A dense layer's weights can stay as they are; a convolution's are reordered, or it would be a slow one.
-  typename Backward::primitive_desc description = Primitives::kOneWeightLayout
-                                                      ? describe(any_source, weights.values.get_desc())
-                                                      : describe(like_source, any_weights);
-  if (!description) description = describe(any_source, any_weights);
+  typename Backward::primitive_desc description =
+      Primitives::kOneWeightLayout ? describe(any_source, weights.values.get_desc(), like_output)
+                                   : describe(like_source, any_weights, like_output);
+  if (!description || is_reference(description)) {
+    const auto free = describe(any_source, any_weights, any_output);
+    if (free) description = free;
+  }
   if (!description) throw dnnl::error(dnnl_unimplemented, "no input gradient");
   const dnnl::memory d_output =
       shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
@@ -121,15 +135,16 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
 }
 
 /// The layout of the weights in the arena: the forward pass's, which is their gradient's, too. In bf16, where
-/// all passes work on copies, their gradient's.
+/// all passes work on copies, and where the two differ, their gradient's.
 template <class Primitives>
 dnnl::memory::desc layout_of_weights(const Workshop& shop, const Primitives& primitives,
-                                     const typename Primitives::Forward::primitive_desc& forward) {
+                                     const typename Primitives::Forward::primitive_desc& forward,
+                                     const dnnl::memory::desc& biases) {
   using enum dnnl::memory::data_type;
   const dnnl::memory::desc weights = forward.weights_desc();
-  if (weights.data_type() == f32) return weights;
+  if (weights.data_type() == f32 && Primitives::kForwardLayoutIsGradients) return weights;
   return describe_parameter_gradients(shop, primitives, forward.src_desc(), any_layout(weights.dims(), f32),
-                                      forward.bias_desc(), forward.dst_desc())
+                                      biases, forward.dst_desc())
       .diff_weights_desc();
 }
 
@@ -145,14 +160,14 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
   const typename Forward::primitive_desc description(
       primitives.forward(kForwardKind, any_layout(source.values.get_desc().dims(), type),
                          any_layout(layer.weights, type), bias_layout, layer.output),
-      shop.attributes(layer.slope), shop.engine);
+      shop.attributes(Primitives::kHasBiases ? layer.slope : 1), shop.engine);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
     return shop.add_parameter(
         compiled, {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout);
   };
   const ParameterMemory weights = add(".weights", Parameter::Role::weights, layer.weights,
-                                      layout_of_weights(shop, primitives, description));
+                                      layout_of_weights(shop, primitives, description, bias_layout));
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, bias_layout);
   const dnnl::memory input = shop.reordered(compiled.forward, source.values, description.src_desc(), false);
   const dnnl::memory weights_copy =
@@ -165,6 +180,8 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
                  {DNNL_ARG_WEIGHTS, weights_copy},
                  {DNNL_ARG_BIAS, biases.values},
                  {DNNL_ARG_DST, output.values}});
+  if constexpr (!Primitives::kHasBiases)
+    append_biases(shop, compiled.forward, biases.values, layer.slope, output.values);
   if (shop.mode == Mode::inference) return output;
 
   append_parameter_gradients(shop, compiled, primitives, input, output, weights.gradient, biases.gradient);
