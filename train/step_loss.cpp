@@ -9,6 +9,18 @@
 
 namespace cosmo::train {
 
+namespace {
+
+/// Statistics are those of the step's samples, and as little finite as they are.
+bool has_finite_weights(const nn::Network& network) {
+  return std::ranges::all_of(network.parameters(), [](const nn::Parameter& parameter) {
+    return parameter.role == nn::Parameter::Role::statistics ||
+           all_finite(std::span<const float>(parameter.values));
+  });
+}
+
+}  // namespace
+
 Agreement agree(const core::Communicator& comm, double loss, const Wishes& wishes) {
   std::array<double, 4> sums = {loss, wishes.stop ? 1.0 : 0.0, wishes.time_is_up ? 1.0 : 0.0,
                                 wishes.save ? 1.0 : 0.0};
@@ -39,7 +51,7 @@ void StepLoss::fail(const core::Communicator& comm, nn::Network& network, std::i
   const auto first =
       std::find_if(culprits.begin(), culprits.end(), [](const auto& text) { return !text.empty(); });
   const std::string culprit = first == culprits.end() ? "no sample alone" : *first;
-  const bool whole = comm.max(all_finite(std::span<const float>(network.weights())) ? 0 : 1) == 0;
+  const bool whole = comm.max(has_finite_weights(network) ? 0 : 1) == 0;
   const std::string sentence =
       whole ? fmt::format(
                   "The loss of step {} is not finite, first for {}: lower --learning-rate, or look at "
