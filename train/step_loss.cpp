@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "train/finite.hpp"
@@ -28,26 +29,33 @@ Agreement agree(const core::Communicator& comm, double loss, const Wishes& wishe
   return {sums[0], {sums[1] > 0, sums[2] > 0, sums[3] > 0}};
 }
 
-void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {
-  sum_ += loss;
-  if (!std::isfinite(sum_)) examine(batch, predictions);
-}
-
-void StepLoss::examine(const dataset::Batch& batch, std::span<const float> values) {
+std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const float> values) const {
   const std::size_t rows = batch.targets.size() / reader_.spec().parameters.size();
   const std::size_t width = values.size() / rows;
-  for (std::size_t row = 0; row < batch.samples.size() && culprit_.empty(); ++row) {
-    if (!all_finite(values.subspan(row * width, width))) culprit_ = reader_.describe(batch.samples[row]);
+  for (std::size_t row = 0; row < batch.samples.size(); ++row) {
+    if (!all_finite(values.subspan(row * width, width))) return reader_.describe(batch.samples[row]);
   }
+  return "";
+}
+
+void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {
+  sum_ += loss;
+  if (!std::isfinite(sum_) && culprit_.empty()) culprit_ = find_culprit(batch, predictions);
+}
+
+void StepLoss::examine(const dataset::Batch& batch, std::span<const float> features) {
+  if (origin_.empty()) origin_ = find_culprit(batch, features);
 }
 
 void StepLoss::reset() {
   sum_ = 0;
+  origin_.clear();
   culprit_.clear();
 }
 
 void StepLoss::fail(const core::Communicator& comm, nn::Network& network, std::int64_t step) const {
-  const std::vector<std::string> culprits = comm.gather(culprit_);
+  std::vector<std::string> culprits = comm.gather(origin_);
+  std::ranges::move(comm.gather(culprit_), std::back_inserter(culprits));
   const auto first =
       std::find_if(culprits.begin(), culprits.end(), [](const auto& text) { return !text.empty(); });
   const std::string culprit = first == culprits.end() ? "no sample alone" : *first;

@@ -36,9 +36,9 @@ class StepLoss {
   /// Adds that of a batch, which follows from the predictions (batch, outputs).
   void add(const dataset::Batch& batch, std::span<const float> predictions, double loss);
   double sum() const { return sum_; }
-  /// Notes the first sample of a batch for which what was computed of it, `values` (batch, any), is not
-  /// finite, unless one was noted before. A normalised network spreads it over all samples of the step.
-  void examine(const dataset::Batch& batch, std::span<const float> values);
+  /// Looks at features (batch, any) before they are normalised by the step, which spreads one sample's
+  /// infinity over all of them, on all ranks: a sample found here is named before any that add() finds.
+  void examine(const dataset::Batch& batch, std::span<const float> features);
   /// Begins the next step.
   void reset();
 
@@ -49,7 +49,11 @@ class StepLoss {
  private:
   const dataset::SplitReader& reader_;
   double sum_ = 0;
-  std::string culprit_;  ///< the sample, or empty
+  /// The first sample of the batch whose row of values (batch, any) is not finite; empty if there is none.
+  std::string find_culprit(const dataset::Batch& batch, std::span<const float> values) const;
+
+  std::string origin_;   ///< the sample whose own features are not finite, or empty
+  std::string culprit_;  ///< that whose predictions are not, or empty
 };
 
 }  // namespace cosmo::train

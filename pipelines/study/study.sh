@@ -13,11 +13,12 @@ cd "$out"
 
 # Runs a command and adds a line to costs.csv: what it made, seconds that passed, seconds of the processors.
 make() {
-  local made=$1 TIMEFORMAT='%R %U %S' took
+  local made=$1 TIMEFORMAT='%R %U %S' took status=0
   shift
   echo "== $made"
-  { took=$({ time "$@" >&3 2>&4; } 2>&1); } 3>&1 4>&2
+  { took=$({ time "$@" >&3 2>&4; } 2>&1) || status=$?; } 3>&1 4>&2
   echo "$took" | awk -v made="$made" '{ print made "," $1 "," $2 + $3 }' >> costs.csv
+  return $status
 }
 simulate() { make "$1" "$bin/cosmo-sim" generate --output "$@"; }
 shard() { make "$1" "$bin/cosmo-prep" shard --config "$settings/prep.ini" --output "$@"; }
@@ -59,6 +60,14 @@ done
 
 simulate cheap --config "$settings/cheap.ini"
 make cheap-data "$bin/cosmo-prep" shard --output cheap-data --input cheap --subvolumes 1 --validation "$cheap_held_out" --test 1
+for point in $curve; do  # alone, so that each chooses its own epoch, as a fine-tuned network does
+  universes=${point%:*}
+  [[ " $alone " == *" $universes "* ]] || continue
+  for seed in $curve_seeds; do
+    train "model/alone$universes-$seed" --data "data-$universes" --epochs "${point#*:}" --seed "$seed" --baseline none
+    predict "data-$universes" "model/alone$universes-$seed" "predictions/alone$universes-$seed"
+  done
+done
 train model/cheap --data cheap-data --epochs "$cheap_epochs" --baseline none
 for seed in $curve_seeds; do
   train "model/tuned-$seed" --data "data-$tuned_universes" --init-from model/cheap --baseline none \

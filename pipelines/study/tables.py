@@ -3,7 +3,7 @@
 
   tables.py design STUDY N   writes STUDY/finer.csv: N + 2 universes of the test split
   tables.py mix STUDY        writes STUDY/mixed.csv: what is trained on as it is, with the finer ones to test
-  tables.py tables STUDY     prints the tables
+  tables.py tables STUDY     prints the tables of what is there
 
 Errors are mean |x - p| / p of the test universes, x the truth and p the prediction, as in metrics.json; of several seeds their mean.
 ± is the standard error over universes; a bias is the mean of p / x - 1.
@@ -110,13 +110,14 @@ def methods_of(run):
 
 
 def ratio_row(title, run, method, other):
-    """Ratios of mean errors, with the standard error of the paired difference."""
+    """Ratios of mean errors, with the standard errors of ratios of paired means."""
     cells = []
     for name in NAMES:
         ours, theirs = run.errors(method, name), run.errors(other, name)
         scale = statistics.fmean(theirs)
-        difference, error = mean_and_error([(a - b) / scale for a, b in zip(ours, theirs)])
-        cells.append(f"{1 + difference:.3f} ± {error:.3f}")
+        ratio = statistics.fmean(ours) / scale
+        error = mean_and_error([(a - ratio * b) / scale for a, b in zip(ours, theirs)])[1]
+        cells.append(f"{ratio:.3f} ± {error:.3f}")
     return [title, *cells]
 
 
@@ -161,7 +162,8 @@ def curve_tables(curve):
 
 
 def finer_tables(runs, finer):
-    """The same universes from both kinds of simulation."""
+    """The same universes from both kinds of simulation, of the trainings that have predicted both."""
+    runs = {seed: runs[seed] for seed in finer}
     shared = next(iter(finer.values())).truths
     print(f"## {len(shared)} test universes, simulated in finer meshes and steps\n")
     rows = []
@@ -175,11 +177,9 @@ def finer_tables(runs, finer):
     print_table(["mean relative error", *NAMES.values()], rows)
 
 
-def tuned_tables(curve, tuned):
+def tuned_tables(alone, tuned):
     print("## Pre-training on cheap universes\n")
-    sizes = sorted(curve)
-    own = {universes: "network_alone" if "network_alone" in curve[universes][0].of else "network" for universes in sizes}
-    rows = [row_of(f"{universes} universes", curve[universes], own[universes]) for universes in sizes]
+    rows = [row_of(f"{universes} universes", runs, "network") for universes, runs in sorted(alone.items())]
     print_table(["network, trained on", *NAMES.values()], [*rows, row_of("cheap ones, then fine-tuned", tuned, "network")])
 
 
@@ -194,18 +194,26 @@ def cost_table(study):
 
 
 def print_tables(study):
-    found = {path.name: Predictions(path) for path in sorted((study / "predictions").iterdir())}
+    """Of what is there: a study that goes on has some of them."""
+    found = {path.parent.name: Predictions(path.parent) for path in sorted((study / "predictions").glob("*/metrics.json"))}
     groups = {}
     for name, run in found.items():
         kind, _, seed = name.partition("-")
         groups.setdefault(kind, {})[f"seed {seed}"] = run
     curve = {int(kind): list(runs.values()) for kind, runs in groups.items() if kind.isdigit()}
+    if "all" not in groups:
+        sys.exit(f"{study}/predictions has none of a training on all universes: run study.sh first.")
     main_tables(groups["all"])
-    posterior_tables(found["posterior"])
-    whole = len(json_of(study / "data/manifest.json")["splits"]["train"]["seeds"])
-    curve_tables({**curve, whole: list(groups["all"].values())})
-    finer_tables(groups["all"], groups["finer"])
-    tuned_tables(curve, list(groups["tuned"].values()))
+    if "posterior" in found:
+        posterior_tables(found["posterior"])
+    if curve:
+        whole = len(json_of(study / "data/manifest.json")["splits"]["train"]["seeds"])
+        curve_tables({**curve, whole: list(groups["all"].values())})
+    if "finer" in groups:
+        finer_tables(groups["all"], groups["finer"])
+    if "tuned" in groups:
+        alone = {int(kind[5:]): list(runs.values()) for kind, runs in groups.items() if kind.startswith("alone")}
+        tuned_tables(alone, list(groups["tuned"].values()))
     cost_table(study)
 
 

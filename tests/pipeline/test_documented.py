@@ -70,7 +70,7 @@ REST = {
     "cosmo-infer": {"--model": "model", "--data": "data", "--output": "new"},
 }
 # What installs, builds, or runs this; that its scripts and presets exist is checked.
-NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/quickstart|tests/run)\.sh|cmake --preset|python3 tests/)")
+NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study)|tests/run)\.sh|cmake --preset|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium")
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time"}
 
@@ -250,7 +250,7 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md",
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md", "docs/results.md",
              "docs/training.md")
 
     def test_commands(self):

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -16,7 +17,7 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "prep.ini": {"validation": 3, "test": 7},
            "train.ini": {"network": "cosmonet32", "global-batch": 4, "micro-batch": 4},
            "mixed.ini": {},
-           "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
+           "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "alone": 4, "epochs": 1, "finer_universes": 4,
                          "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1}}
 
 
@@ -82,7 +83,17 @@ class Study(DirectoryTest):
     def test_fine_tuning(self):
         error = self.metrics("tuned-1")["network"]["sigma8"]["relative_error"]
         self.assertAlmostEqual(self.row("cheap ones, then fine-tuned", "Pre-training")[1], error, delta=6e-5)
+        error = self.metrics("alone4-1")["network"]["n_s"]["relative_error"]
+        self.assertAlmostEqual(self.row("4 universes", "Pre-training")[2], error, delta=6e-5)
         self.assertIn("init_from", json.loads((self.out / "model/tuned-1/manifest.json").read_text())["config"])
+
+    def test_no_model_has_learned_from_test_universes(self):
+        tested = set(json.loads((self.out / "data/manifest.json").read_text())["splits"]["test"]["seeds"])
+        models = list((self.out / "model").iterdir())
+        self.assertGreater(len(models), 6)
+        for model in models:
+            seeds = json.loads((model / "manifest.json").read_text())["seeds"]
+            self.assertTrue(tested.isdisjoint(seeds["train"] + seeds["validation"]), model)
 
     def test_costs(self):
         with open(self.out / "costs.csv", newline="") as file:
@@ -97,6 +108,17 @@ class Study(DirectoryTest):
         stages = again.count("\n== ") + 1
         self.assertEqual(stages, self.first.count("\n== ") + 1)
         self.assertEqual(again.count("is up to date\n"), stages, again)
+
+    def test_tables_of_half_a_study(self):
+        half = self.root / "half"
+        shutil.copytree(self.out / "predictions/all-2", half / "predictions/all-2")
+        shutil.copy(self.out / "costs.csv", half)
+        words = [sys.executable, STUDY / "tables.py", "tables"]
+        text = subprocess.run([*words, half], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(re.findall(r"(?m)^## (\w+)", text), ["1", "Costs"])
+        done = subprocess.run([*words, self.root], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("run study.sh first", done.stderr)
 
     def test_a_design_without_so_many_universes(self):
         done = subprocess.run([sys.executable, STUDY / "tables.py", "design", self.out, "6"], capture_output=True, text=True)

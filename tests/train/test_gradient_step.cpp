@@ -89,25 +89,26 @@ TEST_CASE("a normalised step is the same however its samples are dealt to ranks 
 }
 
 TEST_CASE("a normalised step names the sample that overflows, not the first one that it spoils") {
-  const core::Communicator alone = core::Communicator::self();
+  const core::Communicator comm = core::Communicator::world();
   const TemporaryDirectory directory;
   const auto data = dataset::test::write_dataset(directory.path(), kSamples);
   const dataset::SplitReader reader(directory.path(), data, dataset::Split::train);
   nn::Network network(kNetwork, kInput, kOutputs, 4, nn::Mode::training);
   nn::initialise(network, 3);
-  train::GradientReducer reducer(alone, network.gradients(), 2);
-  train::GradientStep step(alone, network, reducer, {nn::find_loss("mse"), kOutputs, 2, 1});
+  train::GradientReducer reducer(comm, network.gradients(), 2);
+  train::GradientStep step(comm, network, reducer, {nn::find_loss("mse"), kOutputs, 2, 1});
   train::StepLoss loss(reader);
   const auto sample = static_cast<std::size_t>(kInput.elements());
   const std::vector<float> targets(4 * kOutputs, 0.0f);
+  const bool is_last_rank = comm.rank() == comm.size() - 1;
   for (const bool last : {false, true}) {
     std::vector<float> voxels(4 * sample, 1.0f);
     const std::vector<std::uint32_t> samples =
         last ? std::vector<std::uint32_t>{9, 5, 7, 2} : std::vector<std::uint32_t>{1, 4, 6, 8};
-    if (last) voxels[2 * sample + 3] = std::numeric_limits<float>::infinity();
-    step.take({voxels, targets, 4, samples, 8, last}, 0, loss);
+    if (last && is_last_rank) voxels[2 * sample + 3] = std::numeric_limits<float>::infinity();
+    step.take({voxels, targets, 4, samples, 8 * comm.size(), last}, 0, loss);
   }
   reducer.finish();
   CHECK_FALSE(std::isfinite(loss.sum()));
-  CHECK_THROWS_WITH(loss.fail(alone, network, 0), Catch::Contains("first for sample 7 "));
+  CHECK_THROWS_WITH(loss.fail(comm, network, 0), Catch::Contains("first for sample 7 "));
 }

@@ -181,3 +181,28 @@ TEST_CASE("whatever a network says of a mixture, its likelihood and gradient are
   const std::vector<float> nan(width, std::numeric_limits<float>::quiet_NaN());
   CHECK_FALSE(std::isfinite(nn::likelihood(gradient, nan, std::vector<float>(2), {2, 1, 1, 3})));
 }
+
+TEST_CASE("averages are finite whatever the network says") {
+  constexpr int kParameters = 5;
+  const auto each = static_cast<std::size_t>(nn::mixture_outputs(kParameters, 0));
+  const core::RandomStream stream(23, core::Purpose::gaussian_field);
+  for (std::uint32_t trial = 0; trial < 300; ++trial) {
+    std::vector<Mixture> said;
+    for (std::uint32_t part = 0; part < 2; ++part) {
+      std::vector<float> outputs(each);
+      for (std::uint32_t i = 0; i < each; ++i)
+        outputs[i] = static_cast<float>(1000 * stream.normals({i, trial, part})[0]);
+      said.push_back(nn::mixture_of(outputs, kParameters));
+    }
+    for (const std::size_t parts : {1, 2}) {
+      const nn::TruncatedGaussian& average =
+          nn::average(std::span<const Mixture>(said).first(parts)).front().gaussian;
+      for (std::size_t i = 0; i < kParameters; ++i) {
+        INFO("trial " << trial << ", " << parts << " parts, row " << i);
+        REQUIRE(std::isfinite(average.centre[i]));
+        REQUIRE((average.factor[i][i] > 0 && std::isfinite(average.factor[i][i])));
+        for (std::size_t j = 0; j < i; ++j) REQUIRE(std::isfinite(average.factor[i][j]));
+      }
+    }
+  }
+}

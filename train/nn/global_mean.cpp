@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "train/nn/layers.hpp"
 
@@ -78,31 +77,26 @@ void forward(const Geometry& g, const T* values, float* parts, float* means) {
   }
 }
 
-/// d_values = (d_means + 2 × value × d_squares) / cells
+/// d_values = (d_means + 2 × value × d_squares) / cells. `parts` as in forward().
 template <class T>
-void backward(const Geometry& g, const T* values, const float* d_means, T* d_values) {
+void backward(const Geometry& g, const T* values, const float* d_means, float* parts, T* d_values) {
   const float share = 1 / static_cast<float>(g.cells);
-#pragma omp parallel
-  {
-    std::vector<float> of_mean(static_cast<std::size_t>(g.block)), of_square(of_mean.size());
-#pragma omp for collapse(2) schedule(static)
-    for (std::int64_t image = 0; image < g.images(); ++image) {
-      for (std::int64_t part = 0; part < kParts; ++part) {
-        const float* const row = d_means + image / g.blocks * g.outputs() + g.first(image);
-        for (std::int64_t c = 0; c < g.count(image); ++c) {
-          of_mean[static_cast<std::size_t>(c)] = share * row[c];
-          of_square[static_cast<std::size_t>(c)] = g.squares ? 2 * share * row[g.channels + c] : 0;
-        }
-        std::fill(of_mean.begin() + g.count(image), of_mean.end(), 0.0f);
-        std::fill(of_square.begin() + g.count(image), of_square.end(), 0.0f);
-        for (std::int64_t cell = g.cell(part); cell < g.cell(part + 1); ++cell) {
-          const std::int64_t at = (image * g.cells + cell) * g.block;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < g.images(); ++image) {
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      const float* const row = d_means + image / g.blocks * g.outputs() + g.first(image);
+      float* const of_mean = parts + (image * kParts + part) * 2 * g.block;
+      float* const of_square = of_mean + g.block;
+      std::fill_n(of_mean, 2 * g.block, 0.0f);
+      for (std::int64_t c = 0; c < g.count(image); ++c) {
+        of_mean[c] = share * row[c];
+        of_square[c] = g.squares ? 2 * share * row[g.channels + c] : 0;
+      }
+      for (std::int64_t cell = g.cell(part); cell < g.cell(part + 1); ++cell) {
+        const std::int64_t at = (image * g.cells + cell) * g.block;
 #pragma omp simd
-          for (std::int64_t c = 0; c < g.block; ++c) {
-            const auto k = static_cast<std::size_t>(c);
-            d_values[at + c] = T(of_mean[k] + of_square[k] * static_cast<float>(values[at + c]));
-          }
-        }
+        for (std::int64_t c = 0; c < g.block; ++c)
+          d_values[at + c] = T(of_mean[c] + of_square[c] * static_cast<float>(values[at + c]));
       }
     }
   }
@@ -117,7 +111,8 @@ void append_passes(Workshop& shop, CompiledLayer& compiled, const Geometry& g, c
                               }});
   if (!d_values) return;
   compiled.input_gradient.push_back({Work::other, "global mean", [=, d_means = output.gradient](const Pass&) {
-                                       backward(g, data<T>(values), data<float>(d_means), data<T>(d_values));
+                                       backward(g, data<T>(values), data<float>(d_means), data<float>(parts),
+                                                data<T>(d_values));
                                      }});
 }
 

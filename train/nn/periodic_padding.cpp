@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "train/nn/walked_layout.hpp"
 
@@ -57,24 +56,23 @@ void add_row(const Geometry& g, const T* row, float* sums) {
   add(sums, row + edge + whole, edge);
 }
 
-/// The gradient of a cell is the sum over all that show it, in the order of their coordinates.
+/// The gradient of a cell is the sum over all that show it, in the order of their coordinates. `scratch`:
+/// (images, side, side, block).
 template <class T>
-void fold(const Geometry& g, const T* d_padded, T* d_values) {
-#pragma omp parallel
-  {
-    std::vector<float> sums(static_cast<std::size_t>(g.side * g.block));
-#pragma omp for collapse(2) schedule(static)
-    for (std::int64_t image = 0; image < g.images; ++image) {
-      for (std::int64_t z = 0; z < g.side; ++z) {
-        for (std::int64_t y = 0; y < g.side; ++y) {
-          std::fill(sums.begin(), sums.end(), 0.0f);
-          for (std::int64_t pz = (z + g.padding) % g.side; pz < g.padded(); pz += g.side) {
-            for (std::int64_t py = (y + g.padding) % g.side; py < g.padded(); py += g.side)
-              add_row(g, d_padded + g.padded_row(image, pz, py), sums.data());
-          }
-          T* const to = d_values + g.row(image, z, y);
-          for (std::size_t i = 0; i < sums.size(); ++i) to[i] = T(sums[i]);
+void fold(const Geometry& g, const T* d_padded, T* d_values, float* scratch) {
+  const std::int64_t length = g.side * g.block;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < g.images; ++image) {
+    for (std::int64_t z = 0; z < g.side; ++z) {
+      float* const sums = scratch + (image * g.side + z) * length;
+      for (std::int64_t y = 0; y < g.side; ++y) {
+        std::fill_n(sums, length, 0.0f);
+        for (std::int64_t pz = (z + g.padding) % g.side; pz < g.padded(); pz += g.side) {
+          for (std::int64_t py = (y + g.padding) % g.side; py < g.padded(); py += g.side)
+            add_row(g, d_padded + g.padded_row(image, pz, py), sums);
         }
+        T* const to = d_values + g.row(image, z, y);
+        for (std::int64_t i = 0; i < length; ++i) to[i] = T(sums[i]);
       }
     }
   }
@@ -104,11 +102,14 @@ void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations,
   const bool in_place = walked.layout(walked.side()) == source.gradient.get_desc();
   const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout(walked.side()));
   const Geometry g(walked, padding);
+  const dnnl::memory scratch = shop.memory.place(
+      shop.memory.slot(), plain_layout({g.images * g.side * g.side * g.block}), shop.engine);
   operations.push_back({Work::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
                           if (is_bf16(from))
-                            fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values));
+                            fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values),
+                                 data<float>(scratch));
                           else
-                            fold(g, data<float>(from), data<float>(d_values));
+                            fold(g, data<float>(from), data<float>(d_values), data<float>(scratch));
                         }});
   if (!in_place) shop.append_reorder(operations, d_values, source.gradient);
   append_leaky_relu_backward(shop, operations, source);

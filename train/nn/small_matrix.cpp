@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace cosmo::nn {
 
 Matrix factor_of(Matrix matrix, std::size_t n) {
+  constexpr double kLeastPivot = std::numeric_limits<double>::epsilon();  // what rounding leaves, or less
+  const Matrix given = matrix;
   Matrix factor{};
   for (std::size_t i = n; i-- > 0;) {
-    factor[i][i] = std::sqrt(matrix[i][i]);
+    factor[i][i] = std::sqrt(std::max(matrix[i][i], kLeastPivot * given[i][i]));
     for (std::size_t j = 0; j < i; ++j) factor[i][j] = matrix[i][j] / factor[i][i];
     for (std::size_t j = 0; j < i; ++j) {
       for (std::size_t k = 0; k < i; ++k) matrix[j][k] -= factor[i][j] * factor[i][k];

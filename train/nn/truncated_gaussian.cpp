@@ -157,6 +157,7 @@ TruncatedGaussian scaled(TruncatedGaussian gaussian, const Vector& about, std::s
 }
 
 TruncatedGaussian average(std::span<const TruncatedGaussian> gaussians) {
+  if (gaussians.size() == 1) return gaussians.front();
   TruncatedGaussian average = gaussians.front();
   const auto n = index(average.parameters);
   Matrix precision{};

@@ -23,7 +23,7 @@ struct Interval {
 Interval core_of(Interval interval, double mean, double deviation);
 
 /// Draws such a variable by rejection, from `stream` at {index[0], index[1], index[2] + a multiple of 32 for
-/// each attempt}. One in 1.2 to 18 attempts succeeds.
+/// each attempt}. One in 1 to 18 attempts succeeds.
 double draw_normal(Interval interval, double mean, double deviation, const core::RandomStream& stream,
                    core::RandomStream::Index index);
 
