@@ -12,8 +12,6 @@ namespace cosmo::dataset {
 
 namespace {
 
-using dataset::SummaryStatistics;
-
 /// Calls visit(double&) for every number of a channel, in a fixed order.
 template <class Visit>
 void for_each_number(SummaryStatistics& channel, const Visit& visit) {
@@ -42,8 +40,8 @@ void share(const core::Communicator& comm, std::vector<SampleStatistics>& rows) 
 
 /// Reads samples of counts or of a field and sums up their channels.
 template <class T>
-void summarise_sample(dataset::SplitReader& reader, std::uint32_t sample, std::vector<T>& voxels,
-                      dataset::SampleSummary& summary, std::vector<SummaryStatistics>& channels) {
+void summarise_sample(SplitReader& reader, std::uint32_t sample, std::vector<T>& voxels,
+                      SampleSummary& summary, std::vector<SummaryStatistics>& channels) {
   voxels.resize(reader.spec().voxels());
   reader.read(sample, std::span(voxels));
   const std::size_t size = voxels.size() / channels.size();
@@ -54,7 +52,7 @@ void summarise_sample(dataset::SplitReader& reader, std::uint32_t sample, std::v
 
 }  // namespace
 
-std::vector<std::uint32_t> samples_of_first_universes(const dataset::SplitReader& reader, std::size_t most) {
+std::vector<std::uint32_t> samples_of_first_universes(const SplitReader& reader, std::size_t most) {
   std::set<std::uint32_t> universes;
   std::vector<std::uint32_t> samples;
   for (std::uint32_t i = 0; i < reader.size(); ++i) {
@@ -69,8 +67,8 @@ std::vector<std::uint32_t> samples_of_first_universes(const dataset::SplitReader
 StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
                           const SamplesToSummarise& source) {
   const auto& [reader, scale, samples] = source;
-  const dataset::SampleSpec& spec = reader.spec();
-  dataset::SampleSummary summary({spec.side(), spec.box_size.value}, scale);
+  const SampleSpec& spec = reader.spec();
+  SampleSummary summary({spec.side(), spec.box_size.value}, scale);
   const std::vector<double> no_power(summary.k().size(), 0.0);
   const std::vector<SummaryStatistics> nothing(static_cast<std::size_t>(spec.channels()),
                                                {0, no_power, no_power, {}, 0, 0});
@@ -86,7 +84,7 @@ StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
       [&](std::size_t row) {
         std::vector<SummaryStatistics>& channels = table.rows[row].channels;
         const std::uint32_t sample = source.samples[row];
-        if (source.scale.kind == dataset::VoxelKind::field) {
+        if (source.scale.kind == VoxelKind::field) {
           summarise_sample(source.reader, sample, field, summary, channels);
         } else {
           summarise_sample(source.reader, sample, counts, summary, channels);
@@ -155,7 +153,7 @@ std::vector<UniverseRows> universes_of(const StatisticsTable& table) {
   std::map<std::pair<std::uint32_t, int>, std::size_t> place;
   std::vector<UniverseRows> universes;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const dataset::Sample& sample = table.rows[row].sample;
+    const Sample& sample = table.rows[row].sample;
     const auto [found, is_new] =
         place.emplace(std::pair(sample.simulation, int{sample.roll}), universes.size());
     if (is_new) universes.push_back({sample.simulation, sample.roll, {}});

@@ -2,6 +2,7 @@
 // The samples of a split in few numbers: what baselines and forecast know of them.
 
 #include <Eigen/Core>
+#include <limits>
 #include <vector>
 
 #include "core/communicator.hpp"
@@ -13,8 +14,8 @@ namespace cosmo::dataset {
 
 /// A sample and the statistics of its channels (C).
 struct SampleStatistics {
-  dataset::Sample sample;
-  std::vector<dataset::SummaryStatistics> channels;
+  Sample sample;
+  std::vector<SummaryStatistics> channels;
 };
 
 /// Statistics of samples that have the bins of k in common.
@@ -25,13 +26,14 @@ struct StatisticsTable {
   core::LengthUnit unit;            ///< of the box
 };
 
-/// The samples of a split that are summed up: those of the universes that come first, up to `most`.
-std::vector<std::uint32_t> samples_of_first_universes(const dataset::SplitReader& reader, std::size_t most);
+/// The samples of a split that are summed up: those of the universes that come first, up to `most`, or all.
+std::vector<std::uint32_t> samples_of_first_universes(
+    const SplitReader& reader, std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// What summarise() reads.
 struct SamplesToSummarise {
-  dataset::SplitReader& reader;
-  dataset::VoxelScale scale;
+  SplitReader& reader;
+  VoxelScale scale;
   std::vector<std::uint32_t> samples;  ///< their numbers in the split
 };
 
@@ -50,7 +52,7 @@ std::vector<std::size_t> group_bins(std::size_t bins, double ratio);
 /// log P(k) of every row and channel (rows, C groups): the mean over all modes of a group of bins. Power
 /// below 1e-9 counts as that, to be finite.
 Eigen::MatrixXd log_power(const StatisticsTable& table, const std::vector<std::size_t>& groups,
-                          std::vector<double> dataset::SummaryStatistics::*spectrum);
+                          std::vector<double> SummaryStatistics::*spectrum);
 
 /// Every row's parameters in label units (rows, P): the ranges are mapped to [-1, 1].
 Eigen::MatrixXd labels_of(const StatisticsTable& table, const core::ParameterSpace& space);

@@ -9,14 +9,6 @@
 
 namespace cosmo::infer {
 
-namespace {
-
-std::vector<std::uint32_t> all_samples(const dataset::SplitReader& reader) {
-  return dataset::samples_of_first_universes(reader, reader.size());
-}
-
-}  // namespace
-
 void declare_baselines(core::Options& options) {
   options.add("baselines", "all",
               "what the network is compared with: all (predict the centre, regressions on the power spectrum "
@@ -30,7 +22,8 @@ std::string chosen_baselines(const core::Options& options) {
 
 dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split,
                                        const dataset::VoxelScale& scale) {
-  return dataset::summarise(run.comm, run.log, {split.reader, scale, all_samples(split.reader)});
+  return dataset::summarise(run.comm, run.log,
+                            {split.reader, scale, dataset::samples_of_first_universes(split.reader)});
 }
 
 Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split,

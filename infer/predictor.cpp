@@ -18,10 +18,7 @@ int batch_of(const nn::ModelManifest& model) {
 Predictor::Predictor(const std::filesystem::path& directory, int batch)
     : model_(nn::load_model_manifest(directory)),
       network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference) {
-  const std::string& checkpoint = model_.best().path;
-  core::check_content(directory, *model_.base.find(checkpoint));
-  nn::read_arena(core::hdf5::File::open(directory / checkpoint), model_.weights, network_,
-                 network_.weights());
+  nn::read_weights(directory, model_, network_);
   if (model_.network.baseline.empty()) return;
   const core::FileRecord* record = model_.base.find(nn::kBaselineFile);
   core::ensure(record != nullptr, core::Fault::format,

@@ -1,6 +1,5 @@
 #include "train/network_baseline.hpp"
 
-#include <numeric>
 #include <set>
 
 #include "core/error.hpp"
@@ -42,9 +41,8 @@ dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const c
   const dataset::StatisticsTable learned = dataset::summarise(
       comm, log,
       {training, scale, dataset::samples_of_first_universes(training, dataset::kMostTrainingUniverses)});
-  std::vector<std::uint32_t> all(validation.size());
-  std::iota(all.begin(), all.end(), 0u);
-  const dataset::StatisticsTable asked = dataset::summarise(comm, log, {validation, scale, all});
+  const dataset::StatisticsTable asked =
+      dataset::summarise(comm, log, {validation, scale, dataset::samples_of_first_universes(validation)});
   std::optional<dataset::StatisticsRegression> regression;
   comm.agree([&] {
     regression.emplace(learned, space);

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "core/hdf5.hpp"
 #include "dataset/voxel_transform.hpp"
 #include "train/nn/model_file.hpp"
 
@@ -25,13 +24,8 @@ std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dat
 }
 
 /// Whether they differ in nothing but what dropout layers drop.
-bool have_the_same_weights(nn::NetworkSpec a, nn::NetworkSpec b) {
-  for (nn::NetworkSpec* spec : {&a, &b}) {
-    for (nn::Layer& layer : spec->layers) {
-      if (auto* dropout = std::get_if<nn::Dropout>(&layer.kind)) dropout->probability = 0;
-    }
-  }
-  return a.layers == b.layers;
+bool have_the_same_weights(const nn::NetworkSpec& a, const nn::NetworkSpec& b) {
+  return nn::with_dropout(a, 0).layers == nn::with_dropout(b, 0).layers;
 }
 
 }  // namespace
@@ -76,10 +70,6 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   return made;
 }
 
-void Pretrained::give_weights(nn::Network& network) const {
-  const std::string& checkpoint = model.best().path;
-  core::check_content(directory, *model.base.find(checkpoint));
-  nn::read_arena(core::hdf5::File::open(directory / checkpoint), model.weights, network, network.weights());
-}
+void Pretrained::give_weights(nn::Network& network) const { nn::read_weights(directory, model, network); }
 
 }  // namespace cosmo::train

@@ -47,11 +47,11 @@ class StepLoss {
   [[noreturn]] void fail(const core::Communicator& comm, nn::Network& network, std::int64_t step) const;
 
  private:
-  const dataset::SplitReader& reader_;
-  double sum_ = 0;
   /// The first sample of the batch whose row of values (batch, any) is not finite; empty if there is none.
   std::string find_culprit(const dataset::Batch& batch, std::span<const float> values) const;
 
+  const dataset::SplitReader& reader_;
+  double sum_ = 0;
   std::string origin_;   ///< the sample whose own features are not finite, or empty
   std::string culprit_;  ///< that whose predictions are not, or empty
 };

@@ -37,4 +37,10 @@ void read_arena(const core::hdf5::File& file, const std::string& group, const Ne
   }
 }
 
+void read_weights(const std::filesystem::path& directory, const ModelManifest& model, Network& network) {
+  const std::string& checkpoint = model.best().path;
+  core::check_content(directory, *model.base.find(checkpoint));
+  read_arena(core::hdf5::File::open(directory / checkpoint), model.weights, network, network.weights());
+}
+
 }  // namespace cosmo::nn
