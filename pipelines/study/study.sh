@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What networks, regressions and both together learn from universes, how that grows with their number, whether posteriors are
-# true, whether it holds for finer simulations, and what pre-training on cheap ones is worth. Ends with tables.md.
+# What networks, regressions and both together learn from universes, whether posteriors are true, how errors fall with the
+# number of universes, what pre-training on cheap ones is worth, and whether it holds for finer simulations. Ends with tables.md.
 # It takes a day on two cores. The same command goes on where it was stopped.
 # Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN has the tools; SETTINGS is a directory with other sizes)
 set -euo pipefail
@@ -46,6 +46,15 @@ for point in $curve; do
   done
 done
 
+simulate cheap --config "$settings/cheap.ini"
+make cheap-data "$bin/cosmo-prep" shard --output cheap-data --input cheap --subvolumes 1 --validation "$cheap_held_out" --test 1
+train model/cheap --data cheap-data --epochs "$cheap_epochs" --baseline none
+for seed in $curve_seeds; do
+  train "model/tuned-$seed" --data "data-$tuned_universes" --init-from model/cheap \
+    --epochs "$tuned_epochs" --learning-rate "$tuned_rate" --seed "$seed"
+  predict "data-$tuned_universes" "model/tuned-$seed" "predictions/tuned-$seed"
+done
+
 python3 "$here/tables.py" design "$out" "$finer_universes"
 simulate finer --config "$settings/finer.ini" --design finer.csv
 make finer-data "$bin/cosmo-prep" shard --output finer-data --input finer --subvolumes 1 --validation 1 --test "$finer_universes"
@@ -56,23 +65,6 @@ python3 "$here/tables.py" mix "$out"
 make mixed-data "$bin/cosmo-prep" import --config "$settings/mixed.ini" --input npy --samples mixed.csv --output mixed-data
 for seed in $seeds; do
   predict mixed-data "model/all-$seed" "predictions/finer-$seed"
-done
-
-simulate cheap --config "$settings/cheap.ini"
-make cheap-data "$bin/cosmo-prep" shard --output cheap-data --input cheap --subvolumes 1 --validation "$cheap_held_out" --test 1
-for point in $curve; do  # alone, so that each chooses its own epoch, as a fine-tuned network does
-  universes=${point%:*}
-  [[ " $alone " == *" $universes "* ]] || continue
-  for seed in $curve_seeds; do
-    train "model/alone$universes-$seed" --data "data-$universes" --epochs "${point#*:}" --seed "$seed" --baseline none
-    predict "data-$universes" "model/alone$universes-$seed" "predictions/alone$universes-$seed"
-  done
-done
-train model/cheap --data cheap-data --epochs "$cheap_epochs" --baseline none
-for seed in $curve_seeds; do
-  train "model/tuned-$seed" --data "data-$tuned_universes" --init-from model/cheap --baseline none \
-    --epochs "$tuned_epochs" --learning-rate "$tuned_rate" --seed "$seed"
-  predict "data-$tuned_universes" "model/tuned-$seed" "predictions/tuned-$seed"
 done
 
 python3 "$here/tables.py" tables "$out" > tables.md

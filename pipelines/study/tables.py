@@ -177,10 +177,11 @@ def finer_tables(runs, finer):
     print_table(["mean relative error", *NAMES.values()], rows)
 
 
-def tuned_tables(alone, tuned):
+def tuned_tables(tuned, curve):
     print("## Pre-training on cheap universes\n")
-    rows = [row_of(f"{universes} universes", runs, "network") for universes, runs in sorted(alone.items())]
-    print_table(["network, trained on", *NAMES.values()], [*rows, row_of("cheap ones, then fine-tuned", tuned, "network")])
+    print_table(["mean relative error", *NAMES.values()],
+                [row_of(f"{title}, {trained}", runs, key) for key, title in methods_of(tuned[0]).items() if key.startswith("network")
+                 for trained, runs in (("pre-trained", tuned), *((f"{number} alone", runs) for number, runs in sorted(curve.items())))])
 
 
 def cost_table(study):
@@ -200,20 +201,18 @@ def print_tables(study):
     for name, run in found.items():
         kind, _, seed = name.partition("-")
         groups.setdefault(kind, {})[f"seed {seed}"] = run
-    curve = {int(kind): list(runs.values()) for kind, runs in groups.items() if kind.isdigit()}
     if "all" not in groups:
         sys.exit(f"{study}/predictions has none of a training on all universes: run study.sh first.")
     main_tables(groups["all"])
     if "posterior" in found:
         posterior_tables(found["posterior"])
-    if curve:
-        whole = len(json_of(study / "data/manifest.json")["splits"]["train"]["seeds"])
-        curve_tables({**curve, whole: list(groups["all"].values())})
+    if curve := {int(kind): list(runs.values()) for kind, runs in groups.items() if kind.isdigit()}:
+        curve[len(json_of(study / "data/manifest.json")["splits"]["train"]["seeds"])] = list(groups["all"].values())
+        curve_tables(curve)
+    if "tuned" in groups:
+        tuned_tables(list(groups["tuned"].values()), curve)
     if "finer" in groups:
         finer_tables(groups["all"], groups["finer"])
-    if "tuned" in groups:
-        alone = {int(kind[5:]): list(runs.values()) for kind, runs in groups.items() if kind.startswith("alone")}
-        tuned_tables(alone, list(groups["tuned"].values()))
     cost_table(study)
 
 

@@ -17,7 +17,7 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "prep.ini": {"validation": 3, "test": 7},
            "train.ini": {"network": "cosmonet32", "global-batch": 4, "micro-batch": 4},
            "mixed.ini": {},
-           "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "alone": 4, "epochs": 1, "finer_universes": 4,
+           "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
                          "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1}}
 
 
@@ -81,10 +81,11 @@ class Study(DirectoryTest):
         self.assertNotEqual(found, self.row("regression on P(k), as trained", "4 test universes")[1])
 
     def test_fine_tuning(self):
+        section = "Pre-training on cheap universes"
         error = self.metrics("tuned-1")["network"]["sigma8"]["relative_error"]
-        self.assertAlmostEqual(self.row("cheap ones, then fine-tuned", "Pre-training")[1], error, delta=6e-5)
-        error = self.metrics("alone4-1")["network"]["n_s"]["relative_error"]
-        self.assertAlmostEqual(self.row("4 universes", "Pre-training")[2], error, delta=6e-5)
+        self.assertAlmostEqual(self.row("network and statistics, pre-trained", section)[1], error, delta=6e-5)
+        error = self.metrics("6-1")["baselines"]["network_alone"]["n_s"]["relative_error"]
+        self.assertAlmostEqual(self.row("network, 6 alone", section)[2], error, delta=6e-5)
         self.assertIn("init_from", json.loads((self.out / "model/tuned-1/manifest.json").read_text())["config"])
 
     def test_no_model_has_learned_from_test_universes(self):
