@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What networks, regressions and both together learn from universes, whether posteriors are true, how errors fall with the
-# number of universes, what pre-training on cheap ones is worth, and whether it holds for finer simulations. Ends with tables.md.
+# number of universes, what pre-training on cheap ones is worth, whether it holds for finer simulations, and what voxels and time
+# have to do with it. Ends with tables.md.
 # It takes a day on two cores. The same command goes on where it was stopped.
 # Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN has the tools; SETTINGS is a directory with other sizes)
 set -euo pipefail
@@ -65,6 +66,19 @@ python3 "$here/tables.py" mix "$out"
 make mixed-data "$bin/cosmo-prep" import --config "$settings/mixed.ini" --input npy --samples mixed.csv --output mixed-data
 for seed in $seeds; do
   predict mixed-data "model/all-$seed" "predictions/finer-$seed"
+done
+
+shard coarse --input sim --grid "$coarse_grid"
+simulate voxels --config "$settings/voxels.ini"
+for grid in $voxels_grids; do
+  shard "voxels$grid" --input voxels --grid "$grid" --validation "$voxels_validation" --test "$voxels_test"
+done
+number=0
+for point in $limits; do  # DATA:NETWORK:EPOCHS
+  IFS=: read -r trained network passes <<< "$point"
+  number=$((number + 1))
+  train "model/limit-$number" --data "$trained" --network "$network" --epochs "$passes"
+  predict "$trained" "model/limit-$number" "predictions/limit-$number"
 done
 
 python3 "$here/tables.py" tables "$out" > tables.md

@@ -10,6 +10,7 @@ Errors are mean |x - p| / p of the test universes, x the truth and p the predict
 """
 
 import csv
+import itertools
 import json
 import math
 import pathlib
@@ -130,6 +131,22 @@ def main_tables(runs):
         print_table([f"ratio to the {BASELINES[other]}", *NAMES.values()],
                     [ratio_row(f"{title}, {name}", run, key, other) for key, title in methods_of(first).items()
                      if key.startswith("network") for name, run in runs.items()])
+    agreement_table(list(runs.values()))
+
+
+def correlation(a, b, name):
+    """Of a parameter's errors, over universes, of two (run, method)."""
+    return statistics.correlation(*([run.of[method][seed][name] - truth[name] for seed, truth in run.truths.items()] for run, method in (a, b)))
+
+
+def agreement_table(runs):
+    """Errors that trainings share with each other and with the regression come from the universes, not from the training."""
+    pairs = list(itertools.combinations(runs, 2))
+    alone = "network_alone" if "network_alone" in runs[0].of else "network"
+    rows = {"networks of two seeds": [((a, alone), (b, alone)) for a, b in pairs],
+            f"network and {BASELINES['summary_statistics']}": [((run, alone), (run, "summary_statistics")) for run in runs]}
+    print_table(["correlation of errors", *NAMES.values()],
+                [[title, *(f"{statistics.fmean(correlation(a, b, name) for a, b in of):.3f}" for name in NAMES)] for title, of in rows.items() if of])
 
 
 def coverage_cell(coverage, sigmas, validation):
@@ -184,6 +201,21 @@ def tuned_tables(tuned, curve):
                  for trained, runs in (("pre-trained", tuned), *((f"{number} alone", runs) for number, runs in sorted(curve.items())))])
 
 
+def limit_tables(study, trainings):
+    """What trainings on other voxels or of another length reach, by their models' names."""
+    print("## Voxels and time\n")
+    errors, ratios = [], []
+    for model, run in trainings.items():
+        manifest = json_of(study / f"model/{model}/manifest.json")
+        title = (f"{manifest['normalisation']['voxel_mpc_h']:g} Mpc/h, {len(manifest['seeds']['train'])} universes, "
+                 f"{manifest['config']['epochs']} epochs")
+        methods = {key: name for key, name in methods_of(run).items() if key != "centre"}
+        errors += [row_of(f"{title}: {name}", [run], key) for key, name in methods.items()]
+        ratios += [ratio_row(f"{title}: {name}", run, key, "summary_statistics") for key, name in methods.items() if key.startswith("network")]
+    print_table(["mean relative error", *NAMES.values()], errors)
+    print_table([f"ratio to the {BASELINES['summary_statistics']}", *NAMES.values()], ratios)
+
+
 def cost_table(study):
     print("## Costs\n")
     totals = {}
@@ -213,6 +245,8 @@ def print_tables(study):
         tuned_tables(list(groups["tuned"].values()), curve)
     if "finer" in groups:
         finer_tables(groups["all"], groups["finer"])
+    if "limit" in groups:
+        limit_tables(study, {name: run for name, run in found.items() if name.startswith("limit-")})
     cost_table(study)
 
 

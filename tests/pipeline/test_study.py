@@ -16,9 +16,12 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "finer.ini": {"particles": 32, "grid": 32, "mesh": 64, "steps": 12},
            "prep.ini": {"validation": 3, "test": 7},
            "train.ini": {"network": "cosmonet32", "global-batch": 4, "micro-batch": 4},
+           "voxels.ini": {"simulations": 8, "particles": 32, "grid": 64},
            "mixed.ini": {},
            "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
-                         "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1}}
+                         "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1,
+                         "coarse_grid": 16, "voxels_grids": '"32 64"', "voxels_validation": 2, "voxels_test": 2,
+                         "limits": '"coarse:cosmonet32:1 voxels32:cosmonet32:2 voxels64:cosmonet64:1"'}}
 
 
 class Study(DirectoryTest):
@@ -55,6 +58,8 @@ class Study(DirectoryTest):
             expected = [sum(of(run)[name]["relative_error"] for run in runs) / 2 for name in ("omega_m", "sigma8", "n_s")]
             for found, error in zip(self.row(title, "2 trainings on all universes, 7 test universes"), expected):
                 self.assertAlmostEqual(found, error, delta=6e-5, msg=title)
+        for title in ("networks of two seeds", "network and regression on all statistics"):
+            self.assertTrue(all(-1 <= found <= 1 for found in self.row(title, "2 trainings")))
         ratio = self.row("network and statistics, seed 1", "2 trainings")
         expected = runs[0]["network"]["sigma8"]["relative_error"] / runs[0]["baselines"]["power_spectrum"]["sigma8"]["relative_error"]
         self.assertAlmostEqual(ratio[1], expected, delta=6e-4)
@@ -87,6 +92,14 @@ class Study(DirectoryTest):
         error = self.metrics("6-1")["baselines"]["network_alone"]["n_s"]["relative_error"]
         self.assertAlmostEqual(self.row("network, 6 alone", section)[2], error, delta=6e-5)
         self.assertIn("init_from", json.loads((self.out / "model/tuned-1/manifest.json").read_text())["config"])
+
+    def test_voxels_and_time(self):
+        for number, title in ((1, "16 Mpc/h, 8 universes, 1 epochs"), (2, "8 Mpc/h, 4 universes, 2 epochs"), (3, "4 Mpc/h, 4 universes, 1 epochs")):
+            run = self.metrics(f"limit-{number}")
+            of = run["baselines"]
+            for method, error in (("regression on P(k)", of["power_spectrum"]), ("network", of["network_alone"]), ("network and statistics", run["network"])):
+                found = self.row(f"{title}: {method}", "Voxels and time")[1]
+                self.assertAlmostEqual(found, error["sigma8"]["relative_error"], delta=6e-5)
 
     def test_no_model_has_learned_from_test_universes(self):
         tested = set(json.loads((self.out / "data/manifest.json").read_text())["splits"]["test"]["seeds"])
