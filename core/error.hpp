@@ -17,6 +17,7 @@ enum class Fault {
   format = 5,     ///< a file that is not what it should be
   numeric = 6,    ///< a computation left its range
   internal = 70,  ///< a bug of ours
+  stopped = 75,   ///< asked to stop before all was done: the same command goes on
 };
 
 /// A failure that a user can read: one sentence that names the file or option and the remedy.

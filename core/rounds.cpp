@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/stop_signals.hpp"
 
 namespace cosmo::core {
 
@@ -37,6 +38,7 @@ void in_rounds_of(const Communicator& comm, int ranks_per_group, std::size_t siz
     comm.agree([&] {
       if (failure) throw *failure;
     });
+    if (first + groups < size) stop_if_asked(comm);
   }
 }
 

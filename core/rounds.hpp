@@ -10,7 +10,7 @@ namespace cosmo::core {
 /// Runs work(i) for i = 0 … size-1, item i on rank i % ranks, in rounds of one item a rank, so that the error
 /// of the first failing item is everybody's, for any number of ranks. `work` must not communicate;
 /// `after_round` may, and gets the number of items that the round finished: also if others of it failed, not
-/// if all did. Collective over comm.
+/// if all did. Throws Error{stopped} between rounds if a rank was asked to stop. Collective over comm.
 void in_rounds(const Communicator& comm, std::size_t size, const std::function<void(std::size_t)>& work,
                const std::function<void(std::size_t)>& after_round);
 

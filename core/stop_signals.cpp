@@ -2,15 +2,19 @@
 
 #include <atomic>
 #include <csignal>
+#include <initializer_list>
+
+#include "core/communicator.hpp"
+#include "core/error.hpp"
 
 namespace cosmo::core {
 
 namespace {
 
-std::atomic<bool> stop_received = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler must not wait");
+std::atomic<int> received = 0;  ///< the last that came, or 0
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
 
-void on_signal(int) { stop_received = true; }
+void on_signal(int signal) { received = signal; }
 
 void set_effect(void (*handler)(int)) {
   struct sigaction action = {};
@@ -27,13 +31,22 @@ void set_effect(void (*handler)(int)) {
 
 }  // namespace
 
-StopSignals::StopSignals() { set_effect(&on_signal); }
-
-StopSignals::~StopSignals() {
-  set_effect(SIG_DFL);
-  stop_received = false;
+void remember_stop_signals() {
+  received = 0;
+  set_effect(&on_signal);
 }
 
-bool StopSignals::received() const { return stop_received; }
+void obey_stop_signals() {
+  set_effect(SIG_DFL);
+  if (const int signal = received.exchange(0)) std::raise(signal);
+}
+
+bool stop_received() { return received != 0; }
+
+void stop_if_asked(const Communicator& comm) {
+  if (comm.max(stop_received() ? 1 : 0) == 0) return;
+  throw Error(Fault::stopped,
+              "Stopped as asked: what is finished is kept, and the same command goes on from there.", true);
+}
 
 }  // namespace cosmo::core

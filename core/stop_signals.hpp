@@ -3,20 +3,21 @@
 
 namespace cosmo::core {
 
-/// While it lives, SIGTERM, SIGUSR1 and the first SIGINT (Ctrl-C) do not end the process but are remembered,
-/// for work to be saved first; a second SIGINT ends it. A SIGINT that is ignored, as by a shell's background
-/// jobs, stays so.
-/// One a process: a signal handler can only reach what is static.
-class StopSignals {
- public:
-  StopSignals();
-  /// Gives the signals their effect back and forgets those that came.
-  ~StopSignals();
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
+class Communicator;
 
-  /// Whether one of them came to this process.
-  bool received() const;
-};
+/// From now on SIGTERM, SIGUSR1 and the first SIGINT (Ctrl-C) do not end the process but are remembered, for
+/// work to be saved first; a second SIGINT ends it. A SIGINT that is ignored, as by a shell's background
+/// jobs, stays so.
+void remember_stop_signals();
+
+/// Gives the signals their usual effect back, which one that came meanwhile has now: for what cannot be
+/// continued.
+void obey_stop_signals();
+
+/// Whether one of them came to this process.
+bool stop_received();
+
+/// Throws Error{stopped}, agreed, if one of them came to any rank. Collective.
+void stop_if_asked(const Communicator& comm);
 
 }  // namespace cosmo::core

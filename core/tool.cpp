@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "core/error.hpp"
+#include "core/stop_signals.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::core {
@@ -54,8 +55,9 @@ std::string command_help(const Tool& tool, const Command& command, const Options
   return fmt::format(
       "{}{}{}: {}\n\nOptions [default]:\n{}\nExample:\n  {}\n\nExit codes: 0 done, 2 usage, 3 values that "
       "cannot work, "
-      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours.\n{}",
+      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours{}.\n{}",
       tool.name, space, command.name, command.summary, options.help(), command.example,
+      command.on_stop == OnStop::save ? ", 75 stopped before all was done: the same command goes on" : "",
       command.name.empty() ? other_commands(tool) : "");
 }
 
@@ -142,8 +144,8 @@ Json run_facts(const Tool& tool, const Communicator& comm, int threads,
           {"libraries", libraries}};
 }
 
-void print_error(const Tool& tool, const std::string& sentence) {
-  fmt::print(stderr, "{}: error: {}\n", tool.name, sentence);
+void print_error(const Tool& tool, const Error& error) {
+  fmt::print(stderr, "{}: {}{}\n", tool.name, error.fault() == Fault::stopped ? "" : "error: ", error.what());
 }
 
 /// Ends the process as it is. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a file
@@ -166,7 +168,7 @@ int run_command(const Tool& tool, const Command& command, const Options& options
   } catch (...) {
     const Error failure = current_error();
     const bool together = failure.agreed() || comm.size() == 1;
-    if (comm.is_root() || !together) print_error(tool, failure.what());
+    if (comm.is_root() || !together) print_error(tool, failure);
     if (!together) MPI_Abort(comm.handle(), failure.exit_code());
     if (failure.fault() == Fault::io) leave(comm, failure.exit_code());
     return failure.exit_code();
@@ -181,6 +183,7 @@ void Invocation::report(const Json& summary, const std::string& text) const {
 }
 
 int run_tool(int argc, char** argv, const Tool& tool) {
+  remember_stop_signals();
   std::vector<std::string> words(argv + 1, argv + argc);
   std::ranges::replace(words, "-h", "--help");
   const std::vector<std::string> command_line(argv, argv + argc);
@@ -206,12 +209,13 @@ int run_tool(int argc, char** argv, const Tool& tool) {
       log.result(command_help(tool, command, options));
       return 0;
     }
+    if (command.on_stop == OnStop::end) obey_stop_signals();
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
     MpiSession session(argc, argv);
     return run_command(tool, command, options, command_line);
   } catch (...) {
     const Error error = current_error();
-    if (is_first_process()) print_error(tool, error.what());
+    if (is_first_process()) print_error(tool, error);
     return error.exit_code();
   }
 }

@@ -25,12 +25,19 @@ struct Invocation {
   void report(const Json& summary, const std::string& text) const;
 };
 
+/// What a command does with a request to stop (core/stop_signals.hpp).
+enum class OnStop {
+  end,   ///< it ends like any program: there is nothing to continue
+  save,  ///< it keeps what is finished and throws Error{stopped}; the same command goes on from there
+};
+
 /// One thing a tool does. With `writes_output`, --output, --dry-run and --force are declared for it.
 struct Command {
   std::string name;  ///< first word on the command line; empty for a tool's only command
   std::string summary;
   std::string example;
   bool writes_output;
+  OnStop on_stop;
   void (*declare)(Options&);
   void (*run)(const Invocation&);
 };

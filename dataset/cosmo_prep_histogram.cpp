@@ -7,6 +7,7 @@
 #include "core/memory.hpp"
 #include "core/output_directory.hpp"
 #include "core/simulation_manifest.hpp"
+#include "core/stop_signals.hpp"
 #include "core/timer.hpp"
 #include "dataset/cosmo_prep_snapshots.hpp"
 #include "dataset/counting_job.hpp"
@@ -161,6 +162,7 @@ void run_histogram(const core::Invocation& run) {
   const bool up_to_date = output.up_to_date();
   if (!up_to_date) {
     if (refused) throw *refused;
+    core::obey_stop_signals();  // one file has no part to keep
     write(run, *job, output);
   }
   summary["id"] = request.id();

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/rounds.hpp"
 
 namespace cosmo::dataset {
@@ -21,16 +23,23 @@ void publish_shards(const core::Communicator& comm, core::Progress& progress, co
     progress.advance(static_cast<std::int64_t>(comm.sum(std::uint64_t{finished.size()})));
     output.record(std::exchange(finished, {}));
   };
-  core::in_rounds(
-      comm, paths.size(),
-      [&](std::size_t i) {
-        write(i, output.part(paths[i]));
-        finish_sealing();
-        sealing = std::async(std::launch::async, [&, i] { return output.seal(paths[i]); });
-      },
-      record);
+  std::optional<core::Error> ended;  // by a failure or a request to stop: the last that was written is kept
+  try {
+    core::in_rounds(
+        comm, paths.size(),
+        [&](std::size_t i) {
+          write(i, output.part(paths[i]));
+          finish_sealing();
+          sealing = std::async(std::launch::async, [&, i] { return output.seal(paths[i]); });
+        },
+        record);
+  } catch (const core::Error& error) {
+    if (!error.agreed()) throw;
+    ended = error;
+  }
   core::in_rounds(
       comm, static_cast<std::size_t>(comm.size()), [&](std::size_t) { finish_sealing(); }, record);
+  if (ended) throw *ended;
 }
 
 }  // namespace cosmo::dataset

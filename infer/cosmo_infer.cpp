@@ -5,6 +5,7 @@
 #include "infer/export_command.hpp"
 #include "infer/input_command.hpp"
 #include "infer/split_command.hpp"
+#include "infer/unfinished.hpp"
 #include "train/nn/network.hpp"
 
 namespace {
@@ -13,6 +14,7 @@ using namespace cosmo;
 
 void declare(core::Options& options) {
   options.add("model", std::nullopt, "directory that cosmo-train wrote; several between commas: an ensemble");
+  infer::declare_unfinished(options);
   infer::declare_split(options);
   infer::declare_input(options);
 }
@@ -30,8 +32,8 @@ int main(int argc, char** argv) {
                          {nn::library_version()},
                          {{"", "predicts a split of a dataset, or one universe",
                            "cosmo-infer --model model --data data --split test --output predictions", true,
-                           &declare, &run_infer},
+                           core::OnStop::end, &declare, &run_infer},
                           {"export", "writes the network, with its normalisation, for other programs to run",
                            "cosmo-infer export --format onnx --model model --output model.onnx", true,
-                           &infer::declare_export, &infer::run_export}}});
+                           core::OnStop::end, &infer::declare_export, &infer::run_export}}});
 }

@@ -9,6 +9,7 @@
 #include "core/output_directory.hpp"
 #include "core/text_file.hpp"
 #include "infer/onnx_model.hpp"
+#include "infer/unfinished.hpp"
 
 namespace cosmo::infer {
 
@@ -79,6 +80,7 @@ void export_directory(const core::Invocation& run, const std::string& model, con
 void declare_export(core::Options& options) {
   options.add("model", std::nullopt, "directory that cosmo-train wrote");
   options.add("format", "onnx", "onnx: of raw counts to physical parameters (docs/inference.md)");
+  declare_unfinished(options);
 }
 
 void run_export(const core::Invocation& run) {
@@ -90,6 +92,7 @@ void run_export(const core::Invocation& run) {
     model = run.options.text("model");
     target = run.options.text("output");
     const nn::ModelManifest manifest = nn::load_model_manifest(model);
+    (void)unfinished(run.options, {model}, {manifest});  // the file holds "complete"
     const fs::path directory = is_file_name(target) ? fs::absolute(target).parent_path() : target;
     request = {"onnx",
                {{"format", "onnx"}, {"checkpoint", manifest.best().sha256}},

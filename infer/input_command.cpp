@@ -10,6 +10,7 @@
 #include "infer/costs.hpp"
 #include "infer/ensemble.hpp"
 #include "infer/tables.hpp"
+#include "infer/unfinished.hpp"
 #include "infer/universe.hpp"
 
 namespace cosmo::infer {
@@ -98,7 +99,8 @@ void run_input(const core::Invocation& run) {
     const nn::ModelManifest& model = models.front();  // all read the same input
     summary = {{"input", source.path.string()}};
     OpenUniverse opened = open_universe(model, source);
-    std::vector<std::string> warnings = recognise(models, opened);
+    std::vector<std::string> warnings = unfinished(run.options, directories, models);
+    std::ranges::copy(recognise(models, opened), std::back_inserter(warnings));
     if (run.options.flag("dry-run")) {
       for (const std::string& warning : warnings) run.log.warn("{}", warning);
       text = plan(run, models, opened, summary);

@@ -250,7 +250,8 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
           {"mean_count", fmt::format("{}", normalisation.mean_count)},
           {"model_id", model.base.request.id()},
           {"checkpoint_sha256", model.best().sha256},
-          {"epoch", fmt::format("{}", model.best().epoch)}};
+          {"epoch", fmt::format("{}", model.best().epoch)},
+          {"complete", fmt::format("{}", model.complete)}};
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "infer/report/report.hpp"
 #include "infer/tables.hpp"
 #include "infer/uncertainty.hpp"
+#include "infer/unfinished.hpp"
 
 namespace cosmo::infer {
 
@@ -60,6 +61,7 @@ struct Job {
   dataset::Split split;
   std::vector<std::string> directories;  ///< of the models
   std::vector<nn::ModelManifest> models;
+  std::vector<std::string> unfinished;  ///< a sentence on each such model
   Independence independence;
   core::Request request;
   std::vector<std::string> doubts = {};
@@ -94,6 +96,7 @@ Job read_job(const core::Options& options) {
   job.split = dataset::find_split(options.choice("split", {"train", "validation", "test"}));
   job.directories = model_directories(options.text("model"));
   job.models = load_models(job.directories);
+  job.unfinished = unfinished(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   for (const nn::ModelManifest& model : job.models) {
@@ -135,11 +138,7 @@ std::vector<std::string> truths_outside(const core::ParameterSpace& space,
 /// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
 /// Called by one rank.
 std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
-  std::vector<std::string> doubts;
-  for (std::size_t m = 0; m < job.models.size(); ++m) {
-    if (!job.models[m].complete)
-      doubts.push_back(job.directories[m] + " is a training that has not come to its end.");
-  }
+  std::vector<std::string> doubts = job.unfinished;
   std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
   std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
   return doubts;

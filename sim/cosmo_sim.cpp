@@ -15,6 +15,7 @@
 #include "core/output_directory.hpp"
 #include "core/rounds.hpp"
 #include "core/simulation_manifest.hpp"
+#include "core/stop_signals.hpp"
 #include "core/timer.hpp"
 #include "core/tool.hpp"
 #include "sim/background.hpp"
@@ -151,9 +152,11 @@ void make_universes(const core::Invocation& run, core::OutputDirectory& output, 
       [&](std::size_t i) {
         sim::SimulationConfig config = plan.numerics;
         config.box_size = plan.box.mpc_h(universes[i].cosmology.h);
-        finished = sim::make_universe(group, output, config, universes[i], plan.grid, [&](const sim::Step&) {
-          if (one) progress.advance();
-        });
+        finished =
+            sim::make_universe(group, output, config, universes[i], plan.grid, [&](const sim::Step& step) {
+              if (one) progress.advance();
+              if (step.a_next < 1) core::stop_if_asked(group);
+            });
       },
       [&](std::size_t items) {
         output.record(finished);
@@ -332,8 +335,8 @@ int main(int argc, char** argv) {
          "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
          "0.78:0.95 --n-s 0.9:1.0 "
          "--particles 128 --output sim",
-         true, &sim::declare_suite, &run_generate},
+         true, core::OnStop::save, &sim::declare_suite, &run_generate},
         {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
-         "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, &sim::declare_inspect,
-         &sim::run_inspect}}});
+         "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,
+         &sim::declare_inspect, &sim::run_inspect}}});
 }

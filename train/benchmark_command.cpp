@@ -1,6 +1,7 @@
 #include "train/benchmark_command.hpp"
 
 #include "core/error.hpp"
+#include "core/stop_signals.hpp"
 #include "train/benchmark.hpp"
 #include "train/memory_check.hpp"
 #include "train/nn/summary.hpp"
@@ -56,6 +57,7 @@ void check_purpose(const core::Options& options) {
 
 void run_benchmark(const core::Invocation& run) {
   constexpr int kMoments = 2;
+  core::obey_stop_signals();
   BenchmarkConfig config;
   run.comm.agree([&] { config = read_benchmark(run.options); });
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);

@@ -173,8 +173,7 @@ constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess, of a slow disk, un
 
 /// Trains what is planned and not done yet, saves it, and reports. Collective.
 void train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
-              const core::StopSignals& signals, const train::LoaderConfigs& loaders,
-              train::ModelDirectory& directory, const Json& summary) {
+              const train::LoaderConfigs& loaders, train::ModelDirectory& directory, const Json& summary) {
   const train::TrainingPlan& plan = task.plan;
   std::optional<train::MlperfLog> mlperf;
   run.comm.agree([&] { mlperf.emplace(task.mllog); });
@@ -216,7 +215,7 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
 
   const core::Timer training_time;
   const train::Interruptions interruptions{
-      [&] { return signals.received(); }, run_time, plan.time_limit, plan.checkpoint_interval,
+      &core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval,
       static_cast<double>(train::checkpoint_bytes(plan, network.census())) / kSavedBytesPerSecond};
   const train::Ending ending =
       train::train(run.comm, monitor,
@@ -237,11 +236,15 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
          {ending, run_time.seconds(), state.progress, directory.best_kept(state.progress), monitor, reading,
           stragglers},
          summary);
+  if (ending != train::Ending::complete) {
+    throw core::Error(core::Fault::stopped,
+                      fmt::format("{} is not finished: the same command goes on from there.", plan.output),
+                      true);
+  }
 }
 
 void run_training(const core::Invocation& run) {
   const core::Timer run_time;
-  const core::StopSignals signals;
   const Task task = read_task(run);
   const train::TrainingPlan& plan = task.plan;
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
@@ -276,7 +279,7 @@ void run_training(const core::Invocation& run) {
     run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
                  plan.decay_at.back(), plan.epochs);
   }
-  train_on(run, task, run_time, signals, loaders, directory, summary);
+  train_on(run, task, run_time, loaders, directory, summary);
 }
 
 void run_train(const core::Invocation& run) {
@@ -295,5 +298,5 @@ int main(int argc, char** argv) {
        {nn::library_version()},
        {{"", "trains a network on the shards that cosmo-prep wrote",
          "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 80", true,
-         &declare, &run_train}}});
+         core::OnStop::save, &declare, &run_train}}});
 }

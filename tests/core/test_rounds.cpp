@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/rounds.hpp"
+#include "core/stop_signals.hpp"
 #include "support/expect_error.hpp"
 
 using namespace cosmo::core;
@@ -65,4 +67,29 @@ TEST_CASE("a failure that a part of a group knows of does not wait for the other
     in_rounds(
         comm, group, 1, [](std::size_t) { fail(Fault::io, "alone"); }, [](std::size_t) { FAIL("after"); });
   });
+}
+
+TEST_CASE("a request to stop, of any rank, ends the rounds between two of them") {
+  const Communicator comm = Communicator::world();
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  for (const std::size_t items : {2 * ranks, 3 * ranks}) {  // rounds after the first: 1 and 2
+    remember_stop_signals();
+    std::size_t done = 0;
+    const auto run = [&] {
+      in_rounds(
+          comm, items,
+          [&](std::size_t i) {
+            if (i + 1 == 2 * ranks) std::raise(SIGTERM);
+          },
+          [&](std::size_t finished) { done += finished; });
+    };
+    if (items == 2 * ranks) {
+      run();  // what is done is done
+    } else {
+      expect_error(Fault::stopped, "the same command goes on", run);
+    }
+    CHECK(done == 2 * ranks);
+    remember_stop_signals();  // forgets it
+    obey_stop_signals();
+  }
 }

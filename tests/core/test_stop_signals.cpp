@@ -6,7 +6,9 @@
 
 #include "core/stop_signals.hpp"
 
-using cosmo::core::StopSignals;
+using cosmo::core::obey_stop_signals;
+using cosmo::core::remember_stop_signals;
+using cosmo::core::stop_received;
 
 namespace {
 
@@ -15,6 +17,7 @@ template <typename Work>
 void check_child(int signal, const Work& work) {
   const pid_t child = fork();
   if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);
     work();
     _exit(0);
   }
@@ -23,42 +26,61 @@ void check_child(int signal, const Work& work) {
   CHECK((WIFSIGNALED(status) ? WTERMSIG(status) : 0) == signal);
 }
 
-}  // namespace
-
-TEST_CASE("signals that ask to stop are remembered, once and while somebody asks") {
-  for (const int signal : {SIGTERM, SIGUSR1}) {
-    const StopSignals signals;
-    CHECK_FALSE(signals.received());
-    std::raise(signal);
-    CHECK(signals.received());
-    std::raise(signal);
-    CHECK(signals.received());
-  }
-  CHECK_FALSE(StopSignals().received());
+/// Ends this process by a signal that nothing else here uses unless the condition holds.
+void demand(bool condition) {
+  if (!condition) std::raise(SIGKILL);
 }
 
-TEST_CASE("signals end a process again when nobody asks any more") {
+}  // namespace
+
+TEST_CASE("signals that ask to stop are remembered") {
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    check_child(0, [&] {
+      remember_stop_signals();
+      demand(!stop_received());
+      std::raise(signal);
+      demand(stop_received());
+      std::raise(signal);
+      demand(stop_received());
+    });
+  }
+}
+
+TEST_CASE("signals end a process again that obeys them") {
   for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) {
-    std::signal(SIGINT, SIG_DFL);
-    { const StopSignals signals; }
-    check_child(signal, [&] { std::raise(signal); });
+    check_child(signal, [&] {
+      remember_stop_signals();
+      obey_stop_signals();
+      std::raise(signal);
+    });
+  }
+}
+
+TEST_CASE("a signal that came before a process obeys them ends it then") {
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) {
+    check_child(signal, [&] {
+      remember_stop_signals();
+      std::raise(signal);
+      obey_stop_signals();
+    });
   }
 }
 
 TEST_CASE("the first interruption is remembered, the second ends the process") {
   check_child(SIGINT, [] {
-    std::signal(SIGINT, SIG_DFL);
-    const StopSignals signals;
+    remember_stop_signals();
     std::raise(SIGINT);
-    if (signals.received()) std::raise(SIGINT);
+    if (stop_received()) std::raise(SIGINT);
   });
 }
 
 TEST_CASE("an interruption that was ignored stays ignored") {
   check_child(0, [] {
     std::signal(SIGINT, SIG_IGN);
-    const StopSignals signals;
+    remember_stop_signals();
     std::raise(SIGINT);
-    if (signals.received()) std::raise(SIGKILL);
+    demand(!stop_received());
+    obey_stop_signals();
+    std::raise(SIGINT);
   });
 }

@@ -7,7 +7,7 @@ import unittest
 import h5py
 import numpy as np
 
-from toolkit import PipelineTest, contents, run, sha256, succeed, times
+from toolkit import PipelineTest, contents, cosmo_train, run, sha256, succeed, times
 
 
 class Chain(PipelineTest):
@@ -84,17 +84,29 @@ class Chain(PipelineTest):
     def test_predictions_follow_the_model(self):
         """A training that went on is another input, though its id is the same."""
         model, output = self.root / "growing", self.root / "stale"
-        train = ("cosmo-train", *self.train_words(), "--epochs", 6, "--output", model)
+        words = (*self.train_words(), "--epochs", 6, "--output", model)
         infer = ("cosmo-infer", "--model", model, "--data", self.data, "--output", output)
         refused = None
-        while not succeed(*train, "--time-limit", 0)["epochs_done"]:  # a step each time
+        while not cosmo_train(*words, "--time-limit", 0)["epochs_done"]:  # a step each time
             refused = run(*infer)
             self.assertEqual(refused.returncode, 3)
             self.assertIn("has not finished an epoch: continue it", refused.stderr)
         self.assertIsNotNone(refused)
-        succeed(*infer)
+        universe = next(self.sim.glob("sim-*/counts_z0.h5"))
+        one = ("cosmo-infer", "--model", model, "--input", universe)
+        export = ("cosmo-infer", "export", "--model", model, "--output", self.root / "growing.onnx")
+        for asked in (infer, one, export):
+            refused = run(*asked)
+            self.assertEqual(refused.returncode, 3)
+            self.assertIn(f"{model} is a training that has not come to its end: go on with it, or give --unfinished", refused.stderr)
+        succeed(*infer, "--unfinished")
+        self.assertIn(f"{model} is a training that has not come to its end.", succeed(*one, "--unfinished")["warnings"])
+        succeed(*export, "--unfinished")
+        self.assertTrue((self.root / "growing.onnx").read_bytes().endswith(b"complete\x12\x05false"))
+        warnings = json.loads((output / "metrics.json").read_text())["warnings"]
+        self.assertIn(f"{model} is a training that has not come to its end.", warnings)
         first = (output / "predictions.csv").read_bytes()
-        succeed(*train)
+        cosmo_train(*words)
         best = [state["epoch"] for state in json.loads((model / "manifest.json").read_text())["checkpoints"]
                 if state["best"]]
         if best == [1]:

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from onnx_torch import evaluate
-from toolkit import DirectoryTest, PipelineTest, contents, error_line, run, succeed
+from toolkit import DirectoryTest, PipelineTest, contents, cosmo_train, error_line, run, succeed
 
 def table(path):
     return list(csv.DictReader(path.read_text().splitlines()))
@@ -57,7 +57,7 @@ class Hybrid(PipelineTest):
 
     def test_a_stop_and_ranks_change_nothing(self):
         parts = self.root / "parts"
-        succeed("cosmo-train", *self.words(), "--time-limit", 0, "--output", parts)
+        cosmo_train(*self.words(), "--time-limit", 0, "--output", parts)
         self.assertFalse(self.manifest(parts)["complete"])
         succeed("cosmo-train", *self.words(), "--output", parts)
         self.assertEqual(contents(parts), contents(self.model))

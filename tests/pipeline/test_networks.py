@@ -13,7 +13,7 @@ import onnx
 
 from onnx_torch import evaluate
 from synthetic import write_fields
-from toolkit import PipelineTest, contents, error_line, run, succeed, times
+from toolkit import PipelineTest, contents, cosmo_train, error_line, run, succeed, times
 
 # Paddings and strides that divide nothing, both pools, every slope, a tanh between layers.
 ODD_NETWORK = {"name": "odd", "input": "grid", "layers": [
@@ -410,13 +410,13 @@ class Networks(PipelineTest):
         self.assertEqual((found["channels"][0]["mean_low"], found["channels"][0]["mean_high"]), (min(means), max(means)))
         self.assertEqual(found, self.range_of(self.models["cosmoflow32"][0]))  # of the same data
         self.assertEqual(len(self.range_of(self.models["mlperf"][0])["channels"]), 2)
-        model, words = self.root / "ranged", ("cosmo-train", *self.train_words(), "--epochs", 2, "--output", self.root / "ranged")
-        succeed(*words, "--time-limit", 0, ranks=2)
+        model, words = self.root / "ranged", (*self.train_words(), "--epochs", 2, "--output", self.root / "ranged")
+        cosmo_train(*words, "--time-limit", 0, ranks=2)
         self.assertEqual(self.range_of(model), found)  # any number of ranks
         manifest = json.loads((model / "manifest.json").read_text())
         manifest["input_range"]["samples"] = 7
         (model / "manifest.json").write_text(json.dumps(manifest))
-        self.assertGreater(succeed(*words)["epochs_done"], 1)
+        self.assertGreater(cosmo_train(*words)["epochs_done"], 1)
         self.assertEqual(self.range_of(model), found | {"samples": 7})
 
     def test_what_does_not_fit_is_refused(self):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -12,8 +14,8 @@ import zlib
 import h5py
 import numpy as np
 
-from toolkit import (ENVIRONMENT, PipelineTest, children, command, contents, error_line, record_again, run, run_with_faults,
-                     sha256, succeed)
+from toolkit import (ALONE, BIN, ENVIRONMENT, STOPPED, PipelineTest, children, command, contents, cosmo_train, error_line, record_again, run,
+                     run_with_faults, sha256, succeed)
 
 CONFIG, IO, FORMAT, NUMERIC = 3, 4, 5, 6
 EPOCHS = 30  # two seconds
@@ -36,7 +38,7 @@ class Stoppable(PipelineTest):
         return ["--data", data, "--network", network, *cls.train_words()[4:]]
 
     def train(self, output, *words, ranks=1, epochs=2):
-        return succeed("cosmo-train", *self.train_words(), "--epochs", epochs, *words, "--output", output, ranks=ranks)
+        return cosmo_train(*self.train_words(), "--epochs", epochs, *words, "--output", output, ranks=ranks)
 
     def refused(self, code, parts, output, *words):
         """Checks exit code and sentence, on one rank and on two, and that no file in `output` changed."""
@@ -72,7 +74,7 @@ class Stoppable(PipelineTest):
         """A training stopped after three steps; returns its directory and the path of its checkpoint."""
         output = self.root / name
         for _ in range(3):
-            succeed("cosmo-train", *self.words_with(self.data, network), "--epochs", 2, "--time-limit", 0, "--output", output)
+            cosmo_train(*self.words_with(self.data, network), "--epochs", 2, "--time-limit", 0, "--output", output)
         return output, next((output / "checkpoints").iterdir())
 
     def stopped_after_an_epoch(self, name):
@@ -81,7 +83,7 @@ class Stoppable(PipelineTest):
         output = self.root / name
         words = [*self.train_words(), "--decay-epochs", 2]
         succeed("cosmo-train", *words, "--epochs", 1, "--output", output)
-        succeed("cosmo-train", *words, "--epochs", 2, "--resume", "--time-limit", 0, "--output", output)
+        cosmo_train(*words, "--epochs", 2, "--resume", "--time-limit", 0, "--output", output)
         best, last = sorted((output / "checkpoints").iterdir())
         return words, output, best, last
 
@@ -101,7 +103,7 @@ class Signals(Stoppable):
                 wholes[ranks] = contents(self.root / f"whole{ranks}")
             output = self.root / f"signal{number}-{ranks}"
             code, text = self.start_and_signal(number, target, output, ranks)
-            self.assertEqual(code, 0, text)
+            self.assertEqual(code, STOPPED, text)
             summary = json.loads(text)
             self.assertFalse(summary["complete"])
             manifest = json.loads((output / "manifest.json").read_text())
@@ -125,6 +127,74 @@ class Signals(Stoppable):
         summary = self.train(self.root / "measured")
         self.assertAlmostEqual(summary["memory_bytes_per_rank"], summary["peak_rss_bytes"],
                                delta=0.1 * summary["peak_rss_bytes"] + 8e6)
+
+
+class AnyMoment(Stoppable):
+    """Signals from a program's first line to its last."""
+
+    @staticmethod
+    def remembers(process, number):
+        """Whether a process has a handler for a signal."""
+        caught = re.search(r"(?m)^SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1]
+        return int(caught, 16) >> (number - 1) & 1
+
+    def signalled(self, delay, *words):
+        """Sends SIGUSR1 so long after main() has begun; returns the exit code."""
+        with subprocess.Popen(["env", *ALONE, BIN / words[0], *map(str, words[1:])], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as process:
+            while not self.remembers(process, signal.SIGUSR1):
+                time.sleep(0.001)
+            time.sleep(delay)
+            process.send_signal(signal.SIGUSR1)
+        return process.returncode
+
+    def test_no_moment_of_a_training_is_one_to_die_in(self):
+        whole, output = self.root / "undisturbed", self.root / "disturbed"
+        words = ["cosmo-train", *self.train_words(), "--epochs", 4]
+        run(*words, "--output", whole)
+        codes = set()
+        moments = 50 if os.environ.get("COSMO_FAULTS") == "all" else 8
+        for moment in range(moments):
+            delay = 0.8 * moment / moments  # the whole life takes about 0.7 s
+            code = self.signalled(delay, *words, "--output", output)
+            self.assertIn(code, (0, STOPPED), f"{delay} s")
+            codes.add(code)
+            succeed(*words, "--output", output)
+            self.assertEqual(contents(output), contents(whole))
+            shutil.rmtree(output)
+        self.assertIn(STOPPED, codes)
+
+    def test_after_the_last_word_of_a_training(self):
+        output = self.root / "told"
+        for _ in range(5):
+            with subprocess.Popen(["env", *ALONE, BIN / "cosmo-train", *map(str, self.train_words()), "--epochs", "1", "--json", "--output",
+                                   output], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                process.stdout.readline()
+                while process.poll() is None:
+                    process.send_signal(signal.SIGUSR1)
+                    time.sleep(0.002)
+            self.assertEqual(process.returncode, 0)
+
+    def test_a_suite_stops_between_steps_and_goes_on(self):
+        words = ["cosmo-sim", "generate", "--simulations", 24, "--omega-m", "0.25:0.35", "--particles", 32, "--box", 128]
+        whole = self.root / "whole-suite"
+        succeed(*words, "--output", whole)
+        for ranks, number in ((1, signal.SIGTERM), (2, signal.SIGUSR1), (1, signal.SIGINT)):
+            output = self.root / f"suite{ranks}-{number}"
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            with subprocess.Popen(command(ranks, *words, "--output", output), env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                while not list(output.glob("sim-*/counts_z0.h5")):
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.005)
+                os.kill(process.pid if ranks == 1 else children(process.pid)[-1], number)
+                _, told = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, STOPPED, told)
+            self.assertIn("cosmo-sim: Stopped as asked", told)
+            self.assertNotIn("error", told)
+            self.assertLess(len(list(output.glob("sim-*"))), 24)
+            succeed(*words, "--output", output)
+            self.assertEqual(contents(output), contents(whole))
 
 
 class OtherRanks(Stoppable):
@@ -203,7 +273,7 @@ class Failures(Stoppable):
         record_again(data, shard)
         words = [*self.words_with(data), "--recipe", "paper", "--voxels", "mean"]
         output = self.root / "overflowing"
-        succeed("cosmo-train", *words, "--epochs", 2, "--time-limit", 0, "--output", output)
+        cosmo_train(*words, "--epochs", 2, "--time-limit", 0, "--output", output)
         checkpoint, = (output / "checkpoints").iterdir()
         with h5py.File(checkpoint, "r+") as file:
             file["weights/conv1/weights"][...] *= np.float32(3e35)
@@ -297,7 +367,7 @@ class Checkpoints(Stoppable):
         checkpoint.unlink()
         self.refused(FORMAT, [checkpoint, "missing"], output, *self.train_words())
         checkpoint.write_bytes(whole)
-        self.assertEqual(succeed("cosmo-train", *words)["steps_done"], 2)
+        self.assertEqual(cosmo_train(*words)["steps_done"], 2)
 
     def test_a_removed_checkpoint_leaves_the_other_one_to_go_on_from(self):
         words, output, best, last = self.stopped_after_an_epoch("removed")

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from toolkit import ENVIRONMENT, PipelineTest, command, contents, error_line, run, succeed
+from toolkit import ENVIRONMENT, PipelineTest, command, contents, cosmo_train, error_line, run, succeed
 
 EPOCHS = 3
 ONCE = ["submission_benchmark", "submission_org", "submission_division", "submission_status", "submission_platform",
@@ -44,8 +44,7 @@ def check_nesting(case, found):
 
 class Telemetry(PipelineTest):
     def train(self, name, *words, **keywords):
-        return succeed("cosmo-train", *self.train_words(), "--epochs", EPOCHS, "--threads", 1, "--output",
-                       self.root / name, *words, **keywords)
+        return cosmo_train(*self.train_words(), "--epochs", EPOCHS, "--threads", 1, "--output", self.root / name, *words, **keywords)
 
     def test_mlperf_log(self):
         for ranks, loss in ((1, "mae"), (2, "mse")):

@@ -10,7 +10,7 @@ import unittest
 import h5py
 import numpy as np
 
-from toolkit import (ENVIRONMENT, PipelineTest, command, contents, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
+from toolkit import (ENVIRONMENT, PipelineTest, command, contents, cosmo_train, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
                      sha256, succeed, times)
 
 EPOCHS = 4
@@ -31,8 +31,8 @@ def store_again(path, storage):
 
 class Trained(PipelineTest):
     def train(self, output, *words, ranks=1, epochs=EPOCHS, data=None):
-        return succeed("cosmo-train", *self.words_with(data or self.data), "--epochs", epochs, "--decay-epochs", EPOCHS, "--threads", 1,
-                       "--output", output, *words, ranks=ranks)
+        return cosmo_train(*self.words_with(data or self.data), "--epochs", epochs, "--decay-epochs", EPOCHS, "--threads", 1,
+                     "--output", output, *words, ranks=ranks)
 
     @classmethod
     def words_with(cls, data):

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 
+STOPPED = 75  # the exit code of what was stopped before all was done
 BIN = pathlib.Path(os.environ["COSMO_BIN"])
 TESTS = BIN.parent / "tests"
 FAULTS = TESTS / "libfaults.so"
@@ -59,6 +60,15 @@ def printed(tool, *words, ranks=1, cwd=None):
 def succeed(tool, *words, ranks=1, cwd=None):
     """Runs a tool that must succeed; returns its JSON summary."""
     return json.loads(printed(tool, *words, "--json", ranks=ranks, cwd=cwd))
+
+
+def cosmo_train(*words, ranks=1):
+    """Runs a training, perhaps to a --time-limit, that must be able to go on or be done; returns its JSON summary."""
+    done = run("cosmo-train", *words, "--json", ranks=ranks)
+    assert done.returncode in (0, STOPPED), f"cosmo-train {words}: exit {done.returncode}\n{done.stderr}"
+    summary = json.loads(done.stdout)
+    assert done.returncode == (0 if summary.get("complete", True) else STOPPED), f"exit {done.returncode}: {summary}"
+    return summary
 
 
 def make_suite(directory, simulations, grid, *more):
