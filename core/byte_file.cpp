@@ -5,16 +5,13 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::core {
 
 std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  ensure(file.good() && !std::filesystem::is_directory(path, error), Fault::io,
-         "{} cannot be opened: check that it exists and is a readable file.", path.string());
-  std::vector<std::byte> bytes(static_cast<std::size_t>(file.tellg()));
-  file.seekg(0);
+  std::ifstream file = open_input(path);
+  std::vector<std::byte> bytes(std::filesystem::file_size(path));
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   ensure(file.good(), Fault::io, "{} cannot be read to its end: check the disk.", path.string());
   return bytes;

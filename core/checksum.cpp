@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::core {
 
@@ -88,8 +89,7 @@ std::string sha256(std::string_view text) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  ensure(file.good(), Fault::io, "{} cannot be opened: check that it exists and is readable.", path.string());
+  std::ifstream file = open_input(path);
   Sha256 hash;
   std::vector<char> block(1 << 20);
   while (file) {

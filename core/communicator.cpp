@@ -13,7 +13,8 @@ void check(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  fail(Fault::internal, "{} failed: {}.", call, std::string(text, static_cast<std::size_t>(length)));
+  fail(Fault::io, "{} failed ({}): check that the hosts reach each other.", call,
+       std::string(text, static_cast<std::size_t>(length)));
 }
 
 std::vector<int> displacements(std::span<const int> counts) {

@@ -35,7 +35,7 @@ class Arrival {
 };
 
 /// A group of ranks. Every member but rank() and size() is collective over the group.
-/// Lives inside an MpiSession. Failures of MPI itself are Error{internal}.
+/// Lives inside an MpiSession. Failures of MPI itself are Error{io}.
 class Communicator {
  public:
   /// All ranks of the run.

@@ -1,6 +1,7 @@
 #include "core/file_lock.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -26,9 +27,15 @@ std::string host_and_process() {
 }
 
 int open_lock(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  ensure(file >= 0, Fault::io, "{} cannot be written ({}): check permissions.", path.string(),
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  ensure(file >= 0, Fault::io,
+         "{} cannot be written ({}): check permissions, and remove what is in its place.", path.string(),
          std::strerror(errno));
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(file);
+    fail(Fault::io, "{} is no regular file: remove it.", path.string());
+  }
   return file;
 }
 

@@ -3,9 +3,13 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::core {
 
@@ -53,30 +57,48 @@ std::vector<std::byte> gzip(std::span<const std::byte> bytes) {
   return file;
 }
 
-std::vector<std::byte> gunzip(std::span<const std::byte> file, std::size_t most, const std::string& source) {
-  Stream stream(&inflateEnd);
-  ensure(inflateInit2(&stream.state, kGzipWindow) == Z_OK && file.size() <= kMostAtOnce, Fault::internal,
-         "zlib cannot inflate {}.", source);
-  stream.state.next_in = readable(file.data());
-  stream.state.avail_in = static_cast<uInt>(file.size());
-  std::vector<std::byte> bytes;
-  std::size_t filled = 0;
-  while (true) {
-    constexpr std::size_t kFirst = 1 << 20;
-    if (filled == bytes.size()) bytes.resize(std::max(kFirst, 2 * filled));
-    const std::size_t room = std::min(bytes.size() - filled, kMostAtOnce);
-    stream.state.next_out = writable(bytes.data() + filled);
-    stream.state.avail_out = static_cast<uInt>(room);
-    const int outcome = inflate(&stream.state, Z_NO_FLUSH);
-    filled += room - stream.state.avail_out;
-    ensure(filled <= most, Fault::format, "{} holds more than {} bytes: it is no file of one sample.", source,
-           most);
-    if (outcome == Z_STREAM_END && stream.state.avail_in == 0) break;
-    const bool good = outcome == Z_OK || (outcome == Z_STREAM_END && inflateReset(&stream.state) == Z_OK);
-    ensure(good, Fault::format, "{} is damaged or cut short, gzip cannot read it: restore it.", source);
+struct GzipFile::Inflation {
+  explicit Inflation(const std::filesystem::path& path) : source(path.string()), file(open_input(path)) {
+    ensure(inflateInit2(&stream.state, kGzipWindow) == Z_OK, Fault::internal, "zlib cannot inflate {}.",
+           source);
   }
-  bytes.resize(filled);
-  return bytes;
+
+  /// Whether there is anything to inflate; reads on if need be.
+  bool has_input() {
+    if (stream.state.avail_in > 0) return true;
+    file.read(reinterpret_cast<char*>(block.data()), static_cast<std::streamsize>(block.size()));
+    ensure(!file.bad(), Fault::io, "{} cannot be read to its end: check the disk.", source);
+    stream.state.next_in = block.data();
+    stream.state.avail_in = static_cast<uInt>(file.gcount());
+    return stream.state.avail_in > 0;
+  }
+
+  std::string source;
+  std::ifstream file;
+  std::array<Bytef, 1 << 16> block;
+  Stream stream{&inflateEnd};
+  bool between_members = false;
+};
+
+GzipFile::GzipFile(const std::filesystem::path& path) : inflation_(std::make_unique<Inflation>(path)) {}
+GzipFile::~GzipFile() = default;
+
+std::size_t GzipFile::read(std::span<std::byte> bytes) {
+  z_stream& state = inflation_->stream.state;
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const bool more = inflation_->has_input();
+    if (!more && inflation_->between_members) break;
+    const std::size_t room = std::min(bytes.size() - filled, kMostAtOnce);
+    state.next_out = writable(bytes.data() + filled);
+    state.avail_out = static_cast<uInt>(room);
+    const int outcome = more ? inflate(&state, Z_NO_FLUSH) : Z_BUF_ERROR;
+    filled += room - state.avail_out;
+    inflation_->between_members = outcome == Z_STREAM_END && inflateReset(&state) == Z_OK;
+    ensure(outcome == Z_OK || inflation_->between_members, Fault::format,
+           "{} is damaged or cut short, gzip cannot read it: restore it.", inflation_->source);
+  }
+  return filled;
 }
 
 }  // namespace cosmo::core

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace cosmo::core {
@@ -14,8 +15,23 @@ bool is_gzip(std::span<const std::byte> bytes);
 /// bytes give equal files.
 std::vector<std::byte> gzip(std::span<const std::byte> bytes);
 
-/// What a gzip file of one or more members holds. Throws Error{format} naming `source` if it is damaged, cut
-/// short, or holds more than `most` bytes.
-std::vector<std::byte> gunzip(std::span<const std::byte> file, std::size_t most, const std::string& source);
+/// What a gzip file of one or more members holds, from its beginning on: read piece by piece, for a small
+/// file may hold very much.
+class GzipFile {
+ public:
+  /// Throws Error{io} as open_input() does.
+  explicit GzipFile(const std::filesystem::path& path);
+  ~GzipFile();
+  GzipFile(const GzipFile&) = delete;
+  GzipFile& operator=(const GzipFile&) = delete;
+
+  /// Fills `bytes` with what comes next, and returns how many came: fewer at the end only. Throws
+  /// Error{format} naming the file if it is damaged or cut short.
+  std::size_t read(std::span<std::byte> bytes);
+
+ private:
+  struct Inflation;
+  std::unique_ptr<Inflation> inflation_;
+};
 
 }  // namespace cosmo::core

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::core::hdf5 {
 
@@ -134,7 +135,7 @@ File File::create(const std::filesystem::path& path, const Communicator& comm) {
 
 File File::open(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  ensure(std::filesystem::exists(path), Fault::io, "{} does not exist: check its name.", path.string());
+  (void)ensure_readable(path);
   ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format, "{} is no HDF5 file: check its name, or restore it.",
          path.string());
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);

@@ -14,7 +14,7 @@ namespace {
 /// What a line notes, unless it is torn.
 std::optional<FileRecord> record_in(const std::string& line) {
   try {
-    return Json::parse(line).get<FileRecord>();
+    return parse_json(line).get<FileRecord>();
   } catch (const Json::exception&) {
     return std::nullopt;
   }
@@ -41,7 +41,7 @@ Json Journal::read(std::ifstream journal) const {
   std::getline(journal, line);
   Json found;
   reading_record(path(), [&] {
-    found = Json::parse(line);
+    found = parse_json(line);
     for (const char* key : {"stage", "config", "inputs", "id"}) (void)found.at(key);
   });
   std::map<std::string, FileRecord> files;  // a file that was made again is noted again

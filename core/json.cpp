@@ -1,18 +1,28 @@
 #include "core/json.hpp"
 
-#include <fstream>
-
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::core {
 
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;  ///< the manifest of 400,000 universes
+constexpr int kDeepest = 100;  ///< of values in values, each of which costs stack when they are gone through
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+  return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest) throw Json::out_of_range::create(0, "values are nested too deep", nullptr);
+    return true;
+  });
+}
+
 Json read_json(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::error_code error;
-  ensure(file.good() && !std::filesystem::is_directory(path, error), Fault::io,
-         "{} cannot be opened: check that it exists and is a readable file.", path.string());
+  const std::string text = read_text(path, kMostBytes);
   try {
-    return Json::parse(file);
+    return parse_json(text);
   } catch (const Json::exception&) {
     fail(Fault::format, "{} is not valid JSON: restore it, or write it again with the tool that made it.",
          path.string());

@@ -5,15 +5,20 @@
 #include <cstdio>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
 
 namespace cosmo::core {
 
-void Log::write_remark(std::string_view line) { fmt::print(stderr, "{}\n", line); }
+void Log::write_remark(std::string_view line) {
+  constexpr std::size_t kMost = std::size_t{1} << 14;  // a plan of many layers is that long
+  fmt::print(stderr, "{}\n", printable(line, kMost));
+}
 
 void Log::result(std::string_view text) const {
   if (!speaks_) return;
+  const std::string plain = printable(text);
   const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+      std::fwrite(plain.data(), 1, plain.size(), stdout) == plain.size() && std::fflush(stdout) == 0;
   ensure(written, Fault::io, "Standard output cannot be written: check where it is redirected to.");
 }
 
@@ -42,7 +47,7 @@ void Progress::advance(std::int64_t units, std::string_view remark) {
   if (terminal_) {
     constexpr const char* kNoWrap = "\033[?7l";  // a narrow terminal cuts the line off
     constexpr const char* kWrap = "\033[?7h";
-    fmt::print(stderr, "\r\033[K{}{}{}", kNoWrap, line, kWrap);
+    fmt::print(stderr, "\r\033[K{}{}{}", kNoWrap, printable(line), kWrap);
     std::fflush(stderr);
   } else {
     Log::write_remark(line);

@@ -4,14 +4,12 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <sstream>
 
 #include "core/error.hpp"
-#include "core/json.hpp"
+#include "core/input_file.hpp"
+#include "core/printable.hpp"
 #include "core/random.hpp"
 #include "core/text_file.hpp"
 
@@ -21,23 +19,8 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr std::size_t kLongest = 4096;  ///< bytes of a value
-
-/// Manifests are JSON, which is UTF-8.
-bool is_utf8(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace) ==
-         Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
-}
-
-/// Whether `text` is UTF-8 without control characters, which a terminal would obey.
-bool is_plain_text(const std::string& text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]), next = static_cast<unsigned char>(text[i + 1]);
-    const bool is_space = byte == '\t' || byte == '\n' || byte == '\r';
-    if ((byte < ' ' && !is_space) || byte == 0x7F || (byte == 0xC2 && next < 0xA0)) return false;
-  }
-  return is_utf8(text);
-}
+constexpr std::size_t kLongest = 4096;           ///< bytes of a value
+constexpr std::size_t kLongestConfig = 1 << 20;  ///< bytes of a file of options
 
 /// `text` without the plus of a positive number, which from_chars does not know.
 std::string_view without_plus(std::string_view text) {
@@ -142,17 +125,21 @@ void Options::parse(const std::vector<std::string>& words) {
 }
 
 void Options::read_config(const std::string& path) {
-  std::ifstream file(path);
-  ensure(file.good() && !std::filesystem::is_directory(path), Fault::io,
-         "The file {} of --config cannot be read: check its name and permissions.", path);
-  const std::string content(std::istreambuf_iterator<char>(file), {});
+  std::string content;
+  try {
+    content = read_text(path, kLongestConfig);
+  } catch (const Error& error) {
+    fail(error.fault(), "--config: {}", error.what());
+  }
+  if (content.starts_with(kByteOrderMark)) content.erase(0, kByteOrderMark.size());
+  std::erase(content, '\r');
   // Sentences quote its lines.
-  ensure(is_plain_text(content), Fault::usage,
+  ensure(printable(content) == content, Fault::usage,
          "The file {} of --config is no text: give a file of lines NAME = VALUE in UTF-8.", path);
   std::istringstream lines(content);
   po::options_description description;
-  for (const Declaration& option : declarations_) {
-    description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+  for (const Declaration& option : declarations_) {  // a file in a file would be read by nobody
+    if (option.name != "config") description.add_options()(option.name.c_str(), po::value<std::string>(), "");
   }
   try {
     store(po::parse_config_file(lines, description), values_, "in " + path);

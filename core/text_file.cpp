@@ -1,7 +1,6 @@
 #include "core/text_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::core {
 
@@ -17,28 +17,11 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 constexpr std::string_view kSpace = " \t\r\f\v";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // with which some editors begin UTF-8
-
-std::string read_all(const std::string& path) {
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  ensure(file.good() && !std::filesystem::is_directory(path, error), Fault::io,
-         "{} cannot be read: check its name and permissions.", path);
-  std::string text;
-  std::array<char, 1 << 16> block;
-  do {
-    file.read(block.data(), block.size());
-    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
-    ensure(text.size() <= kMostBytes, Fault::format, "{} is larger than {} MiB: give a text table.", path,
-           kMostBytes >> 20);
-  } while (file);
-  ensure(!file.bad(), Fault::io, "{} cannot be read to its end: check the disk.", path);
-  return text;
-}
 
 }  // namespace
 
-TextFile::TextFile(const std::filesystem::path& path) : path_(path.string()), text_(read_all(path_)) {
+TextFile::TextFile(const std::filesystem::path& path)
+    : path_(path.string()), text_(read_text(path, kMostBytes)) {
   std::size_t first = text_.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (std::size_t number = 1; first < text_.size(); ++number) {
     const std::size_t end = std::min(text_.find('\n', first), text_.size());

@@ -40,6 +40,9 @@ class TextFile {
   std::vector<TextLine> lines_;
 };
 
+/// With which some editors begin UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Writes a file of this text, or adds the text to it. Throws Error{io} naming the file.
 void write_text(const std::filesystem::path& path, const std::string& text,
                 std::ios::openmode mode = std::ios::trunc);

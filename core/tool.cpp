@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "core/error.hpp"
+#include "core/printable.hpp"
 #include "core/stop_signals.hpp"
 #include "core/version.hpp"
 
@@ -145,7 +146,9 @@ Json run_facts(const Tool& tool, const Communicator& comm, int threads,
 }
 
 void print_error(const Tool& tool, const Error& error) {
-  fmt::print(stderr, "{}: {}{}\n", tool.name, error.fault() == Fault::stopped ? "" : "error: ", error.what());
+  constexpr std::size_t kMost = 2000;
+  fmt::print(stderr, "{}: {}{}\n", tool.name,
+             error.fault() == Fault::stopped ? "" : "error: ", printable(error.what(), kMost));
 }
 
 /// Ends the process as it is. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a file

@@ -5,13 +5,13 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
-#include <functional>
+#include <memory>
 #include <string>
 
-#include "core/byte_file.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "core/gzip.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::dataset {
 
@@ -21,11 +21,7 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kLength = 8, kHeader = 12, kChecksum = 4;
-constexpr std::uint64_t kLongest = std::uint64_t{1}
-                                   << 32;  // of a record, and of a gzip file's content [bytes]
-
-/// Fills the bytes from a place in the file on; false if the file ends before.
-using ReadAt = std::function<bool(std::uint64_t, std::span<std::byte>)>;
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 30;  // of a record: 512³ voxels of 8 bytes
 
 template <class T>
 T number_in(std::span<const std::byte> bytes, std::size_t at) {
@@ -38,54 +34,82 @@ std::uint32_t masked_crc32c(std::span<const std::byte> bytes) {
   return std::rotr(core::crc32c(bytes), 15) + 0xa282ead8u;
 }
 
-/// Length and place of a record, which may be the place where the file ends.
-struct Frame {
-  std::uint64_t header;
-  std::uint64_t length;
-  std::uint64_t next() const { return header + kHeader + length + kChecksum; }
+/// What a file holds, from its beginning on.
+class Content {
+ public:
+  virtual ~Content() = default;
+  /// Fills `bytes` with what comes next, and returns how many came: fewer at the end only.
+  virtual std::size_t read(std::span<std::byte> bytes) = 0;
+  /// Leaves so many bytes out; whether there were as many.
+  virtual bool skip(std::uint64_t bytes) = 0;
+  /// How many may come.
+  virtual std::uint64_t left() = 0;
 };
 
-/// A file of records; sentences name it.
-class Records {
+class PlainContent : public Content {
  public:
-  Records(std::string source, ReadAt read, std::uint64_t size)
-      : source_(std::move(source)), read_(std::move(read)), size_(size) {}
-
-  std::vector<std::byte> record(std::optional<std::uint32_t> index) const {
-    Frame frame = frame_at(0);
-    for (std::uint32_t i = 0; i < index.value_or(0); ++i) {
-      ensure(frame.next() < size_, Fault::format, "{} has no record {}, only {}: correct the table.", source_,
-             *index, i + 1);
-      frame = frame_at(frame.next());
-    }
-    ensure(index.has_value() || frame.next() == size_, Fault::format,
-           "{} has more than one record: give the table a column 'record' that numbers them from 0.",
-           source_);
-    std::vector<std::byte> bytes(frame.length + kChecksum);
-    check(read_(frame.header + kHeader, bytes));
-    const auto checksum = number_in<std::uint32_t>(bytes, frame.length);
-    bytes.resize(frame.length);
-    check(masked_crc32c(bytes) == checksum);
-    return bytes;
+  explicit PlainContent(const std::filesystem::path& path)
+      : file_(core::open_input(path)), size_(std::filesystem::file_size(path)) {}
+  std::size_t read(std::span<std::byte> bytes) override {
+    file_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    const auto got = static_cast<std::size_t>(file_.gcount());
+    at_ += got;
+    return got;
   }
+  bool skip(std::uint64_t bytes) override {
+    if (bytes > left()) return false;
+    file_.seekg(static_cast<std::streamoff>(at_ += bytes));
+    return file_.good();
+  }
+  std::uint64_t left() override { return size_ - at_; }
 
  private:
-  void check(bool good) const {
-    ensure(good, Fault::format, "{} is damaged, cut short or no TFRecord file: restore it.", source_);
-  }
-  Frame frame_at(std::uint64_t place) const {
-    std::array<std::byte, kHeader> header{};
-    check(read_(place, header));
-    const Frame frame{place, number_in<std::uint64_t>(header, 0)};
-    check(masked_crc32c(std::span(header).first(kLength)) == number_in<std::uint32_t>(header, kLength) &&
-          frame.length < kLongest && frame.next() <= size_);
-    return frame;
-  }
-
-  std::string source_;
-  ReadAt read_;
-  std::uint64_t size_;
+  std::ifstream file_;
+  std::uint64_t size_, at_ = 0;
 };
+
+class GzipContent : public Content {
+ public:
+  explicit GzipContent(const std::filesystem::path& path) : file_(path) {}
+  std::size_t read(std::span<std::byte> bytes) override { return file_.read(bytes); }
+  bool skip(std::uint64_t bytes) override {
+    std::vector<std::byte> block(1 << 16);
+    while (bytes > 0) {
+      const auto piece = std::span(block).first(std::min<std::uint64_t>(bytes, block.size()));
+      if (file_.read(piece) < piece.size()) return false;
+      bytes -= piece.size();
+    }
+    return true;
+  }
+  std::uint64_t left() override { return kLongest + kChecksum; }
+
+ private:
+  core::GzipFile file_;
+};
+
+std::unique_ptr<Content> open_content(const std::filesystem::path& path) {
+  std::array<std::byte, kHeader> start{};
+  (void)PlainContent(path).read(start);
+  if (core::is_gzip(start)) return std::make_unique<GzipContent>(path);
+  return std::make_unique<PlainContent>(path);
+}
+
+void check(bool good, const std::string& source) {
+  ensure(good, Fault::format, "{} is damaged, cut short or no TFRecord file: restore it.", source);
+}
+
+/// The length of the next record; nothing at the end.
+std::optional<std::uint64_t> read_header(Content& content, const std::string& source) {
+  std::array<std::byte, kHeader> header{};
+  const std::size_t got = content.read(header);
+  if (got == 0) return std::nullopt;
+  const auto length = number_in<std::uint64_t>(header, 0);
+  check(got == kHeader &&
+            masked_crc32c(std::span(header).first(kLength)) == number_in<std::uint32_t>(header, kLength) &&
+            length <= kLongest && length + kChecksum <= content.left(),
+        source);
+  return length;
+}
 
 }  // namespace
 
@@ -102,27 +126,24 @@ std::vector<std::byte> framed(std::span<const std::byte> record) {
 }
 
 std::vector<std::byte> read_record(const std::filesystem::path& path, std::optional<std::uint32_t> index) {
-  std::ifstream file(path, std::ios::binary);
-  const auto read_file = [&](std::uint64_t place, std::span<std::byte> bytes) {
-    file.clear();
-    file.seekg(static_cast<std::streamoff>(place));
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    return file.good();
-  };
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  ensure(file.good() && !error, Fault::io, "{} cannot be opened: check that it exists and is readable.",
-         path.string());
-  std::array<std::byte, kHeader> start{};
-  if (!read_file(0, start) || !core::is_gzip(start))
-    return Records(path.string(), read_file, size).record(index);
-  const auto content = core::gunzip(core::read_bytes(path), kLongest, path.string());
-  const auto read_content = [&](std::uint64_t place, std::span<std::byte> bytes) {
-    if (content.size() < bytes.size() || place > content.size() - bytes.size()) return false;
-    std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(place), bytes.size(), bytes.begin());
-    return true;
-  };
-  return Records(path.string(), read_content, content.size()).record(index);
+  const std::string source = path.string();
+  const std::unique_ptr<Content> content = open_content(path);
+  std::optional<std::uint64_t> length = read_header(*content, source);
+  check(length.has_value(), source);
+  for (std::uint32_t i = 0; i < index.value_or(0); ++i) {
+    check(content->skip(*length + kChecksum), source);
+    length = read_header(*content, source);
+    ensure(length.has_value(), Fault::format, "{} has no record {}, only {}: correct the table.", source,
+           *index, i + 1);
+  }
+  std::vector<std::byte> bytes(*length + kChecksum);
+  check(content->read(bytes) == bytes.size(), source);
+  const auto checksum = number_in<std::uint32_t>(bytes, *length);
+  bytes.resize(*length);
+  check(masked_crc32c(bytes) == checksum, source);
+  ensure(index.has_value() || !read_header(*content, source), Fault::format,
+         "{} has more than one record: give the table a column 'record' that numbers them from 0.", source);
+  return bytes;
 }
 
 }  // namespace cosmo::dataset

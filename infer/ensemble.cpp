@@ -1,6 +1,7 @@
 #include "infer/ensemble.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.hpp"
 
@@ -11,6 +12,7 @@ using core::Fault;
 
 std::vector<std::string> model_directories(const std::string& models) {
   std::vector<std::string> directories;
+  if (std::filesystem::is_directory(models)) return {models};  // whose name may have a comma
   for (std::size_t first = 0; first <= models.size();) {
     const std::size_t comma = std::min(models.find(',', first), models.size());
     directories.push_back(models.substr(first, comma - first));
@@ -35,6 +37,16 @@ std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& direc
     }
   }
   return models;
+}
+
+void ensure_finite(std::span<const float> outputs, std::size_t width,
+                   const std::function<std::string(std::size_t)>& name) {
+  const auto bad = std::ranges::find_if_not(outputs, [](float value) { return std::isfinite(value); });
+  if (bad == outputs.end()) return;
+  fail(Fault::numeric,
+       "The network says no finite number of {}: its weights are damaged, or the input is far from what it "
+       "was trained on.",
+       name(static_cast<std::size_t>(bad - outputs.begin()) / width));
 }
 
 Ensemble::Ensemble(const std::vector<std::string>& directories, int batch) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& direc
 
 /// Whether one of the models needs the statistics of the samples.
 bool need_statistics(std::span<const nn::ModelManifest> models);
+
+/// Throws Error{numeric} unless the outputs (samples, width) are finite; `name` names a sample.
+void ensure_finite(std::span<const float> outputs, std::size_t width,
+                   const std::function<std::string(std::size_t)>& name);
 
 /// One or several trained networks that predict the same samples.
 class Ensemble {

@@ -1,5 +1,7 @@
 #include "infer/export_command.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -37,7 +39,7 @@ bool write_file(const std::string& bytes, const fs::path& path, bool force) {
            path.string());
   }
   core::make_directory(fs::absolute(path).parent_path());
-  const fs::path part = path.string() + ".part";
+  const fs::path part = fmt::format("{}.{}.part", path.string(), ::getpid());  // others may write it, too
   try {
     core::write_text(part, bytes);
     core::publish_file(part, path);

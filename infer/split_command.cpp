@@ -197,6 +197,12 @@ NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::
         return ensemble->predict(batch.voxels);
       });
   costs.note(run.comm, job.models, reader.size(), timer.seconds(), loader->statistics());
+  run.comm.agree([&] {
+    ensure_finite(outputs, outputs_of(job.models), [&](std::size_t row) {
+      const dataset::Sample& sample = reader.sample(static_cast<std::uint32_t>(row));
+      return fmt::format("simulation {}, sub-volume {}", sample.simulation, sample.subvolume);
+    });
+  });
   NetworkPrediction said = network_prediction(job.models, dataset::truths_of(split), outputs);
   if (!need_statistics(job.models)) return said;
   alone = {"network_alone", "network alone", std::move(said.method.subvolumes),

@@ -71,6 +71,7 @@ std::vector<std::string> compare_with_training(const nn::ModelManifest& model,
 UniversePrediction predict_universe(Models models, Ensemble& ensemble, const UniverseCounts& universe) {
   const std::vector<float> outputs = predict_outputs(models, ensemble, universe);
   const std::size_t width = outputs_of(models);
+  ensure_finite(outputs, width, [](std::size_t n) { return fmt::format("sub-volume {}", n); });
   const core::ParameterSpace& parameters = models.front().parameters;
   UniversePrediction result{{parameters, {}}, {}, {}, true};
   for (int n = 0; n < universe.subvolumes(); ++n) {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/finite.hpp"
 #include "core/hdf5.hpp"
-#include "train/finite.hpp"
 #include "train/nn/model_file.hpp"
 
 namespace cosmo::train {
@@ -81,7 +81,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
                       const SavedArenas& saved, const TrainingProgress& progress, std::size_t parameters) {
   const std::vector<Moment> arenas = arenas_of(saved);
   for (const Moment& arena : arenas) {
-    core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::numeric,
+    core::ensure(core::all_finite(std::span<const float>(arena.values)), core::Fault::numeric,
                  "The {} after step {} are not finite and were not saved: lower --learning-rate; checkpoints "
                  "are as they were.",
                  arena.name, progress.step);
@@ -113,7 +113,7 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
                "{} holds no average of the weights: restore the file, or train again.", path.string());
   for (const Moment& arena : arenas_of(saved)) {
     nn::read_arena(file, arena.name, saved.network, arena.values);
-    core::ensure(all_finite(std::span<const float>(arena.values)), core::Fault::format,
+    core::ensure(core::all_finite(std::span<const float>(arena.values)), core::Fault::format,
                  "{} holds {} that are not finite: restore the file, or train again.", path.string(),
                  arena.name);
   }

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "core/error.hpp"
-#include "train/finite.hpp"
+#include "core/finite.hpp"
 
 namespace cosmo::train {
 
@@ -16,7 +16,7 @@ namespace {
 bool has_finite_weights(const nn::Network& network) {
   return std::ranges::all_of(network.parameters(), [](const nn::Parameter& parameter) {
     return parameter.role == nn::Parameter::Role::statistics ||
-           all_finite(std::span<const float>(parameter.values));
+           core::all_finite(std::span<const float>(parameter.values));
   });
 }
 
@@ -33,7 +33,7 @@ std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const 
   const std::size_t rows = batch.targets.size() / reader_.spec().parameters.size();
   const std::size_t width = values.size() / rows;
   for (std::size_t row = 0; row < batch.samples.size(); ++row) {
-    if (!all_finite(values.subspan(row * width, width))) return reader_.describe(batch.samples[row]);
+    if (!core::all_finite(values.subspan(row * width, width))) return reader_.describe(batch.samples[row]);
   }
   return "";
 }

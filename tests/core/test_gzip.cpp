@@ -23,38 +23,49 @@ std::vector<std::byte> noise(std::size_t size) {
   return bytes;
 }
 
+/// All that a gzip file of these bytes holds, read in pieces of `piece`.
+std::vector<std::byte> unpacked(std::span<const std::byte> file, std::size_t piece = 70'000) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "bytes.gz";
+  write_bytes(path, file);
+  GzipFile gz(path);
+  std::vector<std::byte> all, part(piece);
+  while (const std::size_t got = gz.read(part))
+    all.insert(all.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got));
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("gzip files open with gzip and read back as they were") {
   const TemporaryDirectory directory;
   const std::string path = (directory.path() / "noise").string();
-  const auto bytes = noise(3'000'000);
+  const auto bytes = noise(300'000);
   const auto file = gzip(bytes);
   CHECK(is_gzip(file));
   CHECK_FALSE(is_gzip(bytes));
   CHECK(file == gzip(bytes));
-  CHECK(gunzip(file, bytes.size(), "noise") == bytes);
+  CHECK(unpacked(file) == bytes);
+  CHECK(unpacked(file, 1) == bytes);
   write_bytes(path + ".gz", file);
   REQUIRE(std::system(("gzip -d " + path + ".gz").c_str()) == 0);
   CHECK(read_bytes(path) == bytes);
-  CHECK(gunzip(gzip({}), 0, "nothing").empty());
+  CHECK(unpacked(gzip({})).empty());
   auto twice = file;
   twice.insert(twice.end(), file.begin(), file.end());
-  CHECK(gunzip(twice, 2 * bytes.size(), "two members").size() == 2 * bytes.size());
+  CHECK(unpacked(twice).size() == 2 * bytes.size());
 }
 
-TEST_CASE("damaged, cut and oversized gzip files are refused") {
+TEST_CASE("damaged and cut gzip files are refused") {
   const auto file = gzip(noise(100'000));
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}, file.size() / 2, file.size() - 1}) {
-    expect_error(Fault::format, "short.gz",
-                 [&] { (void)gunzip(std::span(file).first(size), 1 << 20, "short.gz"); });
+    expect_error(Fault::format, "bytes.gz", [&] { (void)unpacked(std::span(file).first(size)); });
   }
   for (std::size_t at = 10; at < file.size(); at += file.size() / 20) {
     auto bad = file;
     bad[at] ^= std::byte{4};
-    expect_error(Fault::format, "bad.gz", [&] { (void)gunzip(bad, 1 << 20, "bad.gz"); });
+    expect_error(Fault::format, "bytes.gz", [&] { (void)unpacked(bad); });
   }
-  expect_error(Fault::format, "more than 99999 bytes", [&] { (void)gunzip(file, 99'999, "large.gz"); });
   expect_error(Fault::io, "absent", [&] { (void)read_bytes("/nowhere/absent"); });
   expect_error(Fault::io, "/nowhere/new", [&] { write_bytes("/nowhere/new", file); });
 }

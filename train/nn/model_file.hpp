@@ -21,7 +21,8 @@ void read_arena(const core::hdf5::File& file, const std::string& group, const Ne
                 std::span<float> arena);
 
 /// Gives `network`, made for `model`, the weights of the best epoch from the model's directory. Throws
-/// Error{format} if the file differs from what the manifest records.
+/// Error{format} if the file differs from what the manifest records, Error{numeric} if it has weights that are
+/// not finite.
 void read_weights(const std::filesystem::path& directory, const ModelManifest& model, Network& network);
 
 }  // namespace cosmo::nn

@@ -116,6 +116,9 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
       model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
     model.complete = json.at("complete");
   });
+  core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
+               "{} has an input of {} channels and {} voxels a side: restore it, or train again.", source,
+               model.input.channels, model.input.size);
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
                                   [](const CheckpointRecord& record) { return record.best; });
   const bool begun = !model.complete && !model.checkpoints.empty() && model.checkpoints.back().epoch == 0;
@@ -140,6 +143,13 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
   core::ensure(!model.range || (std::cmp_equal(model.range->channels.size(), model.input.channels) &&
                                 std::ranges::all_of(model.range->channels, fits)),
                core::Fault::format, "{} has an input_range of other bins or channels: train again.", source);
+  // What a network needs is then bounded by a file that is there.
+  const core::FileRecord& file = *model.base.find(model.best().path);
+  const std::int64_t parameters = take_census(model.network, model.input, model.outputs()).parameters();
+  core::ensure(file.sha256 == model.best().sha256 &&
+                   std::cmp_less_equal(parameters * std::int64_t{sizeof(float)}, file.bytes),
+               core::Fault::format, "{} has a network that its checkpoint {} does not hold: train again.",
+               source, file.path);
   return model;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-namespace cosmo::train {
+namespace cosmo::core {
 
 /// Whether none of the values is infinite or NaN.
 template <class T>
@@ -12,4 +12,4 @@ bool all_finite(std::span<const T> values) {
   return std::all_of(values.begin(), values.end(), [](T value) { return std::isfinite(value); });
 }
 
-}  // namespace cosmo::train
+}  // namespace cosmo::core

@@ -1,0 +1,168 @@
+"""Input that was made to harm: nothing hangs, crashes, obeys it, or takes memory without end; each is one sentence."""
+
+import contextlib
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import h5py
+import numpy as np
+
+from toolkit import ENVIRONMENT, PipelineTest, command, cosmo_train, error_line, record_again, succeed
+
+USAGE, CONFIG, IO, FORMAT, NUMERIC = 2, 3, 4, 5, 6
+
+
+class Hostile(PipelineTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.root / "model"
+        cosmo_train(*cls.train_words(), "--epochs", 1, "--output", cls.model)
+        cls.counts = next(cls.sim.glob("sim-*/counts_z0.h5"))
+
+    def refused(self, code, part, tool, *words):
+        """The sentence with which a tool refuses within seconds."""
+        done = subprocess.run(command(1, tool, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=30, cwd=self.root)
+        self.assertEqual(done.returncode, code, done.stderr[:2000])
+        sentence = error_line(done, tool)
+        self.assertIn(str(part), sentence)
+        return sentence
+
+    @contextlib.contextmanager
+    def altered_model(self, name, weights=None, **details):
+        """A copy of the model with one weight or members of its manifest changed, and all checksums right."""
+        copy = shutil.copytree(self.model, self.root / name)
+        if weights is not None:
+            path, = (copy / state["path"] for state in json.loads((copy / "manifest.json").read_text())["checkpoints"] if state["best"])
+            with h5py.File(path, "r+") as file:
+                for group in ("weights", "average"):
+                    if group in file:
+                        weights(file[group])
+            record_again(copy, path)
+        manifest = json.loads((copy / "manifest.json").read_text())
+        digests = {record["path"]: record["sha256"] for record in manifest["files"]}
+        for state in manifest["checkpoints"]:
+            state["sha256"] = digests[state["path"]]
+        (copy / "manifest.json").write_text(json.dumps(manifest | details))
+        yield copy
+
+    def test_pipes_and_devices_are_not_waited_for(self):
+        pipe = self.root / "pipe"
+        os.mkfifo(pipe)
+        os.symlink(pipe, self.root / "pipe.npy")
+        os.symlink(pipe, self.root / "pipe.csv")
+        directory = self.root / "manifest-pipe"
+        directory.mkdir()
+        os.mkfifo(directory / "manifest.json")
+        for tool, *words in (("cosmo-infer", "--model", self.model, "--input", pipe),
+                             ("cosmo-infer", "--model", self.model, "--input", "pipe.npy", "--box", 128),
+                             ("cosmo-infer", "--model", directory, "--input", self.counts),
+                             ("cosmo-prep", "histogram", "--input", pipe, "--output", "never"),
+                             ("cosmo-prep", "histogram", "--input", "pipe.csv", "--output", "never"),
+                             ("cosmo-prep", "shard", "--input", directory, "--output", "never"),
+                             ("cosmo-prep", "import", "--format", "npy", "--input", self.root, "--samples", pipe, "--box", 64,
+                              "--parameters", "omega_m=0.25:0.35", "--output", "never"),
+                             ("cosmo-sim", "generate", "--design", pipe, "--output", "never"),
+                             ("cosmo-sim", "generate", "--transfer", pipe, "--output", "never"),
+                             ("cosmo-sim", "generate", "--config", pipe, "--output", "never"),
+                             ("cosmo-train", "--data", self.data, "--network", "pipe.json", "--output", "never"),
+                             ("cosmo-sim", "generate", "--config", "/dev/zero", "--output", "never"),
+                             ("cosmo-sim", "generate", "--design", "/dev/zero", "--output", "never"),
+                             ("cosmo-sim", "inspect", pipe)):
+            if "pipe.json" in words and not (self.root / "pipe.json").exists():
+                os.symlink(pipe, self.root / "pipe.json")
+            self.refused(IO, "", tool, *words)
+        self.assertFalse((self.root / "never").exists())
+
+    def test_large_texts_are_not_read_whole(self):
+        blank = self.root / "blank.ini"
+        with open(blank, "w") as file:
+            file.truncate(2 << 30)
+        self.refused(FORMAT, blank, "cosmo-sim", "generate", "--config", blank, "--output", "never")
+        directory = self.root / "blank"
+        directory.mkdir()
+        with open(directory / "manifest.json", "w") as file:
+            file.truncate(2 << 30)
+        self.refused(FORMAT, "manifest.json", "cosmo-prep", "shard", "--input", directory, "--output", "never")
+
+    def test_a_record_of_zeros_takes_no_memory(self):
+        source = self.root / "bomb"
+        source.mkdir()
+        with gzip.open(source / "bomb.tfrecord", "wb", compresslevel=1) as file:
+            for _ in range(64):
+                file.write(bytes(1 << 22))
+        (self.root / "bomb.csv").write_text("file,split,simulation,seed,omega_m\nbomb.tfrecord,train,0,1,0.3\n")
+        words = command(1, "cosmo-prep", "import", "--format", "tfrecord", "--input", source, "--samples", self.root / "bomb.csv", "--box", 128,
+                        "--parameters", "omega_m=0.25:0.35", "--output", self.root / "never")
+        with subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+            told = process.stderr.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, FORMAT, told)
+        self.assertIn("bomb.tfrecord is damaged", told)
+        self.assertLess(usage.ru_maxrss, 100_000)  # kB; it holds 268,000
+
+    def test_text_of_files_does_not_reach_the_terminal_as_it_is(self):
+        design = self.root / "design.csv"
+        design.write_text("omega_m\n0.3\n\x1b]0;owned\x07\x1b[31mX\n")
+        sentence = self.refused(FORMAT, "\\x1b]0;owned\\x07\\x1b[31mX", "cosmo-sim", "generate", "--design", design, "--output", "never")
+        self.assertTrue(sentence.isprintable())
+        network = self.root / "long.json"
+        network.write_text(json.dumps({"name": "long", "input": "voxels", "layers": [
+            {"name": "last", "kind": "dense", "inputs": ["a" * 100_000], "outputs": 0, "slope": 1}]}))
+        sentence = self.refused(CONFIG, "bytes]", "cosmo-train", "--data", self.data, "--network", network, "--output", "never")
+        self.assertLess(len(sentence), 2200)
+
+    def test_a_lock_that_is_a_link_is_not_followed(self):
+        thesis, output = self.root / "thesis.txt", self.root / "locked"
+        thesis.write_text("years of work")
+        output.mkdir()
+        os.symlink(thesis, output / ".lock")
+        self.refused(IO, ".lock", "cosmo-sim", *self.sim_words(), "--output", output)
+        self.assertEqual(thesis.read_text(), "years of work")
+
+    def test_nothing_that_is_not_finite_leaves(self):
+        def spoil(value):
+            def change(group):
+                name = sorted(group)[0]
+                group[name]["weights"][...] = np.float32(value)
+            return change
+        for name, value in (("nan", np.nan), ("inf", np.inf), ("large", 3e38)):
+            with self.altered_model(name, weights=spoil(value)) as model:
+                output = self.root / f"{name}-predictions"
+                self.refused(NUMERIC, "", "cosmo-infer", "--model", model, "--data", self.data, "--output", output)
+                self.assertFalse((output / "predictions.csv").exists())
+                self.refused(NUMERIC, "", "cosmo-infer", "--model", model, "--input", self.counts)
+                if name != "large":  # whose weights are finite
+                    self.refused(NUMERIC, "not finite", "cosmo-infer", "export", "--model", model, "--output", output / "model.onnx")
+                    self.assertFalse(output.exists() and (output / "model.onnx").exists())
+
+    def test_a_manifest_of_a_huge_or_bottomless_network(self):
+        network = json.loads((self.model / "manifest.json").read_text())["network"]
+        network["layers"][0]["outputs"] = 2147483647
+        with self.altered_model("huge", network=network) as model:
+            self.refused(FORMAT, "does not hold", "cosmo-infer", "--model", model, "--input", self.counts)
+        network["layers"][0]["outputs"] = 512
+        with self.altered_model("wide", network=network) as model:
+            self.refused(FORMAT, "does not hold", "cosmo-infer", "--model", model, "--input", self.counts)
+        with self.altered_model("deep") as model:
+            text = (model / "manifest.json").read_text()
+            (model / "manifest.json").write_text(text[:-1] + ', "x": ' + "[" * 10**6 + "]" * 10**6 + "}")
+            self.refused(FORMAT, "manifest.json", "cosmo-infer", "--model", model, "--input", self.counts)
+
+    def test_names_with_commas_and_marks(self):
+        model = shutil.copytree(self.model, self.root / "a,b")
+        self.assertIn("parameters", succeed("cosmo-infer", "--model", model, "--input", self.counts))
+        config = self.root / "marked.ini"
+        config.write_text("\ufeffparticles = 32\r\nbox = 128\r\n", encoding="utf-8")
+        self.assertEqual(succeed("cosmo-sim", "generate", "--config", config, "--output", self.root / "marked", "--dry-run")["simulations"], 1)
+        config.write_text("config = other.ini\n")
+        self.refused(USAGE, "config", "cosmo-sim", "generate", "--config", config, "--output", "never")
+
+
+if __name__ == "__main__":
+    unittest.main()
