@@ -6,11 +6,15 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/hdf5_text.hpp"
 #include "core/input_file.hpp"
+#include "core/text_file.hpp"
 
 namespace cosmo::core::hdf5 {
 
 namespace {
+
+constexpr std::size_t kMostText = std::size_t{16} << 20;  ///< of an attribute [bytes]
 
 void ensure_written(bool good, const std::string& where) {
   ensure(good, Fault::io, "{} cannot be written: check free space and permissions.", where);
@@ -167,9 +171,27 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
   return Dataset(std::move(id), path_ + " /" + name, collective_);
 }
 
+/// Throws Error{format} unless the object stands in this very file, whose checksum then speaks for it.
+void File::ensure_own(const std::string& object) const {
+  for (std::size_t end = 0; end != std::string::npos && object != ".";) {
+    end = object.find('/', end + 1);
+    const std::string part = object.substr(0, end);
+    H5L_info_t link;
+    ensure_read(H5Lget_info(id_.get(), part.c_str(), &link, H5P_DEFAULT) >= 0, "/" + part);
+    ensure(link.type == H5L_TYPE_HARD, Fault::format,
+           "{} has a link in place of /{}: copy what it stands for into the file.", path_, part);
+  }
+}
+
 Dataset File::dataset(const std::string& name) const {
+  ensure_own(name);
   Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   ensure_read(id.get() >= 0, "dataset /" + name);
+  const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
+  const H5D_layout_t layout = H5Pget_layout(creation.get());
+  const bool own = (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
+                   H5Pget_external_count(creation.get()) == 0;
+  ensure(own, Fault::format, "{} /{} is stored in other files: copy them into one.", path_, name);
   return Dataset(std::move(id), path_ + " /" + name, collective_);
 }
 
@@ -230,6 +252,7 @@ bool File::has_attribute(const std::string& name) const {
 
 Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
   const auto [object, short_name] = object_and_name(name);
+  ensure_own(object);
   Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
             H5Aclose);
   ensure_read(id.get() >= 0, "attribute " + name);
@@ -253,14 +276,29 @@ std::vector<double> File::numbers_attribute(const std::string& name) const {
 std::vector<std::string> File::texts_attribute(const std::string& name) const {
   std::size_t size = 0;
   const Handle id = open_attribute(name, H5T_STRING, size);
-  const Handle type = text_type();
-  std::vector<char*> texts(size, nullptr);
-  ensure_read(H5Aread(id.get(), type.get(), texts.data()) >= 0, "attribute " + name);
-  std::vector<std::string> values;
-  for (const char* text : texts) values.emplace_back(text ? text : "");
-  const Handle space(H5Aget_space(id.get()), H5Sclose);
-  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, texts.data());
-  return values;
+  const Handle stored(H5Aget_type(id.get()), H5Tclose);
+  if (H5Tis_variable_str(stored.get()) == 0) return fixed_texts(id.get(), stored.get(), size, name);
+  const auto [object, short_name] = object_and_name(name);
+  H5O_info_t info;
+  ensure_read(H5Oget_info_by_name(id_.get(), object.c_str(), &info, H5P_DEFAULT) >= 0, "attribute " + name);
+  const auto texts = read_texts(path_, info.addr, short_name, size);
+  ensure_read(texts.has_value(), "attribute " + name);
+  return *texts;
+}
+
+/// Texts that stand in the attribute itself, filled up with zeros or blanks.
+std::vector<std::string> File::fixed_texts(hid_t attribute, hid_t type, std::size_t count,
+                                           const std::string& name) const {
+  const std::size_t length = H5Tget_size(type);
+  ensure_read(length > 0 && length <= kMostText && count <= kMostText / length, "attribute " + name);
+  std::string all(count * length, '\0');
+  ensure_read(H5Aread(attribute, type, all.data()) >= 0, "attribute " + name);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string text = all.substr(i * length, length);
+    texts.emplace_back(trimmed(text.substr(0, text.find('\0'))));
+  }
+  return texts;
 }
 
 std::string File::text_attribute(const std::string& name) const { return texts_attribute(name).front(); }

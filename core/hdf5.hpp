@@ -130,6 +130,7 @@ class File {
   void write(const std::string& name, const Shape& shape, std::span<const T> data) {
     create_dataset<T>(name, shape).write(Shape(shape.size(), 0), shape, data);
   }
+  /// Throws Error{format} if there is none, or a link or storage outside of the file in its place.
   Dataset dataset(const std::string& name) const;
   /// The whole dataset, which must hold T in this shape.
   template <class T>
@@ -171,6 +172,9 @@ class File {
   Dataset create_dataset(const std::string& name, hid_t type, const Shape& shape, const Storage& storage);
   void write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data);
   Handle open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const;
+  std::vector<std::string> fixed_texts(hid_t attribute, hid_t type, std::size_t count,
+                                       const std::string& name) const;
+  void ensure_own(const std::string& object) const;
   void ensure_read(bool good, const std::string& what) const;
 
   Handle id_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -7,6 +8,7 @@
 
 #include "core/checksum.hpp"
 #include "core/hdf5.hpp"
+#include "core/hdf5_text.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -79,6 +81,65 @@ TEST_CASE("a file that is not what it should be is refused by name") {
   expect_error(Fault::format, "a.h5 is no HDF5 file", [&] { (void)hdf5::File::open(path); });
   expect_error(Fault::io, "absent.h5", [&] { (void)hdf5::File::open(directory.path() / "absent.h5"); });
   expect_error(Fault::io, "absent", [&] { (void)hdf5::File::create(directory.path() / "absent" / "a.h5"); });
+}
+
+TEST_CASE("texts of any length are read back, the empty one and many in several heaps, too") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  std::vector<std::string> texts = {"", "a", std::string(70'000, 'b'), "Ω_m"};
+  for (int i = 0; i < 300; ++i) texts.push_back(std::string(static_cast<std::size_t>(i), 'c'));
+  {
+    hdf5::File file = hdf5::File::create(path);
+    for (int i = 0; i < 40; ++i) file.set_attribute(std::string(1, static_cast<char>('A' + i)), double(i));
+    file.set_attribute("texts", texts);
+    file.set_attribute("empty", std::string());
+    file.create_group("deeper");
+    file.create_group("deeper/group");
+    file.set_attribute("deeper/group/text", std::string("there"));
+  }
+  const hdf5::File file = hdf5::File::open(path);
+  CHECK(file.texts_attribute("texts") == texts);
+  CHECK(file.text_attribute("empty").empty());
+  CHECK(file.text_attribute("deeper/group/text") == "there");
+}
+
+TEST_CASE("a damaged heap of texts is refused or read, and nothing else happens") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  write_example(path);
+  std::ifstream in(path, std::ios::binary);
+  const std::string whole(std::istreambuf_iterator<char>(in), {});
+  const std::size_t heap = whole.find("GCOL");
+  REQUIRE(heap != std::string::npos);
+  // Every word of the header of the file's root with its attributes, and of the heap's part that is in use.
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0x60; at + 8 <= std::min<std::size_t>(heap, 0x60 + 2048); at += 4)
+    places.push_back(at);
+  for (std::size_t at = heap; at < heap + 160; at += 4) places.push_back(at);
+  int refused = 0, read = 0;
+  for (const std::size_t at : places) {
+    for (const std::uint64_t value :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{65536}, ~std::uint64_t{0}}) {
+      std::string bytes = whole;
+      std::memcpy(bytes.data() + at, &value, sizeof value);
+      std::ofstream(path, std::ios::binary) << bytes;
+      try {
+        (void)hdf5::read_texts(path, 0x60, "schema", 1);
+        (void)hdf5::read_texts(path, 0x60, "names", 2);
+        if (at >= heap) {
+          const hdf5::File file = hdf5::File::open(path);
+          (void)file.text_attribute("schema");
+          (void)file.texts_attribute("names");
+        }
+        ++read;
+      } catch (const Error& error) {
+        CHECK(error.fault() == Fault::format);
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > 30);
+  CHECK(read > 30);
 }
 
 TEST_CASE("chunks are read without HDF5, whatever of shuffle and deflate was done to them") {

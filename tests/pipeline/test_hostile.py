@@ -154,6 +154,65 @@ class Hostile(PipelineTest):
             (model / "manifest.json").write_text(text[:-1] + ', "x": ' + "[" * 10**6 + "]" * 10**6 + "}")
             self.refused(FORMAT, "manifest.json", "cosmo-infer", "--model", model, "--input", self.counts)
 
+    def test_damaged_texts_in_files(self):
+        """HDF5's own reader of them hangs and crashes on such files."""
+        snapshot = self.root / "snapshot"
+        succeed("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--output", snapshot)
+        snapshot, = snapshot.glob("sim-00000/*.hdf5")
+        bad = self.root / "damaged.h5"
+        for source in (self.counts, snapshot):
+            whole = source.read_bytes()
+            heap = whole.index(b"GCOL")
+            for at in (heap + 8, heap + 16, heap + 24, heap + 40, heap + 48):
+                for value in (0, 65536, 2**63):
+                    content = bytearray(whole)
+                    content[at:at + 8] = value.to_bytes(8, "little")
+                    bad.write_bytes(content)
+                    for words in (("cosmo-sim", "inspect", bad), ("cosmo-infer", "--model", self.model, "--input", bad)):
+                        done = subprocess.run(command(1, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=30)
+                        self.assertIn(done.returncode, (0, CONFIG, FORMAT), f"{words} {at - heap} {value}: {done.stderr}")
+
+    def test_bytes_of_other_files_are_not_taken(self):
+        """Of which no checksum speaks."""
+        elsewhere = self.root / "elsewhere.h5"
+        with h5py.File(self.counts) as file, h5py.File(elsewhere, "w") as other:
+            counts = file["counts"][...]
+            other["counts"] = counts
+        counts.tofile(self.root / "elsewhere.raw")
+        layout = h5py.VirtualLayout(counts.shape, counts.dtype)
+        layout[...] = h5py.VirtualSource(elsewhere, "counts", counts.shape)
+
+        def external(file):
+            file.create_dataset("counts", counts.shape, counts.dtype, external=[(str(self.root / "elsewhere.raw"), 0, h5py.h5f.UNLIMITED)])
+
+        def linked(file):
+            file["counts"] = h5py.ExternalLink(str(elsewhere), "/counts")
+
+        def soft(file):
+            file["others"] = counts
+            file["counts"] = h5py.SoftLink("/others")
+
+        def virtual(file):
+            file.create_virtual_dataset("counts", layout)
+
+        for change in (external, linked, soft, virtual):
+            bad = self.root / f"{change.__name__}.h5"
+            shutil.copy(self.counts, bad)
+            with h5py.File(bad, "r+") as file:
+                del file["counts"]
+                change(file)
+            for words in (("cosmo-sim", "inspect", bad), ("cosmo-infer", "--model", self.model, "--input", bad)):
+                self.assertRegex(self.refused(FORMAT, bad, *words), "link in place of|stored in other files")
+        data = shutil.copytree(self.data, self.root / "linked-data")
+        shard = data / "train/shard-00000.h5"
+        with h5py.File(shard, "r+") as file, h5py.File(elsewhere, "a") as other:
+            other["x"] = file["x"][...]
+            del file["x"]
+            file["x"] = h5py.ExternalLink(str(elsewhere), "/x")
+        record_again(data, shard)
+        self.refused(FORMAT, shard, "cosmo-prep", "verify", data)
+        self.refused(FORMAT, shard, "cosmo-train", "--data", data, *self.train_words()[2:], "--epochs", 1, "--output", "begun")
+
     def test_names_with_commas_and_marks(self):
         model = shutil.copytree(self.model, self.root / "a,b")
         self.assertIn("parameters", succeed("cosmo-infer", "--model", model, "--input", self.counts))

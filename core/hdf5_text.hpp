@@ -1,0 +1,21 @@
+#pragma once
+// Text attributes of variable length, read without HDF5: its own reader of their storage (the global heap)
+// trusts lengths that a damaged file states, and ends in a crash or in a loop without end
+// (docs/decisions/0017-text-attributes.md).
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cosmo::core::hdf5 {
+
+/// The `count` texts of the attribute `name` of the object whose header stands at `header` in the file.
+/// Nothing if that is damaged, or stored in a form that neither this toolkit nor h5py's defaults write.
+/// Source: HDF5 File Format Specification 2.0, sections III.E, IV.A.1.a and IV.A.2.m.
+std::optional<std::vector<std::string>> read_texts(const std::filesystem::path& path, std::uint64_t header,
+                                                   const std::string& name, std::size_t count);
+
+}  // namespace cosmo::core::hdf5
