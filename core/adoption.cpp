@@ -102,6 +102,7 @@ Adoption adopt(const Found& found, const Request& request, const Overwrite& over
 bool is_sound(const Found& found, const Request& request) {
   try {
     const Manifest manifest = parse_manifest(found.record, found.directory / kManifestName, request.stage);
+    request.check(manifest);
     return !request.foreseen ||
            (manifest.details == request.foreseen->details && covers(manifest.files, request.foreseen->files));
   } catch (const Error&) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,12 +41,16 @@ struct Foreseen {
   Json details;  ///< all of the stage's own top-level fields
 };
 
+struct Manifest;
+
 /// What was asked for: all that decides the content of an output directory.
 struct Request {
   std::string stage;
   Json config;
   std::vector<InputRecord> inputs;
   std::optional<Foreseen> foreseen = {};  ///< follows from the others
+  /// Throws if a manifest of it lacks what later stages read of the stage's own fields.
+  std::function<void(const Manifest&)> check = [](const Manifest&) {};
 
   std::string id() const;  ///< "sha256:...", of stage, config and inputs
 };

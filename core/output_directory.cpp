@@ -207,7 +207,18 @@ fs::path OutputDirectory::part(const std::string& relative) const {
   remove_leftovers(path);
   ensure(!fs::is_directory(whole), Fault::io, "{} is a directory, where a file is to be written: remove it.",
          whole.string());
+  const std::lock_guard lock(parts_.mutex);
+  parts_.paths.insert(path);
   return path;
+}
+
+OutputDirectory::Parts::~Parts() {
+  for (const fs::path& path : paths) {
+    try {
+      remove_leftovers(path);
+    } catch (const std::exception&) {  // the next run removes it, if it can be removed
+    }
+  }
 }
 
 FileRecord OutputDirectory::seal(const std::string& relative) const {
@@ -218,6 +229,8 @@ FileRecord OutputDirectory::seal(const std::string& relative) const {
   sync(from);
   FileRecord record{relative, fs::file_size(from), hash.get()};
   publish_file(from, to);
+  const std::lock_guard lock(parts_.mutex);
+  parts_.paths.erase(from);
   return record;
 }
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,7 +74,8 @@ class OutputDirectory {
 
   /// Where to write the file that seal(relative) will publish.
   std::filesystem::path part_path(const std::string& relative) const;
-  /// The same, with its folder created and what a killed run left there removed. Called by one rank.
+  /// The same, with its folder created and what a killed run left there removed. Unless it is sealed, it is
+  /// removed with this object. Called by one rank.
   std::filesystem::path part(const std::string& relative) const;
   /// Publishes a file written at part(relative): sync, rename, hash. Called by one rank.
   FileRecord seal(const std::string& relative) const;
@@ -111,8 +114,16 @@ class OutputDirectory {
   void remove_all_but_kept(const Found& found) const;
   void refuse_foreign_files() const;
 
+  /// Files that are being written, which nobody needs once this is gone.
+  struct Parts {
+    ~Parts();
+    std::mutex mutex;
+    std::set<std::filesystem::path> paths;
+  };
+
   const Communicator& comm_;
   std::filesystem::path path_;
+  mutable Parts parts_;
   Journal journal_;
   Manifest manifest_;
   std::vector<std::string> retired_;

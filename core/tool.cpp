@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "core/error.hpp"
+#include "core/foreign_hdf5.hpp"
 #include "core/printable.hpp"
 #include "core/stop_signals.hpp"
 #include "core/version.hpp"
@@ -95,6 +96,15 @@ Options declare_options(const Command& command) {
   options.add_flag("help", "print this and stop; also -h");
   options.add_flag("version", "print the version and stop");
   return options;
+}
+
+/// The files to try; none if the options are wrong, which the command will tell.
+std::vector<std::filesystem::path> foreign_files(const Command& command, const Options& options) {
+  try {
+    return command.foreign(options);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// Cores this rank may use without taking them from its neighbours on the same machine.
@@ -214,6 +224,7 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     }
     if (command.on_stop == OnStop::end) obey_stop_signals();
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
+    if (command.foreign != nullptr && first) try_in_child(foreign_files(command, options));
     MpiSession session(argc, argv);
     return run_command(tool, command, options, command_line);
   } catch (...) {

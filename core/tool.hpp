@@ -1,6 +1,7 @@
 #pragma once
 // What the four executables share: one way to start, to be asked for help, to fail and to end.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ struct Command {
   OnStop on_stop;
   void (*declare)(Options&);
   void (*run)(const Invocation&);
+  /// The HDF5 files that it would read and no manifest vouches for (core/foreign_hdf5.hpp). May throw.
+  std::vector<std::filesystem::path> (*foreign)(const Options&) = nullptr;
 };
 
 struct Tool {

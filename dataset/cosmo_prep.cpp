@@ -183,7 +183,8 @@ void run_shard(const core::Invocation& run) {
   dataset::Suite suite;
   dataset::ShardSettings settings;
   dataset::ShardPlan plan;
-  core::Request request{"shard", {}, {}};
+  core::Request request{
+      .stage = "shard", .config = {}, .inputs = {}, .check = &dataset::check_dataset_manifest};
   std::string target;
   run.comm.agree([&] {
     suite.directory = run.options.text("input");
@@ -266,7 +267,7 @@ int main(int argc, char** argv) {
          core::OnStop::save, &declare_shard, &run_shard},
         {"histogram", "counts the particles of a snapshot, whoever wrote it",
          "cosmo-prep histogram --input snapdir_004 --grid 256 --output counts", true, core::OnStop::save,
-         &dataset::declare_histogram, &dataset::run_histogram},
+         &dataset::declare_histogram, &dataset::run_histogram, &dataset::histogram_files},
         {"verify", "reads every sample of a dataset and compares all checksums", "cosmo-prep verify data",
          false, core::OnStop::end, &declare_directory, &run_verify},
         {"describe", "prints splits, shapes, parameter ranges, statistics and origin; draws samples",

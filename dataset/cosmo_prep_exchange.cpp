@@ -263,6 +263,7 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
     import.request = import.plan->request;
     import.dataset = import.plan->manifest;
     import.details = import.dataset.details();
+    import.request.check = &check_dataset_manifest;
     return import;
   }
   run.comm.agree([&] {
@@ -284,6 +285,7 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
     import.request = import_request(*import.source, target);
     import.dataset = import.source->dataset;
     import.details = import.dataset.base.details;
+    import.request.check = &check_dataset_manifest;
     refuse_leak(import.dataset.leak(), input.string(), run.options.flag("allow-leak"));
   });
   return import;

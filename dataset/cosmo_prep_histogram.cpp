@@ -1,8 +1,11 @@
 #include "dataset/cosmo_prep_histogram.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/foreign_hdf5.hpp"
 #include "core/manifest.hpp"
 #include "core/memory.hpp"
 #include "core/output_directory.hpp"
@@ -13,6 +16,7 @@
 #include "dataset/counting_job.hpp"
 #include "dataset/gadget_snapshot.hpp"
 #include "dataset/snapshot_counts.hpp"
+#include "dataset/snapshot_table.hpp"
 #include "histogram/count_file.hpp"
 
 namespace cosmo::dataset {
@@ -127,6 +131,15 @@ void declare_histogram(core::Options& options) {
   }
   options.add("seed", std::nullopt,
               "of the initial conditions, for the record, of one snapshot [as the snapshot says, else 0]");
+}
+
+std::vector<fs::path> histogram_files(const core::Options& options) {
+  const fs::path input = options.text("input");
+  if (input.extension() != ".csv") return core::hdf5_files_at(input);
+  std::vector<fs::path> files;
+  for (const SnapshotRow& row : read_snapshot_table(input))
+    std::ranges::copy(core::hdf5_files_at(row.snapshot), std::back_inserter(files));
+  return files;
 }
 
 void run_histogram(const core::Invocation& run) {

@@ -181,6 +181,10 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
   return manifest;
 }
 
+void check_dataset_manifest(const core::Manifest& manifest) {
+  (void)parse_dataset_manifest(manifest, std::string(core::kManifestName));
+}
+
 void declare_allow_leak(core::Options& options) {
   options.add_flag(
       "allow-leak",

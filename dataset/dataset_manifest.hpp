@@ -53,6 +53,9 @@ struct DatasetManifest {
 /// Error{format}.
 DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source);
 
+/// For a core::Request that makes a dataset: throws as parse_dataset_manifest() does.
+void check_dataset_manifest(const core::Manifest& manifest);
+
 /// Declares --allow-leak, for refuse_leak().
 void declare_allow_leak(core::Options& options);
 

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
                          {nn::library_version()},
                          {{"", "predicts a split of a dataset, or one universe",
                            "cosmo-infer --model model --data data --split test --output predictions", true,
-                           core::OnStop::end, &declare, &run_infer},
+                           core::OnStop::end, &declare, &run_infer, &infer::input_files},
                           {"export", "writes the network, with its normalisation, for other programs to run",
                            "cosmo-infer export --format onnx --model model --output model.onnx", true,
                            core::OnStop::end, &infer::declare_export, &infer::run_export}}});

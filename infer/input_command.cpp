@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/foreign_hdf5.hpp"
 #include "core/memory.hpp"
 #include "dataset/snapshot_counts.hpp"
 #include "infer/costs.hpp"
@@ -82,6 +83,11 @@ void declare_input(core::Options& options) {
   options.add("box", std::nullopt,
               "side of an .npy file's box in Mpc/h; 731.43Mpc for one that does not scale with h");
   dataset::declare_gadget_reading(options);
+}
+
+std::vector<std::filesystem::path> input_files(const core::Options& options) {
+  return options.given("input") ? core::hdf5_files_at(options.text("input"))
+                                : std::vector<std::filesystem::path>();
 }
 
 void run_input(const core::Invocation& run) {

@@ -338,5 +338,5 @@ int main(int argc, char** argv) {
          true, core::OnStop::save, &sim::declare_suite, &run_generate},
         {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
          "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,
-         &sim::declare_inspect, &sim::run_inspect}}});
+         &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files}}});
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/foreign_hdf5.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "core/manifest.hpp"
 #include "core/png.hpp"
@@ -331,6 +332,10 @@ void declare_inspect(core::Options& options) {
   options.add_positional("file", "snapshot_z0.hdf5, or counts_z0.h5, that cosmo-sim generate wrote");
   options.add("png", std::nullopt, "draw a slice of the density to this PNG file, on a logarithmic scale");
   options.add("thickness", std::nullopt, "of the slice, which begins at x = 0, Mpc/h [= box / 16]");
+}
+
+std::vector<std::filesystem::path> inspected_files(const core::Options& options) {
+  return core::hdf5_files_at(options.text("file"));
 }
 
 void run_inspect(const core::Invocation& run) {

@@ -12,4 +12,7 @@ void declare_inspect(core::Options& options);
 /// should be.
 void run_inspect(const core::Invocation& run);
 
+/// What of it no manifest vouches for: see core::Command.
+std::vector<std::filesystem::path> inspected_files(const core::Options& options);
+
 }  // namespace cosmo::sim

@@ -110,6 +110,19 @@ class Checks(CommandTest):
         shutil.copy(bad / "validation/shard-00001.h5", bad / "validation/shard-00000.h5")
         self.refused_alike(FORMAT, ["bad/validation/shard-00000.h5"], "verify", "bad")
 
+    def test_an_altered_manifest_is_written_again(self):
+        """Whatever in it later stages could not read."""
+        whole = contents(self.copy("data", "altered"))
+        path = self.root / "altered/manifest.json"
+        for change in (lambda m: m["splits"].update(test=[]), lambda m: m["parameters"].pop("high"),
+                       lambda m: m["statistics"].clear(), lambda m: m.update(shape="cube")):
+            manifest = json.loads(path.read_text())
+            change(manifest)
+            path.write_text(json.dumps(manifest))
+            self.refused(FORMAT, ["altered/manifest.json"], "describe", "altered")
+            self.prep(*self.words("altered"))
+            self.assertEqual(contents(self.root / "altered"), whole)
+
     def test_a_manifest_that_is_damaged_or_missing(self):
         flip(self.copy("data", "garbled") / "manifest.json", 400)
         self.refused(FORMAT, [], "describe", "garbled")
