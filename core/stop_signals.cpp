@@ -34,6 +34,8 @@ StopSignals::~StopSignals() {
   stop_received = false;
 }
 
-bool StopSignals::received() const { return stop_received; }
+bool StopSignals::received() const { return stop_was_asked(); }
+
+bool stop_was_asked() { return stop_received; }
 
 }  // namespace cosmo::core

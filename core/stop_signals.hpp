@@ -19,4 +19,7 @@ class StopSignals {
   bool received() const;
 };
 
+/// Whether a signal to stop came to this process, while there is a StopSignals. From any thread.
+bool stop_was_asked();
+
 }  // namespace cosmo::core
