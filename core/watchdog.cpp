@@ -136,13 +136,15 @@ std::string Watchdog::loss(const std::vector<std::size_t>& silent) const {
   const bool all_is_done = done_ && (lane_.is_root() || phase_ == Phase::finalizing);
   if (phase_ == Phase::finalizing) {
     return fmt::format(
-        "{}MPI_Finalize has not ended for {}: a rank, or the way to it, was lost at the very end.",
+        "{}MPI_Finalize has not ended for {} (--peer-timeout): a rank, or the way to it, was lost at the "
+        "very end.",
         all_is_done ? "All is done, but " : "", duration);
   }
   std::vector<std::size_t> ranks;
   for (const std::size_t i : silent) ranks.push_back(static_cast<std::size_t>(peers_[i].rank));
   return fmt::format(
-      "{} sign of life for {} from {}: its host or the way to it is lost, or it was stopped{}.",
+      "{} sign of life for {} (--peer-timeout) from {}: a host or the way to it is lost, or a process was "
+      "stopped{}.",
       all_is_done ? "All is done, but there was no" : "No", duration, with_hosts(ranks, hosts_),
       all_is_done ? "" : "; the same command goes on from what is saved");
 }

@@ -73,7 +73,7 @@ class LostPeer(DirectoryTest):
         succeed("cosmo-sim", *SIM, "--output", cls.sim)
         succeed("cosmo-prep", *cls.shard_words(), "--output", cls.data)
         network.write_text(json.dumps(SMALL_NETWORK))
-        cls.training = ["--data", cls.data, "--network", network, "--global-batch", 4, "--threads", 1, "--epochs", 40]
+        cls.training = ["--data", cls.data, "--network", network, "--global-batch", 4, "--threads", 1, "--epochs", 30]
 
     @classmethod
     def shard_words(cls):
@@ -97,8 +97,8 @@ class LostPeer(DirectoryTest):
         code, _, sentences = ranks.end()
         self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
         at, sentence = sentences[0]
-        self.assertRegex(sentence, f"o sign of life for .* s from rank {lost} on {socket.gethostname()}: ")
-        self.assertGreater(at - since, timeout - 0.2)
+        self.assertRegex(sentence, rf"o sign of life for .* s \(--peer-timeout\) from rank {lost} on {socket.gethostname()}: ")
+        self.assertGreater(at - since, 0.8 * timeout)
         self.assertLess(at - since, timeout + LATER)
         self.all_gone(processes)
         report(f"{self.id()}: rank {lost} lost, told after {at - since:.2f} s, all gone after {time.monotonic() - since:.2f} s")
@@ -128,12 +128,11 @@ class Stopped(LostPeer):
         output = self.root / "suspended"
         ranks, processes = self.train(output, *MINUTES)
         for stopped, seconds in ((processes[1:], TIMEOUT / 2), (processes[:1], TIMEOUT / 2), (processes, TIMEOUT + 2)):
-            for number in (signal.SIGSTOP, signal.SIGCONT):
+            for number, pause in ((signal.SIGSTOP, seconds), (signal.SIGCONT, 0.1)):
                 for process in stopped:
                     os.kill(process, number)
-                time.sleep(seconds if number == signal.SIGSTOP else 0.3)
-            self.assertIsNone(ranks.process.poll())
-        self.assertEqual(ranks.end()[0::2], (0, []))
+                time.sleep(pause)
+        self.assertEqual(ranks.end()[0::2], (0, []), ranks.lines)
         self.assertEqual(contents(output), self.whole())
 
 
