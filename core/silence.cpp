@@ -42,7 +42,7 @@ int turn_to_speak(std::size_t rank, const std::vector<std::string>& hosts) {
   if (rank == 0) return 0;
   const auto end = hosts.begin() + static_cast<std::ptrdiff_t>(rank);
   const std::set<std::string> before(hosts.begin() + 1, end);
-  return before.contains(hosts[rank]) ? 4 : std::min<int>(3, static_cast<int>(before.size()) + 1);
+  return before.contains(hosts[rank]) ? 3 : std::min<int>(2, static_cast<int>(before.size()) + 1);
 }
 
 }  // namespace cosmo::core

@@ -32,8 +32,8 @@ class Silence {
 std::string with_hosts(const std::vector<std::size_t>& ranks, const std::vector<std::string>& hosts);
 
 /// When it is a rank's turn to tell of a loss that several may see, so that the first can end the run before
-/// the next one speaks: root's is 0, the first other rank's of each host 1 to 3, in order of hosts, and that
-/// of all others 4.
+/// the next one speaks: root's is 0; that of the first other rank of a host is 1, of the first such host, or
+/// 2; and that of all others 3.
 int turn_to_speak(std::size_t rank, const std::vector<std::string>& hosts);
 
 }  // namespace cosmo::core
