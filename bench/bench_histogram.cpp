@@ -95,5 +95,5 @@ int main(int argc, char** argv) {
                          {},
                          {{"", "times counting the particles of a file in memory",
                            "bench-histogram --positions lattice.raw --grid 256 --box 512 --counts counts.raw",
-                           false, &declare, &run_benchmark}}});
+                           false, core::OnStop::end, &declare, &run_benchmark}}});
 }

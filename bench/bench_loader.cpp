@@ -144,5 +144,5 @@ int main(int argc, char** argv) {
                          "the data loader against reading the same bytes",
                          {},
                          {{"", "times loading the samples of a shard in the page cache",
-                           "bench-loader --size 64", false, &declare, &run_benchmark}}});
+                           "bench-loader --size 64", false, core::OnStop::end, &declare, &run_benchmark}}});
 }

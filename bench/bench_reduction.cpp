@@ -242,5 +242,5 @@ int main(int argc, char** argv) {
        "ways of summing gradients over ranks, against ranks that train on their own",
        {nn::library_version()},
        {{"", "times training steps on noise", "mpirun -n 2 --bind-to core bench-reduction --threads 1", false,
-         &declare, &run_benchmark}}});
+         core::OnStop::end, &declare, &run_benchmark}}});
 }

@@ -217,5 +217,5 @@ int main(int argc, char** argv) {
                          "writing shards against a plain write and fsync of the same bytes",
                          {},
                          {{"", "times writing shards from memory, and all of cosmo-prep shard",
-                           "bench-shards /scratch", false, &declare, &run_benchmark}}});
+                           "bench-shards /scratch", false, core::OnStop::end, &declare, &run_benchmark}}});
 }

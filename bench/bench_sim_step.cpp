@@ -127,5 +127,5 @@ int main(int argc, char** argv) {
                          "the parts of a COLA step against the memory's speed",
                          {fourier::library_version()},
                          {{"", "times one step and its parts", "bench-sim-step --particles 256", false,
-                           &declare, &run_benchmark}}});
+                           core::OnStop::end, &declare, &run_benchmark}}});
 }

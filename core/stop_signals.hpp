@@ -14,7 +14,7 @@ void remember_stop_signals();
 /// continued.
 void obey_stop_signals();
 
-/// Whether one of them came to this process.
+/// Whether one of them came to this process. From any thread.
 bool stop_received();
 
 /// Throws Error{stopped}, agreed, if one of them came to any rank. Collective.

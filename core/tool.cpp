@@ -10,12 +10,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/foreign_hdf5.hpp"
 #include "core/printable.hpp"
 #include "core/stop_signals.hpp"
 #include "core/version.hpp"
+#include "core/watchdog.hpp"
 
 namespace cosmo::core {
 
@@ -91,6 +93,9 @@ Options declare_options(const Command& command) {
   options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
   options.add("threads", "0",
               "OpenMP threads a rank; 0: the cores available, shared by the ranks of a machine");
+  options.add(
+      "peer-timeout", "5",
+      "minutes without a sign of life after which a rank is taken for lost, and the run ends; 0: never");
   options.add_flag("json", "print the summary as one JSON object");
   options.add_flag("quiet", "print warnings, errors and the summary only");
   options.add_flag("help", "print this and stop; also -h");
@@ -169,12 +174,38 @@ void print_error(const Tool& tool, const Error& error) {
   std::_Exit(exit_code);
 }
 
+/// Ends the run from beside the main thread, which waits for a rank that is lost: by MPI if that works, and
+/// by all means a few seconds later.
+[[noreturn]] void end_without(const Tool& tool, const std::string& loss, bool in_finalize) {
+  constexpr int kCode = static_cast<int>(Fault::io);
+  std::signal(SIGALRM, [](int) { std::_Exit(kCode); });
+  alarm(5);
+  print_error(tool, Error(Fault::io, loss));
+  if (!in_finalize) MPI_Abort(MPI_COMM_WORLD, kCode);
+  std::_Exit(kCode);
+}
+
+/// [s]
+double peer_timeout(const Options& options) {
+  const double minutes = options.number("peer-timeout");
+  ensure(minutes >= 0, Fault::config,
+         "Option --peer-timeout is negative: give minutes, or 0 to wait for ever.");
+  return 60 * minutes;
+}
+
 /// Runs the command; returns the exit code that the ranks agree on, or aborts.
 int run_command(const Tool& tool, const Command& command, const Options& options,
-                const std::vector<std::string>& words) {
+                const std::vector<std::string>& words, std::optional<Watchdog>& watchdog) {
   const Communicator comm = Communicator::world();
   const Log log(comm.is_root(), options.flag("quiet"));
   try {
+    double timeout = 0;
+    comm.agree([&] { timeout = peer_timeout(options); });
+    if (comm.size() > 1 && timeout > 0) {
+      watchdog.emplace(comm, timeout, [&tool](const std::string& loss, bool in_finalize) {
+        end_without(tool, loss, in_finalize);
+      });
+    }
     const int threads = set_threads(comm, log, options);
     command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words)});
     return 0;
@@ -225,8 +256,11 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     if (command.on_stop == OnStop::end) obey_stop_signals();
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
     if (command.foreign != nullptr && first) try_in_child(foreign_files(command, options));
+    std::optional<Watchdog> watchdog;  // which watches the end of MPI too
     MpiSession session(argc, argv);
-    return run_command(tool, command, options, command_line);
+    const int code = run_command(tool, command, options, command_line, watchdog);
+    if (watchdog) watchdog->leave(code == 0);
+    return code;
   } catch (...) {
     const Error error = current_error();
     if (is_first_process()) print_error(tool, error);

@@ -45,9 +45,10 @@ void declare_benchmark(core::Options& options) {
 
 void check_purpose(const core::Options& options) {
   if (options.flag("benchmark")) {
-    return options.refuse_all_but({"benchmark", "size", "channels", "network", "dropout", "micro-batch",
-                                   "precision", "dry-run", "config", "threads", "json", "quiet"},
-                                  "--benchmark");
+    return options.refuse_all_but(
+        {"benchmark", "peer-timeout", "size", "channels", "network", "dropout", "micro-batch", "precision",
+         "dry-run", "config", "threads", "json", "quiet"},
+        "--benchmark");
   }
   for (const char* name : {"size", "channels"}) {
     core::ensure(!options.chosen(name), core::Fault::usage, "Option --{} is of --benchmark: leave it out.",

@@ -21,7 +21,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline"))
 
 import gadget  # noqa: E402
-from toolkit import ENVIRONMENT, ROOT, command, make_suite, record_again, succeed  # noqa: E402
+from toolkit import ENVIRONMENT, command, record_again, succeed  # noqa: E402
 
 SECONDS = 60  # of a run that takes 0.1, on a machine with other work
 MEMORY = 2 << 30
@@ -72,12 +72,12 @@ def targets():
         Target("regression of a model", ("model", "data"), "model/baseline.h5",
                ("cosmo-infer", "--model", "model", "--data", "data", "--output", "out"), signed_in="model"),
         Target("npy counts", ("model",), "counts.npy", (*infer, "counts.npy", *BOX)),
-        Target("npy export", ("npy",), "npy/train/shard-00000/00000.npy", ("cosmo-prep", "import", "--format", "npy", "--input", "npy", "--output", "out"),
+        Target("npy export", ("npy",), "npy/train/shard-00000_00000.npy", ("cosmo-prep", "import", "--format", "npy", "--input", "npy", "--output", "out"),
                signed_in="npy"),
-        Target("TFRecord of mlperf", ("tfrecord",), "tfrecord/one.tfrecord",
-               ("cosmo-prep", "import", "--format", "tfrecord", "--input", "tfrecord", "--samples", "one.csv", *BOX, *RANGES, "--output", "out")),
-        Target("TFRecord of cosmoflow", ("cosmoflow",), "cosmoflow/one.tfrecord",
-               ("cosmo-prep", "import", "--format", "tfrecord", "--dialect", "cosmoflow", "--input", "cosmoflow", "--samples", "one.csv", *BOX, *RANGES,
+        Target("TFRecord of mlperf", ("tfrecord",), "tfrecord/train.tfrecord",
+               ("cosmo-prep", "import", "--format", "tfrecord", "--input", "tfrecord", "--samples", "records.csv", *BOX, *RANGES, "--output", "out")),
+        Target("TFRecord of cosmoflow", ("cosmoflow",), "cosmoflow/train.tfrecord",
+               ("cosmo-prep", "import", "--format", "tfrecord", "--dialect", "cosmoflow", "--input", "cosmoflow", "--samples", "records.csv", *BOX, *RANGES,
                 "--output", "out")),
         Target("table of samples", ("npy",), "npy/samples.csv",
                ("cosmo-prep", "import", "--format", "npy", "--input", "npy", "--samples", "npy/samples.csv", *BOX, *RANGES, "--output", "out"), True),
@@ -93,7 +93,7 @@ def targets():
 NETWORK = {"name": "small", "input": "voxels", "baseline": "summary_statistics", "layers": [
     {"name": "conv", "kind": "convolution", "inputs": ["voxels"], "outputs": 16, "kernel": 3, "stride": 2, "padding": 1, "slope": 0.01},
     {"name": "pool", "kind": "average_pool", "inputs": ["conv"], "size": 2, "stride": 2},
-    {"name": "mean", "kind": "global_mean", "inputs": ["pool"]},
+    {"name": "mean", "kind": "global_mean", "inputs": ["pool"], "squares": False},
     {"name": "normal", "kind": "normalise", "inputs": ["mean"]},
     {"name": "last", "kind": "dense", "inputs": ["normal"], "outputs": 0, "slope": 1.0}]}
 SIMULATION = "simulations = 6\nparticles = 16\ngrid = 16\nbox = 64\nsteps = 2\nomega-m = 0.25:0.35\n"
@@ -122,16 +122,18 @@ class Workshop:
             run("cosmo-prep", "export", "--format", *words, "--input", "data", "--output", name)
         for source, folder in (("mlperf", "tfrecord"), ("cosmoflow-all", "cosmoflow")):
             at(folder).mkdir()
-            shutil.copy(next(at(source).glob("train/**/*.tfrecord")), at(folder) / "one.tfrecord")
-        shutil.copy(next(at("npy").glob("train/**/*.npy")), at("counts.npy"))
-        at("one.csv").write_text("file,split,simulation,seed,omega_m\none.tfrecord,train,0,1,0.3\n")
-        at("snapshots.csv").write_text("snapshot,omega_m,sigma8,seed\nsnapshot.hdf5,0.3,0.8,1\ngadget.hdf5,0.31,0.8,2\n")
+            for split in ("train", "validation", "test"):
+                shutil.copy(next(at(source).glob(f"{split}/*.tfrecord")), at(folder) / f"{split}.tfrecord")
+        shutil.copy(next(at("npy").glob("train/*.npy")), at("counts.npy"))
+        at("records.csv").write_text("file,split,simulation,seed,omega_m\n" + "".join(
+            f"{split}.tfrecord,{split},{i},{i + 1},0.{26 + i}\n" for i, split in enumerate(("train", "validation", "test"))))
+        at("snapshots.csv").write_text("snapshot,simulation\nsnapshot.hdf5,0\n")
         at("design.csv").write_text("omega_m,sigma8,seed\n0.3,0.8,1\n0.31,0.85,2\n")
         at("transfer.dat").write_text("# k [h/Mpc]  P\n" + "".join(f"{10**(k / 10):.6e} {1e4 * 10**(-abs(k) / 10):.6e}\n" for k in range(-40, 20)))
 
     def copy(self, target, directory):
-        for name in {*target.needs, "sim.ini", "small.json", "counts.h5", "one.csv", pathlib.Path(target.file).parts[0],
-                     *(("snapshot.hdf5", "gadget.hdf5") if target.file == "snapshots.csv" else ())}:
+        for name in {*target.needs, "sim.ini", "small.json", "counts.h5", "records.csv", pathlib.Path(target.file).parts[0],
+                     "snapshot.hdf5"}:
             source = self.root / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, directory / name)
 

@@ -72,7 +72,8 @@ REST = {
 # What installs, builds, or runs this; that its scripts and presets exist is checked.
 NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study)|tests/run)\.sh|cmake --preset|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium")
-OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time"}
+OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time",
+                  "--kill-on-bad-exit"}
 
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect"), "cosmo-train": (), "cosmo-infer": ("export",),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}

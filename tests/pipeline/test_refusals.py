@@ -97,7 +97,8 @@ class Options(Refusing):
             self.assertEqual(help_text.returncode, 0)
             self.assertEqual(run(tool, *words, "-h").stdout, help_text.stdout)
             self.assertEqual(run(tool, "-h").stdout, run(tool, "--help").stdout)
-            for option in ("--output", "--config", "--threads", "--dry-run", "--force", "--quiet", "--json"):
+            for option in ("--output", "--config", "--threads", "--peer-timeout", "--dry-run", "--force",
+                           "--quiet", "--json"):
                 self.assertIn(option, help_text.stdout)
             self.assertIn("Example", help_text.stdout)
             version = run(tool, "--version")
@@ -116,6 +117,7 @@ class Values(Refusing):
         self.refused(USAGE, ["--seed"], "cosmo-sim", "generate", *output, "--seed", "1.5")
         self.refused(CONFIG, ["sigma8"], "cosmo-sim", "generate", *output, "--sigma8", "0")
         self.refused(CONFIG, ["--box"], "cosmo-sim", "generate", *output, "--box", "-5")
+        self.refused(CONFIG, ["--peer-timeout"], "cosmo-sim", "generate", *output, "--peer-timeout", "-1")
         self.refused(CONFIG, ["--mesh is 3"], "cosmo-sim", "generate", *output, "--mesh", "3")
         self.refused(CONFIG, ["omega_m is -0.1"], "cosmo-sim", "generate", *output, "--omega-m", "-0.1")
         self.refused(CONFIG, ["w0 is -0.5", "wa 0.5"], "cosmo-sim", "generate", *output, "--w0", "-0.5", "--wa", "0.5",

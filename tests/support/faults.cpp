@@ -3,8 +3,11 @@
 //   COSMO_DISK_BYTES=N  writing fails with ENOSPC once N bytes are written to files whose path ends in
 //   COSMO_DISK_SUFFIX   (".h5.part" if unset)
 //   COSMO_KILL_AT=N     SIGKILL at the Nth operation that changes something below
-//   COSMO_KILL_UNDER    this directory; a write is done by half before; 0: never
+//   COSMO_KILL_UNDER    this directory; a write is done by half before; 0: never; "stdout": at its flushes
 //   COSMO_KILL_SIGNAL   another signal, as a number: 19 stops the process until it is continued
+//   COSMO_PAUSE         sleeps for so many seconds instead
+//   COSMO_FAULT_RANK    only in this rank of an mpirun
+//   COSMO_FINALIZE      a signal's number, sent to the process as it enters MPI_Finalize
 //   COSMO_KILL_COUNT    file that the number of these operations is written to at the end
 
 #include <dlfcn.h>
@@ -30,6 +33,11 @@ std::string setting(const char* name, const char* otherwise) {
 
 long number(const char* name) { return std::strtol(setting(name, "-1").c_str(), nullptr, 10); }
 
+bool is_chosen_rank() {
+  const std::string rank = setting("OMPI_COMM_WORLD_RANK", "");
+  return setting("COSMO_FAULT_RANK", rank.c_str()) == rank;
+}
+
 std::string path_of(int file) {
   char path[4096];
   const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path);
@@ -46,7 +54,7 @@ bool is_last(std::string_view path);
 
 /// Counts down the operations below COSMO_KILL_UNDER.
 struct Counter {
-  const std::string under = setting("COSMO_KILL_UNDER", "//");
+  const std::string under = is_chosen_rank() ? setting("COSMO_KILL_UNDER", "//") : "//";
   const long kill_at = number("COSMO_KILL_AT");
   const std::string report = setting("COSMO_KILL_COUNT", "");
   std::atomic<long> count = 0;
@@ -70,6 +78,10 @@ bool is_last(std::string_view path) {
 }
 
 void die() {
+  if (const long seconds = number("COSMO_PAUSE"); seconds >= 0) {
+    sleep(static_cast<unsigned>(seconds));
+    return;
+  }
   const long signal = number("COSMO_KILL_SIGNAL");
   kill(getpid(), signal < 0 ? SIGKILL : static_cast<int>(signal));
 }
@@ -116,6 +128,12 @@ auto change(std::string_view path, const Act& act) {
 }  // namespace
 
 extern "C" {
+
+int MPI_Finalize() {
+  if (const long signal = number("COSMO_FINALIZE"); signal >= 0 && is_chosen_rank())
+    kill(getpid(), static_cast<int>(signal));
+  return next<int()>("MPI_Finalize")();
+}
 
 ssize_t write(int file, const void* data, std::size_t size) {
   return write_through(file, size,
@@ -174,6 +192,10 @@ int open64(const char* path, int flags, ...) {
 std::FILE* fopen(const char* path, const char* mode) {
   const auto act = [&] { return next<decltype(fopen)>("fopen")(path, mode); };
   return *mode == 'r' ? act() : change(path, act);
+}
+int fflush(std::FILE* file) {
+  const auto act = [&] { return next<decltype(fflush)>("fflush")(file); };
+  return file == stdout ? change("stdout", act) : act();
 }
 std::FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
 
