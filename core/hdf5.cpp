@@ -171,20 +171,21 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
   return Dataset(std::move(id), path_ + " /" + name, collective_);
 }
 
-/// Throws Error{format} unless the object stands in this very file, whose checksum then speaks for it.
-void File::ensure_own(const std::string& object) const {
+/// Throws Error{format} unless the object that `what` needs stands in this very file, whose checksum then
+/// speaks for it.
+void File::ensure_own(const std::string& object, const std::string& what) const {
   for (std::size_t end = 0; end != std::string::npos && object != ".";) {
     end = object.find('/', end + 1);
     const std::string part = object.substr(0, end);
     H5L_info_t link;
-    ensure_read(H5Lget_info(id_.get(), part.c_str(), &link, H5P_DEFAULT) >= 0, "/" + part);
+    ensure_read(H5Lget_info(id_.get(), part.c_str(), &link, H5P_DEFAULT) >= 0, what);
     ensure(link.type == H5L_TYPE_HARD, Fault::format,
            "{} has a link in place of /{}: copy what it stands for into the file.", path_, part);
   }
 }
 
 Dataset File::dataset(const std::string& name) const {
-  ensure_own(name);
+  ensure_own(name, "dataset /" + name);
   Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   ensure_read(id.get() >= 0, "dataset /" + name);
   const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
@@ -252,7 +253,7 @@ bool File::has_attribute(const std::string& name) const {
 
 Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
   const auto [object, short_name] = object_and_name(name);
-  ensure_own(object);
+  ensure_own(object, "attribute " + name);
   Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
             H5Aclose);
   ensure_read(id.get() >= 0, "attribute " + name);

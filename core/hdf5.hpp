@@ -174,7 +174,7 @@ class File {
   Handle open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const;
   std::vector<std::string> fixed_texts(hid_t attribute, hid_t type, std::size_t count,
                                        const std::string& name) const;
-  void ensure_own(const std::string& object) const;
+  void ensure_own(const std::string& object, const std::string& what) const;
   void ensure_read(bool good, const std::string& what) const;
 
   Handle id_;

@@ -251,7 +251,7 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md", "docs/results.md",
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md", "docs/results.md", "docs/security.md",
              "docs/training.md")
 
     def test_commands(self):

@@ -44,9 +44,6 @@ class Hostile(PipelineTest):
                         weights(file[group])
             record_again(copy, path)
         manifest = json.loads((copy / "manifest.json").read_text())
-        digests = {record["path"]: record["sha256"] for record in manifest["files"]}
-        for state in manifest["checkpoints"]:
-            state["sha256"] = digests[state["path"]]
         (copy / "manifest.json").write_text(json.dumps(manifest | details))
         yield copy
 

@@ -112,7 +112,8 @@ class Checks(CommandTest):
 
     def test_an_altered_manifest_is_written_again(self):
         """Whatever in it later stages could not read."""
-        whole = contents(self.copy("data", "altered"))
+        self.copy("data", "altered")
+        whole = self.contents("altered")
         path = self.root / "altered/manifest.json"
         for change in (lambda m: m["splits"].update(test=[]), lambda m: m["parameters"].pop("high"),
                        lambda m: m["statistics"].clear(), lambda m: m.update(shape="cube")):
@@ -121,7 +122,7 @@ class Checks(CommandTest):
             path.write_text(json.dumps(manifest))
             self.refused(FORMAT, ["altered/manifest.json"], "describe", "altered")
             self.prep(*self.words("altered"))
-            self.assertEqual(contents(self.root / "altered"), whole)
+            self.assertEqual(self.contents("altered"), whole)
 
     def test_a_manifest_that_is_damaged_or_missing(self):
         flip(self.copy("data", "garbled") / "manifest.json", 400)

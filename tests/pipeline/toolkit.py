@@ -201,6 +201,9 @@ def record_again(directory, path):
     manifest = json.loads((directory / "manifest.json").read_text())
     record, = [record for record in manifest["files"] if record["path"] == path.relative_to(directory).as_posix()]
     record.update(bytes=path.stat().st_size, sha256=sha256(path))
+    for state in manifest.get("checkpoints", []):  # of a model, which tells it twice
+        if state["path"] == record["path"]:
+            state["sha256"] = record["sha256"]
     (directory / "manifest.json").write_text(json.dumps(manifest))
 
 
