@@ -70,10 +70,10 @@ REST = {
     "cosmo-infer": {"--model": "model", "--data": "data", "--output": "new"},
 }
 # What installs, builds, or runs this; that its scripts and presets exist is checked.
-NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study)|tests/run)\.sh|cmake --preset|python3 tests/)")
-OTHERS_PROGRAMS = ("apt-get", "chromium")
-OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time",
-                  "--kill-on-bad-exit"}
+NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study|slurm/submit)|tests/run)\.sh|cmake --preset|python3 tests/)")
+OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
+OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
+                  "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency"}
 
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect"), "cosmo-train": (), "cosmo-infer": ("export",),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
@@ -251,7 +251,8 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md", "docs/results.md", "docs/security.md",
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md",
+             "docs/results.md", "docs/security.md",
              "docs/training.md")
 
     def test_commands(self):

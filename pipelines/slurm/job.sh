@@ -1,0 +1,36 @@
+# Sourced by the jobs and by the rules of ../Snakefile.
+set -u  # a missing setting ends the job
+
+# ranks MINUTES TOOL [OPTIONS]: runs a tool on all ranks of a job that has so many minutes. Outside of Slurm it runs as one
+# process, with as many threads as Snakemake sets.
+ranks() {
+  local minutes=$1 tool=$bin/$2 run
+  shift 2
+  if [ -z "${SLURM_JOB_ID:-}" ]; then
+    "$tool" "$@" --threads "${OMP_NUM_THREADS:-0}"
+    return
+  fi
+  # A killed slurmstepd leaves a socket behind, and a step with the same job and step number cannot start on that node again
+  # (Slurm 22.05, PMIx). A requeued job keeps its number, so as many empty steps come first as there were restarts.
+  for ((run = 0; run < ${SLURM_RESTART_COUNT:-0}; run++)); do
+    srun --mpi=none --nodes=1 --ntasks=1 true
+  done
+  # --kill-on-bad-exit: when a rank fails, the others would wait for it.
+  # --cpus-per-task: srun does not take it from sbatch (since Slurm 22.05).
+  # timeout: srun waits for ever when a slurmstepd was killed; a minute before the time limit it is killed.
+  timeout --signal=KILL $((60 * minutes - 60)) srun --mpi="$mpi" --kill-on-bad-exit=1 --cpus-per-task="$SLURM_CPUS_PER_TASK" \
+    "$tool" "$@" --threads "$SLURM_CPUS_PER_TASK"
+}
+
+# finish STATUS: ends the job with a tool's exit code, or requeues it if the same command can go on.
+finish() {
+  case $1 in
+    0 | 2 | 3 | 5 | 6 | 70) exit "$1" ;;  # finished, or an error that would come again
+  esac
+  # Otherwise it was stopped (75), the file system or memory failed (4), or a rank was killed (128 and more).
+  if [ "${SLURM_RESTART_COUNT:-0}" -lt "$restarts" ]; then
+    # An array task is named by both numbers: the array's alone means all of its tasks.
+    scontrol requeue "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}"
+  fi
+  exit "$1"
+}
