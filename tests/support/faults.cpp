@@ -6,9 +6,11 @@
 //   COSMO_KILL_UNDER    this directory; a write is done by half before; 0: never; "stdout": at its flushes
 //   COSMO_KILL_SIGNAL   another signal, as a number: 19 stops the process until it is continued
 //   COSMO_PAUSE         sleeps for so many seconds instead
-//   COSMO_FAULT_RANK    only in this rank of an mpirun
-//   COSMO_FINALIZE      a signal's number, sent to the process as it enters MPI_Finalize
-//   COSMO_KILL_COUNT    file that the number of these operations is written to at the end
+//   COSMO_FAIL          it fails with this errno instead, as a number; "short": a write does half of its
+//   work, and says so COSMO_READS         reads below COSMO_KILL_UNDER count instead of changes; with "short"
+//   they give half COSMO_FAULT_RANK    only in this rank of an mpirun COSMO_FINALIZE      a signal's number,
+//   sent to the process as it enters MPI_Finalize COSMO_KILL_COUNT    file that the number of these
+//   operations is written to at the end
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -23,6 +25,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace {
 
@@ -77,6 +80,25 @@ bool is_last(std::string_view path) {
   return path.starts_with(here.under) && ++here.count == here.kill_at;
 }
 
+bool counts_reads() {
+  static const bool reads = number("COSMO_READS") >= 0;
+  return reads;
+}
+
+bool is_last_change(std::string_view path) { return !counts_reads() && is_last(path); }
+
+/// What COSMO_FAIL makes of the operation.
+enum class Failure { none, shortened, error };
+
+/// Sets errno for an error.
+Failure failure() {
+  static const std::string kind = setting("COSMO_FAIL", "");
+  if (kind.empty()) return Failure::none;
+  if (kind == "short") return Failure::shortened;
+  errno = static_cast<int>(number("COSMO_FAIL"));
+  return Failure::error;
+}
+
 void die() {
   if (const long seconds = number("COSMO_PAUSE"); seconds >= 0) {
     sleep(static_cast<unsigned>(seconds));
@@ -102,9 +124,30 @@ template <class Act>
 ssize_t write_through(int file, std::size_t size, const Act& act) {
   const std::string path = path_of(file);
   if (!fits(path, size)) return -1;
-  if (is_last(path)) {
-    act(size / 2);
-    die();
+  if (!is_last_change(path)) return act(size);
+  switch (failure()) {
+    case Failure::error:
+      return -1;
+    case Failure::shortened:
+      return act((size + 1) / 2);
+    case Failure::none:
+      act(size / 2);
+      die();
+  }
+  return act(size);
+}
+
+/// Passes a read on through `act(size)`, unless it is the one to fail.
+template <class Act>
+ssize_t read_through(int file, std::size_t size, const Act& act) {
+  if (!counts_reads() || !is_last(path_of(file))) return act(size);
+  switch (failure()) {
+    case Failure::error:
+      return -1;
+    case Failure::shortened:
+      return act((size + 1) / 2);
+    case Failure::none:
+      die();
   }
   return act(size);
 }
@@ -119,9 +162,28 @@ ssize_t write_vector(int file, const iovec* parts, int count, off_t offset, bool
   });
 }
 
+/// What a call gives back that has failed.
+template <class Act>
+auto failed(const Act& act) {
+  using Result = decltype(act());
+  if constexpr (std::is_pointer_v<Result>)
+    return Result(nullptr);
+  else
+    return Result(-1);
+}
+
 template <class Act>
 auto change(std::string_view path, const Act& act) {
-  if (is_last(path)) die();
+  if (is_last_change(path)) {
+    switch (failure()) {
+      case Failure::error:
+        return failed(act);
+      case Failure::shortened:
+        return act();  // there is no half of it
+      case Failure::none:
+        die();
+    }
+  }
   return act();
 }
 
@@ -152,6 +214,17 @@ ssize_t pwritev(int file, const iovec* parts, int count, off_t offset) {
 }
 ssize_t pwritev64(int file, const iovec* parts, int count, off_t offset) {
   return write_vector(file, parts, count, offset, true);
+}
+
+ssize_t read(int file, void* data, std::size_t size) {
+  return read_through(file, size, [&](std::size_t n) { return next<decltype(read)>("read")(file, data, n); });
+}
+ssize_t pread(int file, void* data, std::size_t size, off_t offset) {
+  return read_through(file, size,
+                      [&](std::size_t n) { return next<decltype(pread)>("pread")(file, data, n, offset); });
+}
+ssize_t pread64(int file, void* data, std::size_t size, off_t offset) {
+  return pread(file, data, size, offset);
 }
 
 int fsync(int file) {

@@ -1,0 +1,46 @@
+"""Slices of the campaigns of tests/faults; COSMO_FAULTS=all takes all of them (an hour, on one core)."""
+
+import collections
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
+
+import fuzz  # noqa: E402
+import operations  # noqa: E402
+
+ALL = os.environ.get("COSMO_FAULTS") == "all"
+
+
+class Fuzz(unittest.TestCase):
+    LABELS = ("slow",)
+
+    def test_damaged_files_are_read_or_refused(self):
+        with tempfile.TemporaryDirectory(prefix="cosmo-workshop-") as holder:
+            workshop = fuzz.Workshop(holder)
+            for target in fuzz.targets():
+                code, wrong, told = fuzz.attack(workshop, target, None)  # nothing is damaged
+                self.assertEqual((code, wrong), (0, ""), f"{target.name}: {told}")
+            table, wrong = fuzz.campaign(workshop, 400 if ALL else 3, print)
+        self.assertEqual(wrong, [])
+        self.assertGreaterEqual(len(table), 19)
+        codes = sum(table.values(), collections.Counter())
+        self.assertGreater(codes[5], codes.total() // 4)  # damage is mostly seen
+        self.assertGreater(codes[0], 0)
+
+
+class Operations(unittest.TestCase):
+    LABELS = ("slow",)
+
+    def test_no_operation_that_fails_costs_more_than_the_run(self):
+        with tempfile.TemporaryDirectory(prefix="cosmo-chain-") as holder:
+            faults, wrong = operations.campaign(operations.Chain(holder), 10**6 if ALL else 1, print)
+        self.assertEqual(wrong, [])
+        self.assertGreaterEqual(faults, 3000 if ALL else 60)
+
+
+if __name__ == "__main__":
+    unittest.main()
