@@ -73,7 +73,10 @@ void remove_leftovers(const fs::path& part) {
 void sync(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   ensure_written(file >= 0, path);
-  const bool synced = ::fsync(file) == 0;
+  bool synced = false;
+  do {
+    synced = ::fsync(file) == 0;
+  } while (!synced && errno == EINTR);
   ::close(file);
   ensure_written(synced, path);
 }

@@ -120,7 +120,9 @@ File File::create(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   const Handle creation = properties(H5P_FILE_CREATE);
   H5Pset_obj_track_times(creation.get(), false);
-  Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), H5P_DEFAULT), H5Fclose);
+  const Handle access = properties(H5P_FILE_ACCESS);
+  H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);  // a dataset left open is an error
+  Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
   ensure_written(id.get() >= 0, path.string());
   return File(std::move(id), path.string(), false);
 }
@@ -132,6 +134,7 @@ File File::create(const std::filesystem::path& path, const Communicator& comm) {
   H5Pset_obj_track_times(creation.get(), false);
   const Handle access = properties(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access.get(), comm.handle(), MPI_INFO_NULL);
+  H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
   Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
   ensure_written(id.get() >= 0, path.string());
   return File(std::move(id), path.string(), true);
@@ -212,7 +215,10 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
   ensure_written(id.get() >= 0 && H5Awrite(id.get(), type, data) >= 0, path_);
 }
 
-void File::flush() { ensure_written(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0, path_); }
+void File::close() {
+  ensure_written(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0, path_);
+  ensure_written(id_.close(), path_);
+}
 
 void File::set_attribute(const std::string& name, const std::string& value) {
   const char* text = value.c_str();

@@ -23,15 +23,18 @@ class Handle {
  public:
   using Close = herr_t (*)(hid_t);
   Handle() = default;
-  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(hid_t id, Close end) : id_(id), close_(end) {}
   Handle(Handle&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = H5I_INVALID_HID; }
   Handle& operator=(Handle&& other) noexcept {
     std::swap(id_, other.id_);
     std::swap(close_, other.close_);
     return *this;
   }
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
+  ~Handle() { (void)close(); }
+  /// Whether it could be closed.
+  bool close() {
+    const hid_t id = std::exchange(id_, H5I_INVALID_HID);
+    return id < 0 || close_(id) >= 0;
   }
   hid_t get() const { return id_; }
 
@@ -142,8 +145,9 @@ class File {
     return values;
   }
 
-  /// Hands all that was written to the operating system, so that a full disk is seen before the file closes.
-  void flush();
+  /// Ends a file that was written, whose datasets are closed: hands all to the operating system. Without it a
+  /// failure of the last writes, which closing does, would go unseen.
+  void close();
 
   /// A group without members, for attributes.
   void create_group(const std::string& name);

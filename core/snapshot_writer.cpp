@@ -223,7 +223,8 @@ class Writer {
   }
 
   void finish() {
-    comm_.agree([&] { file_->flush(); });
+    for (std::optional<Dataset>* dataset : {&positions_, &velocities_, &ids_}) dataset->reset();
+    comm_.agree([&] { file_->close(); });
   }
 
  private:

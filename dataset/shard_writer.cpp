@@ -108,8 +108,8 @@ void ShardWriter::finish() && {
   file_.set_attribute("parameter_low", spec_.parameters.low);
   file_.set_attribute("parameter_high", spec_.parameters.high);
   write_statistics();
-  file_.flush();
-  const ShardWriter closed = std::move(*this);
+  { const core::hdf5::Dataset closed = std::move(x_); }
+  file_.close();
 }
 
 }  // namespace cosmo::dataset

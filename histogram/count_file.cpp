@@ -74,7 +74,8 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
   comm.agree([&] { write_header(*file, header); });
   comm.agree([&] { counts.emplace(file->create_dataset<std::uint16_t>("counts", {n, n, n})); });
   comm.agree([&] { counts->write({first, 0, 0}, {planes, n, n}, grid.counts()); });
-  comm.agree([&] { file->flush(); });
+  counts.reset();
+  comm.agree([&] { file->close(); });
 }
 
 CountFile::CountFile(const std::filesystem::path& path)

@@ -100,6 +100,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
   }
   const std::size_t columns = kScalars + parameters * figures_of(saved.network, spec, parameters).size();
   file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
+  file.close();
 }
 
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,

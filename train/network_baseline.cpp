@@ -52,6 +52,7 @@ dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const c
     core::hdf5::File file = core::hdf5::File::create(path);
     regression->write(file);
     file.write(kLabels, {validation.size(), space.size()}, std::span<const float>(labels));
+    file.close();
   });
   return {std::move(labels), static_cast<int>(space.size())};
 }

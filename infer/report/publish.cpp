@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/png.hpp"
-#include "core/text_file.hpp"
 #include "infer/report/calibration_figures.hpp"
 #include "infer/report/error_figure.hpp"
 #include "infer/report/metric.hpp"
@@ -48,8 +45,8 @@ std::vector<html::Figure> loss_of(const Report& report, const std::filesystem::p
   const core::FileRecord* record = report.model.base.find("loss.svg");
   if (record == nullptr) return {};
   core::check_content(model, *record);
-  std::ifstream file(model / record->path, std::ios::binary);
-  return {{"figures/loss.svg", {std::istreambuf_iterator<char>(file), {}}, "Loss against epoch", ""}};
+  return {
+      {"figures/loss.svg", core::read_text(model / record->path, record->bytes), "Loss against epoch", ""}};
 }
 
 /// "#0a0b0c 12%"

@@ -119,12 +119,9 @@ bool fits(std::string_view path, std::size_t size) {
   return room;
 }
 
-/// Passes a write on through `act(size)`, unless the disk is full or the time has come.
+/// Does the operation that is to go wrong, which `act(size)` would do well.
 template <class Act>
-ssize_t write_through(int file, std::size_t size, const Act& act) {
-  const std::string path = path_of(file);
-  if (!fits(path, size)) return -1;
-  if (!is_last_change(path)) return act(size);
+ssize_t spoil(std::size_t size, const Act& act) {
   switch (failure()) {
     case Failure::error:
       return -1;
@@ -137,19 +134,17 @@ ssize_t write_through(int file, std::size_t size, const Act& act) {
   return act(size);
 }
 
-/// Passes a read on through `act(size)`, unless it is the one to fail.
+/// Passes a write on through `act(size)`, unless the disk is full or the time has come.
+template <class Act>
+ssize_t write_through(int file, std::size_t size, const Act& act) {
+  const std::string path = path_of(file);
+  if (!fits(path, size)) return -1;
+  return is_last_change(path) ? spoil(size, act) : act(size);
+}
+
 template <class Act>
 ssize_t read_through(int file, std::size_t size, const Act& act) {
-  if (!counts_reads() || !is_last(path_of(file))) return act(size);
-  switch (failure()) {
-    case Failure::error:
-      return -1;
-    case Failure::shortened:
-      return act((size + 1) / 2);
-    case Failure::none:
-      die();
-  }
-  return act(size);
+  return counts_reads() && is_last(path_of(file)) ? spoil(size, act) : act(size);
 }
 
 ssize_t write_vector(int file, const iovec* parts, int count, off_t offset, bool at_offset) {
