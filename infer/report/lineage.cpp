@@ -5,6 +5,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 
 namespace cosmo::infer {
 
@@ -12,11 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is in the file, null if it cannot be read.
+/// What is in the file, null if it is gone or no JSON. Throws Error{io} if it is there and the disk fails: a
+/// report would lack it for ever.
 core::Json read_if_there(const fs::path& path) {
   try {
-    return core::read_json(path);
+    (void)core::ensure_readable(path);
   } catch (const core::Error&) {
+    return {};
+  }
+  try {
+    return core::read_json(path);
+  } catch (const core::Error& error) {
+    if (error.fault() == core::Fault::io) throw;
     return {};
   }
 }
@@ -26,11 +34,9 @@ Ancestor look_up(const fs::path& output, const core::InputRecord& record) {
   const fs::path path = output / record.path;
   if (path.filename() != core::kManifestName) return ancestor;
   core::Json manifest = read_if_there(path);
-  try {
-    ancestor.unchanged = core::sha256_of_file(path) == record.sha256;
-    if (manifest.at("id") == record.id) ancestor.manifest = manifest;
-  } catch (const std::exception&) {  // of a file that is gone or is no manifest: it is null then
-  }
+  if (!manifest.is_object()) return ancestor;
+  ancestor.unchanged = core::sha256_of_file(path) == record.sha256;
+  if (manifest.contains("id") && manifest.at("id") == record.id) ancestor.manifest = std::move(manifest);
   if (!ancestor.manifest.is_null()) ancestor.run = read_if_there(path.parent_path() / "run.json");
   return ancestor;
 }
