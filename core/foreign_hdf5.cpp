@@ -2,11 +2,13 @@
 
 #include <hdf5.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -34,7 +36,7 @@ herr_t try_attribute(hid_t object, const char* name, const H5A_info_t*, void*) {
   const H5T_class_t kind = H5Tget_class(type.get());
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || points <= 0 || points > kMost) return 0;
-  std::vector<double> values(static_cast<std::size_t>(points));
+  static std::array<double, kMost> values;
   H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, values.data());
   return 0;
 }
@@ -61,7 +63,8 @@ void try_file(const fs::path& path) {
 
 /// What the child does. It tells by `at` which file it has come to.
 [[noreturn]] void try_all(std::span<const fs::path> files, std::atomic<std::size_t>& at) {
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) std::signal(signal, SIG_IGN);  // the parent's to heed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
 #ifndef __SANITIZE_ADDRESS__  // which takes terabytes of addresses
   const rlimit memory = {kMemory, kMemory};
   setrlimit(RLIMIT_AS, &memory);
@@ -112,6 +115,9 @@ void try_in_child(std::span<const fs::path> files) {
   const std::size_t reached = at;
   munmap(shared, sizeof(std::atomic<std::size_t>));
   if (!WIFSIGNALED(status) || reached >= files.size()) return;
+  ensure(WTERMSIG(status) != SIGKILL, Fault::io,
+         "The process that opens {} first was killed: memory may have run out, use a node that has more.",
+         files[reached].string());
   fail(Fault::format, "{} makes the HDF5 library fail ({}): it is damaged, restore it.",
        files[reached].string(),
        WTERMSIG(status) == SIGALRM ? fmt::format("it does not end in {} s", kSeconds)

@@ -11,9 +11,9 @@ namespace cosmo::core {
 /// The HDF5 file at `path`, or all that stand in this directory; none if neither is there.
 std::vector<std::filesystem::path> hdf5_files_at(const std::filesystem::path& path);
 
-/// Lets a child process go through all that these files say of themselves, a minute and 2 GiB for each.
-/// Throws Error{format} naming the file that ends it by a signal; what it only cannot read, a command will
-/// tell. To be called before MPI and other threads are started.
+/// Lets a child process go through all that these files say of themselves, a minute for each and 2 GiB for
+/// all. Throws Error{format} naming the file that ends it by a signal; what it only cannot read, a command
+/// will tell. To be called before MPI and other threads are started.
 void try_in_child(std::span<const std::filesystem::path> files);
 
 }  // namespace cosmo::core

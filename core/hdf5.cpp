@@ -216,8 +216,9 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
 }
 
 void File::close() {
-  ensure_written(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0, path_);
-  ensure_written(id_.close(), path_);
+  const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0;
+  const bool closed = id_.close();  // collective: also where this rank's flush failed
+  ensure_written(flushed && closed, path_);
 }
 
 void File::set_attribute(const std::string& name, const std::string& value) {

@@ -123,12 +123,12 @@ class OutputDirectory {
 
   const Communicator& comm_;
   std::filesystem::path path_;
-  mutable Parts parts_;
   Journal journal_;
   Manifest manifest_;
   std::vector<std::string> retired_;
   bool up_to_date_ = false;
   std::optional<FileLock> lock_;  ///< of the slice, on the root rank
+  mutable Parts parts_;           ///< removed while the lock is held
 };
 
 }  // namespace cosmo::core

@@ -21,7 +21,7 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kLength = 8, kHeader = 12, kChecksum = 4;
-constexpr std::uint64_t kLongest = std::uint64_t{1} << 30;  // of a record: 512³ voxels of 8 bytes
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 31;  // of a record: what protobuf allows
 
 template <class T>
 T number_in(std::span<const std::byte> bytes, std::size_t at) {

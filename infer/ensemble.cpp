@@ -12,7 +12,8 @@ using core::Fault;
 
 std::vector<std::string> model_directories(const std::string& models) {
   std::vector<std::string> directories;
-  if (std::filesystem::is_directory(models)) return {models};  // whose name may have a comma
+  std::error_code error;
+  if (std::filesystem::is_directory(models, error)) return {models};  // whose name may have a comma
   for (std::size_t first = 0; first <= models.size();) {
     const std::size_t comma = std::min(models.find(',', first), models.size());
     directories.push_back(models.substr(first, comma - first));
