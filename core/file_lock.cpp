@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/host.hpp"
 
 namespace cosmo::core {
 
@@ -21,9 +22,7 @@ constexpr std::int64_t kNote = 96;
 using Note = std::array<char, kNote>;
 
 std::string host_and_process() {
-  Note host{};
-  gethostname(host.data(), host.size() - 20);
-  return fmt::format("{} process {}", host.data(), ::getpid());
+  return fmt::format("{} process {}", host_name().substr(0, kNote - 20), ::getpid());
 }
 
 int open_lock(const std::filesystem::path& path) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/foreign_hdf5.hpp"
+#include "core/host.hpp"
 #include "core/printable.hpp"
 #include "core/stop_signals.hpp"
 #include "core/version.hpp"
@@ -146,12 +146,10 @@ int set_threads(const Communicator& comm, const Log& log, const Options& options
 
 Json run_facts(const Tool& tool, const Communicator& comm, int threads,
                const std::vector<std::string>& words) {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::vector<std::string> libraries = tool.libraries;
   libraries.insert(libraries.begin(), {mpi_version(), hdf5_version()});
-  return {{"host", host.data()},
+  return {{"host", host_name()},
           {"started_unix_s", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
           {"ranks", comm.size()},
           {"threads", threads},

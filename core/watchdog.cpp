@@ -1,12 +1,10 @@
 #include "core/watchdog.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
+#include "core/host.hpp"
 #include "core/log.hpp"
 #include "core/stop_signals.hpp"
 
@@ -17,12 +15,6 @@ namespace {
 /// [s] The longest time between two looks, the silence allowed once the run is asked to stop, and what a rank
 /// leaves to another one to end the run.
 constexpr double kTick = 1, kStopping = 8, kTurn = 2;
-
-std::string host_name() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
 
 bool arrived(MPI_Request& request) {
   if (request == MPI_REQUEST_NULL) return false;

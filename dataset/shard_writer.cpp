@@ -53,7 +53,7 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels)
          "Sample {} does not fit in a shard of {} samples.", row, samples_);
   core::hdf5::Shape start(spec_.shape.size() + 1, 0);
   start[0] = row;
-  x_.write(start, spec_.stored_shape(1), voxels);
+  x_->write(start, spec_.stored_shape(1), voxels);
   y_.insert(y_.end(), sample.parameters.begin(), sample.parameters.end());
   y_unit_.resize(y_.size());
   scaler_.to_unit(sample.parameters, std::span(y_unit_).last(parameters));
@@ -108,7 +108,7 @@ void ShardWriter::finish() && {
   file_.set_attribute("parameter_low", spec_.parameters.low);
   file_.set_attribute("parameter_high", spec_.parameters.high);
   write_statistics();
-  { const core::hdf5::Dataset closed = std::move(x_); }
+  x_.reset();
   file_.close();
 }
 

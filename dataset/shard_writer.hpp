@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ class ShardWriter {
   TargetScaler scaler_;
   std::size_t samples_;
   core::hdf5::File file_;
-  core::hdf5::Dataset x_;
+  std::optional<core::hdf5::Dataset> x_;  ///< until finish()
   std::vector<double> y_;
   std::vector<float> y_unit_;
   std::vector<std::uint32_t> crc32_;
