@@ -12,6 +12,9 @@ namespace cosmo::core {
 /// CRC-32 of the bytes, as zlib's crc32() and Python's zlib.crc32; `begun` is that of those before them.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t begun = 0);
 
+/// CRC-32 of bytes in two parts, from those of the parts; the second has `bytes`.
+std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::size_t bytes);
+
 /// CRC-32C (Castagnoli) of the bytes, as TFRecord files have it. Source: RFC 3720, appendix B.4.
 std::uint32_t crc32c(std::span<const std::byte> bytes);
 

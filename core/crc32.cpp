@@ -92,4 +92,8 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t begun) {
       ::crc32_z(begun, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::size_t bytes) {
+  return static_cast<std::uint32_t>(::crc32_combine(first, second, static_cast<z_off_t>(bytes)));
+}
+
 }  // namespace cosmo::core

@@ -7,6 +7,8 @@
 //   /y           float64 (N, P)   parameters, physical
 //   /y_unit      float32 (N, P)   the same in [−1, 1]: 2 (y − low) / (high − low) − 1
 //   /crc32       uint32 (N)       zlib's crc32 of the sample's bytes in /x, uncompressed, little-endian
+//   /plane_crc32 uint32 (N, n) or (N, C, n)   the same of each plane x[i, (c,) j], so that a part of a
+//                                 sample can be checked; version 1 has none
 //   /simulation  uint32 (N)       index of the simulation in its suite
 //   /subvolume   uint8 (N)        number of the sub-volume, x slowest: cuts² i + cuts j + k
 //   /seed        uint64 (N)       of the simulation's initial conditions
@@ -14,7 +16,7 @@
 //                                 periodic box before it was cut; 0: it was not
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
 //   attributes of the file
-//     schema "cosmo.shard", schema_version 1, code_version, input_id (id of the suite's manifest)
+//     schema "cosmo.shard", schema_version 2, code_version, input_id (id of the suite's manifest)
 //     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
 //                         suite's boxes are of one size in Mpc
 //     redshifts           (C)
@@ -39,7 +41,7 @@
 namespace cosmo::dataset {
 
 inline constexpr const char* kShardSchema = "cosmo.shard";
-inline constexpr std::uint64_t kShardSchemaVersion = 1;
+inline constexpr std::uint64_t kShardSchemaVersion = 2;  ///< written; 1 is read, too
 inline constexpr int kMostRolls = 1000;
 
 /// What voxels hold.
@@ -70,6 +72,14 @@ struct SampleSpec {
   /// Of a sample's voxels as they are. [bytes]
   std::size_t bytes() const {
     return voxels() * (kind == VoxelKind::counts ? sizeof(std::uint16_t) : sizeof(float));
+  }
+  /// Planes of a sample, over all channels, one after another.
+  std::size_t planes() const { return static_cast<std::size_t>(channels() * side()); }
+  /// The shape of /plane_crc32 for so many samples.
+  core::hdf5::Shape plane_shape(std::size_t samples) const {
+    core::hdf5::Shape planes = stored_shape(samples);
+    planes.resize(planes.size() - 2);
+    return planes;
   }
   /// The shape of /x for so many samples.
   core::hdf5::Shape stored_shape(std::size_t samples) const {

@@ -49,6 +49,7 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     samples_.push_back({simulation[row], subvolume[row], seed[row], {values, values + parameters}});
   }
   if (spec.rolls > 0) read_rolls(spec);
+  if (version() > 1) check_planes(spec);
   statistics_ = read_statistics(spec);
   check_labels(spec);
 }
@@ -77,12 +78,12 @@ VoxelStatistics ShardReader::read_statistics(const SampleSpec& spec) const {
   return statistics;
 }
 
+std::uint64_t ShardReader::version() const { return file_.integer_attribute("schema_version"); }
+
 void ShardReader::check_attributes(const SampleSpec& spec) const {
-  ensure(file_.text_attribute("schema") == kShardSchema &&
-             file_.integer_attribute("schema_version") == kShardSchemaVersion,
-         Fault::format, "{} has schema {} {}: this version reads {} {}.", path_.string(),
-         file_.text_attribute("schema"), file_.integer_attribute("schema_version"), kShardSchema,
-         kShardSchemaVersion);
+  ensure(file_.text_attribute("schema") == kShardSchema && version() >= 1 && version() <= kShardSchemaVersion,
+         Fault::format, "{} has schema {} {}: this version reads {} 1 to {}.", path_.string(),
+         file_.text_attribute("schema"), version(), kShardSchema, kShardSchemaVersion);
   const auto agrees = [&](bool equal, std::string_view attribute) {
     ensure(equal, Fault::format,
            "{} has another {} than its manifest: it belongs to another dataset, restore it.", path_.string(),
@@ -99,6 +100,19 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
   agrees(file_.number_attribute(voxel) == spec.voxel_size().value, voxel);
   if (spec.kind == VoxelKind::counts) {
     agrees(file_.number_attribute("mean_count") == spec.mean_count, "mean_count");
+  }
+}
+
+void ShardReader::check_planes(const SampleSpec& spec) const {
+  const auto planes = file_.read<std::uint32_t>("plane_crc32", spec.plane_shape(size()));
+  const std::size_t bytes = spec.bytes() / spec.planes();
+  for (std::size_t row = 0; row < size(); ++row) {
+    std::uint32_t all = core::crc32({});
+    for (const std::uint32_t plane : std::span(planes).subspan(row * spec.planes(), spec.planes()))
+      all = core::crc32_joined(all, plane, bytes);
+    ensure(all == crc32_[row], Fault::format,
+           "{} sample {} has checksums of planes that are not those of its crc32: restore the file.",
+           path_.string(), row);
   }
 }
 

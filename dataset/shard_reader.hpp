@@ -49,7 +49,9 @@ class ShardReader {
   template <class T>
   void read_voxels(std::size_t row, std::span<T> voxels) const;
   VoxelStatistics read_statistics(const SampleSpec& spec) const;
+  std::uint64_t version() const;
   void check_attributes(const SampleSpec& spec) const;
+  void check_planes(const SampleSpec& spec) const;
   void check_labels(const SampleSpec& spec) const;
   void read_rolls(const SampleSpec& spec);
 

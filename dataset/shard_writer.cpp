@@ -57,13 +57,23 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels)
   y_.insert(y_.end(), sample.parameters.begin(), sample.parameters.end());
   y_unit_.resize(y_.size());
   scaler_.to_unit(sample.parameters, std::span(y_unit_).last(parameters));
-  crc32_.push_back(core::crc32(std::as_bytes(voxels)));
+  add_checksums(std::as_bytes(voxels));
   simulation_.push_back(sample.simulation);
   subvolume_.push_back(sample.subvolume);
   seed_.push_back(sample.seed);
   roll_.push_back(sample.roll);
   shift_.insert(shift_.end(), sample.shift.begin(), sample.shift.end());
   statistics_.add(voxels);
+}
+
+void ShardWriter::add_checksums(std::span<const std::byte> voxels) {
+  const std::size_t plane = voxels.size() / spec_.planes();
+  std::uint32_t all = core::crc32({});
+  for (std::size_t first = 0; first < voxels.size(); first += plane) {
+    plane_crc32_.push_back(core::crc32(voxels.subspan(first, plane)));
+    all = core::crc32_joined(all, plane_crc32_.back(), plane);
+  }
+  crc32_.push_back(all);
 }
 
 void ShardWriter::write_statistics() {
@@ -90,6 +100,7 @@ void ShardWriter::finish() && {
   write("y", {samples_, scaler_.size()}, y_);
   write("y_unit", {samples_, scaler_.size()}, y_unit_);
   write("crc32", {samples_}, crc32_);
+  write("plane_crc32", spec_.plane_shape(samples_), plane_crc32_);
   write("simulation", {samples_}, simulation_);
   write("subvolume", {samples_}, subvolume_);
   write("seed", {samples_}, seed_);

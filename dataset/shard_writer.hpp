@@ -33,6 +33,7 @@ class ShardWriter {
  private:
   template <class T>
   void append_voxels(const Sample& sample, std::span<const T> voxels);
+  void add_checksums(std::span<const std::byte> voxels);
   void write_statistics();
 
   std::string path_;
@@ -44,6 +45,7 @@ class ShardWriter {
   std::vector<double> y_;
   std::vector<float> y_unit_;
   std::vector<std::uint32_t> crc32_;
+  std::vector<std::uint32_t> plane_crc32_;
   std::vector<std::uint32_t> simulation_;
   std::vector<std::uint8_t> subvolume_;
   std::vector<std::uint64_t> seed_;

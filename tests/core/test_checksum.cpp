@@ -42,6 +42,8 @@ TEST_CASE("a CRC-32 of any length, alignment and cut is what the definition says
       const std::uint32_t expected = by_definition(part);
       REQUIRE(crc32(part) == expected);
       REQUIRE(crc32(part.subspan(size / 3), crc32(part.first(size / 3))) == expected);
+      REQUIRE(crc32_joined(crc32(part.first(size / 3)), crc32(part.subspan(size / 3)), size - size / 3) ==
+              expected);
     }
   }
 }

@@ -37,7 +37,7 @@ class Shards(PrepTest):
     def test_types_and_shapes(self):
         for shard in self.shards():
             x, y = shard["x"], shard["y"]
-            types = {"x": "<u2", "y": "<f8", "y_unit": "<f4", "crc32": "<u4", "simulation": "<u4", "subvolume": "u1",
+            types = {"x": "<u2", "y": "<f8", "y_unit": "<f4", "crc32": "<u4", "plane_crc32": "<u4", "simulation": "<u4", "subvolume": "u1",
                      "seed": "<u8"}
             for name, kind in types.items():
                 self.assertEqual(shard[name].dtype, np.dtype(kind), name)
@@ -47,10 +47,12 @@ class Shards(PrepTest):
 
     def test_samples_are_the_cuts_of_their_universes(self):
         for shard in self.shards():
-            for x, crc32, simulation, n in zip(shard["x"], shard["crc32"], shard["simulation"], shard["subvolume"]):
+            for x, crc32, planes, simulation, n in zip(shard["x"], shard["crc32"], shard["plane_crc32"],
+                                                       shard["simulation"], shard["subvolume"]):
                 i, j, k = n // 4 * SIDE, n // 2 % 2 * SIDE, n % 2 * SIDE
                 np.testing.assert_array_equal(x, self.cubes[simulation][i:i + SIDE, j:j + SIDE, k:k + SIDE])
                 self.assertEqual(zlib.crc32(x.tobytes()), crc32)
+                self.assertEqual([zlib.crc32(plane.tobytes()) for plane in x], list(planes))
 
     def test_labels_are_those_of_their_universes(self):
         parameters = self.suite["parameters"]
@@ -66,7 +68,7 @@ class Shards(PrepTest):
         parameters = self.suite["parameters"]
         for shard in self.shards():
             x, found = shard["x"][:], shard.attrs
-            expected = {"schema": "cosmo.shard", "schema_version": 1, "box": 32, "voxel": 32 / SIDE,
+            expected = {"schema": "cosmo.shard", "schema_version": 2, "box": 32, "voxel": 32 / SIDE,
                         "particles": x.sum(dtype=np.int64), "max_count": x.max(), "mean_count": 8}
             for name, value in expected.items():
                 self.assertEqual(found[name], value, name)

@@ -66,6 +66,8 @@ class Shards(DirectoryTest):
             for sample in samples_of(data, split):
                 np.testing.assert_array_equal(sample["x"], self.expected(sample, cuts, redshifts, grid))
                 self.assertEqual(zlib.crc32(sample["x"].tobytes()), sample["crc32"])
+                planes = sample["x"].reshape(-1, grid // cuts, grid // cuts)
+                self.assertEqual([zlib.crc32(plane.tobytes()) for plane in planes], list(sample["plane_crc32"].flat))
                 roll = int(sample.get("roll", 0))
                 self.assertLessEqual(roll, rolls if split == "train" else 0)
                 seen.add((int(sample["simulation"]), roll, int(sample["subvolume"])))
@@ -85,7 +87,7 @@ class Shards(DirectoryTest):
                                          "redshifts", "subvolumes_per_simulation", "splits", "statistics", "box_mpc_h",
                                          "voxel_mpc_h"})
         with h5py.File(data / "train/shard-00000.h5") as shard:
-            self.assertEqual(set(shard), {"x", "y", "y_unit", "crc32", "simulation", "subvolume", "seed"})
+            self.assertEqual(set(shard), {"x", "y", "y_unit", "crc32", "plane_crc32", "simulation", "subvolume", "seed"})
         self.assertEqual(contents(self.shard("plain-again", "--redshifts", 0, "--rolls", 0, ranks=2)[0]), contents(data))
 
     def test_cuts(self):

@@ -269,6 +269,7 @@ class Failures(Stoppable):
             file.attrs.modify("max_count", max(file.attrs["max_count"], np.uint64(spike.max())))
             file["x"][5] = spike
             file["crc32"][5] = zlib.crc32(spike.tobytes())
+            file["plane_crc32"][5] = [zlib.crc32(plane.tobytes()) for plane in spike]
             simulation, subvolume = file["simulation"][5], file["subvolume"][5]
         record_again(data, shard)
         words = [*self.words_with(data), "--recipe", "paper", "--voxels", "mean"]

@@ -52,6 +52,7 @@ def append_sample(bad):
         columns["subvolume"][-1] = 200
         columns["x"][-1] = 0
         columns["crc32"][-1] = zlib.crc32(columns["x"][-1].tobytes())
+        columns["plane_crc32"][-1] = [zlib.crc32(plane.tobytes()) for plane in columns["x"][-1]]
         for name, values in columns.items():
             del shard[name]
             shard.create_dataset(name, data=values, chunks=(1,) + values.shape[1:] if name == "x" else None)
@@ -84,6 +85,7 @@ class VerifyTest(PrepTest):
         super().setUpClass()
         with h5py.File(cls.root / "data" / SHARD) as shard:
             cls.x, cls.y = shard["x"][1].tobytes(), shard["y"][1].tobytes()
+            cls.planes = shard["plane_crc32"][1].tobytes()
             cls.low = shard.attrs["parameter_low"].tobytes()
 
     def copy(self):
@@ -185,6 +187,7 @@ class HiddenDamages(VerifyTest):
 
     def test_a_flipped_bit(self):
         self.names_hidden([f"bad/{SHARD}", "sample 1", "crc32"], self.flip, self.x, 40)
+        self.names_hidden([f"bad/{SHARD}", "sample 1", "checksums of planes"], self.flip, self.planes, 3)
         self.names_hidden([f"bad/{SHARD}", "sample 1"], self.flip, self.y, 5)
         self.names_hidden([f"bad/{SHARD}", "parameter_low"], self.flip, self.low, 5)
 
