@@ -57,9 +57,10 @@ Statement statement_of(const nn::ModelManifest& model, const std::vector<std::sp
     std::vector<nn::Mixture> mixtures;
     for (const auto& row : rows) mixtures.push_back(nn::mixture_of(row, parameters));
     const nn::Mixture said = nn::average(mixtures);
-    return from_density(
-        model, nn::scaled(said, nn::moments_of(said).mean,
-                          of_universes ? validation.scale_per_universe : validation.scale_per_subvolume));
+    const std::vector<double>& calibration =
+        of_universes ? validation.calibration_per_universe : validation.calibration_per_subvolume;
+    return from_density(model, nn::mapped(said, nn::moments_of(said).mean,
+                                          nn::triangle_of(calibration, model.parameters.size())));
   }
   const dataset::TargetScaler scaler(model.parameters);
   std::vector<double> mean(scaler.size(), 0.0), one(scaler.size());
@@ -121,9 +122,9 @@ std::size_t outputs_of(Models models) {
   return outputs;
 }
 
-const std::vector<double>& universe_scale(const nn::ModelManifest& model, std::size_t subvolumes) {
-  return as_in_validation(model, subvolumes) ? model.validation.scale_per_universe
-                                             : model.validation.scale_per_subvolume;
+const std::vector<double>& universe_calibration(const nn::ModelManifest& model, std::size_t subvolumes) {
+  return as_in_validation(model, subvolumes) ? model.validation.calibration_per_universe
+                                             : model.validation.calibration_per_subvolume;
 }
 
 const char* kind_of(Models models) {

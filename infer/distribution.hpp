@@ -21,7 +21,7 @@ using Models = std::span<const nn::ModelManifest>;
 /// Of a sub-volume, of which the models say `outputs`, one model's after another's.
 ///
 /// A model trained with --loss gaussian or mixture predicts Gaussians cut off outside of the parameters'
-/// ranges, drawn out about their mean by the model's calibration; mean and deviation are those of what is
+/// ranges, mapped about their mean by the model's calibration; mean and deviation are those of what is
 /// inside.
 /// Another predicts labels, with its rms error on its validation split as deviation and the Gaussian of both,
 /// without correlations, as density. Several models together: the mean of their means, and the law of total
@@ -42,6 +42,6 @@ const char* kind_of(Models models);
 
 /// The calibration of universe_distribution for universes of so many sub-volumes: of whole universes if they
 /// are cut as in the model's validation, else of single sub-volumes; empty for a model that has none.
-const std::vector<double>& universe_scale(const nn::ModelManifest& model, std::size_t subvolumes);
+const std::vector<double>& universe_calibration(const nn::ModelManifest& model, std::size_t subvolumes);
 
 }  // namespace cosmo::infer

@@ -59,9 +59,10 @@ Figures figures_of(const Distribution& distribution, const nn::Vector& truth, nn
   return figures;
 }
 
-/// `scale_of` a model: its calibration, if it has one.
-template <class Scale>
-core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty, const Scale& scale_of) {
+/// `calibration_of` a model, if it has one.
+template <class Calibration>
+core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty,
+                   const Calibration& calibration_of) {
   const core::ParameterSpace& parameters = network.method.universes.parameters;
   core::Json json = {{"kind", kind_of(network.models)}, {"models", network.models.size()}};
   const auto put = [](core::Json& entry, const std::string& name, const Estimate& estimate) {
@@ -76,8 +77,10 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
     put(entry, "within_2_sigma", uncertainty.coverage[p].within_2_sigma);
     double logarithm = 0;  // mean over the models; of those without, 0
     for (const nn::ModelManifest& model : network.models) {
-      const std::vector<double>& scales = scale_of(model);
-      if (!scales.empty()) logarithm += std::log(scales[p]) / static_cast<double>(network.models.size());
+      const std::vector<double>& calibration = calibration_of(model);
+      if (calibration.empty()) continue;
+      const nn::Matrix map = nn::triangle_of(calibration, parameters.size());
+      logarithm += std::log(map[p][p]) / static_cast<double>(network.models.size());
     }
     json["calibration"]["scale"][parameters.names[p]] = std::exp(logarithm);
   }
@@ -181,10 +184,10 @@ std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& networ
   const Uncertainty universes = evaluate_uncertainty(method.universes, network.universes);
   const std::size_t cut = dataset::rows_by_universe(method.subvolumes).front().size();
   metrics["uncertainty"] =
-      to_json(network, universes, [&](const auto& model) { return universe_scale(model, cut); });
+      to_json(network, universes, [&](const auto& model) { return universe_calibration(model, cut); });
   metrics["per_subvolume"]["uncertainty"] =
       to_json(network, evaluate_uncertainty(method.subvolumes, network.subvolumes),
-              [](const auto& model) { return model.validation.scale_per_subvolume; });
+              [](const auto& model) { return model.validation.calibration_per_subvolume; });
   const core::ParameterSpace& parameters = method.universes.parameters;
   const CalibrationCheck check = check_calibration(method.universes, network.universes, universes.below);
   add_check(metrics["uncertainty"], parameters, check);

@@ -43,7 +43,7 @@ THIRD_PARTY = {
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn"},
     r"immintrin\.h": {"core", "dataset", "train", "train/nn"},
-    r"Eigen/": {"dataset", "infer"},
+    r"Eigen/": {"dataset", "infer", "train"},
     r"version_facts\.hpp": {"core"},
 }
 

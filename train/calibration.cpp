@@ -1,7 +1,9 @@
 #include "train/calibration.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "dataset/target_scaler.hpp"
 #include "train/nn/mixture_head.hpp"
@@ -10,79 +12,89 @@ namespace cosmo::train {
 
 namespace {
 
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
 using nn::Matrix;
 using nn::Vector;
 
 constexpr int kMostIterations = 60;
-constexpr double kMostStep = 0.5;    ///< of a factor's logarithm
+constexpr double kMostStep = 0.5;    ///< of any of what is fitted
 constexpr double kLeastStep = 1e-4;  ///< below it the search has arrived
 
-/// -log(density), and its first and about its expected second derivatives with respect to the logarithms of
-/// the factors.
-struct Objective {
-  double value = 0;
-  Vector first{};
-  Matrix second{};
-
-  void add(const Objective& other, double weight) {
-    value += weight * other.value;
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      first[i] += weight * other.first[i];
-      for (std::size_t j = 0; j < first.size(); ++j) second[i][j] += weight * other.second[i][j];
-    }
-  }
-};
-
-/// What is predicted, and its mean, about which it is scaled.
+/// What is predicted, and its mean, about which it is mapped.
 struct Prediction {
   nn::Mixture mixture;
   Vector mean;
 };
 
-/// The expected second derivatives: the covariances of the first ones, pull[i] y[i] - y[i] (precision y)[i],
-/// with y of this mean and covariance, taken for normal.
-Matrix information_of(const Matrix& precision, const Vector& pull, const Matrix& covariance,
-                      const Vector& mean, std::size_t n) {
-  Matrix slope{}, information{};
-  for (std::size_t i = 0; i < n; ++i) {
-    slope[i][i] = pull[i];
-    for (std::size_t k = 0; k < n; ++k) {
-      slope[i][k] -= mean[i] * precision[i][k];
-      slope[i][i] -= precision[i][k] * mean[k];
-      information[i][i] += std::abs(precision[i][k] * covariance[k][i]);
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      information[i][j] += precision[i][j] * covariance[i][j];
-      for (std::size_t k = 0; k < n; ++k) {
-        for (std::size_t l = 0; l < n; ++l) information[i][j] += slope[i][k] * covariance[k][l] * slope[j][l];
-      }
-    }
-  }
-  return information;
+/// What is fitted, row by row of the lower triangle: the inverse of the map, on its diagonal the logarithms
+/// of the map's.
+Matrix inverse_map_of(const VectorXd& fitted, std::size_t n) {
+  Matrix inverse = nn::triangle_of(std::span(fitted.data(), nn::triangle_size(n)), n);
+  for (std::size_t i = 0; i < n; ++i) inverse[i][i] = std::exp(-inverse[i][i]);
+  return inverse;
 }
 
-/// With y = x - the point about which it was scaled, -log(density) is -pull y + y precision y / 2 + a
-/// constant: pull falls as 1 / factor, the precision as 1 / (factor factor).
-Objective objective_at(const nn::Component& component, const Vector& about, const Vector& truth) {
-  const auto& [weight, gaussian, inside] = component;
-  const auto n = static_cast<std::size_t>(gaussian.parameters);
-  const Matrix precision = nn::product_of(gaussian.factor, n);
-  Vector mean{}, found{}, pull{};
-  for (std::size_t i = 0; i < n; ++i) {
-    mean[i] = inside.mean[i] - about[i];
-    found[i] = truth[i] - about[i];
-    for (std::size_t j = 0; j < n; ++j) pull[i] += precision[i][j] * (gaussian.centre[j] - about[j]);
+MatrixXd eigen(const Matrix& matrix, Index n) {
+  return MatrixXd::NullaryExpr(n, n, [&](Index i, Index j) { return matrix[i][j]; });
+}
+
+VectorXd difference(const Vector& a, const Vector& b, Index n) {
+  return VectorXd::NullaryExpr(n, [&](Index i) { return a[i] - b[i]; });
+}
+
+/// -log(density) or what it is a sum of, and its first and expected second derivatives with respect to what
+/// is fitted.
+struct Objective {
+  double value = 0;
+  VectorXd first;
+  MatrixXd second;
+
+  explicit Objective(Index fitted) : first(VectorXd::Zero(fitted)), second(MatrixXd::Zero(fitted, fitted)) {}
+  void add(const Objective& other, double weight) {
+    value += weight * other.value;
+    first += weight * other.first;
+    second += weight * other.second;
   }
-  Objective objective{-nn::log_density(gaussian, inside.log_mass, truth),
-                      {},
-                      information_of(precision, pull, inside.covariance, mean, n)};
-  for (std::size_t i = 0; i < n; ++i) {
-    objective.first[i] = pull[i] * (found[i] - mean[i]);
-    for (std::size_t j = 0; j < n; ++j) {
-      objective.first[i] -=
-          precision[i][j] * (found[i] * found[j] - mean[i] * mean[j] - inside.covariance[i][j]);
+};
+
+/// Of a component, as it was said and as it is mapped.
+///
+/// With y = x - mean and the centre c likewise, -log(density) is |factor (inverse y - c)|² / 2 + the log of
+/// the integral of its exponential over the box. The first term's derivative with respect to inverse[i][j] is
+/// pull[i] y[j], pull = precision (inverse y - c), and that of both is what this is at the truth less its
+/// mean. Its covariances are the expected second derivatives, taken for those of a normal y of this mean
+/// and covariance (Isserlis 1918, Biometrika 12, 134).
+Objective objective_of(const nn::Component& said, const nn::Component& mapped, const Matrix& inverse_map,
+                       const Vector& about, const Vector& truth) {
+  const Index n = said.gaussian.parameters;
+  const MatrixXd factor = eigen(said.gaussian.factor, n), inverse = eigen(inverse_map, n);
+  const MatrixXd precision = factor.transpose() * factor, slope = precision * inverse;
+  const VectorXd y = difference(truth, about, n), mean = difference(mapped.inside.mean, about, n);
+  const VectorXd constant = precision * difference(said.gaussian.centre, about, n);
+  const VectorXd pull = slope * y - constant, mean_pull = slope * mean - constant;
+  const MatrixXd yy = eigen(mapped.inside.covariance, n);
+  const MatrixXd py = slope * yy, pp = py * slope.transpose();  // covariances of pull and y, and of pull
+
+  std::vector<std::pair<Index, Index>> places;  // of what is fitted
+  VectorXd chain(n * (n + 1) / 2);              // derivatives of the inverse map with respect to it
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      chain[std::ssize(places)] = i == j ? -inverse(i, i) : 1;
+      places.emplace_back(i, j);
+    }
+  }
+  Objective objective(chain.size());
+  for (Index a = 0; a < chain.size(); ++a) {
+    const auto [i, j] = places[static_cast<std::size_t>(a)];
+    objective.first[a] = chain[a] * (pull[i] * y[j] - py(i, j) - mean_pull[i] * mean[j]);
+    for (Index b = 0; b < chain.size(); ++b) {
+      const auto [k, l] = places[static_cast<std::size_t>(b)];
+      objective.second(a, b) =
+          chain[a] * chain[b] *
+          (pp(i, k) * (yy(j, l) + mean[j] * mean[l]) + py(i, l) * (py(k, j) + mean[j] * mean_pull[k]) +
+           mean_pull[i] * (mean_pull[k] * yy(j, l) + mean[l] * py(k, j)));
     }
   }
   return objective;
@@ -90,32 +102,34 @@ Objective objective_at(const nn::Component& component, const Vector& about, cons
 
 /// Of a mixture: derivatives of its components, as far as the truth is theirs. What the second ones lack is
 /// how that changes.
-Objective objective_at(const nn::Mixture& mixture, const Vector& about, const Vector& truth) {
-  const double log_density = nn::log_density(mixture, truth);
-  Objective objective;
-  for (const nn::Component& component : mixture)
-    objective.add(objective_at(component, about, truth), nn::responsibility(component, log_density, truth));
+Objective objective_of(const Prediction& predicted, const Matrix& inverse, const Matrix& map,
+                       const Vector& truth) {
+  const auto& [said, mean] = predicted;
+  const nn::Mixture mapped = nn::mapped(said, mean, map);
+  const double log_density = nn::log_density(mapped, truth);
+  Objective objective(
+      static_cast<Index>(nn::triangle_size(static_cast<std::size_t>(said.front().gaussian.parameters))));
+  for (std::size_t k = 0; k < said.size(); ++k)
+    objective.add(objective_of(said[k], mapped[k], inverse, mean, truth),
+                  nn::responsibility(mapped[k], log_density, truth));
   objective.value = -log_density;
   return objective;
 }
 
 /// Of all rows together, in their order, and of the prior; a row is worked on by one thread.
 Objective objective_of(const std::vector<Prediction>& predicted, std::span<const Vector> truths,
-                       const std::vector<double>& scale, double weight) {
-  std::vector<Objective> rows(predicted.size());
+                       const VectorXd& fitted, double weight) {
+  const auto n = static_cast<std::size_t>(predicted.front().mixture.front().gaussian.parameters);
+  const Matrix inverse = inverse_map_of(fitted, n), map = nn::inverse_of(inverse, n);
+  std::vector<Objective> rows(predicted.size(), Objective(0));
 #pragma omp parallel for schedule(static)
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const auto& [mixture, mean] = predicted[row];
-    rows[row] = objective_at(nn::scaled(mixture, mean, scale), mean, truths[row]);
-  }
-  Objective sum;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    rows[row] = objective_of(predicted[row], inverse, map, truths[row]);
+  Objective sum(fitted.size());
   for (const Objective& row : rows) sum.add(row, weight);
-  for (std::size_t i = 0; i < scale.size(); ++i) {
-    const double logarithm = std::log(scale[i]);
-    sum.value += logarithm * logarithm / 2;
-    sum.first[i] += logarithm;
-    sum.second[i][i] += 1;
-  }
+  sum.value += fitted.squaredNorm() / 2;
+  sum.first += fitted;
+  sum.second.diagonal().array() += 1;
   return sum;
 }
 
@@ -126,38 +140,37 @@ std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<c
   const auto n = static_cast<std::size_t>(mixtures.front().front().gaussian.parameters);
   std::vector<Prediction> predicted;
   for (const nn::Mixture& mixture : mixtures) predicted.push_back({mixture, nn::moments_of(mixture).mean});
-  std::vector<double> scale(n, 1.0);
-  Objective here = objective_of(predicted, truths, scale, weight);
+  VectorXd fitted = VectorXd::Zero(static_cast<Index>(nn::triangle_size(n)));
+  Objective here = objective_of(predicted, truths, fitted, weight);
   double most = kMostStep;
   for (int iteration = 0; iteration < kMostIterations; ++iteration) {
-    const Vector step = nn::solve(nn::factor_of(here.second, n), here.first, n);
-    double largest = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(step[i]));
+    const VectorXd step = here.second.llt().solve(here.first);
+    double largest = step.cwiseAbs().maxCoeff();
     const double part = std::min(1.0, most / largest);  // of the whole step, which keeps going downhill
     largest *= part;
     if (largest < kLeastStep) break;
-    std::vector<double> moved = scale;
-    for (std::size_t i = 0; i < n; ++i) moved[i] *= std::exp(-part * step[i]);
-    const Objective there = objective_of(predicted, truths, moved, weight);
+    const VectorXd moved = fitted - part * step;
+    Objective there = objective_of(predicted, truths, moved, weight);
     const bool better = there.value < here.value;
     most = better ? std::min(2 * most, kMostStep) : largest / 2;
     if (!better) continue;
-    scale = moved;
-    here = there;
+    fitted = moved;
+    here = std::move(there);
   }
-  return scale;
+  return nn::rows_of(nn::inverse_of(inverse_map_of(fitted, n), n), n);
 }
 
 namespace {
 
 /// Sets the predictions to the means of what is predicted.
 void predict(dataset::PredictionTable& table, std::span<const nn::Mixture> predicted,
-             const std::vector<double>& scale) {
+             const std::vector<double>& calibration) {
   const dataset::TargetScaler scaler(table.parameters);
+  const Matrix map = nn::triangle_of(calibration, scaler.size());
   for (std::size_t row = 0; row < predicted.size(); ++row) {
     table.rows[row].prediction.resize(scaler.size());
     const Vector mean = nn::moments_of(predicted[row]).mean;
-    const Vector calibrated = nn::moments_of(nn::scaled(predicted[row], mean, scale)).mean;
+    const Vector calibrated = nn::moments_of(nn::mapped(predicted[row], mean, map)).mean;
     scaler.to_physical(std::span<const double>(calibrated).first(scaler.size()), table.rows[row].prediction);
   }
 }
@@ -188,12 +201,12 @@ CalibratedSplit calibrate_split(dataset::PredictionTable table, std::span<const 
   }
   CalibratedSplit split;
   const double part = static_cast<double>(universes.size()) / static_cast<double>(predicted.size());
-  split.scale_per_subvolume = calibrate(predicted, truths_of(table), part);
-  predict(table, predicted, split.scale_per_subvolume);
+  split.calibration_per_subvolume = calibrate(predicted, truths_of(table), part);
+  predict(table, predicted, split.calibration_per_subvolume);
   split.subvolumes = std::move(table);
   split.universes = dataset::per_universe(split.subvolumes);
-  split.scale_per_universe = calibrate(averages, truths_of(split.universes), 1);
-  predict(split.universes, averages, split.scale_per_universe);
+  split.calibration_per_universe = calibrate(averages, truths_of(split.universes), 1);
+  predict(split.universes, averages, split.calibration_per_universe);
   return split;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What predicted deviations must be multiplied by to be true.
+// How predicted densities must be mapped to be true.
 
 #include <span>
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace cosmo::train {
 
-/// Factors for the deviations of each parameter (P), by which each row's mixture is drawn out about its mean
-/// (nn::scaled): the most probable ones given the truths, labels (rows). Each
-/// row counts `weight`, the part that it is of a universe: those of one universe are correlated. The prior of
-/// each factor's logarithm is normal with mean 0 and deviation 1, which weighs as much as half a universe.
+/// The map, lower triangular and given row by row (P (P + 1) / 2), by which each row's mixture is drawn out,
+/// or in, and sheared about its mean (nn::mapped): the most probable one given the truths, labels (rows).
+/// Each row counts `weight`, the part that it is of a universe: those of one universe are correlated. The
+/// prior is standard normal in the logarithms of the map's diagonal, which weighs as much as half a universe,
+/// and in what its inverse has below the diagonal.
 std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<const nn::Vector> truths,
                               double weight);
 
@@ -21,8 +22,8 @@ std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<c
 struct CalibratedSplit {
   dataset::PredictionTable subvolumes;
   dataset::PredictionTable universes;  ///< of each the average of its sub-volumes' (nn::average)
-  std::vector<double> scale_per_subvolume;
-  std::vector<double> scale_per_universe;
+  std::vector<double> calibration_per_subvolume;
+  std::vector<double> calibration_per_universe;
 };
 
 /// `table`: of the split's samples, with their truths; `outputs` of the network (samples, outputs).

@@ -7,6 +7,7 @@
 #include "core/finite.hpp"
 #include "core/hdf5.hpp"
 #include "train/nn/model_file.hpp"
+#include "train/nn/small_matrix.hpp"
 
 namespace cosmo::train {
 
@@ -17,19 +18,19 @@ using core::hdf5::File;
 constexpr const char* kSchema = "cosmo.checkpoint/2";
 constexpr std::size_t kScalars = 5;  // columns before those of the parameters
 
-/// A figure with a value a parameter, and the trainings that have it.
+/// A figure with a value a parameter, or of densities a lower triangle, and the trainings that have it.
 struct Figure {
   const char* name;
   std::vector<double> EpochMetrics::*value;
-  bool density = false;   ///< of losses that predict densities alone
+  bool density = false;   ///< of losses that predict densities alone: a triangle
   bool baseline = false;  ///< of networks with a baseline alone
 };
 /// In their columns' order.
 constexpr std::array<Figure, 5> kFigures = {
     {{"rmse_per_subvolume", &EpochMetrics::rmse_per_subvolume},
      {"rmse_per_universe", &EpochMetrics::rmse_per_universe},
-     {"scale_per_subvolume", &EpochMetrics::scale_per_subvolume, true},
-     {"scale_per_universe", &EpochMetrics::scale_per_universe, true},
+     {"calibration_per_subvolume", &EpochMetrics::calibration_per_subvolume, true},
+     {"calibration_per_universe", &EpochMetrics::calibration_per_universe, true},
      {"baseline_share", &EpochMetrics::baseline_shares, false, true}}};
 
 /// The figures in the history of a network that predicts so many parameters.
@@ -54,13 +55,29 @@ std::vector<double> to_row(const EpochMetrics& metrics) {
   return row;
 }
 
+/// Columns of a figure. In files of earlier versions a triangle was its diagonal.
+std::size_t columns_of(const Figure& figure, std::size_t parameters, bool earlier) {
+  return figure.density && !earlier ? nn::triangle_size(parameters) : parameters;
+}
+
+/// Of all figures and the scalars.
+std::size_t columns_of(const std::vector<Figure>& figures, std::size_t parameters, bool earlier = false) {
+  std::size_t columns = kScalars;
+  for (const Figure& figure : figures) columns += columns_of(figure, parameters, earlier);
+  return columns;
+}
+
 EpochMetrics from_row(std::span<const double> row, const std::vector<Figure>& figures,
                       std::size_t parameters) {
+  const bool earlier = row.size() == columns_of(figures, parameters, true);
   EpochMetrics metrics{
       static_cast<int>(row[0]), static_cast<std::int64_t>(row[1]), row[2], row[3], row[4], {}, {}};
-  for (std::size_t f = 0; f < figures.size(); ++f) {
-    const auto values = row.subspan(kScalars + f * parameters, parameters);
-    (metrics.*figures[f].value).assign(values.begin(), values.end());
+  row = row.subspan(kScalars);
+  for (const Figure& figure : figures) {
+    const auto values = row.first(columns_of(figure, parameters, earlier));
+    row = row.subspan(values.size());
+    (metrics.*figure.value).assign(values.begin(), values.end());
+    if (figure.density) metrics.*figure.value = nn::rows_of(nn::triangle_of(values, parameters), parameters);
   }
   return metrics;
 }
@@ -98,7 +115,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
     const std::vector<double> row = to_row(metrics);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  const std::size_t columns = kScalars + parameters * figures_of(saved.network, spec, parameters).size();
+  const std::size_t columns = columns_of(figures_of(saved.network, spec, parameters), parameters);
   file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
   file.close();
 }
@@ -123,7 +140,8 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
   progress.epoch_loss = file.number_attribute("epoch_loss");
   const std::vector<Figure> figures = figures_of(saved.network, spec, parameters);
-  const std::size_t columns = kScalars + parameters * figures.size();
+  const bool earlier = file.dataset("history").shape().back() == columns_of(figures, parameters, true);
+  const std::size_t columns = columns_of(figures, parameters, earlier);
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});
   for (std::size_t e = 0; e < epochs; ++e) {
@@ -150,7 +168,11 @@ std::string history_csv(const std::vector<EpochMetrics>& history, const std::vec
   for (const Figure& figure : kFigures) {
     if (history.empty() ? figure.density || figure.baseline : (history.front().*figure.value).empty())
       continue;
-    for (const std::string& name : names) text += fmt::format(",{}_{}", figure.name, name);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      for (std::size_t j = 0; figure.density && j < i; ++j)
+        text += fmt::format(",{}_{}_{}", figure.name, names[i], names[j]);
+      text += fmt::format(",{}_{}", figure.name, names[i]);
+    }
   }
   text += '\n';
   for (const EpochMetrics& metrics : history) text += fmt::format("{}\n", fmt::join(to_row(metrics), ","));

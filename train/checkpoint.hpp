@@ -36,9 +36,9 @@ struct EpochMetrics {
   double validation_loss;
   std::vector<double> rmse_per_subvolume;  ///< (P) validation, physical units
   std::vector<double> rmse_per_universe;   ///< (P) validation, physical units
-  /// (P) of losses that predict densities: what calibration multiplies deviations by; empty for other losses.
-  std::vector<double> scale_per_subvolume = {};
-  std::vector<double> scale_per_universe = {};
+  /// Of losses that predict densities: calibrate()'s maps; empty for other losses.
+  std::vector<double> calibration_per_subvolume = {};
+  std::vector<double> calibration_per_universe = {};
   /// (P) of a network with a baseline: dataset::BaselineLabels::shares().
   std::vector<double> baseline_shares = {};
 };

@@ -117,8 +117,8 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   if (best != nullptr) {
     manifest_.validation.per_subvolume = best->rmse_per_subvolume;
     manifest_.validation.per_universe = best->rmse_per_universe;
-    manifest_.validation.scale_per_subvolume = best->scale_per_subvolume;
-    manifest_.validation.scale_per_universe = best->scale_per_universe;
+    manifest_.validation.calibration_per_subvolume = best->calibration_per_subvolume;
+    manifest_.validation.calibration_per_universe = best->calibration_per_universe;
     manifest_.validation.baseline_shares = best->baseline_shares;
   }
   manifest_.complete = progress.epoch == epochs;

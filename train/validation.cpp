@@ -82,8 +82,8 @@ Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
   if (baseline != nullptr) metrics.baseline_shares = baseline->shares();
   metrics.rmse_per_subvolume = dataset::rms_errors(split.subvolumes);
   metrics.rmse_per_universe = dataset::rms_errors(split.universes);
-  metrics.scale_per_subvolume = split.scale_per_subvolume;
-  metrics.scale_per_universe = split.scale_per_universe;
+  metrics.calibration_per_subvolume = split.calibration_per_subvolume;
+  metrics.calibration_per_universe = split.calibration_per_universe;
   return {metrics, mean_absolute_error(split.subvolumes)};
 }
 

@@ -229,7 +229,7 @@ std::string coverage_text(const Report& report) {
          table;
 }
 
-/// By what factors predicted deviations were multiplied, or that they were not.
+/// How predicted densities were mapped, or that they were not.
 std::string calibration_text(const Report& report) {
   const MetricPath top = {"uncertainty", "calibration"};
   if (find_metric(report.metrics, top) == nullptr) return "";
@@ -247,8 +247,8 @@ std::string calibration_text(const Report& report) {
         "note");
   const Json* models = find_metric(report.metrics, {"uncertainty", "models"});
   return html::paragraph(
-      fmt::format("Predicted distributions are drawn out about their means by factors that were fitted on "
-                  "{}{}: {}. Those above 1 make them wider.",
+      fmt::format("Predicted distributions are mapped about their means by a triangular matrix that was "
+                  "fitted on {}. It has on its diagonal{}: {}; above 1 makes them wider.",
                   universes, models != nullptr && *models > 1 ? " (geometric means over the networks)" : "",
                   factors),
       "note");

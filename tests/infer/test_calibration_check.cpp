@@ -51,7 +51,9 @@ Verdicts verdicts_of(const infer::CalibrationCheck& check) {
 
 /// Drawn out about the centre.
 auto drawn_out(double factor) {
-  return [factor](TruncatedGaussian& g) { g = nn::scaled(g, g.centre, std::vector{factor, factor}); };
+  return [factor](TruncatedGaussian& g) {
+    g = nn::mapped(g, g.centre, nn::triangle_of(std::vector{factor, factor}, 2));
+  };
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ nn::ModelManifest model_of(const std::string& loss) {
   model.parameters = kSpace;
   model.validation = {40, 2, {2.0, 0.3}, {1.0, 0.2}};
   if (loss == "gaussian") {
-    model.validation.scale_per_subvolume = {1.5, 1.0};
-    model.validation.scale_per_universe = {0.8, 1.0};
+    model.validation.calibration_per_subvolume = {1.5, 1.0};
+    model.validation.calibration_per_universe = {0.8, 1.0};
   }
   return model;
 }
@@ -57,7 +57,7 @@ TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
   std::vector<nn::ModelManifest> exact = {model_of("gaussian")};
   exact.front().validation = {40, 1, {2, 2}, {2, 2}, {1, 1}, {1, 1}};
   std::vector<nn::ModelManifest> sharp = exact;
-  sharp.front().validation.scale_per_subvolume = {0.5, 0.5};
+  sharp.front().validation.calibration_per_subvolume = {0.5, 0.5};
   dataset::PredictionTable table{kSpace, {}};
   std::vector<float> outputs;
   const std::vector<float> shape = {0, 0, 1.0f, 0.2f, 0.5f};
@@ -105,8 +105,8 @@ TEST_CASE("a truth outside of the ranges has no likelihood, one on their edge ha
 
 TEST_CASE("universes cut otherwise than in validation have the calibration of sub-volumes") {
   const nn::ModelManifest model = model_of("gaussian");
-  CHECK(infer::universe_scale(model, 2) == model.validation.scale_per_universe);
-  CHECK(infer::universe_scale(model, 1) == model.validation.scale_per_subvolume);
+  CHECK(infer::universe_calibration(model, 2) == model.validation.calibration_per_universe);
+  CHECK(infer::universe_calibration(model, 1) == model.validation.calibration_per_subvolume);
   infer::NetworkPrediction network = infer::network_prediction(
       {model}, {kSpace, {{0, 0, 0, {15, 0.5}, {}, 0, {}}, {1, 0, 0, {15, 0.5}, {}, 0, {}}}},
       std::vector<float>(10, 0.0f));

@@ -63,11 +63,14 @@ class Uncertainty(PipelineTest):
         best = next(state for state in manifest["checkpoints"] if state["best"])
         row = rows_of(model / "history.csv")[best["epoch"] - 1]
         for kind in ("subvolume", "universe"):
-            scales = manifest["validation"][f"scale_per_{kind}"]
-            self.assertEqual(scales, [row[f"scale_per_{kind}_{name}"] for name in NAMES])
-            self.assertTrue(all(0 < scale < 100 for scale in scales))
+            rows = [[f"{name}_{earlier}" for earlier in NAMES[:i]] + [name] for i, name in enumerate(NAMES)]
+            columns = [f"calibration_per_{kind}_{entry}" for entries in rows for entry in entries]
+            triangle = manifest["validation"][f"calibration_per_{kind}"]
+            self.assertEqual(triangle, [row[column] for column in columns])
+            self.assertTrue(all(0 < triangle[i] < 100 for i in (0, 2, 5)))
+            self.assertTrue(all(0 < abs(triangle[i]) < 100 for i in (1, 3, 4)))
         self.assertEqual(manifest["network"]["layers"][-1]["outputs"], 9)
-        self.assertNotIn("scale_per_universe", json.loads((self.root / "labels" / "manifest.json").read_text())["validation"])
+        self.assertNotIn("calibration_per_universe", json.loads((self.root / "labels" / "manifest.json").read_text())["validation"])
 
     def test_a_split_is_the_same_on_any_ranks_and_tells_deviations_and_coverage(self):
         first, metrics = self.infer(self.root / "gaussian", "one-rank")
@@ -189,11 +192,11 @@ def mixture(outputs):
     return weights / weights.sum(), [Component(outputs[9 * k:9 * k + 9]) for k in range(3)]
 
 
-def moments(weights, logs, about=0.0, scale=1.0):
-    """Mean and deviations on the grid of a mixture of cut densities, each drawn out about a point."""
+def moments(weights, logs, about=0.0, matrix=np.eye(3)):
+    """Mean and deviations on the grid of a mixture of cut densities, each mapped about a point."""
     density = 0
     for weight, log in zip(weights, logs):
-        own = np.exp(log(about + (GRID - about) / scale))
+        own = np.exp(log(about + (GRID - about) @ np.linalg.inv(matrix).T))
         density = density + weight * own / own.sum()
     mean = density @ GRID
     return mean, np.sqrt(density @ (GRID - mean)**2)
@@ -244,9 +247,11 @@ class Mixtures(PipelineTest):
                 outputs.update(zip(keys, labels.astype(float)))
         return outputs
 
-    def assert_predicted(self, row, weights, logs, scale):
+    def assert_predicted(self, row, weights, logs, calibration):
         about, _ = moments(weights, logs)
-        mean, deviation = moments(weights, logs, about, np.array(scale))
+        matrix = np.zeros((3, 3))
+        matrix[np.tril_indices(3)] = calibration
+        mean, deviation = moments(weights, logs, about, matrix)
         for p, name in enumerate(NAMES):
             low, high = RANGES[name]
             self.assertAlmostEqual(row[f"predicted_{name}"], (low + high) / 2 + mean[p] * (high - low) / 2,
@@ -263,7 +268,7 @@ class Mixtures(PipelineTest):
         for row in rows:
             own, logs = mixture(said[int(row["simulation"]), int(row["subvolume"])])
             weights.append(own)
-            self.assert_predicted(row, own, logs, validation["scale_per_subvolume"])
+            self.assert_predicted(row, own, logs, validation["calibration_per_subvolume"])
         self.assertGreater(np.ptp(weights), 0.01)  # the components are not all alike
         for row in rows_of(output / "universes.csv"):
             parts = [mixture(outputs) for key, outputs in said.items() if key[0] == int(row["simulation"])]
@@ -275,7 +280,7 @@ class Mixtures(PipelineTest):
                 height = np.mean([np.log(own[k]) - mass for (own, _), mass in zip(parts, masses)])
                 integrals.append(np.exp(together(GRID) + height).sum())
                 logs.append(together)
-            self.assert_predicted(row, np.array(integrals) / sum(integrals), logs, validation["scale_per_universe"])
+            self.assert_predicted(row, np.array(integrals) / sum(integrals), logs, validation["calibration_per_universe"])
 
     def test_ranks_say_the_same_and_a_universe_alone_and_an_ensemble_work(self):
         first, metrics = self.infer("one")

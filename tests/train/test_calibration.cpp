@@ -1,4 +1,4 @@
-// Calibration finds by how much deviations are wrong; a training with the likelihood finds a known posterior.
+// Calibration finds how densities are wrong; a training with the likelihood finds a known posterior.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
@@ -50,74 +50,93 @@ Suite suite_of(int rows, const Vector& noise, double correlation) {
   return suite;
 }
 
-}  // namespace
+/// Of two parameters, from two or three numbers.
+nn::Matrix map_of(const std::vector<double>& numbers) { return nn::triangle_of(numbers, 2); }
 
-TEST_CASE("calibration finds the factors by which deviations are wrong") {
-  const Suite wide = suite_of(2000, {0.15, 0.6}, -0.7);
-  const std::vector<double> none = train::calibrate(alone(wide.posteriors), wide.truths, 1);
-  CHECK(none[0] == Approx(1).margin(0.04));
-  CHECK(none[1] == Approx(1).margin(0.1));
-  const Suite suite =
-      suite_of(2000, {0.02, 0.04}, -0.7);  // hardly cut, so that it matters little about what they are scaled
-  for (const std::vector<double>& wrong :
-       {std::vector{0.2, 0.5}, std::vector{2.0, 1.5}, std::vector{0.4, 0.8}, std::vector{1.0, 1.0}}) {
-    std::vector<TruncatedGaussian> said;
-    for (const TruncatedGaussian& posterior : suite.posteriors)
-      said.push_back(nn::scaled(posterior, posterior.centre, wrong));
-    const std::vector<double> scale = train::calibrate(alone(said), suite.truths, 1);
-    CHECK(scale[0] == Approx(1 / wrong[0]).epsilon(0.06));
-    CHECK(scale[1] == Approx(1 / wrong[1]).epsilon(0.06));
-  }
+/// -log of the prior of a calibration, but for a constant.
+double prior_of(const std::vector<double>& map) {
+  const double below = nn::inverse_of(map_of(map), 2)[1][0];
+  return (std::pow(std::log(map[0]), 2) + std::pow(below, 2) + std::pow(std::log(map[2]), 2)) / 2;
 }
 
-TEST_CASE("the factors are the most probable ones, also where parameters are known badly and go together") {
-  Suite suite = suite_of(300, {0.1, 2.5}, -0.95);
-  for (std::size_t row = 0; row < suite.posteriors.size();
-       ++row)  // each row's own, some far outside of the box
-    suite.posteriors[row] = nn::scaled(
-        suite.posteriors[row], suite.posteriors[row].centre,
-        std::vector{1 + 0.01 * static_cast<double>(row % 50), 0.3 + 0.01 * static_cast<double>(row % 70)});
-  const auto loss = [&](const std::vector<double>& scale) {
-    double sum = (std::pow(std::log(scale[0]), 2) + std::pow(std::log(scale[1]), 2)) / 2;
-    for (std::size_t row = 0; row < suite.posteriors.size(); ++row) {
-      const TruncatedGaussian& own = suite.posteriors[row];
-      const TruncatedGaussian said = nn::scaled(own, nn::moments_of(own).mean, scale);
-      sum -= nn::log_density(said, nn::moments_of(said).log_mass, suite.truths[row]);
-    }
-    return sum;
-  };
-  const std::vector<double> scale = train::calibrate(alone(suite.posteriors), suite.truths, 1);
-  const double least = loss(scale);
-  for (const std::size_t p : {std::size_t{0}, std::size_t{1}}) {
-    for (const double factor : {0.7, 0.97, 1.03, 1.4}) {
-      std::vector<double> other = scale;
-      other[p] *= factor;
+/// Checks that no neighbour is more probable.
+template <class Loss>
+void check_most_probable(const std::vector<double>& map, const Loss& loss) {
+  const double least = loss(map);
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    for (const double part : {-0.3, -0.03, 0.03, 0.4}) {
+      std::vector<double> other = map;
+      other[i] += part * (i == 1 ? 1 : map[i]);
+      CAPTURE(i, part);
       CHECK(loss(other) > least);
     }
   }
 }
 
-TEST_CASE("few universes leave the factors nearer to one, and copies of a row count as one") {
+}  // namespace
+
+TEST_CASE("calibration finds the matrix by which densities are wrong") {
+  const Suite wide = suite_of(2000, {0.15, 0.6}, -0.7);
+  const std::vector<double> none = train::calibrate(alone(wide.posteriors), wide.truths, 1);
+  CHECK(none[0] == Approx(1).margin(0.04));
+  CHECK(none[1] == Approx(0).margin(0.3));
+  CHECK(none[2] == Approx(1).margin(0.1));
+  const Suite suite =
+      suite_of(2000, {0.002, 0.004}, -0.7);  // hardly cut, so that it matters little about what they are mapped
+  for (const std::vector<double>& wrong :
+       {std::vector{0.2, 0.5}, std::vector{2.0, 1.5}, std::vector{0.4, 0.8}, std::vector{1.0, 1.0},
+        std::vector{1.5, 0.8, 0.6}, std::vector{0.7, -1.2, 1.3}}) {
+    std::vector<TruncatedGaussian> said;
+    for (const TruncatedGaussian& posterior : suite.posteriors)
+      said.push_back(nn::mapped(posterior, posterior.centre, map_of(wrong)));
+    const std::vector<double> map = train::calibrate(alone(said), suite.truths, 1);
+    const nn::Matrix right = nn::inverse_of(map_of(wrong), 2);
+    CHECK(map[0] == Approx(right[0][0]).epsilon(0.06));
+    CHECK(map[1] == Approx(right[1][0]).margin(0.1 * right[0][0]));
+    CHECK(map[2] == Approx(right[1][1]).epsilon(0.06));
+  }
+}
+
+TEST_CASE("the matrix is the most probable one, also where parameters are known badly and go together") {
+  Suite suite = suite_of(300, {0.1, 2.5}, -0.95);
+  for (std::size_t row = 0; row < suite.posteriors.size();
+       ++row)  // each row's own, some far outside of the box
+    suite.posteriors[row] = nn::mapped(
+        suite.posteriors[row], suite.posteriors[row].centre,
+        map_of({1 + 0.01 * static_cast<double>(row % 50), 0.3 + 0.01 * static_cast<double>(row % 70)}));
+  const auto loss = [&](const std::vector<double>& map) {
+    double sum = prior_of(map);
+    for (std::size_t row = 0; row < suite.posteriors.size(); ++row) {
+      const TruncatedGaussian& own = suite.posteriors[row];
+      const TruncatedGaussian said = nn::mapped(own, nn::moments_of(own).mean, map_of(map));
+      sum -= nn::log_density(said, nn::moments_of(said).log_mass, suite.truths[row]);
+    }
+    return sum;
+  };
+  check_most_probable(train::calibrate(alone(suite.posteriors), suite.truths, 1), loss);
+}
+
+TEST_CASE("few universes leave the diagonal nearer to one, and copies of a row count as one") {
   const Suite suite = suite_of(3, {0.1, 0.1}, 0);
   std::vector<TruncatedGaussian> said, copies;
   std::vector<Vector> truths;
   for (std::size_t row = 0; row < 3; ++row) {
-    said.push_back(nn::scaled(suite.posteriors[row], suite.posteriors[row].centre, std::vector{1e-3, 1e-3}));
+    said.push_back(nn::mapped(suite.posteriors[row], suite.posteriors[row].centre, map_of({1e-3, 1e-3})));
     for (int copy = 0; copy < 8; ++copy) {
       copies.push_back(said.back());
       truths.push_back(suite.truths[row]);
     }
   }
-  const std::vector<double> scale = train::calibrate(alone(said), suite.truths, 1);
-  const std::vector<double> same = train::calibrate(alone(copies), truths, 1.0 / 8);
+  const nn::Matrix map = map_of(train::calibrate(alone(said), suite.truths, 1));
+  const nn::Matrix same = map_of(train::calibrate(alone(copies), truths, 1.0 / 8));
   for (std::size_t p = 0; p < 2; ++p) {
     double squares = 0;
     for (std::size_t row = 0; row < 3; ++row) {
       squares += std::pow(said[row].factor[p][p] * (suite.truths[row][p] - said[row].centre[p]), 2) / 3;
     }
-    CHECK(scale[p] > 3);
-    CHECK(scale[p] < std::sqrt(squares));  // the most likely
-    CHECK(same[p] == Approx(scale[p]).epsilon(1e-3));
+    CHECK(map[p][p] > 3);
+    CHECK(map[p][p] < std::sqrt(squares));  // the most likely
+    CHECK(same[p][p] == Approx(map[p][p]).epsilon(1e-2));
   }
 }
 
@@ -180,7 +199,7 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
   }
 }
 
-TEST_CASE("factors of mixtures are the most probable ones, and find by how much peaks are too narrow") {
+TEST_CASE("the matrix of mixtures is the most probable one, and finds by how much peaks are too narrow") {
   const core::RandomStream stream(6, core::Purpose::gaussian_field);
   std::vector<nn::Mixture> said;
   std::vector<Vector> truths;
@@ -191,21 +210,19 @@ TEST_CASE("factors of mixtures are the most probable ones, and find by how much 
     for (const double centre : {-0.2, 0.2})  // twice as near and as narrow as what is right
       mixture.push_back(nn::component(centre < 0 ? 0.3 : 0.7, {2, {centre, 0}, {{{40, 0}, {0, 10}}}}));
     const double mean = nn::moments_of(mixture).mean[0];
-    truths.back()[0] += mean * (1 - 2);  // as scaled() leaves the mean where it was
+    truths.back()[0] += mean * (1 - 2);  // as mapped() leaves the mean where it was
   }
-  const auto loss = [&](const std::vector<double>& scale) {
-    double sum = (std::pow(std::log(scale[0]), 2) + std::pow(std::log(scale[1]), 2)) / 2;
+  const auto loss = [&](const std::vector<double>& map) {
+    double sum = prior_of(map);
     for (std::size_t row = 0; row < said.size(); ++row)
-      sum -= nn::log_density(nn::scaled(said[row], nn::moments_of(said[row]).mean, scale), truths[row]);
+      sum -= nn::log_density(nn::mapped(said[row], nn::moments_of(said[row]).mean, map_of(map)), truths[row]);
     return sum;
   };
-  const std::vector<double> scale = train::calibrate(said, truths, 1);
-  CHECK(scale[0] == Approx(2).epsilon(0.05));
-  CHECK(scale[1] == Approx(1).epsilon(0.08));
-  for (const double factor : {0.9, 0.99, 1.01, 1.1}) {
-    CHECK(loss({factor * scale[0], scale[1]}) > loss(scale));
-    CHECK(loss({scale[0], factor * scale[1]}) > loss(scale));
-  }
+  const std::vector<double> map = train::calibrate(said, truths, 1);
+  CHECK(map[0] == Approx(2).epsilon(0.05));
+  CHECK(map[1] == Approx(0).margin(0.05));
+  CHECK(map[2] == Approx(1).epsilon(0.08));
+  check_most_probable(map, loss);
 }
 
 namespace {

@@ -164,7 +164,7 @@ TEST_CASE("with correlations probability and moments are those of brute force") 
 }
 
 TEST_CASE(
-    "the cumulative probability is that of a part of the box, and of an average and a scaled Gaussian") {
+    "the cumulative probability is that of a part of the box, and of an average and a mapped Gaussian") {
   const TruncatedGaussian g = gaussian({0.4, -0.6}, {0.5, 0.7}, -0.6);
   const double log_mass = nn::moments_of(g).log_mass;
   CHECK(nn::cumulative(g, log_mass, 0, -1) == 0);
@@ -174,13 +174,18 @@ TEST_CASE(
   CHECK(nn::cumulative(g, log_mass, 1, 0.1) ==
         Approx(std::exp(brute_force(below, 1000).log_mass - brute_force(g, 1000).log_mass)).epsilon(1e-4));
 
-  const TruncatedGaussian twice = nn::scaled(g, {0, 1}, std::vector{2.0, 3.0});
+  const TruncatedGaussian twice = nn::mapped(g, {0, 1}, nn::triangle_of(std::vector{2.0, 3.0}, 2));
   CHECK(twice.centre[0] == Approx(0.8));
   CHECK(twice.centre[1] == Approx(1 - 3 * 1.6));
   const Matrix covariance = nn::inverse_product_of(twice.factor, 2);
   CHECK(covariance[0][0] == Approx(1));
   CHECK(covariance[1][1] == Approx(2.1 * 2.1));
   CHECK(covariance[0][1] == Approx(-0.6 * 2.1));
+  const TruncatedGaussian sheared = nn::mapped(g, {0, 1}, nn::triangle_of(std::vector{2.0, -1.5, 3.0}, 2));
+  CHECK(sheared.centre[1] == Approx(1 - 1.5 * 0.4 - 3 * 1.6));
+  const Matrix after = nn::inverse_product_of(sheared.factor, 2);  // map covariance mapᵀ
+  CHECK(after[0][1] == Approx(-1.5 * 2 * 0.25 - 0.6 * 2.1));
+  CHECK(after[1][1] == Approx(1.5 * 1.5 * 0.25 + 2 * 1.5 * 3 * 0.6 * 0.35 + 2.1 * 2.1));
 
   const TruncatedGaussian other = gaussian({-0.2, 0.5}, {0.3, 0.9}, 0.3);
   const TruncatedGaussian both = nn::average(std::vector{g, other});

@@ -69,7 +69,7 @@ TEST_CASE("responsibilities sum to one, and drawing out keeps weights and multip
   double sum = 0;
   for (const nn::Component& own : kThree) sum += nn::responsibility(own, nn::log_density(kThree, x), x);
   CHECK(sum == Approx(1));
-  const Mixture drawn = nn::scaled(kThree, {0.1, 0}, std::vector{2.0, 0.5});
+  const Mixture drawn = nn::mapped(kThree, {0.1, 0}, nn::triangle_of(std::vector{2.0, 0.5}, 2));
   CHECK(drawn[1].weight == 0.2);
   CHECK(drawn[1].gaussian.centre[0] == Approx(0.1 - 2 * 1.3));
   CHECK(drawn[1].inside.log_mass == nn::moments_of(drawn[1].gaussian).log_mass);

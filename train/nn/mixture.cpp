@@ -55,11 +55,11 @@ double cumulative(const Mixture& mixture, int parameter, double value) {
   return std::min(sum, 1.0);
 }
 
-Mixture scaled(const Mixture& mixture, const Vector& about, std::span<const double> scale) {
-  Mixture drawn;
+Mixture mapped(const Mixture& mixture, const Vector& about, const Matrix& map) {
+  Mixture result;
   for (const Component& own : mixture)
-    drawn.push_back(component(own.weight, scaled(own.gaussian, about, scale)));
-  return drawn;
+    result.push_back(component(own.weight, mapped(own.gaussian, about, map)));
+  return result;
 }
 
 Mixture average(std::span<const Mixture> mixtures) {

@@ -36,8 +36,8 @@ double responsibility(const Component& component, double log_density, const Vect
 /// The probability that x[parameter] is less than `value`.
 double cumulative(const Mixture& mixture, int parameter, double value);
 
-/// All components drawn out by these factors (P) about one point; their weights stay.
-Mixture scaled(const Mixture& mixture, const Vector& about, std::span<const double> scale);
+/// All components mapped about one point; their weights stay.
+Mixture mapped(const Mixture& mixture, const Vector& about, const Matrix& map);
 
 /// Of mixtures of as many components, one of a part each: the densities' geometric mean without the products
 /// of components of different numbers. Component k is the average of all components k, its weight the

@@ -5,10 +5,23 @@
 
 #include "core/error.hpp"
 #include "train/nn/loss.hpp"
+#include "train/nn/small_matrix.hpp"
 
 namespace cosmo::nn {
 
 using core::Json;
+
+namespace {
+
+/// The calibration of sub-volumes or of universes; of earlier versions, whose triangles were diagonals.
+std::vector<double> calibration_in(const Json& validation, const std::string& of, std::size_t parameters) {
+  const auto numbers = [&](const char* kind) { return validation.value(kind + of, std::vector<double>()); };
+  const std::vector<double> diagonal = numbers("scale_per_");
+  return diagonal.size() == parameters ? rows_of(triangle_of(diagonal, parameters), parameters)
+                                       : numbers("calibration_per_");
+}
+
+}  // namespace
 
 void to_json(Json& json, const InputRange& range) {
   json = {{"samples", range.samples}, {"k", range.k}, {"channels", Json::array()}};
@@ -49,9 +62,9 @@ core::Json ModelManifest::details() const {
                             {"subvolumes", validation.subvolumes},
                             {"rmse_per_subvolume", validation.per_subvolume},
                             {"rmse_per_universe", validation.per_universe}};
-  if (!validation.scale_per_universe.empty()) {
-    validation_record["scale_per_subvolume"] = validation.scale_per_subvolume;
-    validation_record["scale_per_universe"] = validation.scale_per_universe;
+  if (!validation.calibration_per_universe.empty()) {
+    validation_record["calibration_per_subvolume"] = validation.calibration_per_subvolume;
+    validation_record["calibration_per_universe"] = validation.calibration_per_universe;
   }
   if (!validation.baseline_shares.empty()) validation_record["baseline_share"] = validation.baseline_shares;
   Json json = {{"network", network},
@@ -107,8 +120,8 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                         validation.at("subvolumes"),
                         validation.at("rmse_per_subvolume"),
                         validation.at("rmse_per_universe"),
-                        validation.value("scale_per_subvolume", std::vector<double>()),
-                        validation.value("scale_per_universe", std::vector<double>()),
+                        calibration_in(validation, "subvolume", model.parameters.size()),
+                        calibration_in(validation, "universe", model.parameters.size()),
                         validation.value("baseline_share", std::vector<double>())};
     model.loss = model.base.request.config.at("loss");
     model.components = model.base.request.config.value("components", 0);
@@ -126,14 +139,14 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                "{} is of a training that has not finished an epoch: continue it with the same cosmo-train "
                "command.",
                source);
-  const std::size_t scales = find_loss(model.loss).density ? model.parameters.size() : 0;
+  const std::size_t calibration = find_loss(model.loss).density ? triangle_size(model.parameters.size()) : 0;
   core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
                    model.validation.per_universe.size() == model.parameters.size() &&
                    model.validation.per_subvolume.size() == model.parameters.size() &&
-                   model.validation.scale_per_universe.size() == scales &&
+                   model.validation.calibration_per_universe.size() == calibration &&
                    model.validation.baseline_shares.size() ==
                        (model.network.baseline.empty() ? 0 : model.parameters.size()) &&
-                   model.validation.scale_per_subvolume.size() == scales,
+                   model.validation.calibration_per_subvolume.size() == calibration,
                core::Fault::format,
                "{} names no best checkpoint or not every parameter's error: train again.", source);
   const auto fits = [&](const ChannelRange& channel) {

@@ -57,10 +57,10 @@ struct ValidationErrors {
   int subvolumes;  ///< of each universe
   std::vector<double> per_subvolume;
   std::vector<double> per_universe;  ///< of the prediction of each universe from its sub-volumes
-  /// Of losses that predict densities: what calibration multiplies predicted deviations by; empty for other
-  /// losses.
-  std::vector<double> scale_per_subvolume = {};
-  std::vector<double> scale_per_universe = {};
+  /// Of losses that predict densities: the map that calibrates them, row by row of its lower triangle; empty
+  /// for other losses.
+  std::vector<double> calibration_per_subvolume = {};
+  std::vector<double> calibration_per_universe = {};
   std::vector<double> baseline_shares = {};  ///< of a network with a baseline: its share in what is predicted
 };
 

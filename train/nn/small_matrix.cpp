@@ -28,6 +28,16 @@ Vector times(const Matrix& factor, const Vector& x, std::size_t n) {
   return product;
 }
 
+Matrix product_of(const Matrix& left, const Matrix& right, std::size_t n) {
+  Matrix product{};
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t k = j; k <= i; ++k) product[i][j] += left[i][k] * right[k][j];
+    }
+  }
+  return product;
+}
+
 Vector times_transposed(const Matrix& factor, const Vector& x, std::size_t n) {
   Vector product{};
   for (std::size_t i = 0; i < n; ++i) {
@@ -80,6 +90,24 @@ Matrix inverse_product_of(const Matrix& factor, std::size_t n) {
     }
   }
   return product;
+}
+
+Matrix triangle_of(std::span<const double> numbers, std::size_t n) {
+  Matrix triangle{};
+  const bool diagonal = numbers.size() == n;
+  auto next = numbers.begin();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = diagonal ? i : 0; j <= i; ++j) triangle.at(i).at(j) = *next++;
+  }
+  return triangle;
+}
+
+std::vector<double> rows_of(const Matrix& triangle, std::size_t n) {
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) numbers.push_back(triangle[i][j]);
+  }
+  return numbers;
 }
 
 }  // namespace cosmo::nn

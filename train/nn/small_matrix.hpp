@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
+#include <vector>
 
 namespace cosmo::nn {
 
@@ -15,6 +17,8 @@ using Matrix = std::array<Vector, kMostParameters>;  ///< (n, n), likewise
 Matrix factor_of(Matrix matrix, std::size_t n);
 /// factor x.
 Vector times(const Matrix& factor, const Vector& x, std::size_t n);
+/// The product of two lower triangular matrices, left right.
+Matrix product_of(const Matrix& left, const Matrix& right, std::size_t n);
 /// factorᵀ x.
 Vector times_transposed(const Matrix& factor, const Vector& x, std::size_t n);
 /// x of factorᵀ factor x = b.
@@ -25,5 +29,12 @@ Matrix product_of(const Matrix& factor, std::size_t n);
 Matrix inverse_of(const Matrix& factor, std::size_t n);
 /// The inverse of factorᵀ factor.
 Matrix inverse_product_of(const Matrix& factor, std::size_t n);
+
+/// Numbers of a lower triangular matrix.
+constexpr std::size_t triangle_size(std::size_t n) { return n * (n + 1) / 2; }
+/// The matrix from its rows one after another (triangle_size(n)), or of a diagonal one from that (n).
+Matrix triangle_of(std::span<const double> numbers, std::size_t n);
+/// Its rows one after another.
+std::vector<double> rows_of(const Matrix& triangle, std::size_t n);
 
 }  // namespace cosmo::nn

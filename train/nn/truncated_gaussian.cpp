@@ -146,13 +146,13 @@ double cumulative(const TruncatedGaussian& gaussian, double log_mass, int parame
   return std::min(1.0, std::exp(moments_of(below).log_mass - log_mass));
 }
 
-TruncatedGaussian scaled(TruncatedGaussian gaussian, const Vector& about, std::span<const double> scale) {
-  for (std::size_t i = 0; i < scale.size(); ++i) {
-    gaussian.centre[i] = about[i] + scale[i] * (gaussian.centre[i] - about[i]);
-  }
-  for (Vector& row : gaussian.factor) {
-    for (std::size_t j = 0; j < scale.size(); ++j) row[j] /= scale[j];
-  }
+TruncatedGaussian mapped(TruncatedGaussian gaussian, const Vector& about, const Matrix& map) {
+  const auto n = index(gaussian.parameters);
+  Vector from{};
+  for (std::size_t i = 0; i < n; ++i) from[i] = gaussian.centre[i] - about[i];
+  const Vector to = times(map, from, n);
+  for (std::size_t i = 0; i < n; ++i) gaussian.centre[i] = about[i] + to[i];
+  gaussian.factor = product_of(gaussian.factor, inverse_of(map, n), n);
   return gaussian;
 }
 

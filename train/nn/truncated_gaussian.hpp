@@ -34,9 +34,9 @@ double log_density(const TruncatedGaussian& gaussian, double log_mass, const Vec
 /// The probability inside of the box that x[parameter] is less than `value`, of the truncated Gaussian.
 double cumulative(const TruncatedGaussian& gaussian, double log_mass, int parameter, double value);
 
-/// Drawn out by these factors (P) about a point, which stands still: the deviations of the uncut Gaussian are
-/// multiplied by them, and so is its centre's distance from that point.
-TruncatedGaussian scaled(TruncatedGaussian gaussian, const Vector& about, std::span<const double> scale);
+/// Mapped about a point, which stands still: x becomes about + map (x - about) before the box cuts it. The
+/// map is lower triangular with a positive diagonal; one that is diagonal multiplies deviations.
+TruncatedGaussian mapped(TruncatedGaussian gaussian, const Vector& about, const Matrix& map);
 
 /// The densities' geometric mean: the average precision, and the centre that the precisions weight. What
 /// several say of the same, if each says all of what the others say. At least one.
