@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
@@ -127,17 +128,26 @@ File File::create(const std::filesystem::path& path) {
   return File(std::move(id), path.string(), false);
 }
 
-File File::create(const std::filesystem::path& path, const Communicator& comm) {
-  if (comm.size() == 1) return create(path);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  const Handle creation = properties(H5P_FILE_CREATE);
-  H5Pset_obj_track_times(creation.get(), false);
-  const Handle access = properties(H5P_FILE_ACCESS);
-  H5Pset_fapl_mpio(access.get(), comm.handle(), MPI_INFO_NULL);
-  H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
-  Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
-  ensure_written(id.get() >= 0, path.string());
-  return File(std::move(id), path.string(), true);
+File File::create(const std::filesystem::path& path, const Communicator& comm,
+                  const std::function<void(File&)>& make) {
+  std::optional<File> file;
+  comm.agree([&] {
+    if (comm.rank() != 0) return;
+    file.emplace(create(path));
+    make(*file);
+    if (comm.size() > 1) file->close();
+  });
+  comm.agree([&] {
+    if (comm.size() == 1) return;
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    const Handle access = properties(H5P_FILE_ACCESS);
+    H5Pset_fapl_mpio(access.get(), comm.handle(), MPI_INFO_NULL);
+    H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
+    Handle id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+    ensure_written(id.get() >= 0, path.string());
+    file.emplace(File(std::move(id), path.string(), true));
+  });
+  return std::move(*file);
 }
 
 File File::open(const std::filesystem::path& path) {

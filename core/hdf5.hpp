@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -119,8 +120,11 @@ class File {
  public:
   /// A new file, written by this rank alone.
   static File create(const std::filesystem::path& path);
-  /// A new file, written by all ranks. Every member is then collective over comm.
-  static File create(const std::filesystem::path& path, const Communicator& comm);
+  /// A new file, into whose datasets all ranks write. One rank alone makes what `make` gives it, groups,
+  /// attributes and datasets: HDF5 lets ranks wait for ever for one whose write of these fails. After that
+  /// all members are collective over comm, as this is, and none may add anything.
+  static File create(const std::filesystem::path& path, const Communicator& comm,
+                     const std::function<void(File&)>& make);
   /// An existing file, to read.
   static File open(const std::filesystem::path& path);
 
@@ -133,7 +137,8 @@ class File {
   void write(const std::string& name, const Shape& shape, std::span<const T> data) {
     create_dataset<T>(name, shape).write(Shape(shape.size(), 0), shape, data);
   }
-  /// Throws Error{format} if there is none, or a link or storage outside of the file in its place.
+  /// To read, or to write if the file is new. Throws Error{format} if there is none, or a link or storage
+  /// outside of the file in its place.
   Dataset dataset(const std::string& name) const;
   /// The whole dataset, which must hold T in this shape.
   template <class T>

@@ -200,21 +200,32 @@ void write_header(File& file, const SnapshotHeader& header) {
   file.set_attribute("code_version", version());
 }
 
+constexpr const char *kPositions = "PartType1/Coordinates", *kVelocities = "PartType1/Velocities",
+                     *kIds = "PartType1/ParticleIDs";
+
+/// All but the particles.
+void make(File& file, const SnapshotHeader& header) {
+  const hsize_t n = header.particles;
+  write_header(file, header);
+  file.create_dataset<float>(kPositions, {n, 3});
+  file.create_dataset<float>(kVelocities, {n, 3});
+  file.create_dataset<std::uint64_t>(kIds, {n});
+}
+
 /// An open snapshot and its arrays. Every member is collective.
 class Writer {
  public:
-  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
-  // the rest.
   Writer(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header)
-      : comm_(comm) {
-    const hsize_t n = header.particles;
-    comm.agree([&] { file_.emplace(File::create(path, comm)); });
-    comm.agree([&] { write_header(*file_, header); });
-    comm.agree([&] { positions_.emplace(file_->create_dataset<float>("PartType1/Coordinates", {n, 3})); });
-    comm.agree([&] { velocities_.emplace(file_->create_dataset<float>("PartType1/Velocities", {n, 3})); });
-    comm.agree([&] { ids_.emplace(file_->create_dataset<std::uint64_t>("PartType1/ParticleIDs", {n})); });
+      : comm_(comm), file_(File::create(path, comm, [&](File& file) { make(file, header); })) {
+    comm.agree([&] {
+      positions_.emplace(file_.dataset(kPositions));
+      velocities_.emplace(file_.dataset(kVelocities));
+      ids_.emplace(file_.dataset(kIds));
+    });
   }
 
+  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
+  // the rest.
   void write(std::uint64_t first, const Rows& rows) {
     const hsize_t n = rows.ids.size();
     comm_.agree([&] { positions_->write({first, 0}, {n, 3}, std::span(rows.positions)); });
@@ -224,12 +235,12 @@ class Writer {
 
   void finish() {
     for (std::optional<Dataset>* dataset : {&positions_, &velocities_, &ids_}) dataset->reset();
-    comm_.agree([&] { file_->close(); });
+    comm_.agree([&] { file_.close(); });
   }
 
  private:
   const Communicator& comm_;
-  std::optional<File> file_;
+  File file_;
   std::optional<Dataset> positions_, velocities_, ids_;
 };
 

@@ -63,19 +63,20 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
   const std::uint64_t sum = comm.sum(grid.sum());
   ensure(sum == header.particles, Fault::numeric,
          "{} of {} particles were counted: positions were lost before the count.", sum, header.particles);
-  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
-  // the rest.
-  std::optional<File> file;
-  std::optional<Dataset> counts;
   const auto n = static_cast<hsize_t>(grid.spec().cells_per_side);
   const auto first = static_cast<hsize_t>(grid.slab().first);
   const auto planes = static_cast<hsize_t>(grid.slab().size());
-  comm.agree([&] { file.emplace(File::create(path, comm)); });
-  comm.agree([&] { write_header(*file, header); });
-  comm.agree([&] { counts.emplace(file->create_dataset<std::uint16_t>("counts", {n, n, n})); });
+  File file = File::create(path, comm, [&](File& made) {
+    write_header(made, header);
+    made.create_dataset<std::uint16_t>("counts", {n, n, n});
+  });
+  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
+  // the rest.
+  std::optional<Dataset> counts;
+  comm.agree([&] { counts.emplace(file.dataset("counts")); });
   comm.agree([&] { counts->write({first, 0, 0}, {planes, n, n}, grid.counts()); });
   counts.reset();
-  comm.agree([&] { file->close(); });
+  comm.agree([&] { file.close(); });
 }
 
 CountFile::CountFile(const std::filesystem::path& path)

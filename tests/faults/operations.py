@@ -23,6 +23,18 @@ NETWORK = {"name": "small", "input": "voxels", "baseline": "summary_statistics",
 WAYS = {"EIO": str(errno.EIO), "ENOSPC": str(errno.ENOSPC), "EINTR": str(errno.EINTR), "short": "short", "kill": ""}
 
 
+TOGETHER = {"together, rank 0": 0, "together, rank 1": 1}  # stages of two ranks, in one of which an operation fails
+
+
+def files_of(directory):
+    """What a run wrote, without what MPI-IO wrote for itself and could not remove."""
+    return {path: data for path, data in contents(directory).items() if ".locktest." not in str(path)}
+
+
+def ranks_of(stage):
+    return 2 if stage in TOGETHER else 1
+
+
 class Chain:
     """The stages, each from sound inputs."""
 
@@ -43,22 +55,33 @@ class Chain:
             "tfrecord": (("cosmo-prep", "export", "--format", "tfrecord", "--input", at("data")), at("data")),
             "histogram": (("cosmo-prep", "histogram", "--input", at("snapshot.hdf5"), "--grid", 8), at("snapshot.hdf5")),
         }
+        for name in TOGETHER:
+            self.stages[name] = (("cosmo-sim", "generate", "--box", 64, "--particles", 16, "--steps", 2, "--save", "both",
+                                  "--ranks-per-simulation", 2), "//")
         succeed("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--output", at("particles"))
         shutil.copy(next((self.root / "particles").glob("sim-00000/*.hdf5")), at("snapshot.hdf5"))
         self.whole = {}
         for name, (words, _) in self.stages.items():
             output = self.root / ("data" if name == "shard" else name)
-            succeed(*words, "--output", output)
-            self.whole[name] = contents(output)
+            succeed(*words, "--output", output, ranks=ranks_of(name))
+            self.whole[name] = files_of(output)
+
+    def place(self, stage, reads):
+        """Which operations count."""
+        faults = {"KILL_UNDER": self.stages[stage][1] if reads else self.root / "out"}
+        if reads:
+            faults["READS"] = 1
+        if stage in TOGETHER:
+            faults["FAULT_RANK"] = TOGETHER[stage]
+        return faults
 
     def count(self, stage, reads):
         """How many operations a whole run makes."""
-        out, count = self.root / "counted", self.root / "count"
+        out, count = self.root / "out", self.root / "count"
         shutil.rmtree(out, ignore_errors=True)
         count.unlink(missing_ok=True)
-        words, source = self.stages[stage]
-        faults = {"KILL_UNDER": source if reads else out, "KILL_COUNT": count, **({"READS": 1} if reads else {})}
-        done = run_with_faults(faults, *words, "--output", out)
+        words, _ = self.stages[stage]
+        done = run_with_faults({**self.place(stage, reads), "KILL_COUNT": count}, *words, "--output", out, ranks=ranks_of(stage))
         assert done.returncode == 0, done.stderr
         return int(count.read_text()) if count.exists() else 0
 
@@ -66,23 +89,23 @@ class Chain:
         """Lets an operation fail, then runs the stage again; returns (exit code, what is wrong)."""
         out = self.root / "out"
         shutil.rmtree(out, ignore_errors=True)
-        words, source = self.stages[stage]
-        faults = {"KILL_UNDER": source if reads else out, "KILL_AT": at, **({"READS": 1} if reads else {})}
+        words, ranks = self.stages[stage][0], ranks_of(stage)
+        faults = {**self.place(stage, reads), "KILL_AT": at}
         if WAYS[way]:
             faults["FAIL"] = WAYS[way]
-        done = run_with_faults(faults, *words, "--output", out)
+        done = run_with_faults(faults, *words, "--output", out, ranks=ranks)
         wrong = self.complaint(done, way, reads)
-        again = run(*words, "--output", out)
+        again = run(*words, "--output", out, ranks=ranks)
         if again.returncode != 0:
             wrong += f" rerun: exit {again.returncode}: {again.stderr[-300:]}"
-        elif contents(out) != self.whole[stage]:
+        elif files_of(out) != self.whole[stage]:
             wrong += " rerun: other files"
         return done.returncode, wrong
 
     @staticmethod
     def complaint(done, way, reads):
         if way == "kill":
-            return "" if done.returncode == -signal.SIGKILL else f"exit {done.returncode} after a kill"
+            return "" if done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) else f"exit {done.returncode} after a kill"
         if done.returncode == 0:
             return ""
         errors = [line for line in done.stderr.splitlines() if ": error: " in line]
