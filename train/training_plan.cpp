@@ -32,7 +32,8 @@ void declare_training(core::Options& options) {
   options.add("global-batch", std::nullopt,
               "samples a step, all ranks together, as far as there are so many" + by_recipe("global-batch"));
   options.add("micro-batch", std::nullopt,
-              "samples a rank works on at once [as many as make up one 128³ volume]");
+              "samples a rank works on at once [as many as make up one 128³ volume; four if the network "
+              "normalises, which would go forward twice with several of them a step]");
   options.add("learning-rate", std::nullopt,
               "before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
   options.add("min-learning-rate", std::nullopt,
@@ -102,9 +103,11 @@ void declare_training(core::Options& options) {
   options.add_flag("resume", "continue the training in --output, also a finished one to more --epochs");
 }
 
-int default_micro_batch(int global_batch, int ranks, nn::Shape input) {
+int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises) {
   const int share = std::max(1, global_batch / ranks);
-  const std::int64_t most = std::max<std::int64_t>(1, std::int64_t{128} * 128 * 128 / input.elements());
+  const std::int64_t volumes = normalises ? 4 : 1;
+  const std::int64_t most =
+      std::max<std::int64_t>(1, volumes * std::int64_t{128} * 128 * 128 / input.elements());
   int micro_batch = static_cast<int>(std::min<std::int64_t>(share, most));
   while (share % micro_batch != 0) --micro_batch;
   return micro_batch;
@@ -326,7 +329,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
         static_cast<int>(std::min<std::uint64_t>(samples, static_cast<std::uint64_t>(plan.global_batch)));
   plan.micro_batch = options.given("micro-batch")
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
-                         : default_micro_batch(plan.global_batch, ranks, plan.input);
+                         : default_micro_batch(plan.global_batch, ranks, plan.input,
+                                               nn::find_normalisation(plan.network) >= 0);
   check_batches(options, plan, samples, ranks);
   ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
          "Network {} normalises by the batch, and --global-batch is 1: give at least 2; 8 and more serve it "

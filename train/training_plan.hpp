@@ -68,9 +68,10 @@ struct TrainingPlan {
 /// Declares the options of training.
 void declare_training(core::Options& options);
 
-/// Samples that a rank works on at once unless --micro-batch says so: as many as make up one 128³ volume, and
-/// a divisor of the rank's share of the global batch.
-int default_micro_batch(int global_batch, int ranks, nn::Shape input);
+/// Samples that a rank works on at once unless --micro-batch says so: a divisor of the rank's share of the
+/// global batch, as many as make up one 128³ volume; four for networks that normalise, whose trunks run twice
+/// for all micro-batches of a step but the last.
+int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises);
 
 /// The network that --network names, one of the zoo or a JSON file, with its --dropout. Throws Error.
 nn::NetworkSpec read_network(const core::Options& options);
