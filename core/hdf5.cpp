@@ -60,8 +60,7 @@ std::pair<std::string, std::string> object_and_name(const std::string& attribute
 
 }  // namespace
 
-Dataset::Dataset(Handle id, std::string where, bool collective)
-    : id_(std::move(id)), where_(std::move(where)), collective_(collective) {
+Dataset::Dataset(Handle id, std::string where) : id_(std::move(id)), where_(std::move(where)) {
   const Handle space(H5Dget_space(id_.get()), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());
   ensure(rank >= 0, Fault::format, "{} has no readable shape: restore the file.", where_);
@@ -99,23 +98,20 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
                           H5Sselect_valid(file_space.get()) > 0;
     ensure(selected, Fault::format, "{} ends before the part that is needed: restore the file.", where_);
   }
-  const Handle transfer_list = properties(H5P_DATASET_XFER);
-  if (collective_) H5Pset_dxpl_mpio(transfer_list.get(), H5FD_MPIO_COLLECTIVE);
   if (writing) {
     const bool written =
-        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0;
+        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0;
     // Closing would flush too, but its failure would go unseen. Collective: also where this rank's write
     // failed.
     const bool flushed = H5Dflush(id_.get()) >= 0;
     ensure_written(written && flushed, where_);
   } else {
-    ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), transfer_list.get(), data) >= 0,
+    ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0,
            Fault::format, "{} cannot be read: the file is damaged, restore it.", where_);
   }
 }
 
-File::File(Handle id, std::string path, bool collective)
-    : id_(std::move(id)), path_(std::move(path)), collective_(collective) {}
+File::File(Handle id, std::string path) : id_(std::move(id)), path_(std::move(path)) {}
 
 File File::create(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -125,7 +121,7 @@ File File::create(const std::filesystem::path& path) {
   H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);  // a dataset left open is an error
   Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
   ensure_written(id.get() >= 0, path.string());
-  return File(std::move(id), path.string(), false);
+  return File(std::move(id), path.string());
 }
 
 File File::create(const std::filesystem::path& path, const Communicator& comm,
@@ -145,7 +141,7 @@ File File::create(const std::filesystem::path& path, const Communicator& comm,
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
     Handle id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
     ensure_written(id.get() >= 0, path.string());
-    file.emplace(File(std::move(id), path.string(), true));
+    file.emplace(File(std::move(id), path.string()));
   });
   return std::move(*file);
 }
@@ -158,7 +154,7 @@ File File::open(const std::filesystem::path& path) {
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   ensure(id.get() >= 0, Fault::format, "{} is no readable HDF5 file: it is truncated or damaged, restore it.",
          path.string());
-  return File(std::move(id), path.string(), false);
+  return File(std::move(id), path.string());
 }
 
 Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& shape,
@@ -181,7 +177,7 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
                        H5P_DEFAULT),
             H5Dclose);
   ensure_written(id.get() >= 0, path_ + " /" + name);
-  return Dataset(std::move(id), path_ + " /" + name, collective_);
+  return Dataset(std::move(id), path_ + " /" + name);
 }
 
 /// Throws Error{format} unless the object that `what` needs stands in this very file, whose checksum then
@@ -206,7 +202,7 @@ Dataset File::dataset(const std::string& name) const {
   const bool own = (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
                    H5Pget_external_count(creation.get()) == 0;
   ensure(own, Fault::format, "{} /{} is stored in other files: copy them into one.", path_, name);
-  return Dataset(std::move(id), path_ + " /" + name, collective_);
+  return Dataset(std::move(id), path_ + " /" + name);
 }
 
 void File::create_group(const std::string& name) {

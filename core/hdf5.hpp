@@ -72,7 +72,7 @@ hid_t memory_type() {
 /// A dataset of an open file; must not outlive it. Errors name the file and the dataset.
 class Dataset {
  public:
-  Dataset(Handle id, std::string where, bool collective);
+  Dataset(Handle id, std::string where);
 
   const Shape& shape() const { return shape_; }
   std::size_t size() const;  ///< number of elements
@@ -85,7 +85,8 @@ class Dataset {
   /// Bytes of each of the floating-point numbers that the dataset holds; 0 if it holds something else.
   std::size_t float_bytes() const;
   /// Reads or writes the box of `count` elements a dimension that starts at `start`; `data` is dense.
-  /// Writing is collective in a file that a communicator opened: a rank without data gives zero counts.
+  /// In a file of several ranks each writes for itself, for one whose collective write fails leaves the
+  /// others waiting; but all must call it, a rank without data with zero counts, since it flushes.
   template <class T>
   void read(const Shape& start, const Shape& count, std::span<T> data) const {
     transfer(memory_type<T>(), start, count, data.data(), data.size(), false);
@@ -105,7 +106,6 @@ class Dataset {
 
   Handle id_;
   std::string where_;
-  bool collective_;
   Shape shape_;
 };
 
@@ -177,7 +177,7 @@ class File {
   std::vector<std::string> texts_attribute(const std::string& name) const;
 
  private:
-  File(Handle id, std::string path, bool collective);
+  File(Handle id, std::string path);
   Dataset create_dataset(const std::string& name, hid_t type, const Shape& shape, const Storage& storage);
   void write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data);
   Handle open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const;
@@ -188,7 +188,6 @@ class File {
 
   Handle id_;
   std::string path_;
-  bool collective_;
 };
 
 }  // namespace cosmo::core::hdf5

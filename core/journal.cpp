@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/input_file.hpp"
 #include "core/text_file.hpp"
 
 namespace cosmo::core {
@@ -34,6 +35,12 @@ void reading_record(const std::filesystem::path& path, const std::function<void(
   } catch (const Json::exception&) {
     fail(Fault::format, "{} is damaged: remove the directory or choose another --output.", path.string());
   }
+}
+
+std::ifstream Journal::open() const {
+  std::error_code ignored;
+  if (std::filesystem::is_other(path(), ignored)) (void)ensure_readable(path());
+  return std::ifstream(path());
 }
 
 Json Journal::read(std::ifstream journal) const {

@@ -20,8 +20,9 @@ class Journal {
   explicit Journal(const std::filesystem::path& directory) : directory_(directory) {}
 
   bool exists() const { return std::filesystem::exists(path()); }
-  /// To be read later, whatever becomes of the file's name.
-  std::ifstream open() const { return std::ifstream(path()); }
+  /// To be read later, whatever becomes of the file's name; not open if there is none. Throws Error{io} if it
+  /// is no regular file.
+  std::ifstream open() const;
   /// Its content in the form of a manifest. Throws Error{format} if the first line is damaged.
   Json read(std::ifstream journal) const;
   Json read() const { return read(open()); }

@@ -55,7 +55,11 @@ class Hostile(PipelineTest):
         directory = self.root / "manifest-pipe"
         directory.mkdir()
         os.mkfifo(directory / "manifest.json")
+        begun = self.root / "journal-pipe"
+        begun.mkdir()
+        os.mkfifo(begun / "journal.jsonl")
         for tool, *words in (("cosmo-infer", "--model", self.model, "--input", pipe),
+                             ("cosmo-sim", "generate", "--particles", 16, "--output", begun),
                              ("cosmo-infer", "--model", self.model, "--input", "pipe.npy", "--box", 128),
                              ("cosmo-infer", "--model", directory, "--input", self.counts),
                              ("cosmo-prep", "histogram", "--input", pipe, "--output", "never"),
@@ -142,7 +146,7 @@ class Hostile(PipelineTest):
         network = json.loads((self.model / "manifest.json").read_text())["network"]
         network["layers"][0]["outputs"] = 2147483647
         with self.altered_model("huge", network=network) as model:
-            self.refused(FORMAT, "does not hold", "cosmo-infer", "--model", model, "--input", self.counts)
+            self.refused(FORMAT, model / "manifest.json", "cosmo-infer", "--model", model, "--input", self.counts)
         network["layers"][0]["outputs"] = 512
         with self.altered_model("wide", network=network) as model:
             self.refused(FORMAT, "does not hold", "cosmo-infer", "--model", model, "--input", self.counts)

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "train/nn/census.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/small_matrix.hpp"
 
@@ -19,6 +20,15 @@ std::vector<double> calibration_in(const Json& validation, const std::string& of
   const std::vector<double> diagonal = numbers("scale_per_");
   return diagonal.size() == parameters ? rows_of(triangle_of(diagonal, parameters), parameters)
                                        : numbers("calibration_per_");
+}
+
+/// Throws Error{format} naming the manifest unless its network can be built.
+void check_network(const ModelManifest& model, const std::string& source) {
+  try {
+    (void)take_census(model.network, model.input, model.outputs());
+  } catch (const core::Error& error) {
+    core::fail(core::Fault::format, "{} has a network that cannot be: {}", source, error.what());
+  }
 }
 
 }  // namespace
@@ -131,6 +141,7 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
                "{} has an input of {} channels and {} voxels a side: restore it, or train again.", source,
                model.input.channels, model.input.size);
+  check_network(model, source);
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
                                   [](const CheckpointRecord& record) { return record.best; });
   const bool begun = !model.complete && !model.checkpoints.empty() && model.checkpoints.back().epoch == 0;
