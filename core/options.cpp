@@ -145,6 +145,9 @@ void Options::read_config(const std::string& path) {
     store(po::parse_config_file(lines, description), values_, "in " + path);
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
+  } catch (const po::invalid_config_file_syntax& error) {  // whose what() never ends for some lines
+    fail(Fault::usage, "The file {} of --config has the line '{}': write NAME = VALUE.", path,
+         error.tokens());
   } catch (const po::error& error) {
     fail(Fault::usage, "The file {} of --config cannot be read: {}.", path, error.what());
   }

@@ -104,7 +104,7 @@ TEST_CASE("an interval is two whole numbers, and a sentence says how to write it
   }
 }
 
-TEST_CASE("a file that is no text is not quoted") {
+TEST_CASE("a file that is no text is not quoted, and a line that is no option is") {
   const TemporaryDirectory directory;
   const std::string path = (directory.path() / "a.ini").string();
   const auto parse = [&](const std::string& content) {
@@ -117,6 +117,10 @@ TEST_CASE("a file that is no text is not quoted") {
        {std::string("\0\1", 2), std::string("box = \x1b[31m1"), std::string("\x7f"),
         std::string("box = \xc2\x9b"), std::string("box = \xff")}) {
     expect_error(Fault::usage, path + " of --config is no text: give", [&] { parse(content); });
+  }
+  for (const char* line : {"box", "%invalid_line%", "a%prefix%b%invalid_line%%"}) {
+    expect_error(Fault::usage, path + " of --config has the line '" + line + "': write NAME = VALUE",
+                 [&] { parse(std::string("box = 1\n") + line + "\n"); });
   }
 }
 
