@@ -1,11 +1,11 @@
 #include "train/checkpoint.hpp"
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/finite.hpp"
 #include "core/hdf5.hpp"
+#include "core/json.hpp"
 #include "train/nn/model_file.hpp"
 
 namespace cosmo::train {

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "tests/train/networks.hpp"
 #include "train/larc_adam.hpp"
 #include "train/nn/loss.hpp"

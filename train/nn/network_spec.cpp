@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/json.hpp"
 
 namespace cosmo::nn {
 
