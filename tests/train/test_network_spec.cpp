@@ -25,6 +25,15 @@ std::string refusal(const nn::NetworkSpec& spec, Shape input, int outputs,
   return "accepted";
 }
 
+/// As test::chain, of any length: so many layers of a kind and a dense one.
+nn::NetworkSpec long_chain(int layers, const nn::Layer::Kind& kind) {
+  nn::NetworkSpec spec{"n", "layer0", {}};
+  for (int i = 0; i < layers; ++i)
+    spec.layers.push_back({fmt::format("layer{}", i + 1), {fmt::format("layer{}", i)}, kind});
+  spec.layers.push_back({"out", {fmt::format("layer{}", layers)}, Dense{3}});
+  return spec;
+}
+
 void check_unreadable(const std::string& text) {
   INFO(text);
   try {
@@ -204,6 +213,30 @@ TEST_CASE("layers of more flop than can be counted are refused") {
   CHECK_THAT(of(Convolution{2147483647, 128}),
              Contains("Layer a would take 9.01e+18 flop a sample: give fewer"));
   CHECK_THAT(of(Dense{2147483647}), Contains("Layer a would take 9.01e+18 flop a sample: give fewer"));
+  CHECK_THAT(of(Convolution{1 << 30, 1, 128}), Contains("flop a sample"));  // over the input's cells
+  // Each layer has few enough.
+  CHECK_THAT(refusal(long_chain(100, Convolution{1 << 20, 1}), {1 << 20, 8}, 3),
+             Contains("Network n would take"));
+}
+
+TEST_CASE("shapes that cannot be counted are refused") {
+  using Catch::Contains;
+  const auto of = [](const nn::Layer::Kind& kind, Shape input = {1, 8}) {
+    return refusal(test::chain("n", {kind, Dense{3}}), input, 3);
+  };
+  CHECK_THAT(of(Convolution{1, 2147483647, 1, 2000000000}), Contains("values of a sample"));
+  CHECK_THAT(of(Convolution{1, 2147483647, 1, 1000000000}), Contains("needs at least 147483647 cells"));
+  CHECK_THAT(of(nn::GlobalMean{true}, {1 << 30, 1}), Contains("Layer a would make 2.15e+09 values"));
+  CHECK_THAT(of(Dense{3}, {1, 2147483647}), Contains("needs an input"));
+  nn::NetworkSpec doubled{"n", "t0", {}};
+  for (int i = 0; i < 40; ++i) {
+    const std::string tensor = fmt::format("t{}", i);
+    doubled.layers.push_back({fmt::format("t{}", i + 1), {tensor, tensor}, nn::Concat{}});
+  }
+  doubled.layers.push_back({"out", {"t40"}, Dense{3}});
+  CHECK_THAT(refusal(doubled, {1, 8}, 3), Contains("Layer t31 would make"));
+  CHECK_THAT(refusal(long_chain(10'000, nn::Tanh{1}), {1, 8}, 3),
+             Contains("has 10001 layers, and 10000 are the most"));
 }
 
 TEST_CASE("layers that make more cells are refused in a sentence if they cannot work") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -24,20 +25,32 @@ constexpr int kMostCells = 2048;        // a side, of what a layer makes more of
 constexpr double kMostValues = 0x1p40;  // of a layer's output, and flop of its forward pass: sums in integers
 constexpr double kMostFlop = 0x1p56;    // stay far below 2^63, and no machine has so much memory or time
 
-void ensure_window(const std::string& name, int window, int stride, int padding) {
+void ensure_window(const std::string& name, int window, int stride, std::int64_t padding) {
   ensure(window >= 1 && stride >= 1 && padding >= 0 && padding < window, Fault::config,
          "Layer {} has window {}, stride {}, padding {}: window and stride must be at least 1, padding below "
          "the window.",
          name, window, stride, padding);
 }
 
-int window_positions(const std::string& name, int size, int window, int stride, int padding) {
+/// What a layer makes, of numbers that products and sums may have made too large for it.
+Shape output_shape(const std::string& name, std::int64_t channels, std::int64_t size) {
+  const double values = std::pow(size, 3) * static_cast<double>(channels);
+  ensure(values <= kMostValues && std::in_range<int>(channels), Fault::config,
+         "Layer {} would make {:.3g} values of a sample: give fewer channels, or a smaller factor or stride.",
+         name, values);
+  return {static_cast<int>(channels), static_cast<int>(size)};
+}
+
+/// Of a layer that has so many channels at each position of a window.
+Shape window_positions(const std::string& name, Shape input, int channels, int window, int stride,
+                       std::int64_t padding) {
   ensure_window(name, window, stride, padding);
-  ensure(size + 2 * padding >= window, Fault::config,
+  const std::int64_t padded = input.size + 2 * padding;
+  ensure(padded >= window, Fault::config,
          "Layer {} needs at least {} cells a side but its input has {}: choose another --network, or data "
          "with larger samples.",
-         name, window - 2 * padding, size);
-  return (size + 2 * padding - window) / stride + 1;
+         name, window - 2 * padding, input.size);
+  return output_shape(name, channels, (padded - window) / stride + 1);
 }
 
 LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
@@ -57,12 +70,7 @@ Shape larger(const std::string& name, int channels, std::int64_t size) {
   ensure(size <= kMostCells, Fault::config,
          "Layer {} would make {} cells a side, and {} are the most: give a smaller factor, stride or kernel.",
          name, size, kMostCells);
-  const Shape shape{channels, static_cast<int>(size)};
-  const double values = std::pow(size, 3) * channels;
-  ensure(values <= kMostValues, Fault::config,
-         "Layer {} would make {:.3g} values of a sample: give fewer channels, or a smaller factor or stride.",
-         name, values);
-  return shape;
+  return output_shape(name, channels, size);
 }
 
 LayerCensus count(const std::string& name, const Convolution& layer, Shape input) {
@@ -73,10 +81,11 @@ LayerCensus count(const std::string& name, const Convolution& layer, Shape input
          "larger than "
          "the input.",
          name, layer.kernel, input.size);
-  const int size = window_positions(name, input.size, layer.kernel, layer.stride, layer.padding);
+  const Shape output =
+      window_positions(name, input, layer.outputs, layer.kernel, layer.stride, layer.padding);
   const Shape kernel{input.channels, layer.kernel};
-  LayerCensus census = with_weights(input, {layer.outputs, size},
-                                    count_weights(name, layer.outputs, kernel, {layer.outputs, size}));
+  LayerCensus census = with_weights(input, output, count_weights(name, layer.outputs, kernel, output));
+  (void)count_weights(name, layer.outputs, kernel, input);  // the next product must fit, too
   census.input_grid_flop = 2 * census.weights * input.cells();
   return census;
 }
@@ -106,13 +115,11 @@ LayerCensus count(const std::string& name, const Resample& layer, Shape input) {
 }
 
 LayerCensus count(const std::string& name, const AveragePool& layer, Shape input) {
-  const int size = window_positions(name, input.size, layer.size, layer.stride, 0);
-  return without_weights(input, {input.channels, size});
+  return without_weights(input, window_positions(name, input, input.channels, layer.size, layer.stride, 0));
 }
 
 LayerCensus count(const std::string& name, const MaxPool& layer, Shape input) {
-  const int size = window_positions(name, input.size, layer.size, layer.stride, 0);
-  return without_weights(input, {input.channels, size});
+  return without_weights(input, window_positions(name, input, input.channels, layer.size, layer.stride, 0));
 }
 
 LayerCensus count(const std::string& name, const Dense& layer, Shape input) {
@@ -147,18 +154,20 @@ LayerCensus count(const std::string& name, const Add& layer, const std::vector<S
 }
 
 LayerCensus count(const std::string& name, const Concat&, const std::vector<Shape>& inputs) {
-  Shape output{0, inputs.front().size};
+  const int size = inputs.front().size;
+  std::int64_t channels = 0;
   for (const Shape& other : inputs) {
-    ensure(other.size == output.size, Fault::config,
+    ensure(other.size == size, Fault::config,
            "Layer {} joins the channels of tensors with {}³ and {}³ cells: they must have one size.", name,
-           output.size, other.size);
-    output.channels += other.channels;
+           size, other.size);
+    channels += other.channels;
   }
-  return without_weights(inputs.front(), output);
+  return without_weights(inputs.front(), output_shape(name, channels, size));
 }
 
-LayerCensus count(const std::string&, const GlobalMean& layer, Shape input) {
-  return without_weights(input, {(layer.squares ? 2 : 1) * input.channels, 1});
+LayerCensus count(const std::string& name, const GlobalMean& layer, Shape input) {
+  const std::int64_t moments = layer.squares ? 2 : 1;
+  return without_weights(input, output_shape(name, moments * input.channels, 1));
 }
 
 LayerCensus count(const std::string&, const Normalise&, Shape input) { return without_weights(input, input); }
@@ -203,11 +212,13 @@ std::int64_t NetworkCensus::paper_flop() const {
 }
 
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
-  ensure(input.channels >= 1 && input.size >= 1, Fault::config,
-         "Network {} needs an input, not {} channels of {}³ cells.", spec.name, input.channels, input.size);
+  ensure(input.channels >= 1 && input.size >= 1 && std::pow(input.size, 3) * input.channels <= kMostValues,
+         Fault::config, "Network {} needs an input, not {} channels of {}³ cells.", spec.name, input.channels,
+         input.size);
   const NetworkSpec resolved = with_outputs(spec, outputs);
   const std::vector<std::vector<int>> sources = resolve_inputs(resolved);
   NetworkCensus census;
+  double flop = 0;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Layer& layer = resolved.layers[i];
     std::vector<Shape> shapes;
@@ -221,6 +232,10 @@ NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
         std::visit([&](const auto& kind) { return count(layer.name, kind, shapes); }, layer.kind));
     census.layers.back().first = sources[i].front() < 0;
     census.layers.back().vector = vector;
+    flop += static_cast<double>(census.layers.back().forward_flop);
+    flop += static_cast<double>(census.layers.back().input_grid_flop);
+    ensure(flop <= kMostFlop, Fault::config, "Network {} would take {:.3g} flop a sample: make it smaller.",
+           spec.name, flop);
     if (std::holds_alternative<Normalise>(layer.kind)) census.normalised = shapes.front().channels;
   }
   return census;

@@ -236,6 +236,9 @@ int find_normalisation(const NetworkSpec& spec) {
 }
 
 std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec) {
+  constexpr std::size_t kMostLayers = 10'000;  // names are looked for one by one
+  ensure(spec.layers.size() <= kMostLayers, Fault::config, "Network {} has {} layers, and {} are the most.",
+         spec.name, spec.layers.size(), kMostLayers);
   ensure(std::holds_alternative<Dense>(output_layer(spec).kind), Fault::config,
          "The last layer of network {}, {}, is not dense: end it with a dense layer, and a tanh if need be.",
          spec.name, output_layer(spec).name);
