@@ -17,6 +17,7 @@ using Bytes = std::span<const char>;
 
 constexpr std::size_t kMostBlock = std::size_t{16} << 20;  ///< of a header's block and of a heap [bytes]
 constexpr int kMostBlocks = 64;                            ///< of one header
+constexpr std::size_t kMostRead = std::size_t{256} << 20;  ///< for one attribute [bytes]
 
 /// What is not as it should be; caught in read_texts().
 struct Damage {};
@@ -25,7 +26,7 @@ void demand(bool good) {
   if (!good) throw Damage{};
 }
 
-/// A file whose places are checked.
+/// A file whose places are checked. What is read of it is bounded: many texts may name one large heap.
 class Places {
  public:
   explicit Places(const std::filesystem::path& path)
@@ -33,6 +34,8 @@ class Places {
 
   std::vector<char> read(std::uint64_t at, std::uint64_t size) {
     demand(size <= kMostBlock && at <= size_ && size <= size_ - at);
+    demand(size <= left_);
+    left_ -= size;
     std::vector<char> bytes(size);
     file_.seekg(static_cast<std::streamoff>(at));
     file_.read(bytes.data(), static_cast<std::streamsize>(size));
@@ -43,6 +46,7 @@ class Places {
  private:
   std::ifstream file_;
   std::uint64_t size_;
+  std::uint64_t left_ = kMostRead;
 };
 
 /// Takes numbers and pieces off the front of some bytes.

@@ -142,6 +142,26 @@ TEST_CASE("a damaged heap of texts is refused or read, and nothing else happens"
   CHECK(read > 30);
 }
 
+TEST_CASE("many texts that are one large object of a heap are refused") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  constexpr std::uint32_t kLength = 1'234'567, kTexts = 1000;  // a GiB if all were read
+  {
+    std::vector<std::string> texts(kTexts, "a");
+    texts.front() = std::string(kLength, 'b');
+    hdf5::File::create(path).set_attribute("texts", texts);
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  constexpr std::size_t kReference = 16;  // length, heap, object
+  const std::size_t first = bytes.find(std::string(reinterpret_cast<const char*>(&kLength), sizeof kLength));
+  REQUIRE(first + kReference * kTexts <= bytes.size());
+  for (std::size_t i = 1; i < kTexts; ++i)
+    bytes.replace(first + i * kReference, kReference, bytes, first, kReference);
+  std::ofstream(path, std::ios::binary) << bytes;
+  expect_error(Fault::format, "texts", [&] { (void)hdf5::File::open(path).texts_attribute("texts"); });
+}
+
 TEST_CASE("chunks are read without HDF5, whatever of shuffle and deflate was done to them") {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "a.h5";
