@@ -70,7 +70,8 @@ class PlainContent : public Content {
 
 class GzipContent : public Content {
  public:
-  explicit GzipContent(const std::filesystem::path& path) : file_(path) {}
+  explicit GzipContent(const std::filesystem::path& path)
+      : file_(path), most_(kMostInflation * std::filesystem::file_size(path)) {}
   std::size_t read(std::span<std::byte> bytes) override { return file_.read(bytes); }
   bool skip(std::uint64_t bytes) override {
     std::vector<std::byte> block(1 << 16);
@@ -81,10 +82,14 @@ class GzipContent : public Content {
     }
     return true;
   }
-  std::uint64_t left() override { return kLongest + kChecksum; }
+  std::uint64_t left() override { return most_; }
 
  private:
+  static constexpr std::uint64_t kMostInflation =
+      1032;  // of deflate. Source: zlib.net, "zlib Technical Details"
+
   core::GzipFile file_;
+  std::uint64_t most_;
 };
 
 std::unique_ptr<Content> open_content(const std::filesystem::path& path) {
