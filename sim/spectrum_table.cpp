@@ -23,7 +23,7 @@ namespace {
 using core::ensure, core::fail, core::Fault, core::TextFile, core::TextLine;
 using Kind = SpectrumTable::Kind;
 
-constexpr std::size_t kFewestRows = 20;
+constexpr std::size_t kFewestRows = 20, kMostRows = 100'000;  // each row costs some 8192 steps
 
 /// Which column holds what.
 struct Column {
@@ -187,6 +187,8 @@ SpectrumTable read_spectrum_table(const std::filesystem::path& path) {
       column = find_column(file, comments, columns);
     }
     append_row(file, line, *column, columns, rows, sign);
+    ensure(rows.ln_k.size() <= kMostRows, Fault::format, "{} is a row too many: give a table of {} at most.",
+           file.place(line), kMostRows);
   }
   ensure(rows.ln_k.size() >= kFewestRows, Fault::format,
          "{} has {} rows: give a table of {} or more, as CAMB or CLASS writes it.", file.path(),

@@ -33,8 +33,8 @@ struct SpectrumTable {
 ///  - seven columns or more without a header: CAMB transfer_out, whose column 7 is all matter.
 /// T may have either sign, the same in all rows. Throws Error{io} if the file cannot be read, else
 /// Error{format} naming file and line: other columns, a header in Mpc without h, values that are no finite
-/// numbers or not positive, k not increasing, fewer than 20 rows, or a P(k) whose sigma8 is outside
-/// sigma8's limits.
+/// numbers or not positive, k not increasing, fewer than 20 rows, more than 100,000, or a P(k) whose
+/// sigma8 is outside sigma8's limits.
 SpectrumTable read_spectrum_table(const std::filesystem::path& path);
 
 /// T(k) up to a factor: of a P(k), sqrt(P/k^ns).

@@ -180,3 +180,7 @@ TEST_CASE("a table that is too short for the box, the particles or sigma8 is ref
   refused(1e-3, 3.47, "ends at k = 3.47");
   refused(0.0627, 10, "sigma_8 squared");
 }
+
+TEST_CASE("a table of more rows than any code writes is refused") {
+  expect_error(Fault::format, "line 100001", [] { (void)Tables().read("", &power_row, 100'001); });
+}
