@@ -1,6 +1,8 @@
 #include "core/simulation_manifest.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -103,10 +105,9 @@ Foreseen SimulationManifest::foreseen() const {
   return foreseen;
 }
 
-SimulationManifest load_simulation_manifest(const std::filesystem::path& directory) {
+SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source) {
   SimulationManifest suite;
-  suite.base = load_manifest(directory, "generate");
-  const std::string source = (directory / kManifestName).string();
+  suite.base = std::move(base);
   const Json& json = suite.base.details;
   reading_json(source, [&] {
     suite.parameters = json.at("parameters");
@@ -114,14 +115,21 @@ SimulationManifest load_simulation_manifest(const std::filesystem::path& directo
     suite.grid = json.at("grid");
     for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item));
   });
+  std::set<std::string_view> listed;
+  for (const FileRecord& file : suite.base.files) listed.insert(file.path);
   for (const SimulationRecord& record : suite.simulations) {
     for (const std::string& path : record.files()) {
-      ensure(suite.base.find(path) != nullptr, Fault::format,
+      ensure(listed.contains(path), Fault::format,
              "{} lists no file {} of simulation {}: run cosmo-sim again with --force.", source, path,
              record.index);
     }
   }
   return suite;
+}
+
+SimulationManifest load_simulation_manifest(const std::filesystem::path& directory) {
+  return parse_simulation_manifest(load_manifest(directory, "generate"),
+                                   (directory / kManifestName).string());
 }
 
 }  // namespace cosmo::core

@@ -65,6 +65,10 @@ struct SimulationManifest {
 void to_json(Json& json, const ParameterSpace& space);
 void from_json(const Json& json, ParameterSpace& space);
 
+/// The suite that a manifest of stage "generate" describes, checked; sentences name `source`. Throws
+/// Error{format}.
+SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source);
+
 /// Throws as load_manifest does.
 SimulationManifest load_simulation_manifest(const std::filesystem::path& directory);
 

@@ -57,7 +57,8 @@ void check_spec(const SampleSpec& spec, const std::string& source) {
 
 void check_splits(const DatasetManifest& manifest, const std::string& source) {
   std::set<std::uint32_t> simulations;
-  std::set<std::string> shards;
+  std::set<std::string_view> listed, shards;
+  for (const core::FileRecord& file : manifest.base.files) listed.insert(file.path);
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     const SplitRecord& record = manifest.splits[s];
     const std::uint64_t cuts =
@@ -76,7 +77,7 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
              source, simulation);
     }
     for (const std::string& shard : record.shards) {
-      ensure(manifest.base.find(shard) != nullptr && shards.insert(shard).second, Fault::format,
+      ensure(listed.contains(shard) && shards.insert(shard).second, Fault::format,
              "{} lists the shard {} twice or not among its files: restore the file.", source, shard);
     }
   }

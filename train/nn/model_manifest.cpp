@@ -80,10 +80,9 @@ const CheckpointRecord& ModelManifest::best() const {
                        [](const auto& record) { return record.best; });
 }
 
-ModelManifest load_model_manifest(const std::filesystem::path& directory) {
+ModelManifest parse_model_manifest(core::Manifest base, const std::string& source) {
   ModelManifest model;
-  model.base = core::load_manifest(directory, "train");
-  const std::string source = (directory / core::kManifestName).string();
+  model.base = std::move(base);
   const Json& json = model.base.details;
   core::reading_json(source, [&] {
     model.network = json.at("network");
@@ -151,6 +150,11 @@ ModelManifest load_model_manifest(const std::filesystem::path& directory) {
                core::Fault::format, "{} has a network that its checkpoint {} does not hold: train again.",
                source, file.path);
   return model;
+}
+
+ModelManifest load_model_manifest(const std::filesystem::path& directory) {
+  return parse_model_manifest(core::load_manifest(directory, "train"),
+                              (directory / core::kManifestName).string());
 }
 
 }  // namespace cosmo::nn
