@@ -107,10 +107,11 @@ void import_dataset(const core::Communicator& comm, const core::Log& log, core::
   std::map<std::string, std::vector<SampleRow>> rows;
   comm.agree([&] { rows = rows_by_shard(source); });
   std::vector<ImportedShard> shards;
-  for (const auto& [path, of_shard] : rows) {
+  for (const auto& shard : rows) {
+    const std::vector<SampleRow>& of_shard = shard.second;
     std::vector<Sample> samples;
     std::ranges::transform(of_shard, std::back_inserter(samples), &sample_of);
-    shards.push_back({path, std::move(samples), [&source, &format, &of_shard](std::size_t row) {
+    shards.push_back({shard.first, std::move(samples), [&source, &format, &of_shard](std::size_t row) {
                         return read_voxels(source, format, of_shard[row]);
                       }});
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -120,10 +119,10 @@ void MassAssignment::add(const ParticleSet& particles, const ParticleOrder& orde
   // ... and neighbours are not filled at the same time: the even strips, the odd ones, and the last if it is
   // even, because it meets the first.
   const int paired = order.strips() / 2 * 2;
-  for (const auto& [first, end] :
-       {std::pair(0, paired), std::pair(1, paired), std::pair(paired, order.strips())}) {
+  for (const core::Slab strips :
+       {core::Slab{0, paired}, core::Slab{1, paired}, core::Slab{paired, order.strips()}}) {
 #pragma omp parallel for schedule(dynamic)
-    for (int strip = first; strip < end; strip += 2) add_strip(particles, order, strip, empty);
+    for (int strip = strips.first; strip < strips.last; strip += 2) add_strip(particles, order, strip, empty);
   }
   add_ghost_plane();
   particles_ += mesh_.communicator().sum(static_cast<std::int64_t>(particles.size()));

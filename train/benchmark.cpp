@@ -148,8 +148,10 @@ void profile(SyntheticTraining& training, BenchmarkResult& result) {
   result.operations = operations[0];
   for (std::size_t i = 0; i < result.operations.size(); ++i)
     result.operations[i].seconds = median_of(operations, [&](const auto& step) { return step[i].seconds; });
-  for (const auto& [name, part] : kStepParts)
+  for (const auto& entry : kStepParts) {
+    const auto part = entry.second;
     result.breakdown.*part = median_of(breakdowns, [part](const StepBreakdown& step) { return step.*part; });
+  }
 }
 
 }  // namespace

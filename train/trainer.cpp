@@ -63,7 +63,7 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
   StepLoss loss(data.reader);
   const auto start_epoch = [&](int epoch) {
     if (epoch == config.epochs) return;
-    const std::int64_t first_step = std::max<std::int64_t>(0, progress.step - epoch * steps_per_epoch);
+    const std::int64_t first_step = std::max<std::int64_t>(0, state.progress.step - epoch * steps_per_epoch);
     data.loader.start_epoch(static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(first_step));
   };
   start_epoch(progress.epoch);
