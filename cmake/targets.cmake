@@ -2,7 +2,7 @@
 # cosmo_tool(NAME SOURCES ... LINKS ...): one executable in bin/.
 # cosmo_precompiled: the headers that nearly every file reads, parsed once; json.hpp and fmt were a third of the build.
 # The portable preset compiles without it, so that every file is known to include what it uses.
-option(COSMO_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+set(COSMO_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them")
 
 add_library(cosmo_flags INTERFACE)
 # Everything is compiled for one machine, so how functions pass vectors wider than its own (psabi) is nobody else's business.
@@ -11,8 +11,8 @@ target_compile_options(cosmo_flags INTERFACE ${COSMO_MACHINE_FLAGS} -Wall -Wextr
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
 if(COSMO_SANITIZE)
-  target_compile_options(cosmo_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(cosmo_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_options(cosmo_flags INTERFACE -fsanitize=${COSMO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(cosmo_flags INTERFACE -fsanitize=${COSMO_SANITIZE})
 endif()
 
 set(COSMO_PRECOMPILED ${CMAKE_SOURCE_DIR}/core/json.hpp <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <cmath> <cstdint> <filesystem>

@@ -65,7 +65,7 @@ void try_file(const fs::path& path) {
 [[noreturn]] void try_all(std::span<const fs::path> files, std::atomic<std::size_t>& at) {
   for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) std::signal(signal, SIG_IGN);  // the parent's to heed
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-#ifndef __SANITIZE_ADDRESS__  // which takes terabytes of addresses
+#ifndef COSMO_SANITIZED  // sanitizers take terabytes of addresses
   const rlimit memory = {kMemory, kMemory};
   setrlimit(RLIMIT_AS, &memory);
 #endif
@@ -114,14 +114,16 @@ void try_in_child(std::span<const fs::path> files) {
   }
   const std::size_t reached = at;
   munmap(shared, sizeof(std::atomic<std::size_t>));
-  if (!WIFSIGNALED(status) || reached >= files.size()) return;
-  ensure(WTERMSIG(status) != SIGKILL, Fault::io,
+  if (status == 0 || reached >= files.size()) return;
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  ensure(signal != SIGKILL, Fault::io,
          "The process that opens {} first was killed: memory may have run out, use a node that has more.",
          files[reached].string());
   fail(Fault::format, "{} makes the HDF5 library fail ({}): it is damaged, restore it.",
        files[reached].string(),
-       WTERMSIG(status) == SIGALRM ? fmt::format("it does not end in {} s", kSeconds)
-                                   : std::string(strsignal(WTERMSIG(status))));
+       signal == SIGALRM ? fmt::format("it does not end in {} s", kSeconds)
+       : signal == 0     ? fmt::format("exit code {}", WEXITSTATUS(status))  // of a sanitizer
+                         : std::string(strsignal(signal)));
 }
 
 }  // namespace cosmo::core

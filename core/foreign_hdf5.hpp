@@ -12,7 +12,7 @@ namespace cosmo::core {
 std::vector<std::filesystem::path> hdf5_files_at(const std::filesystem::path& path);
 
 /// Lets a child process go through all that these files say of themselves, a minute for each and 2 GiB for
-/// all. Throws Error{format} naming the file that ends it by a signal; what it only cannot read, a command
+/// all. Throws Error{format} naming the file that ends it before its time; what it only cannot read, a command
 /// will tell. To be called before MPI and other threads are started.
 void try_in_child(std::span<const std::filesystem::path> files);
 
