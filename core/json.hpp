@@ -5,22 +5,25 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 
 /// Whole numbers are taken from JSON as they are, or not at all. The library's own conversion drops
-/// fractions, and is undefined for a fraction that the type cannot hold.
+/// fractions, and is undefined for a fraction that the type cannot hold. Stands before json.hpp, which may
+/// use it.
 template <class T>
-requires(std::integral<T> && !std::same_as<T, bool>) struct nlohmann::adl_serializer<T> {
-  static void to_json(auto& value, T number) { nlohmann::to_json(value, number); }
-  static void from_json(const json& value, T& number) {
-    const bool held = value.is_number_unsigned()  ? take(*value.get_ptr<const std::uint64_t*>(), number)
-                      : value.is_number_integer() ? take(*value.get_ptr<const std::int64_t*>(), number)
-                      : value.is_number_float()   ? take(*value.get_ptr<const double*>(), number)
-                                                  : false;
-    if (!held) throw json::type_error::create(302, "value is no whole number that fits", &value);
+requires(std::integral<T> && !std::same_as<T, bool>) struct nlohmann::adl_serializer<T, void>
+    : nlohmann::adl_serializer<T, int> {  // whose to_json() is the library's
+  template <class Json>
+  static void from_json(const Json& value, T& number) {
+    const bool held =
+        value.is_number_unsigned()  ? take(*value.template get_ptr<const std::uint64_t*>(), number)
+        : value.is_number_integer() ? take(*value.template get_ptr<const std::int64_t*>(), number)
+        : value.is_number_float()   ? take(*value.template get_ptr<const double*>(), number)
+                                    : false;
+    if (!held) throw Json::type_error::create(302, "value is no whole number that fits", &value);
   }
 
  private:
@@ -34,6 +37,8 @@ requires(std::integral<T> && !std::same_as<T, bool>) struct nlohmann::adl_serial
            take(static_cast<std::int64_t>(real), number);
   }
 };
+
+#include <nlohmann/json.hpp>
 
 namespace cosmo::core {
 

@@ -1,0 +1,75 @@
+// HDF5 files by all of their readers. As the tools do, a child process opens a file first: HDF5's own code
+// may crash.
+#include "core/hdf5.hpp"
+
+#include <array>
+#include <vector>
+
+#include "core/foreign_hdf5.hpp"
+#include "core/snapshot.hpp"
+#include "dataset/dataset_manifest.hpp"
+#include "dataset/gadget_snapshot.hpp"
+#include "dataset/shard_reader.hpp"
+#include "histogram/count_file.hpp"
+#include "tests/faults/fuzz/fuzz.hpp"
+#include "train/checkpoint.hpp"
+#include "train/larc_adam.hpp"
+#include "train/nn/model_manifest.hpp"
+
+namespace {
+
+using namespace cosmo;
+
+void read_counts(const std::filesystem::path& path) { histogram::CountFile(path).check_sum(); }
+
+void read_snapshot(const std::filesystem::path& path) {
+  const core::Snapshot snapshot(path);
+  std::vector<float> values(3 * snapshot.header().particles);
+  snapshot.read_positions(0, values);
+  snapshot.read_velocities(0, values);
+  std::vector<std::uint64_t> ids(snapshot.header().particles);
+  snapshot.read_ids(0, ids);
+}
+
+void read_gadget(const std::filesystem::path& path) {
+  const dataset::GadgetSnapshot snapshot(path, {});
+  std::vector<float> positions(3 * std::min<std::uint64_t>(snapshot.particles(), 1 << 16));
+  snapshot.read(0, std::span(positions));
+}
+
+void read_shard(const std::filesystem::path& path) {
+  static const auto manifest = dataset::load_dataset_manifest(COSMO_TEST_DATA "/c06b980/data");
+  const dataset::ShardReader shard(path, manifest.spec);
+  std::vector<std::byte> voxels(manifest.spec.bytes());
+  core::hdf5::ChunkReader chunks;
+  for (std::size_t row = 0; row < shard.size(); ++row) {
+    fuzz::read_or_refuse([&] { shard.read(row, std::span(voxels)); });
+    fuzz::read_or_refuse([&] {
+      if (const auto stored = shard.stored(row)) (void)chunks.read(path, stored->chunk, voxels);
+    });
+  }
+}
+
+void read_checkpoint(const std::filesystem::path& path) {
+  static const auto model = nn::load_model_manifest(COSMO_TEST_DATA "/c06b980/model");
+  static const int outputs = model.outputs();
+  static nn::Network network(model.network, model.input, outputs, 1, nn::Mode::training);
+  static train::LarcAdam optimizer(network.parameters(), {});
+  (void)train::read_checkpoint(path, nn::with_outputs(model.network, outputs), {network, optimizer, nullptr},
+                               model.parameters.size());
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::array<std::filesystem::path, 1> path = {fuzz::file_of(data, size)};
+  bool safe = false;
+  fuzz::read_or_refuse([&] {
+    core::try_in_child(path);
+    safe = true;
+  });
+  if (!safe) return 0;
+  for (const auto read : {&read_counts, &read_snapshot, &read_gadget, &read_shard, &read_checkpoint})
+    fuzz::read_or_refuse([&] { read(path.front()); });
+  return 0;
+}

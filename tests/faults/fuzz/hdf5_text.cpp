@@ -1,0 +1,18 @@
+// Text attributes of HDF5 files, which are read without HDF5.
+#include "core/hdf5_text.hpp"
+
+#include <cstring>
+
+#include "tests/faults/fuzz/fuzz.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cosmo;
+  constexpr std::size_t kRoot = 64;  // where a file's first block tells the place of the root's header
+  std::uint64_t root = 0;
+  if (size < kRoot + sizeof root) return 0;
+  std::memcpy(&root, data + kRoot, sizeof root);
+  const std::filesystem::path path = fuzz::file_of(data, size);
+  (void)core::hdf5::read_texts(path, root, "schema", 1);
+  (void)core::hdf5::read_texts(path, root, "parameter_names", 7);
+  return 0;
+}

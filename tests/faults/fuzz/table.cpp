@@ -1,0 +1,14 @@
+// Tables that users write: of samples, of snapshots, of universes.
+#include "dataset/sample_table.hpp"
+#include "dataset/snapshot_table.hpp"
+#include "sim/design_table.hpp"
+#include "tests/faults/fuzz/fuzz.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cosmo;
+  const std::filesystem::path path = fuzz::file_of(data, size);
+  fuzz::read_or_refuse([&] { (void)dataset::read_sample_table(path); });
+  fuzz::read_or_refuse([&] { (void)dataset::read_snapshot_table(path); });
+  fuzz::read_or_refuse([&] { (void)sim::varying_in(sim::read_design_table(path, {})); });
+  return 0;
+}
