@@ -101,8 +101,7 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
   if (writing) {
     const bool written =
         H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0;
-    // Closing would flush too, but its failure would go unseen. Collective: also where this rank's write
-    // failed.
+    // Closing would flush too, but its failure would go unseen.
     const bool flushed = H5Dflush(id_.get()) >= 0;
     ensure_written(written && flushed, where_);
   } else {
@@ -137,7 +136,9 @@ File File::create(const std::filesystem::path& path, const Communicator& comm,
     if (comm.size() == 1) return;
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     const Handle access = properties(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access.get(), comm.handle(), MPI_INFO_NULL);
+    // Each rank alone: closing writes the superblock, and of ranks together one whose write fails strands the
+    // rest. It is as it was, so all write the same bytes.
+    H5Pset_fapl_mpio(access.get(), MPI_COMM_SELF, MPI_INFO_NULL);
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
     Handle id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
     ensure_written(id.get() >= 0, path.string());
@@ -223,7 +224,7 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
 
 void File::close() {
   const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0;
-  const bool closed = id_.close();  // collective: also where this rank's flush failed
+  const bool closed = id_.close();
   ensure_written(flushed && closed, path_);
 }
 

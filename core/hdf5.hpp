@@ -85,8 +85,6 @@ class Dataset {
   /// Bytes of each of the floating-point numbers that the dataset holds; 0 if it holds something else.
   std::size_t float_bytes() const;
   /// Reads or writes the box of `count` elements a dimension that starts at `start`; `data` is dense.
-  /// In a file of several ranks each writes for itself, for one whose collective write fails leaves the
-  /// others waiting; but all must call it, a rank without data with zero counts, since it flushes.
   template <class T>
   void read(const Shape& start, const Shape& count, std::span<T> data) const {
     transfer(memory_type<T>(), start, count, data.data(), data.size(), false);
@@ -120,9 +118,9 @@ class File {
  public:
   /// A new file, written by this rank alone.
   static File create(const std::filesystem::path& path);
-  /// A new file, into whose datasets all ranks write. One rank alone makes what `make` gives it, groups,
-  /// attributes and datasets: HDF5 lets ranks wait for ever for one whose write of these fails. After that
-  /// all members are collective over comm, as this is, and none may add anything.
+  /// A new file, into whose datasets all ranks write. Rank 0 makes what `make` gives it, groups, attributes
+  /// and datasets; then each rank has the file for itself, and none may add anything. For HDF5 lets ranks
+  /// that have a file together wait for ever for one whose write fails. Collective over comm.
   static File create(const std::filesystem::path& path, const Communicator& comm,
                      const std::function<void(File&)>& make);
   /// An existing file, to read.

@@ -212,7 +212,7 @@ void make(File& file, const SnapshotHeader& header) {
   file.create_dataset<std::uint64_t>(kIds, {n});
 }
 
-/// An open snapshot and its arrays. Every member is collective.
+/// An open snapshot and its arrays. Every member is collective: ranks agree on whether they could.
 class Writer {
  public:
   Writer(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header)
@@ -224,8 +224,6 @@ class Writer {
     });
   }
 
-  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
-  // the rest.
   void write(std::uint64_t first, const Rows& rows) {
     const hsize_t n = rows.ids.size();
     comm_.agree([&] { positions_->write({first, 0}, {n, 3}, std::span(rows.positions)); });

@@ -70,8 +70,6 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
     write_header(made, header);
     made.create_dataset<std::uint16_t>("counts", {n, n, n});
   });
-  // HDF5 communicates in each of these steps; agreeing after each keeps a failure of one rank from stranding
-  // the rest.
   std::optional<Dataset> counts;
   comm.agree([&] { counts.emplace(file.dataset("counts")); });
   comm.agree([&] { counts->write({first, 0, 0}, {planes, n, n}, grid.counts()); });
