@@ -6,6 +6,7 @@
 #include "dataset/target_scaler.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/mixture_head.hpp"
+#include "train/nn/small_matrix.hpp"
 
 namespace cosmo::infer {
 

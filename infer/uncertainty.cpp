@@ -11,6 +11,7 @@
 #include "infer/calibration_check.hpp"
 #include "infer/ensemble.hpp"
 #include "train/nn/loss.hpp"
+#include "train/nn/small_matrix.hpp"
 
 namespace cosmo::infer {
 

@@ -62,10 +62,10 @@ struct Objective {
 /// Of a component, as it was said and as it is mapped.
 ///
 /// With y = x - mean and the centre c likewise, -log(density) is |factor (inverse y - c)|² / 2 + the log of
-/// the integral of its exponential over the box. The first term's derivative with respect to inverse[i][j] is
-/// pull[i] y[j], pull = precision (inverse y - c), and that of both is what this is at the truth less its
-/// mean. Its covariances are the expected second derivatives, taken for those of a normal y of this mean
-/// and covariance (Isserlis 1918, Biometrika 12, 134).
+/// the integral over the box of the exponential of minus that. The first term's derivative with respect to
+/// inverse[i][j] is pull[i] y[j], pull = precision (inverse y - c), and that of both is what this is at the
+/// truth less its mean. Its covariances are the expected second derivatives, taken for those of a normal y of
+/// this mean and covariance (Isserlis 1918, Biometrika 12, 134).
 Objective objective_of(const nn::Component& said, const nn::Component& mapped, const Matrix& inverse_map,
                        const Vector& about, const Vector& truth) {
   const Index n = said.gaussian.parameters;

@@ -1,5 +1,6 @@
 #include "train/checkpoint.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.hpp"
@@ -140,7 +141,9 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   progress.step = static_cast<std::int64_t>(file.integer_attribute("step"));
   progress.epoch_loss = file.number_attribute("epoch_loss");
   const std::vector<Figure> figures = figures_of(saved.network, spec, parameters);
-  const bool earlier = file.dataset("history").shape().back() == columns_of(figures, parameters, true);
+  const core::hdf5::Dataset history = file.dataset("history");
+  const bool earlier =
+      !history.shape().empty() && history.shape().back() == columns_of(figures, parameters, true);
   const std::size_t columns = columns_of(figures, parameters, earlier);
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});

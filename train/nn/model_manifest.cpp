@@ -14,12 +14,14 @@ using core::Json;
 
 namespace {
 
-/// The calibration of sub-volumes or of universes; of earlier versions, whose triangles were diagonals.
+/// The calibration of sub-volumes or of universes, row by row of the triangle. Manifests of earlier versions
+/// have its diagonal alone.
 std::vector<double> calibration_in(const Json& validation, const std::string& of, std::size_t parameters) {
   const auto numbers = [&](const char* kind) { return validation.value(kind + of, std::vector<double>()); };
   const std::vector<double> diagonal = numbers("scale_per_");
-  return diagonal.size() == parameters ? rows_of(triangle_of(diagonal, parameters), parameters)
-                                       : numbers("calibration_per_");
+  return diagonal.size() == parameters && parameters <= kMostParameters
+             ? rows_of(triangle_of(diagonal, parameters), parameters)
+             : numbers("calibration_per_");
 }
 
 /// Throws Error{format} naming the manifest unless its network can be built.
