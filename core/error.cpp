@@ -4,7 +4,14 @@
 #include <filesystem>
 #include <new>
 
+#include "core/printable.hpp"
+
 namespace cosmo::core {
+
+Error::Error(Fault fault, const std::string& sentence, bool agreed)
+    : std::runtime_error(is_utf8(sentence) ? sentence : printable(sentence)),
+      fault_(fault),
+      agreed_(agreed) {}
 
 Error current_error() {
   try {

@@ -23,8 +23,8 @@ enum class Fault {
 /// A failure that a user can read: one sentence that names the file or option and the remedy.
 class Error : public std::runtime_error {
  public:
-  explicit Error(Fault fault, const std::string& sentence, bool agreed = false)
-      : std::runtime_error(sentence), fault_(fault), agreed_(agreed) {}
+  /// What is no UTF-8 in the sentence, as the name of a file may be, is spelt out.
+  explicit Error(Fault fault, const std::string& sentence, bool agreed = false);
 
   Fault fault() const { return fault_; }
   int exit_code() const { return static_cast<int>(fault_); }

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/hdf5_text.hpp"
 #include "core/input_file.hpp"
+#include "core/printable.hpp"
 #include "core/text_file.hpp"
 
 namespace cosmo::core::hdf5 {
@@ -292,11 +293,19 @@ std::vector<std::string> File::texts_attribute(const std::string& name) const {
   std::size_t size = 0;
   const Handle id = open_attribute(name, H5T_STRING, size);
   const Handle stored(H5Aget_type(id.get()), H5Tclose);
-  if (H5Tis_variable_str(stored.get()) == 0) return fixed_texts(id.get(), stored.get(), size, name);
+  const std::vector<std::string> texts = H5Tis_variable_str(stored.get()) == 0
+                                             ? fixed_texts(id.get(), stored.get(), size, name)
+                                             : heap_texts(name, size);
+  ensure_read(std::ranges::all_of(texts, is_utf8), "attribute " + name);
+  return texts;
+}
+
+/// Texts of variable length, which stand elsewhere in the file.
+std::vector<std::string> File::heap_texts(const std::string& name, std::size_t count) const {
   const auto [object, short_name] = object_and_name(name);
   H5O_info_t info;
   ensure_read(H5Oget_info_by_name(id_.get(), object.c_str(), &info, H5P_DEFAULT) >= 0, "attribute " + name);
-  const auto texts = read_texts(path_, info.addr, short_name, size);
+  const auto texts = read_texts(path_, info.addr, short_name, count);
   ensure_read(texts.has_value(), "attribute " + name);
   return *texts;
 }

@@ -167,6 +167,7 @@ class File {
   /// Whether there is a group or dataset of this name at the top.
   bool has(const std::string& name) const;
   bool has_attribute(const std::string& name) const;
+  /// UTF-8.
   std::string text_attribute(const std::string& name) const;
   double number_attribute(const std::string& name) const;
   std::uint64_t integer_attribute(const std::string& name) const;
@@ -181,6 +182,7 @@ class File {
   Handle open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const;
   std::vector<std::string> fixed_texts(hid_t attribute, hid_t type, std::size_t count,
                                        const std::string& name) const;
+  std::vector<std::string> heap_texts(const std::string& name, std::size_t count) const;
   void ensure_own(const std::string& object, const std::string& what) const;
   void ensure_read(bool good, const std::string& what) const;
 

@@ -24,11 +24,12 @@ namespace cosmo::core {
 namespace {
 
 /// Whether this process speaks for the run, known before MPI starts.
-bool is_first_process() {
+/// As the launcher tells it before MPI does; 0 without one.
+std::size_t process_number() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+    if (const char* rank = std::getenv(name)) return std::strtoul(rank, nullptr, 10);
   }
-  return true;
+  return 0;
 }
 
 std::string version_text(const Tool& tool) {
@@ -174,12 +175,12 @@ void print_error(const Tool& tool, const Error& error) {
 
 /// Ends the run from beside the main thread, which waits for a rank that is lost: by MPI if that works, and
 /// by all means a few seconds later.
-[[noreturn]] void end_without(const Tool& tool, const std::string& loss, bool in_finalize) {
+[[noreturn]] void end_without(const Tool& tool, const std::string& loss, bool has_mpi) {
   constexpr int kCode = static_cast<int>(Fault::io);
   std::signal(SIGALRM, [](int) { std::_Exit(kCode); });
   alarm(5);
   print_error(tool, Error(Fault::io, loss));
-  if (!in_finalize) MPI_Abort(MPI_COMM_WORLD, kCode);
+  if (has_mpi) MPI_Abort(MPI_COMM_WORLD, kCode);
   std::_Exit(kCode);
 }
 
@@ -197,13 +198,8 @@ int run_command(const Tool& tool, const Command& command, const Options& options
   const Communicator comm = Communicator::world();
   const Log log(comm.is_root(), options.flag("quiet"));
   try {
-    double timeout = 0;
-    comm.agree([&] { timeout = peer_timeout(options); });
-    if (comm.size() > 1 && timeout > 0) {
-      watchdog.emplace(comm, timeout, [&tool](const std::string& loss, bool in_finalize) {
-        end_without(tool, loss, in_finalize);
-      });
-    }
+    if (comm.size() == 1) watchdog.reset();
+    if (watchdog) watchdog->begin(comm);
     const int threads = set_threads(comm, log, options);
     command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words)});
     return 0;
@@ -230,7 +226,8 @@ int run_tool(int argc, char** argv, const Tool& tool) {
   std::ranges::replace(words, "-h", "--help");
   const std::vector<std::string> command_line(argv, argv + argc);
   try {
-    const bool first = is_first_process();
+    const std::size_t process = process_number();
+    const bool first = process == 0;
     const Log log(first, false);
     if (words.size() == 1 && words[0] == "--version") {
       log.result(version_text(tool));
@@ -254,14 +251,18 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     if (command.on_stop == OnStop::end) obey_stop_signals();
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
     if (command.foreign != nullptr && first) try_in_child(foreign_files(command, options));
-    std::optional<Watchdog> watchdog;  // which watches the end of MPI too
+    std::optional<Watchdog> watchdog;  // which watches MPI's beginning and end too
+    if (const double timeout = peer_timeout(options); timeout > 0) {
+      watchdog.emplace(timeout, process,
+                       [&tool](const std::string& loss, bool has_mpi) { end_without(tool, loss, has_mpi); });
+    }
     MpiSession session(argc, argv);
     const int code = run_command(tool, command, options, command_line, watchdog);
     if (watchdog) watchdog->leave(code == 0);
     return code;
   } catch (...) {
     const Error error = current_error();
-    if (is_first_process()) print_error(tool, error);
+    if (process_number() == 0) print_error(tool, error);
     return error.exit_code();
   }
 }

@@ -26,22 +26,31 @@ bool is_sent(MPI_Request& request) { return request == MPI_REQUEST_NULL || arriv
 
 }  // namespace
 
-Watchdog::Watchdog(const Communicator& world, double timeout, Alarm alarm)
-    : lane_(world.split(0)),
-      timeout_(timeout),
+Watchdog::Watchdog(double timeout, std::size_t process, Alarm alarm)
+    : timeout_(timeout),
       tick_(std::min(kTick, timeout / 30)),
       alarm_(std::move(alarm)),
-      hosts_(world.gather(host_name())),
-      turn_(turn_to_speak(static_cast<std::size_t>(world.rank()), hosts_)),
-      silence_(world.is_root() ? hosts_.size() - 1 : 1, tick_) {
-  lane_.abandon();  // the thread ends after MPI
+      turn_(static_cast<int>(std::min<std::size_t>(process, 2))),
+      silence_(1, tick_) {
+  thread_ = std::thread([this] { watch(); });
+}
+
+void Watchdog::begin(const Communicator& world) {
+  Communicator lane = world.split(0);
+  lane.abandon();  // the thread ends after MPI
+  std::vector<std::string> hosts = world.gather(host_name());
+  const std::lock_guard lock(mutex_);
+  lane_.emplace(std::move(lane));
+  hosts_ = std::move(hosts);
+  turn_ = turn_to_speak(static_cast<std::size_t>(world.rank()), hosts_);
   if (world.is_root()) {
     for (int rank = 1; rank < world.size(); ++rank) peers_.push_back({rank, false});
     for (Peer& peer : peers_) receive(peer);
   } else {
     peers_.push_back({0, true});
   }
-  thread_ = std::thread([this] { watch(); });
+  silence_ = Silence(peers_.size(), tick_);
+  phase_ = Phase::working;
 }
 
 Watchdog::~Watchdog() {
@@ -70,14 +79,15 @@ void Watchdog::watch() {
     changed_.wait_for(lock, std::chrono::duration<double>(nap()));
     if (phase_ == Phase::over) return;
     silence_.woke_up(since_woken_up.restart());
-    if (phase_ != Phase::finalizing && exchange_signs()) {
+    const bool meets_others = phase_ == Phase::working || phase_ == Phase::leaving;
+    if (meets_others && exchange_signs()) {
       phase_ = Phase::finalizing;
       for (std::size_t i = 0; i < peers_.size(); ++i) silence_.heard(i);
       changed_.notify_all();
     }
     const std::vector<std::size_t> silent = silence_.of_at_least(allowed());
     if (silent.empty()) continue;
-    alarm_(loss(silent), phase_ == Phase::finalizing);
+    alarm_(loss(silent), meets_others);
     return;
   }
 }
@@ -94,7 +104,7 @@ double Watchdog::allowed() const {
 
 /// Takes the signs that came and sends those that are due. Returns whether all ranks leave and know it.
 bool Watchdog::exchange_signs() {
-  const bool root = lane_.is_root();
+  const bool root = lane_->is_root();
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = peers_[i];
     if (!arrived(peer.receiving)) continue;
@@ -112,7 +122,7 @@ bool Watchdog::exchange_signs() {
       peer.closed = root && sign == leaves;
       if (!peer.closed) receive(peer);
       peer.telling = sign;
-      MPI_Isend(&peer.telling, 1, MPI_INT, peer.rank, 0, lane_.handle(), &peer.sending);
+      MPI_Isend(&peer.telling, 1, MPI_INT, peer.rank, 0, lane_->handle(), &peer.sending);
     }
     ended = ended && peer.closed && is_sent(peer.sending);
   }
@@ -120,12 +130,18 @@ bool Watchdog::exchange_signs() {
 }
 
 void Watchdog::receive(Peer& peer) {
-  MPI_Irecv(&peer.arriving, 1, MPI_INT, peer.rank, 0, lane_.handle(), &peer.receiving);
+  MPI_Irecv(&peer.arriving, 1, MPI_INT, peer.rank, 0, lane_->handle(), &peer.receiving);
 }
 
 std::string Watchdog::loss(const std::vector<std::size_t>& silent) const {
   const std::string duration = format_duration(silence_.longest());
-  const bool all_is_done = done_ && (lane_.is_root() || phase_ == Phase::finalizing);
+  if (phase_ == Phase::starting) {
+    return fmt::format(
+        "MPI_Init has not ended for {} (--peer-timeout): a rank, or the way to it, was lost at the very "
+        "beginning.",
+        duration);
+  }
+  const bool all_is_done = done_ && (lane_->is_root() || phase_ == Phase::finalizing);
   if (phase_ == Phase::finalizing) {
     return fmt::format(
         "{}MPI_Finalize has not ended for {} (--peer-timeout): a rank, or the way to it, was lost at the "

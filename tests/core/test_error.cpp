@@ -23,3 +23,8 @@ TEST_CASE("whatever is thrown is a sentence with an exit code") {
   expect_error(Fault::io, "/some/file: Permission denied", [&] { told(denied); });
   expect_error(Fault::internal, "a bug", [&] { told(std::logic_error("a bug")); });
 }
+
+TEST_CASE("a sentence is UTF-8, whatever it names") {
+  CHECK(std::string(Error(Fault::io, "no file a\xff").what()) == "no file a\\xff");
+  CHECK(std::string(Error(Fault::io, "no file \xc3\xa9\x1b").what()) == "no file \xc3\xa9\x1b");
+}

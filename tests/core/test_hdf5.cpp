@@ -74,6 +74,9 @@ TEST_CASE("a file that is not what it should be is refused by name") {
     expect_error(Fault::format, "absent", [&] { (void)file.dataset("absent"); });
     expect_error(Fault::format, "box", [&] { (void)file.text_attribute("box"); });
   }
+  const auto foreign = directory.path() / "foreign.h5";
+  hdf5::File::create(foreign).set_attribute("name", std::vector<std::string>{"Omega_m", "sigma\xff"});
+  expect_error(Fault::format, "name", [&] { (void)hdf5::File::open(foreign).texts_attribute("name"); });
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   expect_error(Fault::format, "a.h5 is no readable HDF5 file: it is truncated",
                [&] { (void)hdf5::File::open(path); });

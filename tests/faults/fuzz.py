@@ -219,15 +219,20 @@ def complaint(code, told):
     return ""
 
 
-def attack(workshop, target, seed):
-    """Damages a target's file and runs its command; returns (exit code, what is wrong, what was told)."""
+def by_chance(target, seed):
+    """Of a file's bytes the damaged ones."""
     chance = random.Random(f"{target.name} {seed}")
+    return lambda content: (damaged_text if target.text else damaged_bytes)(content, chance)
+
+
+def attack(workshop, target, damage):
+    """Damages a target's file, if `damage` is given, and runs its command; returns (exit code, what is wrong, what was told)."""
     with tempfile.TemporaryDirectory(prefix="cosmo-fuzz-") as holder:
         directory = pathlib.Path(holder)
         workshop.copy(target, directory)
         path = directory / target.file
-        if seed is not None:
-            path.write_bytes((damaged_text if target.text else damaged_bytes)(path.read_bytes(), chance))
+        if damage:
+            path.write_bytes(damage(path.read_bytes()))
         sign(target, directory)
         try:
             done = subprocess.run(command(1, *target.words), env=ENVIRONMENT, capture_output=True, cwd=directory, preexec_fn=limit, timeout=SECONDS)
@@ -245,7 +250,7 @@ def campaign(workshop, runs, report, first=0, names=None):
             continue
         table[target.name] = collections.Counter()
         for seed in range(first, first + runs):
-            code, why, told = attack(workshop, target, seed)
+            code, why, told = attack(workshop, target, by_chance(target, seed))
             table[target.name][code] += 1
             if why:
                 wrong.append(f"{target.name} {seed}: {why}: {told[:300]}")

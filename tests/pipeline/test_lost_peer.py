@@ -139,10 +139,24 @@ class Stopped(LostPeer):
         self.assertEqual(contents(output), self.whole())
 
 
-class AtTheEnd(LostPeer):
+class AtTheEnds(LostPeer):
+    """Of a run, in MPI's own collective calls too."""
+
     def start(self, output, faults):
         """cosmo-prep on two ranks."""
         return Ranks(command_with_faults(faults, 2, "cosmo-prep", *self.shard_words(), *MINUTES, "--output", output))
+
+    def test_a_rank_stopped_in_init(self):
+        for lost in (0, 1):
+            output, begin = self.root / "begun", time.monotonic()
+            ranks = self.start(output, {"FAULT_RANK": lost, "INIT": int(signal.SIGSTOP)})
+            processes = ranks.wait_for(lambda: len(children(ranks.process.pid)) == 2)
+            code, _, sentences = ranks.end()
+            self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
+            self.assertIn("error: MPI_Init has not ended for", sentences[0][1])
+            self.all_gone(processes)
+            report(f"{self.id()}: rank {lost} stopped, told {sentences[0][0] - begin:.2f} s after the start")
+            self.assertFalse(output.exists())
 
     def test_a_rank_that_works_for_long_is_waited_for(self):
         begin = time.monotonic()

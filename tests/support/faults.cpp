@@ -10,7 +10,8 @@
 //   COSMO_FAIL          it fails with this errno instead, as a number; "short": it does half of its work, and says so
 //   COSMO_READS         reads below COSMO_KILL_UNDER count instead of changes
 //   COSMO_FAULT_RANK    only in this rank of an mpirun
-//   COSMO_FINALIZE      a signal's number, sent to the process as it enters MPI_Finalize
+//   COSMO_INIT          a signal's number, sent to the process as it enters MPI_Init_thread
+//   COSMO_FINALIZE      the same for MPI_Finalize
 //   COSMO_KILL_COUNT    file that the number of these operations is written to at the end
 // clang-format on
 
@@ -190,13 +191,23 @@ auto change(std::string_view path, const Act& act) {
   return act();
 }
 
+/// Sends this process the signal that a setting names.
+void signal_at(const char* name) {
+  if (const long signal = number(name); signal >= 0 && is_chosen_rank())
+    kill(getpid(), static_cast<int>(signal));
+}
+
 }  // namespace
 
 extern "C" {
 
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  signal_at("COSMO_INIT");
+  return next<int(int*, char***, int, int*)>("MPI_Init_thread")(argc, argv, required, provided);
+}
+
 int MPI_Finalize() {
-  if (const long signal = number("COSMO_FINALIZE"); signal >= 0 && is_chosen_rank())
-    kill(getpid(), static_cast<int>(signal));
+  signal_at("COSMO_FINALIZE");
   return next<int()>("MPI_Finalize")();
 }
 
