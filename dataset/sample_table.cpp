@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/manifest.hpp"
 #include "core/random.hpp"
 #include "dataset/csv_table.hpp"
 
@@ -27,6 +28,15 @@ void read_shift(const Cell& cell, SampleRow& row) {
   row.shift[axis] = whole_number<std::uint16_t>(cell, "shift");
 }
 
+/// Of a stranger's table, too: it may not name what is not his.
+void read_file(const Cell& cell, SampleRow& row) {
+  ensure(!cell.text.empty(), Fault::format, "{} names no file: correct the table.", cell.place());
+  ensure(core::is_inside(cell.text), Fault::format,
+         "{} names the file '{}', which is not below --input: write paths relative to that.", cell.place(),
+         cell.text.substr(0, 200));
+  row.file = cell.text;
+}
+
 void read_split(const Cell& cell, SampleRow& row) {
   const auto found = std::ranges::find(kSplitNames, cell.text);
   ensure(found != kSplitNames.end(), Fault::format, "{} has the split '{}': write {}.", cell.place(),
@@ -41,7 +51,7 @@ struct Column {
 };
 
 constexpr std::array<Column, 12> kColumns = {
-    {{"file", [](const Cell& cell, SampleRow& row) { row.file = cell.text; }},
+    {{"file", &read_file},
      {"record",
       [](const Cell& cell, SampleRow& row) { row.record = whole_number<std::uint32_t>(cell, "record"); }},
      {"split", &read_split},
@@ -109,7 +119,6 @@ SampleTable read_sample_table(const std::filesystem::path& path) {
   csv.for_each_row([&](const std::vector<Cell>& cells) {
     SampleRow& row = table.rows.emplace_back();
     for (std::size_t c = 0; c < cells.size(); ++c) readers[c](cells[c], row);
-    ensure(!row.file.empty(), Fault::format, "{} names no file: correct the table.", cells.front().place());
   });
   return table;
 }

@@ -67,7 +67,8 @@ void declare_training(core::Options& options) {
       "loss", std::nullopt,
       "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
       "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]; or "
-      "mixture: the same of several Gaussians, for posteriors with several peaks or tails" +
+      "mixture: the same of several Gaussians, for posteriors with several peaks or tails; both of up to "
+      "five parameters" +
           by_recipe("loss"));
   options.add("components", "3", "of --loss mixture: its Gaussians, 1 to 8");
   options.add("voxels", std::nullopt,

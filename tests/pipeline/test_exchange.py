@@ -364,6 +364,7 @@ class ForeignRefusals(ForeignTest):
                      "never")
 
     def test_tables_that_cannot_be(self):
+        shutil.copy(self.root / "npy-of-others/0.npy", self.root / "npy-of-others/0-again.npy")
         head, *lines = (self.root / "npy.csv").read_text().splitlines()
         *first, last = lines
         values = last.removeprefix("11.npy")
@@ -374,8 +375,9 @@ class ForeignRefusals(ForeignTest):
                 ("mixed", FORMAT, "same seed, split and parameters", head, first + ["11.npy,45,0.3,0.8"]),
                 ("absent", IO, "none.npy", head, first + ["none.npy" + values]),
                 ("twins", CONFIG, "share the seed 7", "seed," + head, ["7," + line for line in lines]),
-                ("copies", FORMAT, "0.npy and ../npy-of-others/0.npy hold the same", head,
-                 first + ["../npy-of-others/0.npy" + values]),
+                ("copies", FORMAT, "0.npy and 0-again.npy hold the same", head, first + ["0-again.npy" + values]),
+                ("outside", FORMAT, "line 13 names the file '../npy/0.npy', which is not below", head, first + ["../npy/0.npy" + values]),
+                ("root", FORMAT, "names the file '/etc/passwd', which is not below", head, first + ["/etc/passwd" + values]),
                 ("unsplit", FORMAT, "no validation samples", "split," + head, ["train," + line for line in lines])):
             with self.subTest(name):
                 self.write_table(name, head, lines, end="")
