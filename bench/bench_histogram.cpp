@@ -11,7 +11,7 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
-#include "core/tool.hpp"
+#include "core/run/tool.hpp"
 #include "histogram/particle_counter.hpp"
 
 using namespace cosmo;

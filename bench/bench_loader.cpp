@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/checksum.hpp"
+#include "core/file/checksum.hpp"
 #include "core/random.hpp"
+#include "core/run/tool.hpp"
 #include "core/timer.hpp"
-#include "core/tool.hpp"
-#include "dataset/data_loader.hpp"
-#include "dataset/shard_writer.hpp"
+#include "dataset/load/data_loader.hpp"
+#include "dataset/shard/shard_writer.hpp"
 
 using namespace cosmo;
 namespace fs = std::filesystem;

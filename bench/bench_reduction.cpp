@@ -12,13 +12,13 @@
 #include "core/error.hpp"
 #include "core/median.hpp"
 #include "core/random.hpp"
+#include "core/run/tool.hpp"
 #include "core/timer.hpp"
-#include "core/tool.hpp"
-#include "train/gradient_reducer.hpp"
-#include "train/larc_adam.hpp"
+#include "train/gradient/gradient_reducer.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
+#include "train/optimizer/larc_adam.hpp"
 
 namespace {
 

@@ -16,12 +16,12 @@
 
 #include "core/error.hpp"
 #include "core/median.hpp"
-#include "core/output_directory.hpp"
+#include "core/output/output_directory.hpp"
 #include "core/random.hpp"
+#include "core/run/tool.hpp"
 #include "core/timer.hpp"
-#include "core/tool.hpp"
-#include "dataset/shard_suite.hpp"
-#include "dataset/shard_writer.hpp"
+#include "dataset/shard/shard_suite.hpp"
+#include "dataset/shard/shard_writer.hpp"
 #include "histogram/count_file.hpp"
 
 using namespace cosmo;

@@ -7,11 +7,11 @@
 
 #include "bench/stream_copy.hpp"
 #include "core/median.hpp"
+#include "core/run/tool.hpp"
 #include "core/timer.hpp"
-#include "core/tool.hpp"
-#include "sim/cola_stepper.hpp"
-#include "sim/force_kernel.hpp"
-#include "sim/lpt.hpp"
+#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/force_kernel.hpp"
+#include "sim/nbody/lpt.hpp"
 #include "sim/simulation.hpp"
 
 namespace {

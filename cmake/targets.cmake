@@ -15,7 +15,7 @@ if(COSMO_SANITIZE)
   target_link_options(cosmo_flags INTERFACE -fsanitize=${COSMO_SANITIZE})
 endif()
 
-set(COSMO_PRECOMPILED ${CMAKE_SOURCE_DIR}/core/json.hpp <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <cmath> <cstdint> <filesystem>
+set(COSMO_PRECOMPILED ${CMAKE_SOURCE_DIR}/core/format/json.hpp <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <cmath> <cstdint> <filesystem>
                       <functional> <map> <memory> <optional> <span> <string> <string_view> <vector>)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
 add_library(cosmo_precompiled STATIC ${CMAKE_BINARY_DIR}/precompiled.cpp)

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/cosmology_attributes.hpp"
 #include "core/error.hpp"
-#include "core/snapshot.hpp"
+#include "core/universe/cosmology_attributes.hpp"
+#include "core/universe/snapshot.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::histogram {

@@ -21,8 +21,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/cosmology.hpp"
-#include "core/hdf5.hpp"
+#include "core/format/hdf5.hpp"
+#include "core/universe/cosmology.hpp"
 #include "histogram/count_grid.hpp"
 
 namespace cosmo::histogram {

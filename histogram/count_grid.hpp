@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/buffer.hpp"
-#include "core/communicator.hpp"
 #include "core/grid.hpp"
+#include "core/parallel/communicator.hpp"
 
 namespace cosmo::histogram {
 

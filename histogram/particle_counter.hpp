@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/communicator.hpp"
+#include "core/parallel/communicator.hpp"
 #include "histogram/cell_finder.hpp"
 #include "histogram/count_grid.hpp"
 #include "histogram/work_shares.hpp"

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "sim/background.hpp"
-#include "sim/cola_stepper.hpp"
-#include "sim/force_mesh.hpp"
-#include "sim/lpt.hpp"
+#include "sim/linear/background.hpp"
+#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/force_mesh.hpp"
+#include "sim/nbody/lpt.hpp"
 
 namespace cosmo::sim {
 

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "core/communicator.hpp"
-#include "core/cosmology.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "core/grid.hpp"
-#include "sim/gaussian_field.hpp"
-#include "sim/linear_power.hpp"
-#include "sim/particle_set.hpp"
-#include "sim/schedule.hpp"
-#include "sim/spectrum_table.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/universe/cosmology.hpp"
+#include "sim/linear/gaussian_field.hpp"
+#include "sim/linear/linear_power.hpp"
+#include "sim/linear/spectrum_table.hpp"
+#include "sim/nbody/particle_set.hpp"
+#include "sim/nbody/schedule.hpp"
 
 namespace cosmo::sim {
 

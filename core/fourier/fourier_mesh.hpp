@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/buffer.hpp"
-#include "core/communicator.hpp"
 #include "core/fourier/lines.hpp"
 #include "core/grid.hpp"
+#include "core/parallel/communicator.hpp"
 
 struct fftwf_plan_s;
 
@@ -125,7 +125,8 @@ class FourierMesh {
   /// copied out of `source` and then into this mesh, from many threads.
   template <class Work>
   void for_each_block(const FourierMesh& source, Work&& work);
-  /// One past the last kz of the block that begins at `first`: the last block may have fewer lines than kLines.
+  /// One past the last kz of the block that begins at `first`: the last block may have fewer lines than
+  /// kLines.
   int end_of_block(int first) const { return std::min(first + kLines, side() / 2 + 1); }
   core::Buffer<Complex> block() const { return core::Buffer<Complex>(kLines * line_distance(side())); }
   void transform_columns(int x, fftwf_plan_s* plan, Complex* lines);

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "infer/report/cover_figure.hpp"
+#include "infer/report/figure/cover_figure.hpp"
+#include "infer/report/figure/rank_figure.hpp"
+#include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
-#include "infer/report/rank_figure.hpp"
-#include "infer/report/symbol.hpp"
 
 namespace cosmo::infer {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "infer/forecast.hpp"
+#include "infer/baseline/forecast.hpp"
 #include "infer/report/metric.hpp"
 
 namespace cosmo::infer {

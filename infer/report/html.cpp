@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "core/base64.hpp"
+#include "core/format/base64.hpp"
 #include "infer/report/style.hpp"
 
 namespace cosmo::infer::html {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/svg_plot.hpp"
+#include "core/picture/svg_plot.hpp"
 
 namespace cosmo::infer::html {
 

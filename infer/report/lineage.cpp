@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/input_file.hpp"
+#include "core/file/checksum.hpp"
+#include "core/file/input_file.hpp"
 
 namespace cosmo::infer {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
-#include "core/manifest.hpp"
+#include "core/format/json.hpp"
+#include "core/output/manifest.hpp"
 
 namespace cosmo::infer {
 

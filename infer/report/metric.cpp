@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/svg_plot.hpp"
+#include "core/picture/svg_plot.hpp"
 
 namespace cosmo::infer {
 

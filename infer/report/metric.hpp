@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 
 namespace cosmo::infer {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "core/cosmology.hpp"
 #include "core/log.hpp"
+#include "core/universe/cosmology.hpp"
 #include "core/version.hpp"
-#include "infer/report/symbol.hpp"
+#include "infer/report/figure/symbol.hpp"
 #include "train/nn/summary.hpp"
 
 namespace cosmo::infer {

@@ -1,16 +1,16 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
-#include "core/input_file.hpp"
-#include "core/png.hpp"
+#include "core/file/input_file.hpp"
+#include "core/picture/png.hpp"
 #include "infer/report/calibration_figures.hpp"
-#include "infer/report/error_figure.hpp"
+#include "infer/report/figure/error_figure.hpp"
+#include "infer/report/figure/prediction_figure.hpp"
+#include "infer/report/figure/symbol.hpp"
+#include "infer/report/figure/universe_slices.hpp"
 #include "infer/report/metric.hpp"
-#include "infer/report/prediction_figure.hpp"
 #include "infer/report/report.hpp"
 #include "infer/report/results.hpp"
-#include "infer/report/symbol.hpp"
-#include "infer/report/universe_slices.hpp"
 
 namespace cosmo::infer {
 

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "core/communicator.hpp"
-#include "core/output_directory.hpp"
-#include "dataset/split_reader.hpp"
-#include "infer/method.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/parallel/communicator.hpp"
+#include "dataset/load/split_reader.hpp"
+#include "infer/evaluate/method.hpp"
 #include "infer/report/html.hpp"
 #include "infer/report/lineage.hpp"
-#include "train/nn/model_manifest.hpp"
+#include "train/nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "infer/report/explanation.hpp"
+#include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
-#include "infer/report/symbol.hpp"
 
 namespace cosmo::infer {
 

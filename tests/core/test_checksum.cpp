@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/checksum.hpp"
+#include "core/file/checksum.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "core/communicator.hpp"
 #include "core/error.hpp"
+#include "core/parallel/communicator.hpp"
 
 using namespace cosmo::core;
 

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "core/cosmology.hpp"
+#include "core/universe/cosmology.hpp"
 #include "support/expect_error.hpp"
 
 using namespace cosmo::core;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/byte_file.hpp"
-#include "core/gzip.hpp"
+#include "core/file/byte_file.hpp"
+#include "core/file/gzip.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <thread>
 
-#include "core/checksum.hpp"
-#include "core/hdf5.hpp"
-#include "core/hdf5_text.hpp"
+#include "core/file/checksum.hpp"
+#include "core/format/hdf5.hpp"
+#include "core/format/hdf5_text.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 

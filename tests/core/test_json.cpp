@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 
 using namespace cosmo::core;
 

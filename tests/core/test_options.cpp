@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "core/options.hpp"
+#include "core/run/options.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "core/output_directory.hpp"
-#include "core/text_file.hpp"
+#include "core/file/text_file.hpp"
+#include "core/output/output_directory.hpp"
 #include "support/expect_error.hpp"
 #include "support/shared_output.hpp"
 

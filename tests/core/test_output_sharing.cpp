@@ -5,7 +5,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "core/output_directory.hpp"
+#include "core/output/output_directory.hpp"
 #include "support/expect_error.hpp"
 #include "support/shared_output.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/parallel.hpp"
+#include "core/parallel/parallel.hpp"
 #include "support/expect_error.hpp"
 
 using namespace cosmo::core;

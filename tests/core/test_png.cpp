@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/checksum.hpp"
-#include "core/png.hpp"
+#include "core/file/checksum.hpp"
+#include "core/picture/png.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 

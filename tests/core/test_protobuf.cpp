@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "core/protobuf.hpp"
+#include "core/format/protobuf.hpp"
 
 using cosmo::core::ProtobufMessage;
 using namespace std::string_view_literals;

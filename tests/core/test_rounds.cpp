@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/rounds.hpp"
-#include "core/stop_signals.hpp"
+#include "core/parallel/rounds.hpp"
+#include "core/parallel/stop_signals.hpp"
 #include "support/expect_error.hpp"
 
 using namespace cosmo::core;

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "core/silence.hpp"
+#include "core/parallel/silence.hpp"
 
 using namespace cosmo::core;
 using Others = std::vector<std::size_t>;

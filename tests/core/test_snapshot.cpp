@@ -2,8 +2,8 @@
 #include <limits>
 #include <optional>
 
-#include "core/checksum.hpp"
-#include "core/snapshot.hpp"
+#include "core/file/checksum.hpp"
+#include "core/universe/snapshot.hpp"
 #include "support/example_particles.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 
-#include "core/stop_signals.hpp"
+#include "core/parallel/stop_signals.hpp"
 
 using cosmo::core::obey_stop_signals;
 using cosmo::core::remember_stop_signals;

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "core/base64.hpp"
-#include "core/svg_plot.hpp"
+#include "core/format/base64.hpp"
+#include "core/picture/svg_plot.hpp"
 
 using namespace cosmo;
 namespace svg = core::svg;

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "core/length.hpp"
-#include "core/text_file.hpp"
+#include "core/file/text_file.hpp"
+#include "core/universe/length.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <thread>
 
-#include "core/watchdog.hpp"
+#include "core/parallel/watchdog.hpp"
 
 using namespace cosmo::core;
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/output_directory.hpp"
+#include "core/output/output_directory.hpp"
 #include "core/random.hpp"
-#include "core/simulation_manifest.hpp"
+#include "core/universe/simulation_manifest.hpp"
 #include "histogram/count_file.hpp"
 
 using namespace cosmo;

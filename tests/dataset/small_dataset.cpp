@@ -6,8 +6,8 @@
 #include <iterator>
 #include <string>
 
-#include "core/checksum.hpp"
-#include "dataset/shard_reader.hpp"
+#include "core/file/checksum.hpp"
+#include "dataset/shard/shard_reader.hpp"
 
 namespace cosmo::dataset::test {
 

@@ -5,8 +5,8 @@
 #include <ios>
 #include <vector>
 
-#include "dataset/dataset_manifest.hpp"
-#include "dataset/shard_writer.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
+#include "dataset/shard/shard_writer.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace cosmo::dataset::test {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "dataset/augmentation.hpp"
+#include "dataset/load/augmentation.hpp"
 
 using namespace cosmo::dataset;
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "dataset/baseline_labels.hpp"
+#include "dataset/regression/baseline_labels.hpp"
 
 using namespace cosmo;
 

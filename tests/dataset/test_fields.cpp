@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "dataset/data_loader.hpp"
+#include "dataset/load/data_loader.hpp"
 #include "small_dataset.hpp"
 #include "tests/support/expect_error.hpp"
 

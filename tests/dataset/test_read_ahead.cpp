@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "dataset/read_ahead.hpp"
+#include "dataset/load/read_ahead.hpp"
 
 using namespace cosmo::dataset;
 

@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "dataset/regression.hpp"
+#include "dataset/regression/regression.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace cosmo;

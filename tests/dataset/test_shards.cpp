@@ -3,10 +3,10 @@
 #include <limits>
 #include <vector>
 
-#include "core/checksum.hpp"
+#include "core/file/checksum.hpp"
 #include "core/error.hpp"
-#include "dataset/shard_writer.hpp"
-#include "dataset/split_reader.hpp"
+#include "dataset/shard/shard_writer.hpp"
+#include "dataset/load/split_reader.hpp"
 #include "small_dataset.hpp"
 
 using namespace cosmo;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "dataset/shard_plan.hpp"
-#include "dataset/split.hpp"
+#include "dataset/shard/shard_plan.hpp"
+#include "dataset/shard/split.hpp"
 
 using namespace cosmo;
 using namespace cosmo::dataset;

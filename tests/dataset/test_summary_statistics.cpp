@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "dataset/summary_statistics.hpp"
+#include "dataset/measure/summary_statistics.hpp"
 
 using namespace cosmo;
 using dataset::SampleSummary;

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <vector>
 
-#include "core/byte_file.hpp"
-#include "core/checksum.hpp"
-#include "core/gzip.hpp"
+#include "core/file/byte_file.hpp"
+#include "core/file/checksum.hpp"
+#include "core/file/gzip.hpp"
 #include "core/memory.hpp"
-#include "dataset/tfrecord.hpp"
+#include "dataset/exchange/tfrecord.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -5,9 +5,9 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
-#include "dataset/look_up.hpp"
-#include "dataset/target_scaler.hpp"
-#include "dataset/voxel_transform.hpp"
+#include "dataset/load/look_up.hpp"
+#include "dataset/shard/target_scaler.hpp"
+#include "dataset/shard/voxel_transform.hpp"
 
 using namespace cosmo::dataset;
 

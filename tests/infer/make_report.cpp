@@ -5,14 +5,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/file/text_file.hpp"
 #include "core/random.hpp"
-#include "core/text_file.hpp"
 #include "infer/report/calibration_figures.hpp"
-#include "infer/report/error_figure.hpp"
-#include "infer/report/prediction_figure.hpp"
+#include "infer/report/figure/error_figure.hpp"
+#include "infer/report/figure/prediction_figure.hpp"
+#include "infer/report/figure/symbol.hpp"
 #include "infer/report/report.hpp"
 #include "infer/report/results.hpp"
-#include "infer/report/symbol.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
 using namespace cosmo;

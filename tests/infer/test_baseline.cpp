@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "core/random.hpp"
-#include "infer/baseline.hpp"
-#include "infer/evaluation.hpp"
+#include "infer/baseline/baseline.hpp"
+#include "infer/evaluate/evaluation.hpp"
 
 using namespace cosmo;
 

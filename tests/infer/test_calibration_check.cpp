@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "infer/calibration_check.hpp"
-#include "infer/uncertainty.hpp"
+#include "infer/evaluate/calibration_check.hpp"
+#include "infer/evaluate/uncertainty.hpp"
 
 using namespace cosmo;
 using nn::Matrix;

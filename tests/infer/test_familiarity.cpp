@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "infer/familiarity.hpp"
+#include "infer/predict/familiarity.hpp"
 
 using namespace cosmo;
 

@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "infer/forecast.hpp"
+#include "infer/baseline/forecast.hpp"
 
 using namespace cosmo;
 using Eigen::Index;

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/random.hpp"
-#include "infer/paired.hpp"
+#include "infer/evaluate/paired.hpp"
 
 using namespace cosmo;
 

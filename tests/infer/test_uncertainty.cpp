@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "infer/uncertainty.hpp"
-#include "train/nn/mixture_head.hpp"
+#include "infer/evaluate/uncertainty.hpp"
+#include "train/nn/posterior/mixture_head.hpp"
 
 using namespace cosmo;
 

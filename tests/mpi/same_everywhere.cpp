@@ -5,7 +5,7 @@
 
 #include "core/fourier/power_spectrum.hpp"
 #include "histogram/count_grid.hpp"
-#include "sim/force_kernel.hpp"
+#include "sim/nbody/force_kernel.hpp"
 #include "sim/simulation.hpp"
 #include "tests/mpi/fingerprint.hpp"
 

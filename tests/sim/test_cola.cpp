@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "core/fourier/power_spectrum.hpp"
-#include "sim/cola_stepper.hpp"
-#include "sim/lpt.hpp"
+#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/lpt.hpp"
 #include "sim/simulation.hpp"
 #include "tests/support/density_contrast.hpp"
 #include "tests/support/table.hpp"

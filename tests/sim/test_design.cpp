@@ -4,9 +4,9 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "sim/design.hpp"
-#include "sim/schedule.hpp"
+#include "sim/nbody/schedule.hpp"
 #include "sim/simulation.hpp"
+#include "sim/suite/design.hpp"
 #include "tests/support/expect_error.hpp"
 
 using namespace cosmo;

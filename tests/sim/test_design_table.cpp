@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "sim/design_table.hpp"
+#include "sim/suite/design_table.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/fourier/power_spectrum.hpp"
-#include "sim/cola_stepper.hpp"
-#include "sim/gaussian_field.hpp"
-#include "sim/lpt.hpp"
+#include "sim/linear/gaussian_field.hpp"
+#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/lpt.hpp"
 
 using namespace cosmo;
 using fourier::FourierMesh;

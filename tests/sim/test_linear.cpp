@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "sim/background.hpp"
-#include "sim/linear_power.hpp"
+#include "sim/linear/background.hpp"
+#include "sim/linear/linear_power.hpp"
 #include "tests/support/table.hpp"
 
 using namespace cosmo;

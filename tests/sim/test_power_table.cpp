@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "sim/power_table.hpp"
+#include "sim/suite/power_table.hpp"
 
 using namespace cosmo;
 

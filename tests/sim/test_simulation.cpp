@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/fourier/fourier_mesh.hpp"
-#include "sim/cola_stepper.hpp"
-#include "sim/lpt.hpp"
+#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/lpt.hpp"
 #include "sim/simulation.hpp"
 
 using namespace cosmo;

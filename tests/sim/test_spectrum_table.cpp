@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "sim/linear_power.hpp"
-#include "sim/spectrum_table.hpp"
+#include "sim/linear/linear_power.hpp"
+#include "sim/linear/spectrum_table.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -6,8 +6,8 @@
 #include <numbers>
 #include <vector>
 
-#include "core/communicator.hpp"
-#include "core/snapshot.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/universe/snapshot.hpp"
 
 /// A lattice of n³ particles that waves displace, as a simulation may spread them over its ranks.
 class ExampleParticles {

@@ -7,7 +7,8 @@
 #include "core/error.hpp"
 
 /// Checks that `step` throws an Error of this fault whose sentence contains `part`.
-inline void expect_error(cosmo::core::Fault fault, const std::string& part, const std::function<void()>& step) {
+inline void expect_error(cosmo::core::Fault fault, const std::string& part,
+                         const std::function<void()>& step) {
   try {
     step();
     FAIL("no error was thrown, one about '" << part << "' was expected");

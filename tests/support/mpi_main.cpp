@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "core/communicator.hpp"
+#include "core/parallel/communicator.hpp"
 
 int main(int argc, char** argv) {
   const cosmo::core::MpiSession session(argc, argv);

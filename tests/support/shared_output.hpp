@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/output_directory.hpp"
+#include "core/output/output_directory.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace cosmo::core {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/train/hashed.hpp"
-#include "train/nn/row_convolution.hpp"
+#include "train/nn/kernel/row_convolution.hpp"
 
 namespace cosmo::test {
 

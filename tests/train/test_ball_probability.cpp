@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "train/nn/ball_probability.hpp"
-#include "train/nn/truncated_normal.hpp"
+#include "train/nn/posterior/ball_probability.hpp"
+#include "train/nn/posterior/truncated_normal.hpp"
 
 using namespace cosmo;
 using nn::TruncatedGaussian;

@@ -5,7 +5,7 @@
 
 #include "core/bfloat16.hpp"
 #include "core/error.hpp"
-#include "core/options.hpp"
+#include "core/run/options.hpp"
 #include "tests/train/networks.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"

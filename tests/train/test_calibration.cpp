@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "train/calibration.hpp"
-#include "train/larc_adam.hpp"
+#include "train/loop/calibration.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
-#include "train/nn/mixture_head.hpp"
+#include "train/nn/posterior/mixture_head.hpp"
+#include "train/optimizer/larc_adam.hpp"
 
 using namespace cosmo;
 using nn::TruncatedGaussian;
@@ -81,8 +81,8 @@ TEST_CASE("calibration finds the matrix by which densities are wrong") {
   CHECK(none[0] == Approx(1).margin(0.04));
   CHECK(none[1] == Approx(0).margin(0.3));
   CHECK(none[2] == Approx(1).margin(0.1));
-  const Suite suite =
-      suite_of(2000, {0.002, 0.004}, -0.7);  // hardly cut, so that it matters little about what they are mapped
+  const Suite suite = suite_of(2000, {0.002, 0.004},
+                               -0.7);  // hardly cut, so that it matters little about what they are mapped
   for (const std::vector<double>& wrong :
        {std::vector{0.2, 0.5}, std::vector{2.0, 1.5}, std::vector{0.4, 0.8}, std::vector{1.0, 1.0},
         std::vector{1.5, 0.8, 0.6}, std::vector{0.7, -1.2, 1.3}}) {

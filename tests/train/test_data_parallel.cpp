@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "core/bfloat16.hpp"
-#include "core/communicator.hpp"
 #include "core/error.hpp"
+#include "core/parallel/communicator.hpp"
 #include "core/random.hpp"
-#include "train/gradient_reducer.hpp"
-#include "train/larc_adam.hpp"
+#include "train/gradient/gradient_reducer.hpp"
+#include "train/gradient/replica_check.hpp"
+#include "train/gradient/straggler_report.hpp"
 #include "train/nn/initialise.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
-#include "train/replica_check.hpp"
-#include "train/sgd.hpp"
-#include "train/straggler_report.hpp"
+#include "train/optimizer/larc_adam.hpp"
+#include "train/optimizer/sgd.hpp"
 
 using namespace cosmo;
 

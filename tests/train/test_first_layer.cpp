@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tests/train/hashed.hpp"
-#include "train/nn/first_layer.hpp"
+#include "train/nn/kernel/first_layer.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
 

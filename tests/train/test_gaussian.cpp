@@ -10,8 +10,8 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "train/nn/loss.hpp"
-#include "train/nn/mixture_head.hpp"
-#include "train/nn/truncated_normal.hpp"
+#include "train/nn/posterior/mixture_head.hpp"
+#include "train/nn/posterior/truncated_normal.hpp"
 
 using namespace cosmo;
 using nn::Matrix;

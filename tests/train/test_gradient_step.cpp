@@ -7,7 +7,7 @@
 
 #include "tests/dataset/small_dataset.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "train/gradient_step.hpp"
+#include "train/gradient/gradient_step.hpp"
 #include "train/nn/initialise.hpp"
 
 using namespace cosmo;

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "core/options.hpp"
+#include "core/run/options.hpp"
 #include "tests/train/arena.hpp"
-#include "train/larc_adam.hpp"
+#include "train/optimizer/larc_adam.hpp"
 
 using namespace cosmo;
 using test::Arena;

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "train/learning_rate.hpp"
+#include "train/optimizer/learning_rate.hpp"
 
 using namespace cosmo;
 

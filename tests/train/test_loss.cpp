@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/options.hpp"
+#include "core/run/options.hpp"
 #include "train/nn/loss.hpp"
 
 using namespace cosmo;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "train/loss_figure.hpp"
+#include "train/state/loss_figure.hpp"
 
 using namespace cosmo;
 

@@ -1,7 +1,7 @@
 // How many samples a rank works on at once if nobody says it.
 #include <catch2/catch.hpp>
 
-#include "train/training_plan.hpp"
+#include "train/plan/training_plan.hpp"
 
 using cosmo::train::default_micro_batch;
 

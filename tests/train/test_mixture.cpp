@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "train/nn/loss.hpp"
-#include "train/nn/mixture_head.hpp"
+#include "train/nn/posterior/mixture_head.hpp"
 
 using namespace cosmo;
 using nn::Mixture;

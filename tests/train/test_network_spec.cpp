@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/error.hpp"
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 #include "tests/train/networks.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/zoo/zoo.hpp"

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 #include "tests/train/networks.hpp"
-#include "train/larc_adam.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
+#include "train/optimizer/larc_adam.hpp"
 
 using namespace cosmo;
 using nlohmann::json;

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/output_directory.hpp"
+#include "core/output/output_directory.hpp"
 #include "tests/dataset/small_dataset.hpp"
-#include "train/larc_adam.hpp"
-#include "train/model_directory.hpp"
+#include "train/loop/trainer.hpp"
 #include "train/nn/initialise.hpp"
-#include "train/trainer.hpp"
+#include "train/optimizer/larc_adam.hpp"
+#include "train/state/model_directory.hpp"
 
 using namespace cosmo;
 namespace fs = std::filesystem;

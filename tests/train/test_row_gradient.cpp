@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/train/rows.hpp"
-#include "train/nn/row_gradient.hpp"
+#include "train/nn/kernel/row_gradient.hpp"
 
 using namespace cosmo;
 using nn::kBlock;

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "tests/train/arena.hpp"
-#include "train/sgd.hpp"
+#include "train/optimizer/sgd.hpp"
 
 using namespace cosmo;
 using test::Arena;

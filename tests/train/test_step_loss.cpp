@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "tests/dataset/small_dataset.hpp"
-#include "train/step_loss.hpp"
+#include "train/gradient/step_loss.hpp"
 
 using namespace cosmo;
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "train/timetable.hpp"
+#include "train/loop/timetable.hpp"
 
 using cosmo::train::Timetable;
 using cosmo::train::Work;

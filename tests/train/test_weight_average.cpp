@@ -4,9 +4,9 @@
 
 #include "core/error.hpp"
 #include "tests/train/networks.hpp"
-#include "train/checkpoint.hpp"
-#include "train/gradient_clip.hpp"
-#include "train/weight_average.hpp"
+#include "train/gradient/gradient_clip.hpp"
+#include "train/optimizer/weight_average.hpp"
+#include "train/state/checkpoint.hpp"
 
 using namespace cosmo;
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "train/nn/mixture_head.hpp"
+#include "train/nn/posterior/mixture_head.hpp"
 
 namespace cosmo::nn {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 
 namespace cosmo::nn {
 

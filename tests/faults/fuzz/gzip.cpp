@@ -1,5 +1,5 @@
 // gzip files, read in small and in large pieces.
-#include "core/gzip.hpp"
+#include "core/file/gzip.hpp"
 
 #include <vector>
 

@@ -1,20 +1,20 @@
 // HDF5 files by all of their readers. As the tools do, a child process opens a file first: HDF5's own code
 // may crash.
-#include "core/hdf5.hpp"
+#include "core/format/hdf5.hpp"
 
 #include <array>
 #include <vector>
 
-#include "core/foreign_hdf5.hpp"
-#include "core/snapshot.hpp"
-#include "dataset/dataset_manifest.hpp"
-#include "dataset/gadget_snapshot.hpp"
-#include "dataset/shard_reader.hpp"
+#include "core/format/foreign_hdf5.hpp"
+#include "core/universe/snapshot.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
+#include "dataset/shard/shard_reader.hpp"
 #include "histogram/count_file.hpp"
+#include "histogram/snapshot/gadget_snapshot.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
-#include "train/checkpoint.hpp"
-#include "train/larc_adam.hpp"
-#include "train/nn/model_manifest.hpp"
+#include "train/nn/model/model_manifest.hpp"
+#include "train/optimizer/larc_adam.hpp"
+#include "train/state/checkpoint.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Text attributes of HDF5 files, which are read without HDF5.
-#include "core/hdf5_text.hpp"
+#include "core/format/hdf5_text.hpp"
 
 #include <cstring>
 

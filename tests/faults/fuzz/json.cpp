@@ -1,7 +1,7 @@
 // JSON files, and journals, whose lines are JSON.
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 
-#include "core/journal.hpp"
+#include "core/output/journal.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

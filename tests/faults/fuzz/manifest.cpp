@@ -1,10 +1,10 @@
 // Manifests of a suite, a dataset and a model, with ids that agree.
-#include "core/manifest.hpp"
+#include "core/output/manifest.hpp"
 
-#include "core/simulation_manifest.hpp"
-#include "dataset/dataset_manifest.hpp"
+#include "core/universe/simulation_manifest.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
-#include "train/nn/model_manifest.hpp"
+#include "train/nn/model/model_manifest.hpp"
 
 namespace {
 

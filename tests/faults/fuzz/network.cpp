@@ -1,5 +1,5 @@
 // Networks that users describe.
-#include "core/json.hpp"
+#include "core/format/json.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"

@@ -1,5 +1,5 @@
 // .npy files: the header and the elements as voxels.
-#include "dataset/exchange_format.hpp"
+#include "dataset/exchange/exchange_format.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // Files of options: every kind of value that a tool asks for.
-#include "core/options.hpp"
+#include "core/run/options.hpp"
 
 #include "tests/faults/fuzz/fuzz.hpp"
 

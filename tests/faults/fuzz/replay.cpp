@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/byte_file.hpp"
+#include "core/file/byte_file.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 namespace {

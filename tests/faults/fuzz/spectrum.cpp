@@ -1,5 +1,5 @@
 // Spectra and transfer functions of CAMB and CLASS.
-#include "sim/spectrum_table.hpp"
+#include "sim/linear/spectrum_table.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Tables that users write: of samples, of snapshots, of universes.
-#include "dataset/sample_table.hpp"
-#include "dataset/snapshot_table.hpp"
-#include "sim/design_table.hpp"
+#include "dataset/exchange/sample_table.hpp"
+#include "histogram/snapshot/snapshot_table.hpp"
+#include "sim/suite/design_table.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // tf.train.Example: the message alone.
-#include "dataset/tf_example.hpp"
+#include "dataset/exchange/tf_example.hpp"
 
 #include "tests/faults/fuzz/fuzz.hpp"
 

@@ -1,14 +1,14 @@
 // TFRecord files in both dialects, plain and compressed, with checksums that agree.
-#include "dataset/tfrecord.hpp"
+#include "dataset/exchange/tfrecord.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <vector>
 
-#include "core/checksum.hpp"
-#include "core/gzip.hpp"
-#include "dataset/exchange_format.hpp"
+#include "core/file/checksum.hpp"
+#include "core/file/gzip.hpp"
+#include "dataset/exchange/exchange_format.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 namespace {

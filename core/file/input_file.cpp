@@ -1,0 +1,47 @@
+#include "core/file/input_file.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/log.hpp"
+
+namespace cosmo::core {
+
+namespace fs = std::filesystem;
+
+std::uintmax_t ensure_readable(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  ensure(fs::exists(status), Fault::io, "{} does not exist or cannot be seen: check its name.",
+         path.string());
+  ensure(fs::is_regular_file(status), Fault::io,
+         "{} is no regular file: give one, a pipe or device will not do.", path.string());
+  ensure(::access(path.c_str(), R_OK) == 0, Fault::io, "{} cannot be opened ({}): check its permissions.",
+         path.string(), std::strerror(errno));
+  return fs::file_size(path);
+}
+
+std::ifstream open_input(const fs::path& path) {
+  (void)ensure_readable(path);
+  std::ifstream file(path, std::ios::binary);
+  ensure(file.good(), Fault::io, "{} cannot be opened ({}): check its permissions.", path.string(),
+         std::strerror(errno));
+  return file;
+}
+
+std::string read_text(const fs::path& path, std::size_t most) {
+  std::ifstream file = open_input(path);
+  const std::uintmax_t size = fs::file_size(path);
+  ensure(size <= most, Fault::format, "{} has {}, and such files have at most {}: give another one.",
+         path.string(), format_bytes(static_cast<double>(size)), format_bytes(static_cast<double>(most)));
+  std::string text(size, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(size));
+  ensure(file.good() && file.peek() == std::ifstream::traits_type::eof(), Fault::io,
+         "{} cannot be read to its end: check the disk.", path.string());
+  return text;
+}
+
+}  // namespace cosmo::core

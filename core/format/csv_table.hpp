@@ -1,0 +1,49 @@
+#pragma once
+// Tables of comma-separated values that users write: a header of column names, then a line a row. Lines that
+// begin with # are comments.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file/text_file.hpp"
+
+namespace cosmo::dataset {
+
+/// A cell and where it stands; valid as long as its table.
+struct Cell {
+  const core::TextFile& file;
+  const core::TextLine& line;
+  std::string_view text;
+
+  /// "FILE line 3", to begin a sentence.
+  std::string place() const { return file.place(line); }
+  /// Throws Error{format} unless it is one finite number.
+  double number() const { return file.number(line, text); }
+  /// Throws Error{format} unless it is a number from 0 to limit - 1; the sentence names the column.
+  std::uint64_t whole_number(std::string_view column, std::uint64_t limit) const;
+};
+
+class CsvTable {
+ public:
+  /// Throws as core::TextFile, and Error{format} if there is no row, which holds a `thing`.
+  CsvTable(const std::filesystem::path& path, std::string_view thing);
+
+  /// The columns' names, each of which `check` may refuse. Throws Error{format} for one that is there twice.
+  std::vector<std::string> names(const std::function<void(const Cell&)>& check) const;
+  /// Where the names stand, to begin a sentence.
+  std::string header_place() const { return file_.place(lines_.front()); }
+  /// Calls `read` with the cells of each row. Throws Error{format} if they are not as many as names.
+  void for_each_row(const std::function<void(const std::vector<Cell>&)>& read) const;
+
+ private:
+  std::vector<Cell> cells_of(const core::TextLine& line) const;
+
+  core::TextFile file_;
+  std::vector<core::TextLine> lines_;
+};
+
+}  // namespace cosmo::dataset

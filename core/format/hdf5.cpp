@@ -1,0 +1,345 @@
+#include "core/format/hdf5.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/file/input_file.hpp"
+#include "core/file/text_file.hpp"
+#include "core/format/hdf5_text.hpp"
+#include "core/printable.hpp"
+
+namespace cosmo::core::hdf5 {
+
+namespace {
+
+constexpr std::size_t kMostText = std::size_t{16} << 20;  ///< of an attribute [bytes]
+
+void ensure_written(bool good, const std::string& where) {
+  ensure(good, Fault::io, "{} cannot be written: check free space and permissions.", where);
+}
+
+Handle properties(hid_t kind) { return Handle(H5Pcreate(kind), H5Pclose); }
+
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
+Handle space_of(const Shape& shape) {
+  if (shape.empty()) return Handle(H5Screate(H5S_SCALAR), H5Sclose);
+  return Handle(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
+}
+
+std::size_t elements(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+hid_t little_endian(hid_t type) {
+  const std::pair<hid_t, hid_t> table[] = {
+      {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE}, {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
+      {H5T_NATIVE_UINT8, H5T_STD_U8LE},   {H5T_NATIVE_UINT16, H5T_STD_U16LE},
+      {H5T_NATIVE_UINT32, H5T_STD_U32LE}, {H5T_NATIVE_UINT64, H5T_STD_U64LE},
+      {H5T_NATIVE_INT32, H5T_STD_I32LE},  {H5T_NATIVE_INT64, H5T_STD_I64LE}};
+  for (const auto& [native, stored] : table) {
+    if (H5Tequal(type, native) > 0) return stored;
+  }
+  return type;
+}
+
+/// "Header/Time" is the attribute Time of the object Header, "Time" one of the file.
+std::pair<std::string, std::string> object_and_name(const std::string& attribute) {
+  const std::size_t slash = attribute.rfind('/');
+  if (slash == std::string::npos) return {".", attribute};
+  return {attribute.substr(0, slash), attribute.substr(slash + 1)};
+}
+
+}  // namespace
+
+Dataset::Dataset(Handle id, std::string where) : id_(std::move(id)), where_(std::move(where)) {
+  const Handle space(H5Dget_space(id_.get()), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  ensure(rank >= 0, Fault::format, "{} has no readable shape: restore the file.", where_);
+  shape_.resize(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.get(), shape_.data(), nullptr);
+}
+
+std::size_t Dataset::size() const { return elements(shape_); }
+
+void Dataset::require_type(hid_t type, const Shape& shape) const {
+  ensure(shape_ == shape, Fault::format, "{} has shape ({}) where ({}) is expected: restore the file.",
+         where_, fmt::join(shape_, ", "), fmt::join(shape, ", "));
+  const Handle stored(H5Dget_type(id_.get()), H5Tclose);
+  ensure(H5Tequal(stored.get(), little_endian(type)) > 0, Fault::format,
+         "{} holds another type of number than expected: restore the file.", where_);
+}
+
+std::size_t Dataset::float_bytes() const {
+  const Handle stored(H5Dget_type(id_.get()), H5Tclose);
+  return H5Tget_class(stored.get()) == H5T_FLOAT ? H5Tget_size(stored.get()) : 0;
+}
+
+void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void* data, std::size_t size,
+                       bool writing) const {
+  ensure(elements(count) == size && count.size() == shape_.size(), Fault::internal,
+         "{}: {} elements given for a box of another size.", where_, size);
+  const Handle file_space(H5Dget_space(id_.get()), H5Sclose);
+  const Handle memory_space = space_of(count);
+  if (size == 0) {
+    H5Sselect_none(file_space.get());
+    H5Sselect_none(memory_space.get());
+  } else if (!count.empty()) {
+    const bool selected = H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr,
+                                              count.data(), nullptr) >= 0 &&
+                          H5Sselect_valid(file_space.get()) > 0;
+    ensure(selected, Fault::format, "{} ends before the part that is needed: restore the file.", where_);
+  }
+  if (writing) {
+    const bool written =
+        H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0;
+    // Closing would flush too, but its failure would go unseen.
+    const bool flushed = H5Dflush(id_.get()) >= 0;
+    ensure_written(written && flushed, where_);
+  } else {
+    ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0,
+           Fault::format, "{} cannot be read: the file is damaged, restore it.", where_);
+  }
+}
+
+File::File(Handle id, std::string path) : id_(std::move(id)), path_(std::move(path)) {}
+
+File File::create(const std::filesystem::path& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const Handle creation = properties(H5P_FILE_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  const Handle access = properties(H5P_FILE_ACCESS);
+  H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);  // a dataset left open is an error
+  Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+  ensure_written(id.get() >= 0, path.string());
+  return File(std::move(id), path.string());
+}
+
+File File::create(const std::filesystem::path& path, const Communicator& comm,
+                  const std::function<void(File&)>& make) {
+  std::optional<File> file;
+  comm.agree([&] {
+    if (comm.rank() != 0) return;
+    file.emplace(create(path));
+    make(*file);
+    if (comm.size() > 1) file->close();
+  });
+  comm.agree([&] {
+    if (comm.size() == 1) return;
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    const Handle access = properties(H5P_FILE_ACCESS);
+    // Each rank alone: closing writes the superblock, and of ranks together one whose write fails strands the
+    // rest. It is as it was, so all write the same bytes.
+    H5Pset_fapl_mpio(access.get(), MPI_COMM_SELF, MPI_INFO_NULL);
+    H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
+    Handle id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+    ensure_written(id.get() >= 0, path.string());
+    file.emplace(File(std::move(id), path.string()));
+  });
+  return std::move(*file);
+}
+
+File File::open(const std::filesystem::path& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  (void)ensure_readable(path);
+  ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format, "{} is no HDF5 file: check its name, or restore it.",
+         path.string());
+  Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  ensure(id.get() >= 0, Fault::format, "{} is no readable HDF5 file: it is truncated or damaged, restore it.",
+         path.string());
+  return File(std::move(id), path.string());
+}
+
+Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& shape,
+                             const Storage& storage) {
+  const Handle creation = properties(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+  if (!storage.chunk.empty()) {
+    H5Pset_chunk(creation.get(), static_cast<int>(storage.chunk.size()), storage.chunk.data());
+  }
+  if (storage.gzip) {
+    H5Pset_shuffle(creation.get());
+    H5Pset_deflate(creation.get(), 1);
+  }
+  const Handle space = space_of(shape);
+  const Handle link = properties(H5P_LINK_CREATE);
+  H5Pset_create_intermediate_group(link.get(), 1);
+  Handle id(H5Dcreate2(id_.get(), name.c_str(), little_endian(type), space.get(), link.get(), creation.get(),
+                       H5P_DEFAULT),
+            H5Dclose);
+  ensure_written(id.get() >= 0, path_ + " /" + name);
+  return Dataset(std::move(id), path_ + " /" + name);
+}
+
+/// Throws Error{format} unless the object that `what` needs stands in this very file, whose checksum then
+/// speaks for it.
+void File::ensure_own(const std::string& object, const std::string& what) const {
+  for (std::size_t end = 0; end != std::string::npos && object != ".";) {
+    end = object.find('/', end + 1);
+    const std::string part = object.substr(0, end);
+    H5L_info_t link;
+    ensure_read(H5Lget_info(id_.get(), part.c_str(), &link, H5P_DEFAULT) >= 0, what);
+    ensure(link.type == H5L_TYPE_HARD, Fault::format,
+           "{} has a link in place of /{}: copy what it stands for into the file.", path_, part);
+  }
+}
+
+Dataset File::dataset(const std::string& name) const {
+  ensure_own(name, "dataset /" + name);
+  Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  ensure_read(id.get() >= 0, "dataset /" + name);
+  const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
+  const H5D_layout_t layout = H5Pget_layout(creation.get());
+  const bool own = (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
+                   H5Pget_external_count(creation.get()) == 0;
+  ensure(own, Fault::format, "{} /{} is stored in other files: copy them into one.", path_, name);
+  return Dataset(std::move(id), path_ + " /" + name);
+}
+
+void File::create_group(const std::string& name) {
+  const Handle creation = properties(H5P_GROUP_CREATE);
+  H5Pset_obj_track_times(creation.get(), false);
+  const Handle id(H5Gcreate2(id_.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT), H5Gclose);
+  ensure_written(id.get() >= 0, path_ + " /" + name);
+}
+
+void File::write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data) {
+  const Handle space = space_of(shape);
+  const auto [object, short_name] = object_and_name(name);
+  const Handle id(H5Acreate_by_name(id_.get(), object.c_str(), short_name.c_str(), little_endian(type),
+                                    space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                  H5Aclose);
+  ensure_written(id.get() >= 0 && H5Awrite(id.get(), type, data) >= 0, path_);
+}
+
+void File::close() {
+  const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0;
+  const bool closed = id_.close();
+  ensure_written(flushed && closed, path_);
+}
+
+void File::set_attribute(const std::string& name, const std::string& value) {
+  const char* text = value.c_str();
+  write_attribute(name, text_type().get(), {}, &text);
+}
+void File::set_attribute(const std::string& name, double value) {
+  write_attribute(name, H5T_NATIVE_DOUBLE, {}, &value);
+}
+void File::set_attribute(const std::string& name, std::uint64_t value) {
+  write_attribute(name, H5T_NATIVE_UINT64, {}, &value);
+}
+void File::set_attribute(const std::string& name, std::int32_t value) {
+  write_attribute(name, H5T_NATIVE_INT32, {}, &value);
+}
+void File::set_attribute(const std::string& name, const std::vector<std::uint64_t>& values) {
+  write_attribute(name, H5T_NATIVE_UINT64, {values.size()}, values.data());
+}
+void File::set_attribute(const std::string& name, const std::vector<double>& values) {
+  write_attribute(name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
+}
+void File::set_attribute(const std::string& name, const std::vector<std::string>& values) {
+  std::vector<const char*> texts;
+  for (const std::string& value : values) texts.push_back(value.c_str());
+  write_attribute(name, text_type().get(), {texts.size()}, texts.data());
+}
+
+void File::ensure_read(bool good, const std::string& what) const {
+  ensure(good, Fault::format, "{} has no readable {}: it is damaged or not of this toolkit, restore it.",
+         path_, what);
+}
+
+bool File::has(const std::string& name) const { return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0; }
+
+bool File::has_attribute(const std::string& name) const {
+  const auto [object, short_name] = object_and_name(name);
+  return H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
+  const auto [object, short_name] = object_and_name(name);
+  ensure_own(object, "attribute " + name);
+  Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+            H5Aclose);
+  ensure_read(id.get() >= 0, "attribute " + name);
+  const Handle type(H5Aget_type(id.get()), H5Tclose);
+  const Handle space(H5Aget_space(id.get()), H5Sclose);
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  constexpr hssize_t kMost = 1 << 20;
+  ensure_read(H5Tget_class(type.get()) == type_class && points > 0 && points <= kMost, "attribute " + name);
+  size = static_cast<std::size_t>(points);
+  return id;
+}
+
+std::vector<double> File::numbers_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_FLOAT, size);
+  std::vector<double> values(size);
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_DOUBLE, values.data()) >= 0, "attribute " + name);
+  return values;
+}
+
+std::vector<std::string> File::texts_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_STRING, size);
+  const Handle stored(H5Aget_type(id.get()), H5Tclose);
+  const std::vector<std::string> texts = H5Tis_variable_str(stored.get()) == 0
+                                             ? fixed_texts(id.get(), stored.get(), size, name)
+                                             : heap_texts(name, size);
+  ensure_read(std::ranges::all_of(texts, is_utf8), "attribute " + name);
+  return texts;
+}
+
+/// Texts of variable length, which stand elsewhere in the file.
+std::vector<std::string> File::heap_texts(const std::string& name, std::size_t count) const {
+  const auto [object, short_name] = object_and_name(name);
+  H5O_info_t info;
+  ensure_read(H5Oget_info_by_name(id_.get(), object.c_str(), &info, H5P_DEFAULT) >= 0, "attribute " + name);
+  const auto texts = read_texts(path_, info.addr, short_name, count);
+  ensure_read(texts.has_value(), "attribute " + name);
+  return *texts;
+}
+
+/// Texts that stand in the attribute itself, filled up with zeros or blanks.
+std::vector<std::string> File::fixed_texts(hid_t attribute, hid_t type, std::size_t count,
+                                           const std::string& name) const {
+  const std::size_t length = H5Tget_size(type);
+  ensure_read(length > 0 && length <= kMostText && count <= kMostText / length, "attribute " + name);
+  std::string all(count * length, '\0');
+  ensure_read(H5Aread(attribute, type, all.data()) >= 0, "attribute " + name);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string text = all.substr(i * length, length);
+    texts.emplace_back(trimmed(text.substr(0, text.find('\0'))));
+  }
+  return texts;
+}
+
+std::string File::text_attribute(const std::string& name) const { return texts_attribute(name).front(); }
+double File::number_attribute(const std::string& name) const { return numbers_attribute(name).front(); }
+
+std::vector<std::uint64_t> File::integers_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_INTEGER, size);
+  std::vector<std::uint64_t> values(size);
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_UINT64, values.data()) >= 0, "attribute " + name);
+  return values;
+}
+
+std::uint64_t File::integer_attribute(const std::string& name) const {
+  const std::vector<std::uint64_t> values = integers_attribute(name);
+  ensure_read(values.size() == 1, "attribute " + name);
+  return values.front();
+}
+
+}  // namespace cosmo::core::hdf5

@@ -1,0 +1,113 @@
+#include "core/output/adoption.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/file/checksum.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first setting in which two configurations differ, as "key is A here and B in the request".
+std::string first_difference(const Json& found, const Json& asked,
+                             const std::vector<std::string>& extendable) {
+  for (const auto& [key, value] : asked.items()) {
+    if (std::find(extendable.begin(), extendable.end(), key) != extendable.end()) continue;
+    if (!found.contains(key)) return fmt::format("{} is {} now and not set there", key, value.dump());
+    if (found.at(key) != value)
+      return fmt::format("{} is {} there and {} now", key, found.at(key).dump(), value.dump());
+  }
+  for (const auto& [key, value] : found.items()) {
+    if (!asked.contains(key)) return fmt::format("{} is {} there and not set now", key, value.dump());
+  }
+  return "";
+}
+
+/// Why what was found is not this output, or nothing.
+std::string difference_of(const Json& found, const Request& request, const Overwrite& overwrite) {
+  if (found.at("id") == request.id()) return "";
+  const std::string difference = first_difference(found.at("config"), request.config, overwrite.extendable);
+  const std::vector<InputRecord> inputs = found.at("inputs");
+  const bool same_inputs =
+      std::equal(inputs.begin(), inputs.end(), request.inputs.begin(), request.inputs.end(),
+                 [](const auto& a, const auto& b) { return a.id == b.id; });
+  return difference.empty() && !same_inputs ? "the input is another one" : difference;
+}
+
+void refuse_precious_losses(const Found& found, const std::vector<FileRecord>& kept_files,
+                            const Overwrite& overwrite) {
+  if (overwrite.force || overwrite.precious.empty()) return;
+  bool kept = false;
+  fs::path missing;
+  for (const FileRecord& record : found.record.at("files").get<std::vector<FileRecord>>()) {
+    if (!record.path.starts_with(overwrite.precious)) continue;
+    const fs::path path = found.directory / record.path;
+    const bool whole = std::any_of(kept_files.begin(), kept_files.end(),
+                                   [&](const FileRecord& file) { return file.path == record.path; });
+    std::error_code error;
+    ensure(whole || !fs::exists(path, error), Fault::format,
+           "{} is damaged, it is not the {} bytes that were written: restore it, or give --force to go on "
+           "without it.",
+           path.string(), record.bytes);
+    kept = kept || whole;
+    if (!whole) missing = path;
+  }
+  ensure(kept || missing.empty(), Fault::format,
+         "{} is missing, and there is no other to go on from: restore it, or give --force to begin again.",
+         missing.string());
+}
+
+}  // namespace
+
+std::vector<FileRecord> Found::whole_files(bool check_content) const {
+  auto files = record.at("files").get<std::vector<FileRecord>>();
+  std::erase_if(files, [&](const FileRecord& file) {
+    std::error_code error;
+    if (!is_inside(file.path)) return true;
+    if (fs::file_size(directory / file.path, error) != file.bytes || error) return true;
+    return check_content && sha256_of_file(directory / file.path) != file.sha256;
+  });
+  return files;
+}
+
+std::vector<fs::path> Found::files_besides(const std::vector<FileRecord>& kept) const {
+  std::set<std::string_view> names;
+  for (const FileRecord& file : kept) names.insert(file.path);
+  std::vector<fs::path> files;
+  for (const FileRecord& file : record.at("files").get<std::vector<FileRecord>>()) {
+    if (!names.contains(file.path) && is_inside(file.path)) files.push_back(directory / file.path);
+  }
+  return files;
+}
+
+Adoption adopt(const Found& found, const Request& request, const Overwrite& overwrite, bool check_content) {
+  ensure(found.record.at("stage") == request.stage, Fault::config,
+         "{} holds an output of the stage {}: choose another --output.", found.directory.string(),
+         found.record.at("stage").dump());
+  const std::string difference = difference_of(found.record, request, overwrite);
+  ensure(difference.empty() || overwrite.force, Fault::config,
+         "{} holds another output ({}): choose another --output, or {}.", found.directory.string(),
+         difference, overwrite.remedy);
+  if (!difference.empty()) return {false, {}};
+  const Adoption adoption = {true, found.whole_files(check_content)};
+  refuse_precious_losses(found, adoption.files, overwrite);
+  return adoption;
+}
+
+bool is_sound(const Found& found, const Request& request) {
+  try {
+    const Manifest manifest = parse_manifest(found.record, found.directory / kManifestName, request.stage);
+    request.check(manifest);
+    return !request.foreseen ||
+           (manifest.details == request.foreseen->details && covers(manifest.files, request.foreseen->files));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace cosmo::core

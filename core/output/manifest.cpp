@@ -1,0 +1,152 @@
+#include "core/output/manifest.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/file/checksum.hpp"
+#include "core/version.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSchema = "cosmo.manifest/1";
+const std::vector<std::string> kCommonKeys = {"schema", "stage", "id", "code", "config", "inputs", "files"};
+
+}  // namespace
+
+bool is_inside(const fs::path& path) {
+  return !path.empty() && path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
+}
+
+std::string Request::id() const {
+  Json input_ids = Json::array();
+  for (const InputRecord& input : inputs) input_ids.push_back(input.id);
+  const Json canonical = {{"schema", kSchema}, {"stage", stage}, {"config", config}, {"inputs", input_ids}};
+  return "sha256:" + sha256(canonical.dump());
+}
+
+const FileRecord* Manifest::find(std::string_view path) const {
+  const auto found =
+      std::find_if(files.begin(), files.end(), [&](const FileRecord& f) { return f.path == path; });
+  return found == files.end() ? nullptr : &*found;
+}
+
+bool covers(const std::vector<FileRecord>& records, const std::vector<std::string>& files) {
+  std::set<std::string_view> recorded;
+  for (const FileRecord& record : records) recorded.insert(record.path);
+  return std::all_of(files.begin(), files.end(), [&](const auto& file) { return recorded.contains(file); });
+}
+
+void to_json(Json& json, const FileRecord& record) {
+  json = {{"path", record.path}, {"bytes", record.bytes}, {"sha256", record.sha256}};
+}
+void from_json(const Json& json, FileRecord& record) {
+  record = {json.at("path"), json.at("bytes"), json.at("sha256")};
+}
+void to_json(Json& json, const InputRecord& record) {
+  json = {{"path", record.path}, {"id", record.id}, {"sha256", record.sha256}};
+}
+void from_json(const Json& json, InputRecord& record) {
+  record = {json.at("path"), json.at("id"), json.at("sha256")};
+}
+
+void to_json(Json& json, const Manifest& manifest) {
+  json = manifest.details;
+  json["schema"] = kSchema;
+  json["stage"] = manifest.request.stage;
+  json["id"] = manifest.request.id();
+  json["code"] = {{"name", manifest.tool}, {"version", version()}, {"git", git_commit()}};
+  json["config"] = manifest.request.config;
+  json["inputs"] = manifest.request.inputs;
+  json["files"] = manifest.files;
+}
+
+Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view stage) {
+  Manifest manifest;
+  reading_json(path.string(), [&] {
+    ensure(json.at("schema") == kSchema, Fault::format, "{} has schema {}: this version reads {}.",
+           path.string(), json.at("schema").dump(), kSchema);
+    ensure(json.at("stage") == stage, Fault::format,
+           "{} is of stage {}: a directory of stage '{}' is needed.", path.string(), json.at("stage").dump(),
+           stage);
+    manifest.request = {json.at("stage"), json.at("config"), json.at("inputs")};
+    manifest.tool = json.at("code").at("name");
+    manifest.files = json.at("files");
+    ensure(json.at("id") == manifest.request.id(), Fault::format,
+           "{} does not match its id: it was altered, run the stage that made it again with --force.",
+           path.string());
+    manifest.details = json;
+    for (const std::string& key : kCommonKeys) manifest.details.erase(key);
+  });
+  return manifest;
+}
+
+Manifest load_manifest(const fs::path& directory, std::string_view stage) {
+  const fs::path path = directory / kManifestName;
+  ensure(fs::exists(path), Fault::io,
+         "{} does not exist: {} is no finished output, run the stage that makes it to its end.",
+         path.string(), directory.string());
+  Manifest manifest = parse_manifest(read_json(path), path, stage);
+  for (const FileRecord& record : manifest.files) check_size(directory, record);
+  return manifest;
+}
+
+fs::path seen_from(const fs::path& output, const fs::path& path) {
+  return fs::absolute(path).lexically_normal().lexically_relative(fs::absolute(output).lexically_normal() /
+                                                                  "");
+}
+
+InputRecord input_record(const fs::path& directory, const Manifest& manifest, const fs::path& output) {
+  return {(seen_from(output, directory) / kManifestName).lexically_normal().string(), manifest.request.id(),
+          sha256_of_file(directory / kManifestName)};
+}
+
+void check_size(const fs::path& directory, const FileRecord& record) {
+  const fs::path path = directory / record.path;
+  ensure(is_inside(record.path), Fault::format,
+         "{} names the file '{}' outside its directory: it is not trusted.",
+         (directory / kManifestName).string(), record.path);
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(path, error);
+  ensure(!error, Fault::io, "{} is missing: restore it or run the stage that made it again.", path.string());
+  ensure(bytes == record.bytes, Fault::format,
+         "{} has {} bytes and its manifest says {}: it is truncated or altered, restore it or run the stage "
+         "that made "
+         "it again with --force.",
+         path.string(), bytes, record.bytes);
+}
+
+void check_content(const fs::path& directory, const FileRecord& record) {
+  check_size(directory, record);
+  const fs::path path = directory / record.path;
+  ensure(sha256_of_file(path) == record.sha256, Fault::format,
+         "{} differs from its manifest's sha256: it is damaged, restore it or run the stage that made it "
+         "again with "
+         "--force.",
+         path.string());
+}
+
+bool check_in_suite(const fs::path& path) {
+  const fs::path own = fs::absolute(path).lexically_normal().parent_path();
+  bool checked = false;
+  for (const fs::path& directory : {own, own.parent_path()}) {
+    const fs::path manifest = directory / kManifestName;
+    if (!fs::exists(manifest)) continue;
+    const Json json = read_json(manifest);
+    reading_json(manifest.string(), [&] {
+      for (const FileRecord& record : json.at("files").get<std::vector<FileRecord>>()) {
+        std::error_code error;
+        if (!fs::equivalent(directory / record.path, path, error)) continue;
+        check_content(directory, record);
+        checked = true;
+      }
+    });
+  }
+  return checked;
+}
+
+}  // namespace cosmo::core

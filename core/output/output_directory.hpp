@@ -1,0 +1,134 @@
+#pragma once
+// The directory that a stage writes: locked while it works, continued after an interruption, sealed by its
+// manifest.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/file/file_lock.hpp"
+#include "core/log.hpp"
+#include "core/output/adoption.hpp"
+#include "core/output/journal.hpp"
+#include "core/output/manifest.hpp"
+#include "core/parallel/communicator.hpp"
+
+namespace cosmo::core {
+
+/// The units of an output, say universes, that a process makes: first <= i < last. Several processes may make
+/// disjoint slices of one output at once, on any nodes.
+struct Slice {
+  static constexpr std::int64_t kEverything = std::int64_t{1} << 40;
+
+  std::int64_t first = 0;
+  std::int64_t last = kEverything;
+
+  bool is_everything() const { return first == 0 && last == kEverything; }
+};
+
+/// What a directory holds of a request.
+struct Holding {
+  Manifest manifest;          ///< the request and what of it is there
+  std::uint64_t leaving = 0;  ///< bytes of what is there and would be removed
+};
+
+/// An output directory in the making.
+///
+/// Each file is written as NAME.part, synced, renamed, and noted in journal.jsonl; the manifest comes last
+/// and replaces the journal. There is always one of the two, so whatever stops the program, every file noted
+/// is whole and a rerun goes on from it. A manifest that other stages would not accept, or that is not
+/// the one that the request foresees, was altered: it is written again, of those of its files that have their
+/// content. Processes that make slices share the journal, and the one that
+/// finds everything there writes the manifest.
+class OutputDirectory {
+ public:
+  /// Creates or opens `path` for `request`. Collective over comm, which must outlive this.
+  /// Throws, on every rank, Error{config} if the directory holds another output, naming the setting that
+  /// differs, or files of somebody else, or is an input; Error{io} if another process is writing there,
+  /// naming it; Error{format} if precious files are damaged or all lost. Overwriting by force takes the whole
+  /// directory, whatever the slice.
+  OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
+                  const Overwrite& overwrite, const Slice& slice = {});
+  /// What is at `path` for `request`, as the root sees it: others may be at work there, and file systems show
+  /// that to one node after the other. Touches and locks nothing. Collective. Throws as the constructor
+  /// would, but for locks.
+  static Holding look(const Communicator& comm, std::filesystem::path path, Request request,
+                      const Overwrite& overwrite);
+  OutputDirectory(const OutputDirectory&) = delete;
+  OutputDirectory& operator=(const OutputDirectory&) = delete;
+
+  /// True if this very request is finished already.
+  bool up_to_date() const { return up_to_date_; }
+  const std::filesystem::path& path() const { return path_; }
+  /// The request and what of it is there: files, and the details of a manifest that was found.
+  const Manifest& manifest() const { return manifest_; }
+  /// The record of a finished file, or nullptr.
+  const FileRecord* find(std::string_view relative) const { return manifest_.find(relative); }
+
+  /// Where to write the file that seal(relative) will publish.
+  std::filesystem::path part_path(const std::string& relative) const;
+  /// The same, with its folder created and what a killed run left there removed. Unless it is sealed, it is
+  /// removed with this object. Called by one rank.
+  std::filesystem::path part(const std::string& relative) const;
+  /// Publishes a file written at part(relative): sync, rename, hash. Called by one rank.
+  FileRecord seal(const std::string& relative) const;
+  /// Notes published files; every rank gives its own and every rank learns all. Collective.
+  void record(std::span<const FileRecord> records);
+  /// Writes one file from the root rank through `write(path of the .part file)`, and records it. Collective.
+  /// Throws an agreed Error{io} naming the file, of which no part is left, if it cannot be written.
+  void add(const std::string& relative, const std::function<void(const std::filesystem::path&)>& write);
+  /// The same for a file of this text. Collective.
+  void add_text(const std::string& relative, const std::string& text);
+  /// Forgets a file; it is removed once a manifest without it stands.
+  void retire(const std::string& relative);
+
+  /// Writes the manifest with the stage's own fields, and run.json from `run_facts` and the time. Collective.
+  void finish(const std::string& tool, const Json& details, const Json& run_facts);
+  /// Writes the manifest that the request foresees, as finish() does, if every file of it is there, from here
+  /// or from other processes' slices, and returns true; else find() tells what is there. Collective.
+  bool finish_if_all(const std::string& tool, const Json& run_facts);
+
+ private:
+  OutputDirectory(const Communicator& comm, std::filesystem::path path, Request request);
+  std::uint64_t look(const Overwrite& overwrite);
+  void open(const Log& log, const Overwrite& overwrite, const Slice& slice);
+  void share_state();
+  FileLock journal_lock() const;
+  void refuse_inputs() const;
+  Found found_here(Json record) const { return {path_, std::move(record)}; }
+  Json read_manifest() const;
+  bool adopt_manifest(const Found& found, const Overwrite& overwrite);
+  void open_read_only(const Overwrite& overwrite);
+  void open_manifest(const Log& log, const Overwrite& overwrite);
+  void adopt_journal(const Found& found, const Overwrite& overwrite);
+  void open_journal(const Log& log, const Overwrite& overwrite);
+  void learn_from_others();
+  void publish(const Json& run_facts);
+  void remove_all_but_kept(const Found& found) const;
+  void refuse_foreign_files() const;
+
+  /// Files that are being written, which nobody needs once this is gone.
+  struct Parts {
+    ~Parts();
+    std::mutex mutex;
+    std::set<std::filesystem::path> paths;
+  };
+
+  const Communicator& comm_;
+  std::filesystem::path path_;
+  Journal journal_;
+  Manifest manifest_;
+  std::vector<std::string> retired_;
+  bool up_to_date_ = false;
+  std::optional<FileLock> lock_;  ///< of the slice, on the root rank
+  mutable Parts parts_;           ///< removed while the lock is held
+};
+
+}  // namespace cosmo::core

@@ -1,0 +1,52 @@
+#include "core/parallel/stop_signals.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <initializer_list>
+
+#include "core/error.hpp"
+#include "core/parallel/communicator.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+std::atomic<int> received = 0;  ///< the last that came, or 0
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
+
+void on_signal(int signal) { received = signal; }
+
+void set_effect(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;  // reading and writing go on as if nothing had been
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  struct sigaction interrupt = {};
+  sigaction(SIGINT, nullptr, &interrupt);
+  if (interrupt.sa_handler == SIG_IGN) return;
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);  // who is in a hurry sends it twice
+  sigaction(SIGINT, &action, nullptr);
+}
+
+}  // namespace
+
+void remember_stop_signals() {
+  received = 0;
+  set_effect(&on_signal);
+}
+
+void obey_stop_signals() {
+  set_effect(SIG_DFL);
+  if (const int signal = received.exchange(0)) std::raise(signal);
+}
+
+bool stop_received() { return received != 0; }
+
+void stop_if_asked(const Communicator& comm) {
+  if (comm.max(stop_received() ? 1 : 0) == 0) return;
+  throw Error(Fault::stopped,
+              "Stopped as asked: what is finished is kept, and the same command goes on from there.", true);
+}
+
+}  // namespace cosmo::core

@@ -1,0 +1,280 @@
+#include "core/run/options.hpp"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/file/input_file.hpp"
+#include "core/file/text_file.hpp"
+#include "core/printable.hpp"
+#include "core/random.hpp"
+
+namespace cosmo::core {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr std::size_t kLongest = 4096;           ///< bytes of a value
+constexpr std::size_t kLongestConfig = 1 << 20;  ///< bytes of a file of options
+
+/// `text` without the plus of a positive number, which from_chars does not know.
+std::string_view without_plus(std::string_view text) {
+  return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
+}
+
+/// The whole number that all of `text` is; the nearest one of 64 bits if it needs more.
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::string_view digits = without_plus(text);
+  std::int64_t result = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  if (end != digits.data() + digits.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc()) return result;
+  return digits.starts_with('-') ? Limits::min() : Limits::max();
+}
+
+/// The finite number that all of `text` is.
+std::optional<double> finite_number(std::string_view text) {
+  const std::string_view digits = without_plus(text);
+  double result = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  return whole && std::isfinite(result) ? std::optional(result) : std::nullopt;
+}
+
+/// Keeps what was parsed, whatever it was declared as; a name given twice is refused.
+void store(const po::parsed_options& parsed, std::map<std::string, std::string>& values,
+           const std::string& where) {
+  std::map<std::string, std::string> found;
+  for (const auto& option : parsed.options) {
+    if (option.string_key.empty())
+      fail(Fault::usage, "Unexpected word '{}' {}: see --help.", option.value.at(0), where);
+    const std::string value = option.value.empty() ? "true" : option.value.front();
+    const bool first = found.emplace(option.string_key, value).second;
+    ensure(first, Fault::usage, "Option --{} is given twice {}: keep one.", option.string_key, where);
+  }
+  values.merge(found);
+}
+
+}  // namespace
+
+void Options::add(std::string name, std::optional<std::string> default_value, std::string help) {
+  declarations_.push_back({std::move(name), std::move(default_value), std::move(help), false, false});
+}
+
+void Options::add_switch(std::string name, bool on, std::string help) {
+  declarations_.push_back({std::move(name), on ? "on" : "off", std::move(help), false, false, true});
+}
+
+void Options::add_flag(std::string name, std::string help) {
+  declarations_.push_back({std::move(name), std::nullopt, std::move(help), true, false});
+}
+
+void Options::add_positional(std::string name, std::string help) {
+  declarations_.push_back({std::move(name), std::nullopt, std::move(help), false, true});
+}
+
+/// The words with "on" after the name of each switch that stands alone.
+std::vector<std::string> Options::complete(const std::vector<std::string>& words) const {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    result.push_back(words[i]);
+    const bool is_switch = std::any_of(declarations_.begin(), declarations_.end(), [&](const auto& option) {
+      return option.is_switch && words[i] == "--" + option.name;
+    });
+    if (is_switch && (i + 1 == words.size() || words[i + 1].starts_with("--"))) result.push_back("on");
+  }
+  return result;
+}
+
+void Options::parse(const std::vector<std::string>& words) {
+  po::options_description description;
+  po::positional_options_description positional;
+  for (const Declaration& option : declarations_) {
+    if (option.is_flag) {
+      description.add_options()(option.name.c_str(), "");
+    } else {
+      description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+    }
+    if (option.is_positional) positional.add(option.name.c_str(), 1);
+  }
+  try {
+    using namespace po::command_line_style;
+    store(po::command_line_parser(complete(words))
+              .options(description)
+              .positional(positional)
+              .style(allow_long | long_allow_adjacent | long_allow_next)
+              .run(),
+          values_, "on the command line");
+  } catch (const po::unknown_option& error) {
+    fail(Fault::usage, "Unknown option {}: --help lists the options.", error.get_option_name());
+  } catch (const po::error& error) {
+    fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
+  }
+  if (given("config")) read_config(text("config"));
+  for (const auto& [name, value] : values_) chosen_.insert(name);
+  for (const Declaration& option : declarations_) {
+    if (option.default_value) values_.emplace(option.name, *option.default_value);
+    if (option.is_flag) (void)flag(option.name);  // a file may say anything
+  }
+}
+
+void Options::read_config(const std::string& path) {
+  std::string content;
+  try {
+    content = read_text(path, kLongestConfig);
+  } catch (const Error& error) {
+    fail(error.fault(), "--config: {}", error.what());
+  }
+  if (content.starts_with(kByteOrderMark)) content.erase(0, kByteOrderMark.size());
+  std::erase(content, '\r');
+  // Sentences quote its lines.
+  ensure(printable(content) == content, Fault::usage,
+         "The file {} of --config is no text: give a file of lines NAME = VALUE in UTF-8.", path);
+  std::istringstream lines(content);
+  po::options_description description;
+  for (const Declaration& option : declarations_) {  // a file in a file would be read by nobody
+    if (option.name != "config") description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+  }
+  try {
+    store(po::parse_config_file(lines, description), values_, "in " + path);
+  } catch (const po::unknown_option& error) {
+    fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
+  } catch (const po::invalid_config_file_syntax& error) {  // whose what() never ends for some lines
+    fail(Fault::usage, "The file {} of --config has the line '{}': write NAME = VALUE.", path,
+         error.tokens());
+  } catch (const po::error& error) {
+    fail(Fault::usage, "The file {} of --config cannot be read: {}.", path, error.what());
+  }
+}
+
+const Options::Declaration& Options::declaration(const std::string& name) const {
+  const auto found = std::find_if(declarations_.begin(), declarations_.end(),
+                                  [&](const Declaration& option) { return option.name == name; });
+  ensure(found != declarations_.end(), Fault::internal, "Option --{} was never declared.", name);
+  return *found;
+}
+
+Options Options::with_defaults(const std::map<std::string, std::string>& values) const {
+  Options options = *this;
+  for (const auto& [name, value] : values) {
+    (void)declaration(name);  // which must be there
+    options.values_.emplace(name, value);
+  }
+  return options;
+}
+
+bool Options::flag(const std::string& name) const {
+  if (!given(name)) return false;
+  const std::string& value = values_.at(name);
+  ensure(value == "true" || value == "false", Fault::usage, "Option --{} is '{}': write true or false.", name,
+         value);
+  return value == "true";
+}
+
+const std::string& Options::text(const std::string& name) const {
+  const Declaration& option = declaration(name);
+  if (option.is_positional) {
+    ensure(given(name), Fault::usage, "{} is missing: {}; see --help.", name, option.help);
+  } else {
+    ensure(given(name), Fault::usage, "Option --{} is missing: give --{} ({}).", name, name, option.help);
+  }
+  const std::string& value = values_.at(name);
+  ensure(!value.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
+  ensure(value.size() <= kLongest && is_utf8(value), Fault::usage,
+         "Option --{} is longer than {} bytes or no UTF-8 text: give it another value.", name, kLongest);
+  return value;
+}
+
+bool Options::is_on(const std::string& name) const { return choice(name, {"on", "off"}) == "on"; }
+
+std::vector<double> Options::numbers(const std::string& name) const {
+  const std::string& value = text(name);
+  std::vector<double> values;
+  for (const std::string_view part : cells_of(value, ',')) {
+    values.push_back(parse_number(part, "--" + name, value));
+  }
+  return values;
+}
+
+double Options::number(const std::string& name) const {
+  return parse_number(text(name), "--" + name, text(name));
+}
+
+std::int64_t Options::integer(const std::string& name, std::int64_t low, std::int64_t high) const {
+  const std::string& value = text(name);
+  const auto result = whole_number(value);
+  ensure(result.has_value(), Fault::usage, "Option --{} is '{}': give a whole number.", name, value);
+  ensure(*result >= low && *result <= high, Fault::config,
+         "Option --{} is {}: choose a value between {} and {}.", name, value, low, high);
+  return *result;
+}
+
+std::uint64_t Options::seed(const std::string& name) const {
+  return static_cast<std::uint64_t>(integer(name, 0, kSeedLimit - 1));
+}
+
+const std::string& Options::choice(const std::string& name, const std::vector<std::string>& names) const {
+  const std::string& value = text(name);
+  ensure(std::find(names.begin(), names.end(), value) != names.end(), Fault::usage,
+         "Option --{} is '{}': choose {}.", name, value, fmt::join(names, " or "));
+  return value;
+}
+
+void Options::refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const {
+  for (const std::string& name : chosen_) {
+    ensure(names.contains(name), Fault::usage, "Option --{} does not concern {}: leave one of them out.",
+           name, purpose);
+  }
+}
+
+std::pair<double, double> Options::range(const std::string& name) const {
+  const std::string& value = text(name);
+  const auto parts = cells_of(value, ':');
+  if (parts.size() == 1) return {number(name), number(name)};
+  const auto low = finite_number(parts.front()), high = finite_number(parts.back());
+  ensure(parts.size() == 2 && low && high, Fault::usage,
+         "Option --{} is '{}': write a finite number, or two as LOW:HIGH.", name, value);
+  ensure(*low < *high, Fault::config, "Option --{} is '{}': write LOW:HIGH with LOW below HIGH.", name,
+         value);
+  return {*low, *high};
+}
+
+std::pair<std::int64_t, std::int64_t> Options::interval(const std::string& name, std::int64_t size) const {
+  const std::string& value = text(name);
+  const auto parts = cells_of(value, ':');
+  const auto first = whole_number(parts.front()), last = whole_number(parts.back());
+  const bool formed = parts.size() == 2 && first && last;
+  ensure(formed && *first >= 0 && *first < *last && *last <= size, formed ? Fault::config : Fault::usage,
+         "Option --{} is '{}': write I:J, two whole numbers with 0 <= I < J <= {}.", name, value, size);
+  return {*first, *last};
+}
+
+std::string Options::help() const {
+  std::size_t width = 0;
+  std::vector<std::string> names;
+  for (const Declaration& option : declarations_) {
+    names.push_back(option.is_positional ? option.name : "--" + option.name + (option.is_flag ? "" : " arg"));
+    width = std::max(width, names.back().size());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < declarations_.size(); ++i) {
+    const auto& value = declarations_[i].default_value;
+    text += fmt::format("  {:<{}}  {}{}\n", names[i], width, declarations_[i].help,
+                        value ? fmt::format(" [{}]", *value) : "");
+  }
+  return text;
+}
+
+double parse_number(std::string_view text, std::string_view what, std::string_view typed) {
+  const auto result = finite_number(text);
+  ensure(result.has_value(), Fault::usage, "Option {} is '{}': give a finite number.", what, typed);
+  return *result;
+}
+
+}  // namespace cosmo::core

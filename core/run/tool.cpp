@@ -1,0 +1,270 @@
+#include "core/run/tool.hpp"
+
+#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/format/foreign_hdf5.hpp"
+#include "core/host.hpp"
+#include "core/parallel/stop_signals.hpp"
+#include "core/parallel/watchdog.hpp"
+#include "core/printable.hpp"
+#include "core/version.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+/// Whether this process speaks for the run, known before MPI starts.
+/// As the launcher tells it before MPI does; 0 without one.
+std::size_t process_number() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::strtoul(rank, nullptr, 10);
+  }
+  return 0;
+}
+
+std::string version_text(const Tool& tool) {
+  return fmt::format("{} {} ({}; {}; {}, {}{}{})\n", tool.name, version(), git_commit(), build_flags(),
+                     mpi_version(), hdf5_version(), tool.libraries.empty() ? "" : ", ",
+                     fmt::join(tool.libraries, ", "));
+}
+
+std::string tool_help(const Tool& tool) {
+  std::string text = fmt::format("{}: {}\n\nCommands:\n", tool.name, tool.summary);
+  for (const Command& command : tool.commands)
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  return text + fmt::format("\n{} COMMAND --help lists a command's options.\n", tool.name);
+}
+
+/// The commands that a tool has beside its nameless one.
+std::string other_commands(const Tool& tool) {
+  std::string text;
+  for (const Command& command : tool.commands) {
+    if (!command.name.empty())
+      text += fmt::format("\n{} {} --help: {}\n", tool.name, command.name, command.summary);
+  }
+  return text;
+}
+
+std::string command_help(const Tool& tool, const Command& command, const Options& options) {
+  const std::string space = command.name.empty() ? "" : " ";
+  return fmt::format(
+      "{}{}{}: {}\n\nOptions [default]:\n{}\nExample:\n  {}\n\nExit codes: 0 done, 2 usage, 3 values that "
+      "cannot work, "
+      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours{}.\n{}",
+      tool.name, space, command.name, command.summary, options.help(), command.example,
+      command.on_stop == OnStop::save ? ", 75 stopped before all was done: the same command goes on" : "",
+      command.name.empty() ? other_commands(tool) : "");
+}
+
+const Command& find_command(const Tool& tool, std::vector<std::string>& words) {
+  for (const Command& command : tool.commands) {
+    if (!words.empty() && words.front() == command.name) {
+      words.erase(words.begin());
+      return command;
+    }
+  }
+  if (tool.commands.front().name.empty()) return tool.commands.front();
+  std::vector<std::string> names;
+  for (const Command& command : tool.commands) names.push_back(command.name);
+  ensure(!words.empty(), Fault::usage, "{} needs a command: {}; see --help.", tool.name,
+         fmt::join(names, " or "));
+  fail(Fault::usage, "Unknown command '{}': use {} {}.", words.front(), tool.name, fmt::join(names, " or "));
+}
+
+Options declare_options(const Command& command) {
+  Options options;
+  command.declare(options);
+  if (command.writes_output) {
+    options.add("output", std::nullopt, "directory to write");
+    options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");
+    options.add_flag("force",
+                     "remove the files of another request of this stage from --output, and damaged ones of "
+                     "this request; nothing else");
+  }
+  options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
+  options.add("threads", "0",
+              "OpenMP threads a rank; 0: the cores available, shared by the ranks of a machine");
+  options.add(
+      "peer-timeout", "5",
+      "minutes without a sign of life after which a rank is taken for lost, and the run ends; 0: never");
+  options.add_flag("json", "print the summary as one JSON object");
+  options.add_flag("quiet", "print warnings, errors and the summary only");
+  options.add_flag("help", "print this and stop; also -h");
+  options.add_flag("version", "print the version and stop");
+  return options;
+}
+
+/// The files to try; none if the options are wrong, which the command will tell.
+std::vector<std::filesystem::path> foreign_files(const Command& command, const Options& options) {
+  try {
+    return command.foreign(options);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// Cores this rank may use without taking them from its neighbours on the same machine.
+int available_cores(const Communicator& comm) {
+  const Communicator node = comm.node();
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  std::vector<std::uint32_t> users(CPU_SETSIZE);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    users[static_cast<std::size_t>(core)] = CPU_ISSET(core, &mine) ? 1 : 0;
+  node.sum(std::span<std::uint32_t>(users));
+  const auto cores =
+      static_cast<int>(std::count_if(users.begin(), users.end(), [](auto count) { return count > 0; }));
+  return std::clamp(cores / node.size(), 1, std::max(1, CPU_COUNT(&mine)));
+}
+
+int set_threads(const Communicator& comm, const Log& log, const Options& options) {
+  std::int64_t asked = 0;
+  comm.agree([&] { asked = options.integer("threads", 0, 4096); });
+  const int available = available_cores(comm);
+  const int threads = asked == 0 ? available : static_cast<int>(asked);
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  if (threads > CPU_COUNT(&mine)) {
+    log.warn("{} threads share {} cores: give mpirun --bind-to none, or fewer --threads.", threads,
+             CPU_COUNT(&mine));
+  }
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+  return threads;
+}
+
+Json run_facts(const Tool& tool, const Communicator& comm, int threads,
+               const std::vector<std::string>& words) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::vector<std::string> libraries = tool.libraries;
+  libraries.insert(libraries.begin(), {mpi_version(), hdf5_version()});
+  return {{"host", host_name()},
+          {"started_unix_s", std::chrono::duration_cast<std::chrono::seconds>(now).count()},
+          {"ranks", comm.size()},
+          {"threads", threads},
+          {"command", words},
+          {"build", build_flags()},
+          {"libraries", libraries}};
+}
+
+void print_error(const Tool& tool, const Error& error) {
+  constexpr std::size_t kMost = 2000;
+  fmt::print(stderr, "{}: {}{}\n", tool.name,
+             error.fault() == Fault::stopped ? "" : "error: ", printable(error.what(), kMost));
+}
+
+/// Ends the process as it is. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a file
+/// could not be closed for want of space.
+[[noreturn]] void leave(const Communicator& comm, int exit_code) {
+  std::fflush(nullptr);
+  comm.barrier();
+  std::_Exit(exit_code);
+}
+
+/// Ends the run from beside the main thread, which waits for a rank that is lost: by MPI if that works, and
+/// by all means a few seconds later.
+[[noreturn]] void end_without(const Tool& tool, const std::string& loss, bool has_mpi) {
+  constexpr int kCode = static_cast<int>(Fault::io);
+  std::signal(SIGALRM, [](int) { std::_Exit(kCode); });
+  alarm(5);
+  print_error(tool, Error(Fault::io, loss));
+  if (has_mpi) MPI_Abort(MPI_COMM_WORLD, kCode);
+  std::_Exit(kCode);
+}
+
+/// [s]
+double peer_timeout(const Options& options) {
+  const double minutes = options.number("peer-timeout");
+  ensure(minutes >= 0, Fault::config,
+         "Option --peer-timeout is negative: give minutes, or 0 to wait for ever.");
+  return 60 * minutes;
+}
+
+/// Runs the command; returns the exit code that the ranks agree on, or aborts.
+int run_command(const Tool& tool, const Command& command, const Options& options,
+                const std::vector<std::string>& words, std::optional<Watchdog>& watchdog) {
+  const Communicator comm = Communicator::world();
+  const Log log(comm.is_root(), options.flag("quiet"));
+  try {
+    if (comm.size() == 1) watchdog.reset();
+    if (watchdog) watchdog->begin(comm);
+    const int threads = set_threads(comm, log, options);
+    command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words)});
+    return 0;
+  } catch (...) {
+    const Error failure = current_error();
+    const bool together = failure.agreed() || comm.size() == 1;
+    if (comm.is_root() || !together) print_error(tool, failure);
+    if (!together) MPI_Abort(comm.handle(), failure.exit_code());
+    if (failure.fault() == Fault::io) leave(comm, failure.exit_code());
+    return failure.exit_code();
+  }
+}
+
+}  // namespace
+
+void Invocation::report(const Json& summary, const std::string& text) const {
+  log.result(options.flag("json") ? summary.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                                  : text);
+}
+
+int run_tool(int argc, char** argv, const Tool& tool) {
+  remember_stop_signals();
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::ranges::replace(words, "-h", "--help");
+  const std::vector<std::string> command_line(argv, argv + argc);
+  try {
+    const std::size_t process = process_number();
+    const bool first = process == 0;
+    const Log log(first, false);
+    if (words.size() == 1 && words[0] == "--version") {
+      log.result(version_text(tool));
+      return 0;
+    }
+    if (words.size() == 1 && words[0] == "--help" && !tool.commands.front().name.empty()) {
+      log.result(tool_help(tool));
+      return 0;
+    }
+    const Command& command = find_command(tool, words);
+    Options options = declare_options(command);
+    options.parse(words);
+    if (options.flag("version")) {
+      log.result(version_text(tool));
+      return 0;
+    }
+    if (options.flag("help")) {
+      log.result(command_help(tool, command, options));
+      return 0;
+    }
+    if (command.on_stop == OnStop::end) obey_stop_signals();
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
+    if (command.foreign != nullptr && first) try_in_child(foreign_files(command, options));
+    std::optional<Watchdog> watchdog;  // which watches MPI's beginning and end too
+    if (const double timeout = peer_timeout(options); timeout > 0) {
+      watchdog.emplace(timeout, process,
+                       [&tool](const std::string& loss, bool has_mpi) { end_without(tool, loss, has_mpi); });
+    }
+    MpiSession session(argc, argv);
+    const int code = run_command(tool, command, options, command_line, watchdog);
+    if (watchdog) watchdog->leave(code == 0);
+    return code;
+  } catch (...) {
+    const Error error = current_error();
+    if (process_number() == 0) print_error(tool, error);
+    return error.exit_code();
+  }
+}
+
+}  // namespace cosmo::core

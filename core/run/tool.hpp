@@ -1,0 +1,59 @@
+#pragma once
+// What the four executables share: one way to start, to be asked for help, to fail and to end.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/format/json.hpp"
+#include "core/log.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/run/options.hpp"
+
+namespace cosmo::core {
+
+/// What a command gets to work with; valid while it runs.
+struct Invocation {
+  std::string tool;
+  const Communicator& comm;
+  const Log& log;
+  const Options& options;
+  int threads;  ///< OpenMP threads of this rank, already set
+  Json facts;   ///< host, time, ranks, command, library versions: for run.json
+
+  /// Prints the outcome on standard output: `summary` as one JSON object with --json, else `text`.
+  void report(const Json& summary, const std::string& text) const;
+};
+
+/// What a command does with a request to stop (core/parallel/stop_signals.hpp).
+enum class OnStop {
+  end,   ///< it ends like any program: there is nothing to continue
+  save,  ///< it keeps what is finished and throws Error{stopped}; the same command goes on from there
+};
+
+/// One thing a tool does. With `writes_output`, --output, --dry-run and --force are declared for it.
+struct Command {
+  std::string name;  ///< first word on the command line; empty for a tool's only command
+  std::string summary;
+  std::string example;
+  bool writes_output;
+  OnStop on_stop;
+  void (*declare)(Options&);
+  void (*run)(const Invocation&);
+  /// The HDF5 files that it would read and no manifest vouches for (core/format/foreign_hdf5.hpp). May throw.
+  std::vector<std::filesystem::path> (*foreign)(const Options&) = nullptr;
+};
+
+struct Tool {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> libraries;  ///< "name version" of what it is linked to, for --version
+  std::vector<Command> commands;
+};
+
+/// The whole life of an executable: parses, starts MPI, sets the threads, runs, prints an error once and
+/// returns the exit code (see Fault). A failure that the ranks have not agreed on aborts the run.
+int run_tool(int argc, char** argv, const Tool& tool);
+
+}  // namespace cosmo::core

@@ -1,0 +1,45 @@
+#include "core/universe/cosmology_attributes.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+std::vector<std::string> parameter_names() {
+  std::vector<std::string> names;
+  for (const CosmologyParameter& row : kCosmologyParameters) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+void write_cosmology(hdf5::File& file, const Cosmology& cosmology) {
+  std::vector<double> values;
+  for (const CosmologyParameter& row : kCosmologyParameters) values.push_back(cosmology.*row.member);
+  file.set_attribute("parameter_names", parameter_names());
+  file.set_attribute("parameter_values", values);
+}
+
+Cosmology read_cosmology(const hdf5::File& file, const std::string& path) {
+  const std::vector<std::string> names = file.texts_attribute("parameter_names");
+  const std::vector<double> values = file.numbers_attribute("parameter_values");
+  ensure(names.size() == values.size(), Fault::format,
+         "{} has {} parameters and {} values: restore the file.", path, names.size(), values.size());
+  Cosmology cosmology;  // a parameter that an older version did not write has its default
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    const auto* row = find_cosmology_parameter(names[p]);
+    ensure(row != nullptr, Fault::format,
+           "{} has the parameter {} beside {}: read it with the version of the toolkit that wrote it.", path,
+           names[p], fmt::join(parameter_names(), ", "));
+    ensure(std::isfinite(values[p]), Fault::format, "{} has a {} of {}: restore the file.", path, names[p],
+           values[p]);
+    cosmology.*row->member = values[p];
+  }
+  return cosmology;
+}
+
+}  // namespace cosmo::core

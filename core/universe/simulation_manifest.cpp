@@ -1,0 +1,135 @@
+#include "core/universe/simulation_manifest.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace cosmo::core {
+
+namespace {
+
+Json to_object(const Cosmology& cosmology) {
+  Json object;
+  for (const CosmologyParameter& row : kCosmologyParameters)
+    object[std::string(row.name)] = cosmology.*row.member;
+  return object;
+}
+
+/// The universe's file of this name, or "".
+std::string find_file(const std::vector<std::string>& files, const std::string& name) {
+  const auto found = std::find_if(files.begin(), files.end(), [&](const std::string& file) {
+    return std::filesystem::path(file).filename() == name;
+  });
+  return found == files.end() ? "" : *found;
+}
+
+Cosmology to_cosmology(const Json& object) {
+  Cosmology cosmology;
+  for (const CosmologyParameter& row : kCosmologyParameters) {
+    cosmology.*row.member = object.value(std::string(row.name), cosmology.*row.member);
+  }
+  return cosmology;
+}
+
+Json to_object(const SimulationRecord& record) {
+  std::vector<double> redshifts;
+  for (const SimulationOutput& output : record.outputs) redshifts.push_back(output.redshift);
+  return {{"index", record.index},
+          {"seed", record.seed},
+          {"parameters", to_object(record.cosmology)},
+          {"files", record.files()},
+          {"redshifts", redshifts}};
+}
+
+SimulationRecord to_record(const Json& object) {
+  SimulationRecord record{
+      object.at("index"), object.at("seed"), to_cosmology(object.at("parameters")), {}, {}};
+  const std::vector<std::string> files = object.at("files");
+  for (const double z : object.at("redshifts").get<std::vector<double>>()) {
+    record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
+  }
+  record.power_spectrum = find_file(files, kPowerSpectrumName);
+  return record;
+}
+
+}  // namespace
+
+std::vector<std::string> SimulationRecord::files() const {
+  std::vector<std::string> paths;
+  for (const SimulationOutput& output : outputs) paths.push_back(output.counts);
+  for (const SimulationOutput& output : outputs) paths.push_back(output.snapshot);
+  paths.push_back(power_spectrum);
+  std::erase(paths, "");
+  return paths;
+}
+
+const std::string& SimulationRecord::counts(double redshift) const {
+  const auto found = std::find_if(outputs.begin(), outputs.end(), [&](const SimulationOutput& output) {
+    return output.redshift == redshift && !output.counts.empty();
+  });
+  ensure(found != outputs.end(), Fault::config,
+         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts or both, and "
+         "{} among --redshifts.",
+         index, redshift, redshift);
+  return found->counts;
+}
+
+std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
+std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
+
+void to_json(Json& json, const ParameterSpace& space) {
+  json = {{"names", space.names}, {"low", space.low}, {"high", space.high}};
+}
+
+void from_json(const Json& json, ParameterSpace& space) {
+  space = {json.at("names"), json.at("low"), json.at("high")};
+  ensure(space.low.size() == space.size() && space.high.size() == space.size(), Fault::format,
+         "The parameters' names and limits differ in number: run the stage again with --force.");
+}
+
+Json SimulationManifest::details() const {
+  Json list = Json::array();
+  for (const SimulationRecord& record : simulations) list.push_back(to_object(record));
+  Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
+  write_length(details, "box", box_size);
+  return details;
+}
+
+Foreseen SimulationManifest::foreseen() const {
+  Foreseen foreseen{{}, details()};
+  for (const SimulationRecord& record : simulations) {
+    for (std::string& file : record.files()) foreseen.files.push_back(std::move(file));
+  }
+  return foreseen;
+}
+
+SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source) {
+  SimulationManifest suite;
+  suite.base = std::move(base);
+  const Json& json = suite.base.details;
+  reading_json(source, [&] {
+    suite.parameters = json.at("parameters");
+    suite.box_size = read_length(json, "box");
+    suite.grid = json.at("grid");
+    for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item));
+  });
+  std::set<std::string_view> listed;
+  for (const FileRecord& file : suite.base.files) listed.insert(file.path);
+  for (const SimulationRecord& record : suite.simulations) {
+    for (const std::string& path : record.files()) {
+      ensure(listed.contains(path), Fault::format,
+             "{} lists no file {} of simulation {}: run cosmo-sim again with --force.", source, path,
+             record.index);
+    }
+  }
+  return suite;
+}
+
+SimulationManifest load_simulation_manifest(const std::filesystem::path& directory) {
+  return parse_simulation_manifest(load_manifest(directory, "generate"),
+                                   (directory / kManifestName).string());
+}
+
+}  // namespace cosmo::core

@@ -1,0 +1,75 @@
+#pragma once
+// The contract between cosmo-sim and the stages after it: manifest.json of stage "generate".
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/output/manifest.hpp"
+#include "core/universe/cosmology.hpp"
+#include "core/universe/length.hpp"
+
+namespace cosmo::core {
+
+/// The parameters that vary over a suite: what a network learns.
+struct ParameterSpace {
+  std::vector<std::string> names;
+  std::vector<double> low;
+  std::vector<double> high;
+
+  std::size_t size() const { return names.size(); }
+};
+
+/// What is saved of a universe at one redshift: paths relative to the suite's directory, empty for what is
+/// not saved.
+struct SimulationOutput {
+  double redshift;
+  std::string counts;
+  std::string snapshot;
+};
+
+/// One universe of a suite.
+struct SimulationRecord {
+  std::uint32_t index;
+  std::uint64_t seed;  ///< of its initial conditions
+  Cosmology cosmology;
+  std::vector<SimulationOutput> outputs;  ///< the lowest redshift first
+  std::string power_spectrum;             ///< the table of all redshifts, or empty
+
+  /// Every file of the universe: counts, snapshots, then the table.
+  std::vector<std::string> files() const;
+  /// The counts at a redshift. Throws Error{config} that says how to make them if the suite has none.
+  const std::string& counts(double redshift = 0) const;
+};
+
+/// Names of a universe's files in its folder: "counts_z0.5.h5", "snapshot_z0.5.hdf5", with the shortest
+/// decimal that is the redshift.
+std::string counts_name(double redshift);
+std::string snapshot_name(double redshift);
+inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
+
+struct SimulationManifest {
+  Manifest base;
+  ParameterSpace parameters;
+  Length box_size;  ///< the same for all universes in its unit
+  int grid;         ///< count voxels a side; 0 without counts
+  std::vector<SimulationRecord> simulations;
+
+  /// The stage's own fields of manifest.json.
+  Json details() const;
+  /// All that follows from the plan of a suite: its details and every universe's files.
+  Foreseen foreseen() const;
+};
+
+void to_json(Json& json, const ParameterSpace& space);
+void from_json(const Json& json, ParameterSpace& space);
+
+/// The suite that a manifest of stage "generate" describes, checked; sentences name `source`. Throws
+/// Error{format}.
+SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source);
+
+/// Throws as load_manifest does.
+SimulationManifest load_simulation_manifest(const std::filesystem::path& directory);
+
+}  // namespace cosmo::core

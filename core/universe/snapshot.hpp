@@ -1,0 +1,92 @@
+#pragma once
+// snapshot_z0.hdf5: the particles of one simulation at one redshift, in one file as Gadget-4 writes it.
+//
+//   /PartType1/Coordinates   float32 (N, 3)  comoving, in [0, L) [Mpc/h]
+//   /PartType1/Velocities    float32 (N, 3)  peculiar velocity / sqrt(a) [km/s]
+//   /PartType1/ParticleIDs   uint64  (N)     1, 2, … N; 1 + (qx n + qy) n + qz on the Lagrangian lattice n³
+//   attributes of /Header      NumPart_ThisFile, NumPart_Total (6: all are of type 1), NumFilesPerSnapshot,
+//                              MassTable (6) [1e10 Msun/h], BoxSize [Mpc/h], Time (a), Redshift, Omega0,
+//                              OmegaLambda, OmegaBaryon, HubbleParam, Flag_…
+//   attributes of /Parameters  the same cosmology, BoxSize, and the units, where Gadget-4 has them
+//   attributes of /Units       UnitLength_in_cm, UnitMass_in_g, UnitVelocity_in_cm_per_s, where yt and
+//                              pynbody look for them
+//   attributes of the file     schema "cosmo.snapshot/1", seed, parameter_names, parameter_values,
+//   code_version
+//
+// All arrays are contiguous. Equal particles give equal bytes, whatever the number of ranks.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/format/hdf5.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/universe/cosmology.hpp"
+
+namespace cosmo::core {
+
+inline constexpr std::string_view kSnapshotSchema = "cosmo.snapshot/1";
+
+/// What a snapshot says beside its particles.
+struct SnapshotHeader {
+  double box_size = 0;          ///< [Mpc/h]
+  std::uint64_t particles = 0;  ///< in the whole box
+  double redshift = 0;
+  std::uint64_t seed = 0;  ///< of the initial conditions
+  Cosmology cosmology = {};
+  std::string code_version = {};  ///< of the toolkit that wrote the file; set when reading
+
+  double scale_factor() const { return 1 / (1 + redshift); }
+  /// All matter of the box dealt out equally [1e10 Msun/h].
+  double particle_mass() const;
+};
+
+/// What a file says of its universe, whether it holds particles or counts. Throws Error{format} naming `path`
+/// for a redshift below 0 and for parameters that core::validate refuses.
+void check_universe(double redshift, const Cosmology& cosmology, const std::string& path);
+
+/// A rank's share of the particles. Spans are of (n, 3) values.
+struct SnapshotParticles {
+  std::span<const float> positions;  ///< comoving, in [0, L] [Mpc/h]; L itself is written as 0
+  std::span<const float> momenta;    ///< p = a² dx/dt / H0 [Mpc/h]
+  /// The Lagrangian index (qx n + qy) n + qz of the rank's i-th particle. Empty (on all ranks) if the ranks
+  /// hold the particles in that order already, rank after rank.
+  std::function<std::uint64_t(std::size_t i)> index = {};
+};
+
+/// Writes all ranks' particles in the order of their indices, at any distribution over the ranks. Velocities
+/// are converted from momenta: 100 km/s p / a is the peculiar velocity. Collective over comm.
+///
+/// Memory beside the particles: 28 bytes for each of 2^19 particles; with `index` also 4 bytes a particle and
+/// 64 bytes for each that is under way in a round: a rank receives at most 2^19, and sends about as many as
+/// long as ranks hold similar shares of each range of indices.
+/// Throws, on every rank, Error{numeric} for a position outside the box and for a number that is not finite,
+/// Error{io} if writing fails, Error{internal} unless the indices are 0 … N - 1, each once.
+void write_snapshot(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header,
+                    const SnapshotParticles& particles);
+
+/// A snapshot open for reading by this rank alone; move-only.
+class Snapshot {
+ public:
+  /// Throws Error{io} if the file is missing, Error{format} if it is no snapshot of version 1, if its
+  /// counts, shapes, types, masses, time, parameters or units disagree, or by check_universe().
+  explicit Snapshot(const std::filesystem::path& path);
+
+  const SnapshotHeader& header() const { return header_; }
+  /// The positions (n, 3) [Mpc/h] of the particles from row `first` on.
+  void read_positions(std::uint64_t first, std::span<float> positions) const;
+  /// The peculiar velocities (n, 3) [km/s] of the particles from row `first` on.
+  void read_velocities(std::uint64_t first, std::span<float> velocities) const;
+  /// The IDs (n) of the particles from row `first` on: index + 1.
+  void read_ids(std::uint64_t first, std::span<std::uint64_t> ids) const;
+
+ private:
+  hdf5::File file_;
+  SnapshotHeader header_;
+  hdf5::Dataset positions_, velocities_, ids_;
+};
+
+}  // namespace cosmo::core

@@ -1,0 +1,29 @@
+#pragma once
+// What a snapshot's attributes repeat, for those who write them and those who check them.
+
+#include <array>
+
+#include "core/universe/snapshot.hpp"
+
+namespace cosmo::core {
+
+/// An attribute of a group and its value.
+struct NumberAttribute {
+  const char* name;
+  double value;
+};
+
+/// Of /Header and of /Parameters.
+inline std::array<NumberAttribute, 5> parameter_attributes(const SnapshotHeader& header) {
+  return {{{"BoxSize", header.box_size},
+           {"Omega0", header.cosmology.omega_m},
+           {"OmegaLambda", 1 - header.cosmology.omega_m},
+           {"OmegaBaryon", header.cosmology.omega_b},
+           {"HubbleParam", header.cosmology.h}}};
+}
+
+/// Of /Units and of /Parameters: Mpc/h, 1e10 Msun/h, km/s.
+inline constexpr std::array<NumberAttribute, 3> kUnitAttributes = {
+    {{"UnitLength_in_cm", 3.085678e24}, {"UnitMass_in_g", 1.98841e43}, {"UnitVelocity_in_cm_per_s", 1e5}}};
+
+}  // namespace cosmo::core

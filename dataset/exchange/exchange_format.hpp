@@ -1,0 +1,80 @@
+#pragma once
+// The formats in which other programs keep samples, a file each:
+//   npy                  /x as numpy.save writes it, (n,n,n) or (C,n,n,n), uint16
+//   tfrecord, mlperf     MLPerf-HPC's: gzip, features x (int16 bytes, channels last) and y (P floats in [−1,
+//   1]) tfrecord, cosmoflow  NERSC/CosmoFlow's of 2018: data_raw (float64 bytes, channels last), label_raw (P
+//   float64,
+//                        physical)
+// Sources: mlcommons/hpc, cosmoflow/prepare.py and data/cosmo.py; NERSC/CosmoFlow, io_Cosmo.py.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dataset/shard/shard_format.hpp"
+
+namespace cosmo::dataset {
+
+/// Calls use(span<const uint16_t> or span<const float>) with the voxels in these bytes.
+template <class Use>
+auto with_voxels(VoxelKind kind, std::span<const std::byte> bytes, const Use& use) {
+  const auto as = [&]<class T>(const T* voxels) { return use(std::span(voxels, bytes.size() / sizeof(T))); };
+  return kind == VoxelKind::counts ? as(reinterpret_cast<const std::uint16_t*>(bytes.data()))
+                                   : as(reinterpret_cast<const float*>(bytes.data()));
+}
+
+/// What a file is to hold of a sample.
+struct OutgoingSample {
+  VoxelKind kind;
+  std::span<const std::byte> voxels;  ///< counts or field (C, n, n, n)
+  const std::vector<int>& shape;      ///< (n, n, n) or (C, n, n, n)
+  std::span<const double> physical;   ///< parameters (P)
+  std::span<const float> unit;        ///< the same in [−1, 1]
+};
+
+/// What a file of another program holds.
+struct ForeignSample {
+  std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
+  std::vector<std::byte> voxels;  ///< of the kind that was asked for (C, n, n, n)
+  std::vector<double> labels;     ///< (P), or none in an .npy file
+};
+
+/// Where a sample stands, and what it is.
+struct ForeignFile {
+  std::filesystem::path path;
+  std::optional<std::uint32_t> record;  ///< in a TFRecord file; without it the only one
+  int channels = 1;
+  VoxelKind kind = VoxelKind::counts;
+};
+
+struct ExchangeFormat {
+  std::string_view name;     ///< of --format
+  std::string_view dialect;  ///< of --dialect, or empty
+  std::string_view suffix;   ///< of its files
+  bool compressed;
+  std::size_t count_bytes;   ///< of a voxel, before compression
+  std::uint64_t most_count;  ///< that a voxel can have
+  bool has_fields;           ///< beside counts
+  bool unit_labels;          ///< in [−1, 1]; else physical, if there are any
+  std::vector<std::byte> (*encode)(const OutgoingSample&);
+  /// Reads a sample of cubes. Throws Error{io}, or Error{format} naming the file if it is damaged, no cube,
+  /// or holds what its kind does not: counts are whole numbers from 0 to 65535, fields finite numbers,
+  /// rounded to float32.
+  ForeignSample (*decode)(const ForeignFile&);
+};
+
+/// Throws Error{config} naming --format or --dialect.
+const ExchangeFormat& find_exchange_format(std::string_view name, std::string_view dialect);
+
+/// Of a voxel of this kind, before compression. [bytes]
+std::size_t voxel_bytes(const ExchangeFormat& format, VoxelKind kind);
+
+/// Throws Error{config} if the format has no float32 fields and the samples are such, Error{numeric} if it
+/// has no room for the largest count.
+void check_fits(const ExchangeFormat& format, VoxelKind kind, std::uint64_t largest_count);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,44 @@
+#pragma once
+// A dataset in the files of another format, and back.
+//
+//   manifest.json     stage "export": config {format, dialect}; dataset: the manifest.json of the dataset
+//   samples.csv       what the files have no room for, a line a sample in the dataset's order
+//   train/shard-00000_00000.npy, …     a file a sample: row 0 of train/shard-00000.h5
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/format/json.hpp"
+#include "core/log.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/parallel/communicator.hpp"
+#include "dataset/exchange/exchange_format.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
+
+namespace cosmo::dataset {
+
+/// What was written, beside what was there.
+struct Written {
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;  ///< of their files
+};
+
+/// What is asked for: this dataset, which is in `directory`, in this format at `target`.
+core::Request export_request(const std::filesystem::path& directory, const DatasetManifest& dataset,
+                             const ExchangeFormat& format, const std::filesystem::path& target);
+
+/// Bytes of all samples in this format, before compression.
+double export_bytes(const DatasetManifest& dataset, const ExchangeFormat& format);
+
+/// Writes the samples that `output` does not hold yet, and the table. Ranks share the shards, threads the
+/// samples of a shard; shards are compared with their sha256 and samples with their crc32. `written` is this
+/// rank's. Collective; errors are the same on every rank.
+void export_dataset(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                    const std::filesystem::path& directory, const DatasetManifest& dataset,
+                    const ExchangeFormat& format, Written& written);
+
+/// The stage's own fields of the manifest of an export.
+core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,349 @@
+#include "dataset/exchange/foreign_samples.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/file/checksum.hpp"
+#include "core/random.hpp"
+#include "dataset/exchange/foreign_scan.hpp"
+#include "dataset/exchange/imported_shards.hpp"
+#include "dataset/shard/target_scaler.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// Physical parameters of a row whose file has labels in [−1, 1].
+std::vector<double> to_physical(const std::vector<double>& labels, const core::ParameterSpace& space,
+                                const std::string& file) {
+  constexpr double kRounding = 1e-6;
+  std::vector<float> unit;
+  for (std::size_t p = 0; p < labels.size(); ++p) {
+    ensure(
+        space.low[p] < space.high[p], Fault::config,
+        "The labels of {} lie in [-1, 1], so their ranges must be told: give --parameters NAME=LOW:HIGH,….",
+        file);
+    ensure(std::abs(labels[p]) <= 1 + kRounding, Fault::format,
+           "{} has the label {} outside [-1, 1]: give the --dialect that it is in.", file, labels[p]);
+    unit.push_back(static_cast<float>(std::clamp(labels[p], -1.0, 1.0)));
+  }
+  std::vector<double> physical(labels.size());
+  TargetScaler(space).to_physical(unit, physical);
+  return physical;
+}
+
+/// Parameters of every row, in the order of the space, from the table or else from the files.
+std::vector<std::vector<double>> parameters_of(const SampleTable& table, const Scans& found,
+                                               const core::ParameterSpace& space,
+                                               const ExchangeFormat& format) {
+  std::vector<std::size_t> columns;
+  for (const std::string& name : space.names) {
+    const auto column = std::ranges::find(table.parameters, name);
+    if (column != table.parameters.end())
+      columns.push_back(static_cast<std::size_t>(column - table.parameters.begin()));
+  }
+  const bool in_table = columns.size() == space.size();
+  ensure(in_table || (columns.empty() && format.name == "tfrecord"), Fault::config,
+         "The table has no column for each of {}: add them, for the files do not tell.",
+         fmt::join(space.names, ", "));
+  std::vector<std::vector<double>> parameters;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const std::string& file = table.rows[r].file;
+    if (in_table) {
+      std::vector<double>& values = parameters.emplace_back();
+      for (const std::size_t column : columns) values.push_back(table.rows[r].parameters[column]);
+    } else {
+      ensure(found.labels[r].size() == space.size(), Fault::config,
+             "{} has {} labels and --parameters names {}: name them all.", file, found.labels[r].size(),
+             space.size());
+      parameters.push_back(format.unit_labels ? to_physical(found.labels[r], space, file) : found.labels[r]);
+    }
+  }
+  return parameters;
+}
+
+/// Fills in the ranges that were not stated, and checks the others.
+void complete_ranges(core::ParameterSpace& space, const std::vector<std::vector<double>>& parameters) {
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const auto [low, high] = std::ranges::minmax(
+        parameters, {}, [p](const std::vector<double>& of_sample) { return of_sample[p]; });
+    if (!(space.low[p] < space.high[p])) std::tie(space.low[p], space.high[p]) = std::pair(low[p], high[p]);
+    ensure(space.low[p] < space.high[p], Fault::config,
+           "{} is {} in every sample, so there is nothing to learn: leave it out by --parameters.",
+           space.names[p], low[p]);
+    ensure(space.low[p] <= low[p] && high[p] <= space.high[p], Fault::config,
+           "{} is from {} to {} in the samples, beyond {}:{}: state its range in --parameters.",
+           space.names[p], low[p], high[p], space.low[p], space.high[p]);
+  }
+}
+
+/// A universe and its samples.
+struct Universe {
+  std::uint64_t seed = 0;
+  std::optional<Split> split;
+  std::map<std::uint8_t, std::size_t> rows;  ///< by sub-volume
+};
+
+/// Rows by simulation, checked: one seed, split and set of parameters each, and as many samples.
+std::map<std::uint32_t, Universe> universes_of(const SampleTable& table,
+                                               const std::vector<std::vector<double>>& parameters) {
+  std::map<std::uint32_t, Universe> universes;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const SampleRow& row = table.rows[r];
+    const std::uint64_t seed = row.seed.value_or(row.simulation);
+    Universe& universe = universes.try_emplace(row.simulation, Universe{seed, row.split, {}}).first->second;
+    const std::size_t number = row.subvolume.value_or(static_cast<std::uint8_t>(universe.rows.size() % 256));
+    const bool fits = universe.rows.emplace(static_cast<std::uint8_t>(number), r).second;
+    ensure(fits, Fault::format,
+           "{} is sub-volume {} of simulation {}, as another one is: give each its own number, of 256.",
+           row.file, number, row.simulation);
+    const std::size_t first = universe.rows.begin()->second;
+    ensure(
+        universe.seed == seed && universe.split == row.split && parameters[first] == parameters[r],
+        Fault::format,
+        "{} and {} are of simulation {} and have not the same seed, split and parameters: correct the table.",
+        table.rows[first].file, row.file, row.simulation);
+  }
+  const std::size_t samples = universes.begin()->second.rows.size();
+  for (const auto& [simulation, universe] : universes) {
+    ensure(universe.rows.size() == samples, Fault::format,
+           "Simulation {} has {} samples and simulation {} has {}: give as many of each.",
+           universes.begin()->first, samples, simulation, universe.rows.size());
+  }
+  return universes;
+}
+
+/// The simulations of each split, from the table or drawn.
+std::array<std::vector<std::uint32_t>, 3> split_of(const std::map<std::uint32_t, Universe>& universes,
+                                                   const ForeignSettings& settings) {
+  std::array<std::vector<std::uint32_t>, 3> splits;
+  if (universes.begin()->second.split) {
+    for (const auto& [simulation, universe] : universes) {
+      splits[static_cast<std::size_t>(*universe.split)].push_back(simulation);
+    }
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      ensure(!splits[s].empty(), Fault::format,
+             "The table has no {} samples: assign some, or leave out the column 'split' to have them drawn.",
+             kSplitNames[s]);
+    }
+    return splits;
+  }
+  std::vector<core::SimulationRecord> records;
+  for (const auto& [simulation, universe] : universes)
+    records.push_back({simulation, universe.seed, {}, {}, ""});
+  const auto tenth = static_cast<std::uint32_t>(std::max<std::size_t>(1, records.size() / 10));
+  const SuiteSplit drawn = split_suite(records, settings.validation > 0 ? settings.validation : tenth,
+                                       settings.test > 0 ? settings.test : tenth, settings.seed);
+  for (std::size_t s = 0; s < splits.size(); ++s) {
+    for (const std::uint32_t position : drawn[s]) splits[s].push_back(records[position].index);
+  }
+  return splits;
+}
+
+/// Rows of a split in the order of its shards: training samples at random, others by simulation.
+std::vector<std::size_t> rows_of(Split split, const std::vector<std::uint32_t>& simulations,
+                                 const std::map<std::uint32_t, Universe>& universes, std::uint64_t seed) {
+  std::vector<std::size_t> rows;
+  for (const std::uint32_t simulation : simulations) {
+    for (const auto& [subvolume, row] : universes.at(simulation).rows) rows.push_back(row);
+  }
+  if (split != Split::train) return rows;
+  const core::RandomStream stream(seed, core::Purpose::shard_assignment);
+  std::vector<std::size_t> dealt;
+  for (const std::uint32_t i : core::shuffled(stream, static_cast<std::uint32_t>(rows.size()))) {
+    dealt.push_back(rows[i]);
+  }
+  return dealt;
+}
+
+/// All that decides the dataset but the samples themselves.
+core::Json config_of(const ForeignSettings& settings, const ExchangeFormat& format,
+                     const core::ParameterSpace& space, bool drawn) {
+  core::Json config = {{"import", format.dialect.empty() ? format.name : format.dialect},
+                       {"parameters", space},
+                       {"redshifts", settings.redshifts},
+                       {"voxels", settings.kind == VoxelKind::counts ? "counts" : "field"},
+                       {"samples_per_shard", settings.samples_per_shard},
+                       {"compress", settings.compression == Compression::gzip ? "gzip" : "none"},
+                       {"seed", settings.seed}};
+  core::write_length(config, "box", settings.box_size);
+  if (drawn) config.update({{"validation", settings.validation}, {"test", settings.test}});
+  return config;
+}
+
+/// The samples as an input: known by their content, not by their files.
+core::InputRecord input_of(const ForeignSettings& settings, const SampleTable& table, const Scans& found,
+                           const std::map<std::uint32_t, Universe>& universes,
+                           const std::filesystem::path& target) {
+  core::Json content = core::Json::array();
+  for (const auto& [simulation, universe] : universes) {
+    for (const auto& [subvolume, row] : universe.rows) {
+      const Scan& scan = found.scans[row];
+      content.push_back({simulation, subvolume, universe.seed,
+                         std::string(scan.sha256.begin(), scan.sha256.end()), table.rows[row].parameters,
+                         found.labels[row], universe.split ? std::string(name_of(*universe.split)) : ""});
+    }
+  }
+  return {(core::seen_from(target, settings.directory) / "").lexically_normal().string(),
+          "sha256:" + core::sha256(content.dump()), core::sha256_of_file(settings.table)};
+}
+
+/// Sums over all samples, in the order of the table.
+void add_statistics(DatasetManifest& manifest, const Scans& found, const std::set<std::size_t>& training) {
+  CountSums sums;
+  for (std::size_t r = 0; r < found.scans.size(); ++r) {
+    sums.add(found.scans[r].voxels.counts);
+    if (training.contains(r)) manifest.field.add(found.scans[r].voxels.field);
+  }
+  if (manifest.spec.kind == VoxelKind::field) return;
+  const double voxels = static_cast<double>(found.scans.size()) * static_cast<double>(manifest.spec.voxels());
+  manifest.spec.mean_count = static_cast<double>(sums.particles) / voxels;
+  manifest.statistics = {sums.max_count, sums.particles, sums.particles};
+  ensure(sums.particles > 0, Fault::format, "There is no particle in any sample: import other files.");
+}
+
+SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, const Scans& found,
+                   const core::ParameterSpace& space) {
+  const int side = found.scans.front().side, channels = static_cast<int>(settings.redshifts.size());
+  for (const Scan& scan : found.scans) {
+    ensure(scan.side == side, Fault::format,
+           "{} has {} voxels a side and {} has {}: import cubes of one size.", table.rows.front().file, side,
+           table.rows[scan.row].file, scan.side);
+  }
+  SampleSpec spec;
+  spec.parameters = space;
+  spec.shape = {side, side, side};
+  if (channels > 1) spec.shape.insert(spec.shape.begin(), channels);
+  spec.box_size = settings.box_size;
+  spec.redshifts = settings.redshifts;
+  spec.kind = settings.kind;
+  return spec;
+}
+
+/// All that is known of the samples.
+struct Sources {
+  const ForeignSettings& settings;
+  const SampleTable& table;
+  const Scans& found;
+  const std::vector<std::vector<double>>& parameters;
+  const std::map<std::uint32_t, Universe>& universes;
+};
+
+/// Throws Error{format} if two lines of the table are the same voxels: splits might share them.
+void refuse_twins(const ForeignSettings& settings, const SampleTable& table, const Scans& found) {
+  std::map<std::string_view, std::size_t> row_of;
+  const auto name = [&](std::size_t row) {
+    const SampleRow& line = table.rows[row];
+    return line.record ? fmt::format("{}, record {}", line.file, *line.record) : line.file;
+  };
+  for (const Scan& scan : found.scans) {
+    const auto [twin, fresh] =
+        row_of.emplace(std::string_view(scan.sha256.data(), scan.sha256.size()), scan.row);
+    ensure(fresh, Fault::format, "{}: {} and {} hold the same voxels: list each sample once.",
+           settings.table.string(), name(twin->second), name(scan.row));
+  }
+}
+
+/// Lays the samples of a split out over its shards.
+void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>& simulations,
+                const Sources& sources) {
+  const auto rows = rows_of(split, simulations, sources.universes, sources.settings.seed);
+  SplitRecord& record = plan.manifest.splits[static_cast<std::size_t>(split)];
+  record.simulations = simulations;
+  record.samples = rows.size();
+  for (const std::uint32_t simulation : simulations)
+    record.seeds.push_back(sources.universes.at(simulation).seed);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i % sources.settings.samples_per_shard == 0) {
+      record.shards.push_back(shard_path(split, record.shards.size()));
+      plan.shards.push_back({record.shards.back(), {}, {}});
+    }
+    const SampleRow& row = sources.table.rows[rows[i]];
+    const Universe& universe = sources.universes.at(row.simulation);
+    const auto place =
+        std::ranges::find_if(universe.rows, [&](const auto& numbered) { return numbered.second == rows[i]; });
+    plan.shards.back().samples.push_back(
+        {row.simulation, place->first, universe.seed, sources.parameters[rows[i]]});
+    plan.shards.back().voxels.push_back({file_of(sources.settings, row), sources.found.scans[rows[i]].crc32});
+  }
+}
+
+std::set<std::size_t> training_rows(const std::array<std::vector<std::uint32_t>, 3>& splits,
+                                    const std::map<std::uint32_t, Universe>& universes) {
+  std::set<std::size_t> rows;
+  for (const std::uint32_t simulation : splits[static_cast<std::size_t>(Split::train)]) {
+    for (const auto& [subvolume, row] : universes.at(simulation).rows) rows.insert(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
+                         const ForeignSettings& settings, const ExchangeFormat& format,
+                         const std::filesystem::path& target) {
+  SampleTable table;
+  core::ParameterSpace space = settings.parameters;
+  comm.agree([&] {
+    table = read_sample_table(settings.table);
+    if (space.size() == 0) {
+      space.names = table.parameters;
+      space.low = space.high = std::vector<double>(space.names.size());
+    }
+    ensure(space.size() > 0, Fault::config,
+           "{} names no parameter: add columns of them, or name the labels in the files by --parameters.",
+           settings.table.string());
+  });
+  const Scans found = scan_all(comm, log, settings, format, table);
+  ForeignPlan plan;
+  comm.agree([&] {
+    refuse_twins(settings, table, found);
+    const auto parameters = parameters_of(table, found, space, format);
+    complete_ranges(space, parameters);
+    const auto universes = universes_of(table, parameters);
+    const auto splits = split_of(universes, settings);
+    const bool drawn = !universes.begin()->second.split.has_value();
+    plan.compression = settings.compression;
+    plan.request = {"shard",
+                    config_of(settings, format, space, drawn),
+                    {input_of(settings, table, found, universes, target)}};
+    plan.manifest.spec = spec_of(settings, table, found, space);
+    plan.manifest.spec.input_id = plan.request.inputs.front().id;
+    plan.manifest.subvolumes = static_cast<std::uint32_t>(universes.begin()->second.rows.size());
+    const Sources sources{settings, table, found, parameters, universes};
+    for (const Split split : {Split::train, Split::validation, Split::test}) {
+      add_shards(plan, split, splits[static_cast<std::size_t>(split)], sources);
+    }
+    const auto leak = plan.manifest.leak();
+    refuse_leak(leak, settings.table.string(), settings.allow_leak);
+    if (leak) plan.request.config["allow_leak"] = true;
+    add_statistics(plan.manifest, found, training_rows(splits, universes));
+  });
+  return plan;
+}
+
+void import_foreign(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                    const ForeignPlan& plan, const ExchangeFormat& format) {
+  std::vector<ImportedShard> shards;
+  for (const ForeignShard& shard : plan.shards) {
+    shards.push_back({shard.path, shard.samples, [&shard, &format](std::size_t row) {
+                        ForeignSample sample = format.decode(shard.voxels[row].file);
+                        ensure(core::crc32(sample.voxels) == shard.voxels[row].crc32, Fault::format,
+                               "{} has changed since it was first read: run the import again.",
+                               shard.voxels[row].file.path.string());
+                        return std::move(sample.voxels);
+                      }});
+  }
+  write_imported(comm, log, output, plan.manifest.spec, plan.compression, shards);
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,39 @@
+#pragma once
+// What stands in the files of other programs, before anything is made of them.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/log.hpp"
+#include "core/parallel/communicator.hpp"
+#include "dataset/exchange/exchange_format.hpp"
+#include "dataset/exchange/foreign_samples.hpp"
+#include "dataset/exchange/sample_table.hpp"
+#include "dataset/shard/voxel_statistics.hpp"
+
+namespace cosmo::dataset {
+
+/// What was found in a sample.
+struct Scan {
+  std::uint64_t row;     ///< of the table
+  std::uint64_t labels;  ///< how many
+  int side;
+  std::uint32_t crc32;
+  VoxelStatistics voxels;
+  std::array<char, 64> sha256;  ///< of the voxels
+};
+
+struct Scans {
+  std::vector<Scan> scans;                  ///< by row
+  std::vector<std::vector<double>> labels;  ///< by row; of the files
+};
+
+/// Where the sample of a row stands.
+ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row);
+
+/// Reads every sample once. The ranks share them. Collective. Throws as ExchangeFormat::decode.
+Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,
+               const ExchangeFormat& format, const SampleTable& table);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,130 @@
+#include "dataset/exchange/import_dataset.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/file/checksum.hpp"
+#include "dataset/exchange/imported_shards.hpp"
+#include "dataset/shard/target_scaler.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+Sample sample_of(const SampleRow& row) {
+  return {row.simulation, row.subvolume.value_or(0), row.seed.value_or(0), row.parameters, row.roll,
+          row.shift};
+}
+
+/// The labels that a file of this format has for these parameters.
+std::vector<double> labels_in(const ExchangeFormat& format, const core::ParameterSpace& space,
+                              const std::vector<double>& physical) {
+  if (!format.unit_labels) return physical;
+  std::vector<float> unit(physical.size());
+  TargetScaler(space).to_unit(physical, unit);
+  return {unit.begin(), unit.end()};
+}
+
+/// The voxels of a line of the table, compared with all that is known of them.
+std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& format, const SampleRow& row) {
+  const core::FileRecord* record = source.base.find(row.file);
+  ensure(record != nullptr, Fault::format, "{} names the file {}, which its manifest does not: restore it.",
+         (source.directory / kSampleTableName).string(), row.file);
+  core::check_content(source.directory, *record);
+  const SampleSpec& spec = source.dataset.spec;
+  ForeignSample sample = format.decode({source.directory / row.file, {}, spec.channels(), spec.kind});
+  const bool same =
+      sample.shape == spec.shape && core::crc32(sample.voxels) == row.crc32 &&
+      (sample.labels.empty() || sample.labels == labels_in(format, spec.parameters, row.parameters));
+  ensure(same, Fault::format, "{} holds another sample than its line of {} says: restore it.",
+         (source.directory / row.file).string(), kSampleTableName);
+  return std::move(sample.voxels);
+}
+
+/// The lines of the table by shard, which are those of the dataset.
+std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source) {
+  const std::filesystem::path path = source.directory / kSampleTableName;
+  const core::FileRecord* record = source.base.find(kSampleTableName);
+  ensure(record != nullptr, Fault::format, "{} is no part of its manifest: restore both.", path.string());
+  core::check_content(source.directory, *record);
+  const SampleTable table = read_sample_table(path);
+  std::map<std::string, std::vector<SampleRow>> shards;
+  for (const SampleRow& row : table.rows) shards[row.shard].push_back(row);
+  std::size_t listed = 0;
+  for (const SplitRecord& split : source.dataset.splits) {
+    std::uint64_t samples = 0;
+    for (const std::string& shard : split.shards) samples += shards[shard].size();
+    listed += split.shards.size();
+    ensure(samples == split.samples, Fault::format,
+           "{} has {} samples of {} that the manifest tells: restore it.", path.string(), samples,
+           split.samples);
+  }
+  ensure(shards.size() == listed && table.parameters == source.dataset.spec.parameters.names, Fault::format,
+         "{} has other shards or parameters than the manifest: restore it.", path.string());
+  return shards;
+}
+
+}  // namespace
+
+Export load_export(const std::filesystem::path& directory, const ExchangeFormat& format) {
+  Export source{directory, core::load_manifest(directory, "export"), {}};
+  const std::string path = (directory / core::kManifestName).string();
+  const core::Json& config = source.base.request.config;
+  core::reading_json(path, [&] {
+    ensure(config.at("format") == format.name && config.value("dialect", "") == format.dialect, Fault::config,
+           "{} is an export of --format {}{}: import it as such.", directory.string(),
+           config.at("format").get<std::string>(),
+           config.contains("dialect") ? fmt::format(" --dialect {}", config.at("dialect").get<std::string>())
+                                      : "");
+    source.dataset =
+        parse_dataset_manifest(core::parse_manifest(source.base.details.at("dataset"), path, "shard"), path);
+  });
+  for (const core::FileRecord& file : source.dataset.base.files) {
+    ensure(core::is_inside(file.path), Fault::format,
+           "{} names the shard '{}' outside the dataset: it is not trusted.", path, file.path);
+  }
+  return source;
+}
+
+core::Request import_request(const Export& source, const std::filesystem::path& target) {
+  core::Request request = source.dataset.base.request;
+  const auto dataset = (source.directory / source.base.request.inputs.at(0).path).parent_path();
+  for (core::InputRecord& input : request.inputs) {
+    input.path = core::seen_from(target, dataset / input.path).string();
+  }
+  return request;
+}
+
+void import_dataset(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                    const Export& source, const ExchangeFormat& format) {
+  std::map<std::string, std::vector<SampleRow>> rows;
+  comm.agree([&] { rows = rows_by_shard(source); });
+  std::vector<ImportedShard> shards;
+  for (const auto& shard : rows) {
+    const std::vector<SampleRow>& of_shard = shard.second;
+    std::vector<Sample> samples;
+    std::ranges::transform(of_shard, std::back_inserter(samples), &sample_of);
+    shards.push_back({shard.first, std::move(samples), [&source, &format, &of_shard](std::size_t row) {
+                        return read_voxels(source, format, of_shard[row]);
+                      }});
+  }
+  const bool gzip = source.dataset.base.request.config.value("compress", "none") == "gzip";
+  write_imported(comm, log, output, source.dataset.spec, gzip ? Compression::gzip : Compression::none,
+                 shards);
+}
+
+bool are_identical(const core::OutputDirectory& output, const DatasetManifest& dataset) {
+  return std::ranges::all_of(dataset.base.files, [&](const core::FileRecord& file) {
+    const core::FileRecord* written = output.find(file.path);
+    return written != nullptr && written->sha256 == file.sha256;
+  });
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,126 @@
+#include "dataset/exchange/sample_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/format/csv_table.hpp"
+#include "core/output/manifest.hpp"
+#include "core/random.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+template <class T>
+T whole_number(const Cell& cell, std::string_view column) {
+  return static_cast<T>(cell.whole_number(column, std::uint64_t{std::numeric_limits<T>::max()} + 1));
+}
+
+template <std::size_t axis>
+void read_shift(const Cell& cell, SampleRow& row) {
+  row.shift[axis] = whole_number<std::uint16_t>(cell, "shift");
+}
+
+/// Of a stranger's table, too: it may not name what is not his.
+void read_file(const Cell& cell, SampleRow& row) {
+  ensure(!cell.text.empty(), Fault::format, "{} names no file: correct the table.", cell.place());
+  ensure(core::is_inside(cell.text), Fault::format,
+         "{} names the file '{}', which is not below --input: write paths relative to that.", cell.place(),
+         cell.text.substr(0, 200));
+  row.file = cell.text;
+}
+
+void read_split(const Cell& cell, SampleRow& row) {
+  const auto found = std::ranges::find(kSplitNames, cell.text);
+  ensure(found != kSplitNames.end(), Fault::format, "{} has the split '{}': write {}.", cell.place(),
+         cell.text.substr(0, 40), fmt::join(kSplitNames, " or "));
+  row.split = static_cast<Split>(found - kSplitNames.begin());
+}
+
+/// How a column that is no parameter is read.
+struct Column {
+  std::string_view name;
+  void (*read)(const Cell&, SampleRow&);
+};
+
+constexpr std::array<Column, 12> kColumns = {
+    {{"file", &read_file},
+     {"record",
+      [](const Cell& cell, SampleRow& row) { row.record = whole_number<std::uint32_t>(cell, "record"); }},
+     {"split", &read_split},
+     {"shard", [](const Cell& cell, SampleRow& row) { row.shard = cell.text; }},
+     {"simulation", [](const Cell& cell,
+                       SampleRow& row) { row.simulation = whole_number<std::uint32_t>(cell, "simulation"); }},
+     {"subvolume", [](const Cell& cell,
+                      SampleRow& row) { row.subvolume = whole_number<std::uint8_t>(cell, "subvolume"); }},
+     {"seed",
+      [](const Cell& cell, SampleRow& row) { row.seed = cell.whole_number("seed", core::kSeedLimit); }},
+     {"roll", [](const Cell& cell, SampleRow& row) { row.roll = whole_number<std::uint16_t>(cell, "roll"); }},
+     {"shift_x", &read_shift<0>},
+     {"shift_y", &read_shift<1>},
+     {"shift_z", &read_shift<2>},
+     {"crc32",
+      [](const Cell& cell, SampleRow& row) { row.crc32 = whole_number<std::uint32_t>(cell, "crc32"); }}}};
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+/// The header's names, checked.
+std::vector<std::string> names_of(const CsvTable& table) {
+  const std::vector<std::string> names = table.names([](const Cell& name) {
+    ensure(is_name(name.text), Fault::format,
+           "{} names a column '{}': begin the table with names of letters, digits and _.", name.place(),
+           name.text.substr(0, 40));
+  });
+  for (const std::string_view needed : {"file", "simulation"}) {
+    ensure(std::ranges::count(names, needed) == 1, Fault::format, "{} has no column '{}': add it{}.",
+           table.header_place(), needed,
+           needed == "file" ? "" : ", for samples of one universe must stay in one split");
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string sample_table_header(const std::vector<std::string>& parameters) {
+  return fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}\n",
+                     fmt::join(parameters, ","));
+}
+
+std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
+                              const Sample& sample, std::uint32_t crc32) {
+  return fmt::format("{},{},{},{},{},{},{},{},{},{}\n", file, name_of(split), shard, sample.simulation,
+                     sample.subvolume, sample.seed, sample.roll, fmt::join(sample.shift, ","), crc32,
+                     fmt::join(sample.parameters, ","));
+}
+
+SampleTable read_sample_table(const std::filesystem::path& path) {
+  const CsvTable csv(path, "sample");
+  const std::vector<std::string> names = names_of(csv);
+  std::vector<void (*)(const Cell&, SampleRow&)> readers;
+  SampleTable table;
+  for (const std::string& name : names) {
+    const auto column = std::ranges::find(kColumns, name, &Column::name);
+    const bool known = column != kColumns.end();
+    if (!known) table.parameters.push_back(name);
+    readers.push_back(known ? column->read : [](const Cell& cell, SampleRow& row) {
+      row.parameters.push_back(cell.number());
+    });
+  }
+  csv.for_each_row([&](const std::vector<Cell>& cells) {
+    SampleRow& row = table.rows.emplace_back();
+    for (std::size_t c = 0; c < cells.size(); ++c) readers[c](cells[c], row);
+  });
+  return table;
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,55 @@
+#pragma once
+// samples.csv: what is known of samples whose voxels stand in files of other formats; a line each.
+//
+//   file, simulation, omega_m, sigma8      the least that a table needs: paths are relative to --input
+//   train/shard-00000_00000.npy, 12, 0.31, 0.82
+//
+// Other columns: record (number in a TFRecord file, from 0), split (train, validation, test), shard (where
+// the sample stood in the dataset that was exported), subvolume (0 to 255), seed (below 2^53), crc32 (of the
+// voxels as /crc32 of a shard has it). Every column of another name is a parameter. Lines that begin with #
+// are comments.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/shard/sample.hpp"
+#include "dataset/shard/split.hpp"
+
+namespace cosmo::dataset {
+
+inline constexpr const char* kSampleTableName = "samples.csv";
+
+/// A line of the table; what it has no column for is empty.
+struct SampleRow {
+  std::string file;
+  std::optional<std::uint32_t> record;
+  std::optional<Split> split;
+  std::string shard;
+  std::uint32_t simulation = 0;
+  std::optional<std::uint8_t> subvolume;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> crc32;
+  std::uint16_t roll = 0;                   ///< of the box before it was cut
+  std::array<std::uint16_t, 3> shift = {};  ///< of the roll
+  std::vector<double> parameters;           ///< (P)
+};
+
+struct SampleTable {
+  std::vector<std::string> parameters;  ///< names (P)
+  std::vector<SampleRow> rows;
+};
+
+/// The header of a table that has all columns but record; parameters (P).
+std::string sample_table_header(const std::vector<std::string>& parameters);
+/// A line of it. Numbers are the shortest that read back as they were.
+std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
+                              const Sample& sample, std::uint32_t crc32);
+
+/// Throws Error{io}, or Error{format} naming file and line.
+SampleTable read_sample_table(const std::filesystem::path& path);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,151 @@
+#include "dataset/load/augmentation.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/random.hpp"
+
+namespace cosmo::dataset {
+
+namespace {
+
+/// A cube of `side` read along the axes of a symmetry.
+struct TurnedCube {
+  std::ptrdiff_t first;                  ///< where output voxel (0, 0, 0) is read
+  std::array<std::ptrdiff_t, 3> stride;  ///< in the input, of a step along each output axis
+};
+
+TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
+  const std::array<std::ptrdiff_t, 3> input_stride = {side * side, side, 1};
+  TurnedCube cube{0, {}};
+  for (std::size_t a = 0; a < 3; ++a) {
+    const std::ptrdiff_t stride = input_stride[static_cast<std::size_t>(symmetry.axes[a])];
+    cube.stride[a] = symmetry.flipped[a] ? -stride : stride;
+    if (symmetry.flipped[a]) cube.first += stride * (side - 1);
+  }
+  return cube;
+}
+
+constexpr std::ptrdiff_t kTile = 32;  // counts: a cache line of them
+
+/// to[i] = map(from[i × stride]), with stride 1 or -1.
+template <class T, class Map>
+void map_row(float* to, const T* from, std::ptrdiff_t stride, std::ptrdiff_t size, const Map& map) {
+  if (stride == 1) {
+#pragma omp simd
+    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(from[i]);
+  } else {
+#pragma omp simd
+    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(from[-i]);
+  }
+}
+
+/// One channel whose rows stay rows.
+template <class T, class Map>
+void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const Map& map, const T* input,
+                    float* voxels) {
+  for (std::ptrdiff_t x = 0; x < side; ++x) {
+    for (std::ptrdiff_t y = 0; y < side; ++y) {
+      map_row(voxels + (x * side + y) * side, input + cube.first + x * cube.stride[0] + y * cube.stride[1],
+              cube.stride[2], side, map);
+    }
+  }
+}
+
+/// One channel whose input rows run along output axis `row`, x or y: by square tiles of that axis and z, each
+/// transposed in cache.
+template <class T, class Map>
+void transform_tiles(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const Map& map,
+                     const T* input, float* voxels) {
+  const std::array<std::ptrdiff_t, 2> output_stride = {side * side, side};
+  const std::size_t other = 1 - row;
+  std::array<T, kTile * kTile> tile;
+  for (std::ptrdiff_t o = 0; o < side; ++o) {
+    for (std::ptrdiff_t r = 0; r < side; r += kTile) {
+      for (std::ptrdiff_t z = 0; z < side; z += kTile) {
+        const std::ptrdiff_t height = std::min(kTile, side - r), width = std::min(kTile, side - z);
+        const T* from =
+            input + cube.first + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2];
+        for (std::ptrdiff_t j = 0; j < width; ++j) {
+          for (std::ptrdiff_t i = 0; i < height; ++i)
+            tile[static_cast<std::size_t>(i * kTile + j)] = from[j * cube.stride[2] + i * cube.stride[row]];
+        }
+        float* to = voxels + o * output_stride[other] + r * output_stride[row] + z;
+        for (std::ptrdiff_t i = 0; i < height; ++i)
+          map_row(to + i * output_stride[row], tile.data() + i * kTile, 1, width, map);
+      }
+    }
+  }
+}
+
+/// voxels = map(input), turned, channel by channel.
+template <class T, class Map>
+void transform(const Symmetry& symmetry, int side, const Map& map, std::span<const T> input,
+               std::span<float> voxels) {
+  const auto n = static_cast<std::size_t>(side);
+  const TurnedCube cube = turned(symmetry, side);
+  for (std::size_t channel = 0; channel < input.size(); channel += n * n * n) {
+    const T* from = input.data() + channel;
+    float* to = voxels.data() + channel;
+    if (symmetry.axes[2] == 2) {
+      transform_rows(cube, side, map, from, to);
+    } else {
+      transform_tiles(cube, symmetry.axes[0] == 2 ? 0 : 1, side, map, from, to);
+    }
+  }
+}
+
+}  // namespace
+
+Symmetry cube_symmetry(int index) {
+  Symmetry symmetry;
+  for (int p = 0; p < index / 8; ++p) std::next_permutation(symmetry.axes.begin(), symmetry.axes.end());
+  for (std::size_t a = 0; a < 3; ++a) symmetry.flipped[a] = (index >> a & 1) != 0;
+  return symmetry;
+}
+
+Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample) {
+  const core::RandomStream stream(seed, core::Purpose::augmentation);
+  return cube_symmetry(static_cast<int>(stream.uniform({epoch, sample, 0}) * kCubeSymmetries));
+}
+
+std::array<int, 3> choose_shift(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample, int side) {
+  const core::RandomStream stream(seed, core::Purpose::augmentation);
+  std::array<int, 3> shift;
+  for (std::uint32_t axis = 0; axis < 3; ++axis)  // 0 chooses the symmetry
+    shift[axis] = static_cast<int>(stream.uniform({epoch, sample, axis + 1}) * side);
+  return shift;
+}
+
+template <class T>
+void roll(const std::array<int, 3>& shift, int side, std::span<const T> voxels, std::span<T> rolled) {
+  const auto n = static_cast<std::size_t>(side), along = static_cast<std::size_t>(shift[2]);
+  const std::size_t rows = voxels.size() / n;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t channel = row / (n * n), z = row / n % n, y = row % n;
+    const std::size_t to_z = (z + static_cast<std::size_t>(shift[0])) % n;
+    const std::size_t to_y = (y + static_cast<std::size_t>(shift[1])) % n;
+    const T* const from = voxels.data() + row * n;
+    T* const to = rolled.data() + ((channel * n + to_z) * n + to_y) * n;
+    std::copy_n(from, n - along, to + along);
+    std::copy_n(from + n - along, along, to);
+  }
+}
+
+template void roll<std::uint16_t>(const std::array<int, 3>&, int, std::span<const std::uint16_t>,
+                                  std::span<std::uint16_t>);
+template void roll<float>(const std::array<int, 3>&, int, std::span<const float>, std::span<float>);
+
+void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
+                      std::span<const std::uint16_t> counts, std::span<float> voxels) {
+  const float* values = table.data();
+  transform(
+      symmetry, side, [values](std::uint16_t count) { return values[count]; }, counts, voxels);
+}
+
+void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
+                      std::span<float> voxels) {
+  transform(symmetry, side, map, field, voxels);
+}
+
+}  // namespace cosmo::dataset

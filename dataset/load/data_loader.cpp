@@ -1,0 +1,191 @@
+#include "dataset/load/data_loader.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/timer.hpp"
+#include "dataset/load/look_up.hpp"
+#include "dataset/load/sample_order.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// At most `size` elements from `first` on, as many as there are.
+std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::size_t first,
+                                       std::size_t size) {
+  const auto rest = all.subspan(std::min(first, all.size()));
+  return rest.first(std::min(size, rest.size()));
+}
+
+/// What the loader does of what it is asked for. Only HDF5 can read what is not plain, from one thread.
+LoaderConfig validated(LoaderConfig config, const SplitReader& reader) {
+  validate(config);
+  if (!reader.is_plain()) config.readers = 0;
+  return config;
+}
+
+}  // namespace
+
+void validate(const LoaderConfig& config) {
+  ensure(config.micro_batch > 0 && config.global_batch > 0 &&
+             config.global_batch % (std::int64_t{config.ranks} * config.micro_batch) == 0,
+         Fault::config,
+         "--global-batch {} is no multiple of --micro-batch {} × {} ranks: change one of the three.",
+         config.global_batch, config.micro_batch, config.ranks);
+}
+
+ReadStatistics& ReadStatistics::operator+=(const ReadStatistics& other) {
+  waited += other.waited;
+  reading += other.reading;
+  bytes += other.bytes;
+  return *this;
+}
+
+DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config)
+    : source_(reader),
+      config_(validated(config, reader)),
+      of_field_{static_cast<float>(transform.offset), static_cast<float>(transform.scale)},
+      slots_(slots_of(config_)),
+      ahead_(config_.readers, slots_.size(), [this](std::size_t item, int thread) {
+        make(item, readers_[static_cast<std::size_t>(thread)]);
+      }) {
+  const SampleSpec& spec = reader.spec();
+  ensure(kind_of(transform) == spec.kind, Fault::config,
+         "The model reads {} and the dataset holds {}: give the kind of data it was trained on.",
+         spec.kind == VoxelKind::counts ? "fields" : "counts",
+         spec.kind == VoxelKind::counts ? "counts" : "fields");
+  const auto rows = static_cast<std::size_t>(config_.micro_batch);
+  for (Slot& slot : slots_) {
+    slot.voxels = core::Buffer<float>(rows * spec.voxels());
+    slot.targets.resize(rows * spec.parameters.size());
+  }
+  for (int r = 0; r < std::max(1, config_.readers); ++r) {
+    Reader& made = readers_.emplace_back();
+    made.voxels = core::Buffer<std::byte>(spec.bytes());
+    if (config_.roll) made.rolled = core::Buffer<std::byte>(spec.bytes());
+    if (spec.kind == VoxelKind::counts) made.table.emplace(transform);
+  }
+}
+
+std::uint32_t DataLoader::steps_per_epoch() const {
+  const auto step = static_cast<std::uint32_t>(config_.global_batch);
+  return (samples() + step - 1) / step;
+}
+
+std::size_t DataLoader::slots_of(const LoaderConfig& config) {
+  return config.readers == 0 ? 1 : static_cast<std::size_t>(config.readers + 1 + config.spare);
+}
+
+std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
+  const std::size_t batch = static_cast<std::size_t>(config.micro_batch) * spec.voxels() * sizeof(float);
+  const std::size_t reader =
+      (config.roll ? 2 : 1) * spec.bytes() + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
+  return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
+}
+
+void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
+  ahead_.drop();
+  epoch_ = epoch;
+  if (config_.shuffle) {
+    order_ = sample_order(config_.seed, epoch, samples());
+  } else {
+    order_.resize(samples());
+    std::iota(order_.begin(), order_.end(), 0u);
+  }
+  batches_ = steps_per_epoch() * batches_per_step();
+  first_ = next_ = first_step * batches_per_step();
+  ahead_.start(batches_ - first_);
+}
+
+std::optional<Batch> DataLoader::next() {
+  if (next_ == batches_) return std::nullopt;
+  const core::Timer waited;
+  const std::size_t batch = next_++;
+  const Slot& slot = slots_[ahead_.take()];
+  statistics_ += {waited.seconds(), slot.seconds, slot.bytes};
+  const auto samples = batch_samples(batch);
+  return Batch{slot.voxels.span(),
+               slot.targets,
+               static_cast<int>(samples.size()),
+               samples,
+               static_cast<int>(step_samples(batch).size()),
+               next_ % batches_per_step() == 0};
+}
+
+std::size_t DataLoader::batches_per_step() const {
+  return static_cast<std::size_t>(config_.global_batch / (config_.ranks * config_.micro_batch));
+}
+
+std::span<const std::uint32_t> DataLoader::step_samples(std::size_t batch) const {
+  const auto step = static_cast<std::size_t>(config_.global_batch);
+  return part_of(order_, batch / batches_per_step() * step, step);
+}
+
+std::span<const std::uint32_t> DataLoader::batch_samples(std::size_t batch) const {
+  const std::size_t before =
+      static_cast<std::size_t>(config_.rank) * batches_per_step() + batch % batches_per_step();
+  const auto rows = static_cast<std::size_t>(config_.micro_batch);
+  return part_of(step_samples(batch), before * rows, rows);
+}
+
+void DataLoader::make(std::size_t item, Reader& reader) {
+  const core::Timer making;
+  Slot& slot = slots_[item % slots_.size()];
+  slot.bytes = 0;
+  std::span<float> voxels = slot.voxels.span();
+  std::span<float> targets = slot.targets;
+  for (const std::uint32_t sample : batch_samples(first_ + item)) {
+    load(sample, reader, voxels.first(source_.spec().voxels()));
+    slot.bytes += source_.stored_bytes(sample);
+    voxels = voxels.subspan(source_.spec().voxels());
+    const auto target = source_.target(sample);
+    std::copy(target.begin(), target.end(), targets.begin());
+    targets = targets.subspan(target.size());
+  }
+  std::fill(voxels.begin(), voxels.end(), 0.0f);
+  std::fill(targets.begin(), targets.end(), 0.0f);
+  slot.seconds = making.seconds();
+}
+
+/// The sample's voxels as stored, in the reader's buffer.
+template <class T>
+std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
+  const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), source_.spec().voxels());
+  if (config_.readers == 0) {
+    source_.read(sample, voxels);
+  } else {
+    source_.read_stored(sample, reader.chunks, reader.voxels.span());
+  }
+  if (!(config_.shuffle && config_.augment && config_.roll)) return voxels;
+  const std::span rolled(reinterpret_cast<T*>(reader.rolled.data()), voxels.size());
+  const int side = source_.spec().side();
+  roll<T>(choose_shift(config_.seed, epoch_, sample, side), side, voxels, rolled);
+  return rolled;
+}
+
+void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
+  const bool turned = config_.shuffle && config_.augment;
+  const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
+  const int side = source_.spec().side();
+  const bool as_stored = symmetry == Symmetry{} && !(turned && config_.roll);
+  if (reader.table && reader.table->same_for_all() && config_.readers > 0 && as_stored) {
+    source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> part) {
+      const std::span counts(reinterpret_cast<const std::uint16_t*>(part.data()),
+                             part.size() / sizeof(std::uint16_t));
+      look_up(reader.table->for_sample({}), counts, voxels.first(counts.size()));
+      voxels = voxels.subspan(counts.size());
+    });
+  } else if (reader.table) {
+    const auto counts = read<std::uint16_t>(sample, reader);
+    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);
+  } else {
+    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels);
+  }
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "dataset/load/augmentation.hpp"
+#include "dataset/load/read_ahead.hpp"
+#include "dataset/load/split_reader.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+
+namespace cosmo::dataset {
+
+struct LoaderConfig {
+  int rank = 0;
+  int ranks = 1;
+  int global_batch = 1;  ///< samples of one step over all ranks
+  int micro_batch = 1;   ///< samples that one rank works on at a time
+  std::uint64_t seed = 1;
+  bool shuffle = false;             ///< a new order every epoch; otherwise the natural order
+  bool augment = false;             ///< turn samples by the cube's symmetries; only while shuffling
+  bool roll = false;                ///< shift them, periodic boxes, along the axes; only while augmenting
+  int readers = 1;                  ///< threads that read ahead; 0: next() reads
+  std::uint32_t most = UINT32_MAX;  ///< samples, the first of the split
+  int spare = 1;                    ///< batches that wait beside one a reader and the one that next() gave
+};
+
+/// Throws Error{config} unless ranks × micro-batch divides the global batch.
+void validate(const LoaderConfig& config);
+
+/// What a rank works on at a time. Rows from `valid` on are zero padding and count for nothing.
+/// Spans are valid until the loader's next call.
+struct Batch {
+  std::span<const float> voxels;           ///< (micro_batch, C, n, n, n), transformed
+  std::span<const float> targets;          ///< (micro_batch, P) in [−1, 1]
+  int valid;                               ///< rows that hold samples; may be 0
+  std::span<const std::uint32_t> samples;  ///< (valid) their numbers in the split
+  int samples_in_step;                     ///< over all ranks; below global_batch in an epoch's last step
+  bool last_of_step;
+};
+
+/// What reading has taken so far.
+struct ReadStatistics {
+  double waited = 0;        ///< in next() [s]
+  double reading = 0;       ///< of all readers together, transforms included [s]
+  std::uint64_t bytes = 0;  ///< read from shards
+
+  ReadStatistics& operator+=(const ReadStatistics& other);
+};
+
+/// Delivers each sample of a split exactly once an epoch, for any number of ranks. A step is the next
+/// `global_batch` samples of the epoch's order; rank r of R works on its r-th contiguous part, in
+/// global_batch / (R micro_batch) batches on every rank, the last step included. So the samples of a step
+/// depend on (seed, epoch) alone, never on the ranks. Does not communicate.
+///
+/// Threads read, check, transform and turn samples into a ring of readers + 1 + spare batches, which are the
+/// same bits for any number of them. Shards that only HDF5 can decode (SplitReader::is_plain) are read in
+/// next().
+class DataLoader {
+ public:
+  /// `reader` must outlive the loader. Throws Error{config} unless ranks × micro-batch divides the global
+  /// batch, and if the transform is of another kind of voxels.
+  DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config);
+  DataLoader(const DataLoader&) = delete;
+  DataLoader& operator=(const DataLoader&) = delete;
+
+  std::uint32_t steps_per_epoch() const;
+  /// Begins to read the epoch from a step on, at most steps_per_epoch(); what is left of another is dropped.
+  void start_epoch(std::uint32_t epoch, std::uint32_t first_step = 0);
+  /// The next batch of this rank, or nothing at the end of the epoch and before the first.
+  /// Throws Error{format} naming the shard of a damaged sample.
+  std::optional<Batch> next();
+  const ReadStatistics& statistics() const { return statistics_; }
+  /// [bytes] What a loader of `spec` allocates, whatever the number of samples.
+  static std::size_t memory_bytes(const SampleSpec& spec, const LoaderConfig& config);
+
+ private:
+  struct Slot {
+    core::Buffer<float> voxels;
+    std::vector<float> targets;
+    double seconds;
+    std::uint64_t bytes;
+  };
+  /// What each reader has for itself.
+  struct Reader {
+    std::optional<VoxelTable> table;  ///< of counts
+    core::Buffer<std::byte> voxels;   ///< of a sample as stored
+    core::Buffer<std::byte> rolled;   ///< of one that is to be rolled
+    core::hdf5::ChunkReader chunks;
+  };
+
+  std::size_t batches_per_step() const;
+  std::uint32_t samples() const { return std::min(config_.most, source_.size()); }
+  static std::size_t slots_of(const LoaderConfig& config);
+  /// The samples of step batch / batches_per_step(), over all ranks.
+  std::span<const std::uint32_t> step_samples(std::size_t batch) const;
+  std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
+  void make(std::size_t item, Reader& reader);
+  void load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
+  template <class T>
+  std::span<const T> read(std::uint32_t sample, Reader& reader);
+
+  SplitReader& source_;
+  LoaderConfig config_;
+  AffineMap of_field_;
+  std::vector<std::uint32_t> order_;
+  std::uint32_t epoch_ = 0;
+  std::size_t first_ = 0;    ///< batch of the epoch that reading began with, the ring's item 0
+  std::size_t next_ = 0;     ///< batch that next() gives
+  std::size_t batches_ = 0;  ///< of the epoch
+  ReadStatistics statistics_;
+  std::vector<Slot> slots_;
+  std::vector<Reader> readers_;
+  ReadAhead ahead_;  ///< last: its threads use the rest
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,44 @@
+#include "dataset/load/look_up.hpp"
+
+#include <immintrin.h>
+
+#include <cstddef>
+
+namespace cosmo::dataset {
+
+namespace {
+
+constexpr std::size_t kLanes = 16, kInRegisters = 2 * kLanes;
+
+void look_up_each(const float* table, std::span<const std::uint16_t> counts, float* voxels) {
+  for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = table[counts[i]];
+}
+
+/// Most counts are small, and the entries of the first 32 fit two registers. Of a multiple of 16 counts, into
+/// an aligned place.
+[[gnu::target("avx512f,avx512bw")]] void look_up_wide(const float* table,
+                                                      std::span<const std::uint16_t> counts, float* voxels) {
+  const __m512 low = _mm512_loadu_ps(table), high = _mm512_loadu_ps(table + kLanes);
+  const __m512i first_beyond = _mm512_set1_epi32(kInRegisters);
+  for (std::size_t i = 0; i < counts.size(); i += kLanes) {
+    const __m512i index =
+        _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(&counts[i])));
+    __m512 values = _mm512_permutex2var_ps(low, index, high);
+    const __mmask16 beyond = _mm512_cmpge_epi32_mask(index, first_beyond);
+    if (beyond != 0) values = _mm512_mask_i32gather_ps(values, beyond, index, table, sizeof(float));
+    _mm512_stream_ps(voxels + i, values);
+  }
+  _mm_sfence();  // before another thread is told of them
+}
+
+}  // namespace
+
+void look_up(std::span<const float> table, std::span<const std::uint16_t> counts, std::span<float> voxels) {
+  static const bool supported = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  const bool aligned = reinterpret_cast<std::uintptr_t>(voxels.data()) % sizeof(__m512) == 0;
+  const std::size_t wide = supported && aligned ? counts.size() / kLanes * kLanes : 0;
+  if (wide > 0) look_up_wide(table.data(), counts.first(wide), voxels.data());
+  look_up_each(table.data(), counts.subspan(wide), voxels.data() + wide);
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,64 @@
+#include "dataset/load/read_ahead.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cosmo::dataset {
+
+ReadAhead::ReadAhead(int threads, std::size_t slots, Make make) : make_(std::move(make)), slots_(slots) {
+  for (int thread = 0; thread < threads; ++thread) {
+    threads_.emplace_back([this, thread](const std::stop_token& stop) { work(stop, thread); });
+  }
+}
+
+void ReadAhead::drop() {
+  std::unique_lock lock(mutex_);
+  items_ = 0;
+  changed_.wait(lock, [&] { return making_ == 0; });
+  begun_ = taken_ = freed_ = 0;
+  std::fill(slots_.begin(), slots_.end(), Slot{});
+}
+
+void ReadAhead::start(std::size_t items) {
+  const std::lock_guard lock(mutex_);
+  items_ = items;
+  changed_.notify_all();
+}
+
+std::size_t ReadAhead::take() {
+  std::unique_lock lock(mutex_);
+  freed_ = taken_;
+  const std::size_t item = taken_++;
+  const std::size_t slot = item % slots_.size();
+  if (threads_.empty()) {
+    make_(item, 0);
+    return slot;
+  }
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return slots_[slot].made; });
+  const Slot taken = std::exchange(slots_[slot], Slot{});
+  if (taken.error) std::rethrow_exception(taken.error);
+  return slot;
+}
+
+void ReadAhead::work(const std::stop_token& stop, int thread) {
+  std::unique_lock lock(mutex_);
+  const auto has_work = [&] { return begun_ < std::min(items_, freed_ + slots_.size()); };
+  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+    const std::size_t item = begun_++;
+    ++making_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      make_(item, thread);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    --making_;
+    slots_[item % slots_.size()] = {true, error};
+    changed_.notify_all();
+  }
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,107 @@
+#include "dataset/load/split_reader.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+constexpr std::size_t kMostOpen = 16;
+
+/// Throws Error{format} naming the shard unless the manifest lists the sample's simulation, with its seed.
+void check_listed(const Sample& sample, const SplitRecord& record, const std::filesystem::path& shard,
+                  Split split) {
+  const auto found = std::ranges::find(record.simulations, sample.simulation);
+  ensure(found != record.simulations.end(), Fault::format,
+         "{} holds simulation {}, which is no {} data: restore the file.", shard.string(), sample.simulation,
+         name_of(split));
+  const std::uint64_t seed = record.seeds[static_cast<std::size_t>(found - record.simulations.begin())];
+  ensure(sample.seed == seed, Fault::format,
+         "{} holds simulation {} with the seed {} and the manifest says {}: restore the file.",
+         shard.string(), sample.simulation, sample.seed, seed);
+}
+
+}  // namespace
+
+SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
+                         int rank, int ranks)
+    : spec_(manifest.spec), split_(split) {
+  const SplitRecord& record = manifest.split(split);
+  for (std::size_t s = 0; s < record.shards.size(); ++s) {
+    if (static_cast<int>(s % static_cast<std::size_t>(ranks)) == rank) {
+      core::check_content(directory, *manifest.base.find(record.shards[s]));
+    }
+    shards_.push_back(directory / record.shards[s]);
+    const ShardReader shard(shards_.back(), spec_);
+    firsts_.push_back(size());
+    for (std::size_t row = 0; row < shard.size(); ++row) {
+      const auto target = shard.target(row);
+      const auto stored = shard.stored(row);
+      samples_.push_back(shard.sample(row));
+      if (stored) stored_.push_back(*stored);
+      targets_.insert(targets_.end(), target.begin(), target.end());
+      check_listed(samples_.back(), record, shards_.back(), split);
+    }
+  }
+  ensure(size() == record.samples, Fault::format,
+         "{}: the {} shards hold {} samples and the manifest says {}.", directory.string(), name_of(split),
+         size(), record.samples);
+}
+
+std::span<const float> SplitReader::target(std::uint32_t index) const {
+  const std::size_t parameters = spec_.parameters.size();
+  return std::span(targets_).subspan(index * parameters, parameters);
+}
+
+SplitReader::Place SplitReader::place(std::uint32_t index) const {
+  const auto next = std::upper_bound(firsts_.begin(), firsts_.end(), index);
+  return {static_cast<std::size_t>(next - firsts_.begin()) - 1, index - *(next - 1)};
+}
+
+std::string SplitReader::describe(std::uint32_t index) const {
+  const auto [shard, row] = place(index);
+  return fmt::format("sample {} (simulation {}, sub-volume {}; row {} of {})", index,
+                     sample(index).simulation, sample(index).subvolume, row, shards_[shard].string());
+}
+
+const ShardReader& SplitReader::open(std::size_t number) {
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const OpenShard& shard) { return shard.number == number; });
+  if (found != open_.end()) return found->reader;
+  if (open_.size() == kMostOpen) open_.pop_front();
+  return open_.emplace_back(OpenShard{number, ShardReader(shards_[number], spec_)}).reader;
+}
+
+void SplitReader::read(std::uint32_t index, std::span<std::uint16_t> counts) {
+  const auto [shard, row] = place(index);
+  open(shard).read(row, counts);
+}
+
+void SplitReader::read(std::uint32_t index, std::span<float> field) {
+  const auto [shard, row] = place(index);
+  open(shard).read(row, field);
+}
+
+void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                              std::span<std::byte> voxels) const {
+  const auto [shard, row] = place(index);
+  const auto& [chunk, crc32] = stored_[index];
+  check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, voxels));
+}
+
+void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                              const core::hdf5::ChunkReader::Visit& visit) const {
+  const auto [shard, row] = place(index);
+  const auto& [chunk, crc32] = stored_[index];
+  check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, spec_.bytes(), visit));
+}
+
+std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {
+  return is_plain() ? stored_[index].chunk.bytes : spec_.bytes();
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "dataset/shard/dataset_manifest.hpp"
+#include "dataset/shard/shard_reader.hpp"
+
+namespace cosmo::dataset {
+
+/// Random access to the samples of one split, numbered over its shards in order. Errors name the shard.
+class SplitReader {
+ public:
+  /// Opens every shard and checks it against the manifest. SHA-256 is computed for every `ranks`-th shard
+  /// from shard `rank` on, so that the ranks of a run together check all; run this in Communicator::agree.
+  /// Throws Error{io} or Error{format}.
+  SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
+              int rank = 0, int ranks = 1);
+
+  const SampleSpec& spec() const { return spec_; }
+  Split split() const { return split_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(samples_.size()); }
+  const Sample& sample(std::uint32_t index) const { return samples_[index]; }
+  /// "sample 17 (simulation 5, sub-volume 3; row 1 of DIR/train/shard-00001.h5)", for sentences.
+  std::string describe(std::uint32_t index) const;
+  /// Labels (P) in [−1, 1]; valid as long as this object.
+  std::span<const float> target(std::uint32_t index) const;
+
+  /// Reads counts or field (C, n, n, n), as the spec's kind is, through HDF5 and compares the crc32. Not
+  /// thread-safe: HDF5 is not.
+  void read(std::uint32_t index, std::span<std::uint16_t> counts);
+  void read(std::uint32_t index, std::span<float> field);
+  /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep does.
+  bool is_plain() const { return stored_.size() == samples_.size(); }
+  /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.
+  void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks, std::span<std::byte> voxels) const;
+  /// The same, its voxels given to `visit` part by part, in order.
+  void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
+                   const core::hdf5::ChunkReader::Visit& visit) const;
+  /// What the sample takes in its shard; of voxels as they are if it is not known.
+  std::uint64_t stored_bytes(std::uint32_t index) const;
+
+ private:
+  /// A shard that is open now.
+  struct OpenShard {
+    std::size_t number;
+    ShardReader reader;
+  };
+  /// A sample's shard and its number there.
+  struct Place {
+    std::size_t shard;
+    std::uint32_t row;
+  };
+  Place place(std::uint32_t index) const;
+  const ShardReader& open(std::size_t number);
+
+  SampleSpec spec_;
+  Split split_;
+  std::vector<std::filesystem::path> shards_;
+  std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
+  std::vector<Sample> samples_;
+  std::vector<StoredVoxels> stored_;  ///< (samples), or fewer if some are not plain
+  std::vector<float> targets_;
+  std::deque<OpenShard> open_;  ///< oldest first
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,30 @@
+#pragma once
+// A picture of a few samples: projected density slices and the one-point distribution, both logarithmic.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/picture/canvas.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
+#include "dataset/shard/sample.hpp"
+
+namespace cosmo::dataset {
+
+/// A sample to be drawn.
+struct Sitter {
+  Split split;
+  Sample sample;
+  std::vector<float> voxels;  ///< counts or field (C, n, n, n)
+};
+
+/// Up to `samples` (at least 1) samples, from the splits in turn, each split's first ones. Every shard that
+/// is read is compared with the manifest. Throws as ShardReader does.
+std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const DatasetManifest& dataset,
+                                   int samples);
+
+/// The slices 0 <= x < depth, a column a sample and a row a channel, in units of the mean where the voxels
+/// are counts; below them how often voxels have which value (of the first channel).
+core::Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitters);
+
+}  // namespace cosmo::dataset

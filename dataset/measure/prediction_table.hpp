@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/parallel/communicator.hpp"
+#include "core/universe/simulation_manifest.hpp"
+#include "dataset/load/data_loader.hpp"
+
+namespace cosmo::dataset {
+
+/// One sub-volume, or one universe, with its true parameters and what a method says of them.
+struct PredictionRow {
+  std::uint32_t simulation;
+  int subvolume;  ///< -1: the whole universe
+  std::uint64_t seed;
+  std::vector<double> truth;           ///< (P) physical units
+  std::vector<double> prediction;      ///< (P) physical units
+  int roll = 0;                        ///< of the box before it was cut; 0: none
+  std::vector<double> deviation = {};  ///< (P) predicted standard deviation, physical; empty: none predicted
+};
+
+/// Predictions of one method for one split.
+struct PredictionTable {
+  core::ParameterSpace parameters;
+  std::vector<PredictionRow> rows;
+};
+
+/// A split to predict, in its natural order; reader and loader must outlive this.
+struct SplitToPredict {
+  const SplitReader& reader;
+  DataLoader& loader;               ///< reads from `reader` and does not shuffle
+  core::ParameterSpace parameters;  ///< what the predicted labels mean
+};
+
+/// What is said of every sample, (samples, outputs) in the split's order. `forward` maps a batch to
+/// (micro_batch, outputs). Collective over comm; every rank gets all of it.
+std::vector<float> predict_split(const core::Communicator& comm, const SplitToPredict& split,
+                                 std::size_t outputs,
+                                 const std::function<std::span<const float>(const Batch&)>& forward);
+
+/// The split's samples with their truths, their predictions and deviations left empty.
+PredictionTable truths_of(const SplitToPredict& split);
+
+/// The same with labels (samples, P) in [-1, 1] as predictions.
+PredictionTable predictions_of(const SplitToPredict& split, std::span<const float> labels);
+
+/// The numbers of each universe's rows, in the order in which universes first appear.
+std::vector<std::vector<std::size_t>> rows_by_universe(const PredictionTable& subvolumes);
+
+/// One row a universe, as rows_by_universe: the mean of the predictions of its sub-volumes, its rolls'
+/// included; deviations are left empty.
+PredictionTable per_universe(const PredictionTable& subvolumes);
+
+/// Root mean square of prediction - truth, (P) in physical units. The table must not be empty.
+std::vector<double> rms_errors(const PredictionTable& table);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/format/hdf5.hpp"
+
+namespace cosmo::dataset {
+
+/// Ridge regression of targets on features, and on products of their leading principal components. How many
+/// of these and how large a penalty is chosen for each target by cross-validation whose folds never part a
+/// group. Its cost grows with the rows only linearly.
+///
+/// Features are standardised; those that do not vary are left out. Coefficients minimise the mean squared
+/// error plus `penalty` times their sum of squares.
+class Regression {
+ public:
+  /// Learns targets (rows, P) from features (rows, F); groups (rows), at least two different ones. Throws
+  /// Error{numeric} for a feature that is not finite.
+  Regression(const Eigen::MatrixXd& features, const Eigen::MatrixXd& targets,
+             std::span<const std::uint32_t> groups);
+
+  /// Targets (rows, P) of features (rows, F).
+  Eigen::MatrixXd predict(const Eigen::MatrixXd& features) const;
+  /// What it says of each row it has learned from (rows, P) when the row's fold is held out.
+  const Eigen::MatrixXd& held_out() const { return held_out_; }
+
+  /// What predict() needs, under the group "regression" of a file.
+  void write(core::hdf5::File& file) const;
+  /// Throws Error{format} if the file does not hold one. held_out() and choices() are empty.
+  static Regression read(const core::hdf5::File& file);
+
+  /// What cross-validation has chosen for a target.
+  struct Choice {
+    int components;  ///< principal components whose products are features
+    double penalty;
+  };
+  const std::vector<Choice>& choices() const { return choices_; }
+
+ private:
+  Regression() = default;
+  struct Lesson;
+  void try_products(Eigen::Index count, Lesson& lesson);
+  void prepare(const Eigen::MatrixXd& features, Eigen::Index groups);
+  Eigen::MatrixXd expand(const Eigen::MatrixXd& features) const;
+
+  std::vector<Eigen::Index> used_;    ///< features that vary
+  Eigen::VectorXd mean_, deviation_;  ///< (used)
+  Eigen::MatrixXd components_;        ///< (used, components) to principal components of variance 1
+  Eigen::MatrixXd coefficients_;      ///< (expanded, P)
+  Eigen::VectorXd intercept_;         ///< (P)
+  Eigen::MatrixXd held_out_;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,84 @@
+#include "dataset/regression/statistics_regression.hpp"
+
+#include <cmath>
+
+namespace cosmo::dataset {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+constexpr double kGroupRatio = 1.15;  ///< of a group of bins of k: 26 groups of 64 bins
+
+MatrixXd beside(const MatrixXd& left, const MatrixXd& right) {
+  MatrixXd both(left.rows(), left.cols() + right.cols());
+  both << left, right;
+  return both;
+}
+
+/// The root of a share makes its scatter even.
+MatrixXd one_point_features(const StatisticsTable& table) {
+  const std::size_t channels = table.rows.front().channels.size();
+  MatrixXd features(static_cast<Index>(table.rows.size()), static_cast<Index>(channels * (3 + kValueBins)));
+  for (Index row = 0; row < features.rows(); ++row) {
+    Index column = 0;
+    for (const SummaryStatistics& channel : table.rows[static_cast<std::size_t>(row)].channels) {
+      features(row, column++) = channel.mean;
+      features(row, column++) = std::asinh(channel.skewness);
+      features(row, column++) = std::asinh(channel.kurtosis);
+      for (const double share : channel.distribution) features(row, column++) = std::sqrt(share);
+    }
+  }
+  return features;
+}
+
+std::vector<float> row_major(const MatrixXd& labels) {
+  std::vector<float> values;
+  for (Index row = 0; row < labels.rows(); ++row) {
+    for (Index p = 0; p < labels.cols(); ++p) values.push_back(static_cast<float>(labels(row, p)));
+  }
+  return values;
+}
+
+}  // namespace
+
+MatrixXd power_features(const StatisticsTable& table) {
+  return log_power(table, group_bins(table.k.size(), kGroupRatio), &SummaryStatistics::power);
+}
+
+MatrixXd all_features(const StatisticsTable& table) {
+  const auto groups = group_bins(table.k.size(), kGroupRatio);
+  const MatrixXd spectra =
+      beside(power_features(table), log_power(table, groups, &SummaryStatistics::log_power));
+  return beside(spectra, one_point_features(table));
+}
+
+std::vector<std::uint32_t> simulations_of(const StatisticsTable& table) {
+  std::vector<std::uint32_t> simulations;
+  for (const SampleStatistics& row : table.rows) simulations.push_back(row.sample.simulation);
+  return simulations;
+}
+
+std::uint64_t regression_samples(const DatasetManifest& data) {
+  const SplitRecord& train = data.split(Split::train);
+  if (train.simulations.size() <= kMostTrainingUniverses) return train.samples;
+  return train.samples * kMostTrainingUniverses / train.simulations.size();
+}
+
+StatisticsRegression::StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space)
+    : regression_(all_features(training), labels_of(training, space), simulations_of(training)) {}
+
+std::vector<float> StatisticsRegression::predict(const StatisticsTable& table) const {
+  return table.rows.empty()
+             ? std::vector<float>()
+             : row_major(regression_.predict(all_features(table)).cwiseMax(-1.0).cwiseMin(1.0));
+}
+
+void StatisticsRegression::write(core::hdf5::File& file) const { regression_.write(file); }
+
+StatisticsRegression StatisticsRegression::read(const core::hdf5::File& file) {
+  return StatisticsRegression(Regression::read(file));
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,47 @@
+#pragma once
+// Labels of samples from their summary statistics: the best that is known without a network, and what a
+// network with a baseline is mixed with.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/format/hdf5.hpp"
+#include "dataset/regression/regression.hpp"
+#include "dataset/regression/sample_statistics.hpp"
+
+namespace cosmo::dataset {
+
+/// Universes that a regression learns from at most, the first of the training split: more do not make some
+/// hundred coefficients better.
+inline constexpr std::size_t kMostTrainingUniverses = 2048;
+/// Training samples of these universes.
+std::uint64_t regression_samples(const DatasetManifest& data);
+
+/// log P(k) of each row (rows, F), in groups of bins.
+Eigen::MatrixXd power_features(const StatisticsTable& table);
+/// That, log P(k) of log(1 + n), the mean, skewness and kurtosis, and the distribution (rows, F).
+Eigen::MatrixXd all_features(const StatisticsTable& table);
+
+/// The simulations of some rows, which cross-validation keeps together.
+std::vector<std::uint32_t> simulations_of(const StatisticsTable& table);
+
+/// A regression of labels in [-1, 1] on all_features, sample by sample.
+class StatisticsRegression {
+ public:
+  /// Learns from samples of at least two universes.
+  StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space);
+
+  /// Labels of samples with the same bins of k (rows, P); those beyond [-1, 1] are set on its edge.
+  std::vector<float> predict(const StatisticsTable& table) const;
+  /// Under the group "regression".
+  void write(core::hdf5::File& file) const;
+  /// Throws Error{format} if the file does not hold one.
+  static StatisticsRegression read(const core::hdf5::File& file);
+
+ private:
+  explicit StatisticsRegression(Regression regression) : regression_(std::move(regression)) {}
+  Regression regression_;
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,223 @@
+#include "dataset/shard/dataset_manifest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "dataset/shard/shard_reader.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+using core::Json;
+
+namespace {
+
+void to_json(Json& json, const SplitRecord& record) {
+  json = {{"simulations", record.simulations},
+          {"seeds", record.seeds},
+          {"samples", record.samples},
+          {"shards", record.shards}};
+}
+
+void from_json(const Json& json, SplitRecord& record) {
+  record = {json.at("simulations"), json.value("seeds", record.seeds), json.at("samples"), json.at("shards")};
+}
+
+void check_spec(const SampleSpec& spec, const std::string& source) {
+  constexpr int kMostVoxels = 1 << 14;
+  const auto positive = [](int n) { return n > 0 && n <= kMostVoxels; };
+  const std::vector<int>& shape = spec.shape;
+  ensure((shape.size() == 3 || shape.size() == 4) && std::all_of(shape.begin(), shape.end(), positive) &&
+             std::equal(shape.end() - 2, shape.end(), shape.end() - 3),
+         Fault::format, "{} has samples of shape ({}), which are no cubes: restore the file.", source,
+         fmt::join(shape, ", "));
+  ensure(spec.redshifts.size() == static_cast<std::size_t>(spec.channels()), Fault::format,
+         "{} has {} redshifts for {} channels: restore the file.", source, spec.redshifts.size(),
+         spec.channels());
+  ensure(std::isfinite(spec.box_size.value) && spec.box_size.value > 0 && std::isfinite(spec.mean_count) &&
+             (spec.mean_count > 0 || spec.kind == VoxelKind::field),
+         Fault::format, "{} has a box of {} {} and {} particles a voxel: restore the file.", source,
+         spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
+  ensure(spec.rolls >= 0 && spec.rolls <= kMostRolls, Fault::format,
+         "{} has {} rolls of a universe: restore the file.", source, spec.rolls);
+  ensure(spec.parameters.size() > 0, Fault::format, "{} names no parameter: restore the file.", source);
+  for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
+    const double low = spec.parameters.low[p];
+    const double high = spec.parameters.high[p];
+    ensure(std::isfinite(low) && std::isfinite(high) && low < high, Fault::format,
+           "{} has an empty range {}:{} of {}: restore the file.", source, low, high,
+           spec.parameters.names[p]);
+  }
+}
+
+void check_splits(const DatasetManifest& manifest, const std::string& source) {
+  std::set<std::uint32_t> simulations;
+  std::set<std::string_view> listed, shards;
+  for (const core::FileRecord& file : manifest.base.files) listed.insert(file.path);
+  for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+    const SplitRecord& record = manifest.splits[s];
+    const std::uint64_t cuts =
+        manifest.subvolumes *
+        (static_cast<Split>(s) == Split::train ? 1 + static_cast<std::uint64_t>(manifest.spec.rolls) : 1);
+    ensure(!record.shards.empty() && record.samples == record.simulations.size() * cuts && record.samples > 0,
+           Fault::format, "{} has {} samples of {} simulations in {} {} shards: restore the file.", source,
+           record.samples, record.simulations.size(), record.shards.size(), kSplitNames[s]);
+    ensure(record.seeds.empty() || record.seeds.size() == record.simulations.size(), Fault::format,
+           "{} has {} seeds of {} {} simulations: restore the file.", source, record.seeds.size(),
+           record.simulations.size(), kSplitNames[s]);
+    for (const std::uint32_t simulation : record.simulations) {
+      ensure(simulations.insert(simulation).second, Fault::format,
+             "{} lists simulation {} twice: its splits are not independent, write the dataset again with "
+             "--force.",
+             source, simulation);
+    }
+    for (const std::string& shard : record.shards) {
+      ensure(listed.contains(shard) && shards.insert(shard).second, Fault::format,
+             "{} lists the shard {} twice or not among its files: restore the file.", source, shard);
+    }
+  }
+  ensure(manifest.statistics.particles_in == manifest.statistics.particles_binned, Fault::format,
+         "{} says that {} of {} particles were binned: write the dataset again with --force.", source,
+         manifest.statistics.particles_binned, manifest.statistics.particles_in);
+  ensure(manifest.spec.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
+         "{} has no finite statistics of its field: restore the file.", source);
+}
+
+constexpr const char* kFieldType = "float32";  ///< "voxel_type" of fields; counts have no such key
+
+Json statistics_of(const DatasetManifest& manifest) {
+  if (manifest.spec.kind == VoxelKind::field) {
+    const FieldStatistics& field = manifest.field;
+    return {{"minimum", field.minimum},
+            {"maximum", field.maximum},
+            {"mean", field.mean},
+            {"deviation", field.deviation}};
+  }
+  return {{"mean_count", manifest.spec.mean_count},
+          {"max_count", manifest.statistics.max_count},
+          {"particles_in", manifest.statistics.particles_in},
+          {"particles_binned", manifest.statistics.particles_binned}};
+}
+
+void read_statistics(const Json& json, DatasetManifest& manifest) {
+  if (manifest.spec.kind == VoxelKind::field) {
+    const std::uint64_t voxels = manifest.split(Split::train).samples * manifest.spec.voxels();
+    manifest.field = {voxels, json.at("minimum"), json.at("maximum"), json.at("mean"), json.at("deviation")};
+  } else {
+    manifest.spec.mean_count = json.at("mean_count");
+    manifest.statistics = {json.at("max_count"), json.at("particles_in"), json.at("particles_binned")};
+  }
+}
+
+}  // namespace
+
+std::uint64_t DatasetManifest::samples() const {
+  std::uint64_t sum = 0;
+  for (const SplitRecord& split : splits) sum += split.samples;
+  return sum;
+}
+
+std::optional<Leak> DatasetManifest::leak() const {
+  std::vector<Membership> members;
+  for (std::size_t s = 0; s < splits.size(); ++s) {
+    for (std::size_t i = 0; i < splits[s].seeds.size(); ++i) {
+      members.push_back({splits[s].simulations[i], splits[s].seeds[i], static_cast<Split>(s)});
+    }
+  }
+  return find_leak(members);
+}
+
+VoxelScale DatasetManifest::scale() const {
+  if (spec.kind == VoxelKind::field) return {spec.kind, field.mean, field.deviation};
+  return {spec.kind, spec.mean_count};
+}
+
+Json DatasetManifest::details() const {
+  Json split_records;
+  for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+    to_json(split_records[std::string(kSplitNames[s])], splits[s]);
+  }
+  Json json = {{"parameters", spec.parameters}, {"shape", spec.shape},
+               {"redshifts", spec.redshifts},   {"subvolumes_per_simulation", subvolumes},
+               {"splits", split_records},       {"statistics", statistics_of(*this)}};
+  if (spec.rolls > 0) json["rolls"] = spec.rolls;
+  if (const auto shared = leak()) json["leak"] = *shared;
+  if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
+  core::write_length(json, "box", spec.box_size);
+  core::write_length(json, "voxel", spec.voxel_size());
+  return json;
+}
+
+DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source) {
+  DatasetManifest manifest;
+  manifest.base = std::move(base);
+  const Json& json = manifest.base.details;
+  core::reading_json(source, [&] {
+    manifest.spec = {.parameters = json.at("parameters"),
+                     .shape = json.at("shape"),
+                     .box_size = core::read_length(json, "box"),
+                     .redshifts = json.at("redshifts"),
+                     .input_id = "",
+                     .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts,
+                     .rolls = json.value("rolls", 0)};
+    const std::string type = json.value("voxel_type", kFieldType);
+    ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",
+           source, type, kFieldType);
+    manifest.subvolumes = json.at("subvolumes_per_simulation");
+    for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+      from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
+    }
+    read_statistics(json.at("statistics"), manifest);
+  });
+  ensure(manifest.base.request.inputs.size() == 1, Fault::format,
+         "{} has {} inputs where one suite is expected.", source, manifest.base.request.inputs.size());
+  manifest.spec.input_id = manifest.base.request.inputs.front().id;
+  check_spec(manifest.spec, source);
+  check_splits(manifest, source);
+  return manifest;
+}
+
+void check_dataset_manifest(const core::Manifest& manifest) {
+  (void)parse_dataset_manifest(manifest, std::string(core::kManifestName));
+}
+
+void declare_allow_leak(core::Options& options) {
+  options.add_flag(
+      "allow-leak",
+      "let splits share seeds, and so initial phases, for experiments with that: errors are then "
+      "not those on unseen universes, and manifests and reports say so");
+}
+
+namespace {
+
+/// Every rank reads them.
+void read_seeds(const std::filesystem::path& directory, DatasetManifest& manifest) {
+  for (SplitRecord& split : manifest.splits) {
+    std::map<std::uint32_t, std::uint64_t> seeds;
+    for (const std::string& path : split.shards) {
+      core::check_content(directory, *manifest.base.find(path));
+      const ShardReader shard(directory / path, manifest.spec);
+      for (std::size_t row = 0; row < shard.size(); ++row)
+        seeds[shard.sample(row).simulation] = shard.sample(row).seed;
+    }
+    for (const std::uint32_t simulation : split.simulations) split.seeds.push_back(seeds[simulation]);
+  }
+}
+
+}  // namespace
+
+DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
+  DatasetManifest manifest = parse_dataset_manifest(core::load_manifest(directory, "shard"),
+                                                    (directory / core::kManifestName).string());
+  const bool told =
+      std::ranges::none_of(manifest.splits, [](const auto& split) { return split.seeds.empty(); });
+  if (!told) read_seeds(directory, manifest);
+  return manifest;
+}
+
+}  // namespace cosmo::dataset

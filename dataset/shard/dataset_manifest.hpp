@@ -1,0 +1,66 @@
+#pragma once
+// The contract between cosmo-prep and the stages after it: manifest.json of stage "shard".
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/output/manifest.hpp"
+#include "core/run/options.hpp"
+#include "dataset/shard/shard_format.hpp"
+#include "dataset/shard/split.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+
+namespace cosmo::dataset {
+
+struct SplitRecord {
+  std::vector<std::uint32_t> simulations;  ///< their indices in the suite
+  std::vector<std::uint64_t> seeds;        ///< of their initial conditions, as many
+  std::uint64_t samples = 0;
+  std::vector<std::string> shards;  ///< paths relative to the dataset's directory
+};
+
+/// What was counted while the shards were written.
+struct CountStatistics {
+  std::uint64_t max_count = 0;         ///< largest count in a voxel
+  std::uint64_t particles_in = 0;      ///< in all boxes that were cut: a box a simulation, roll and redshift
+  std::uint64_t particles_binned = 0;  ///< in all samples; equals particles_in
+};
+
+struct DatasetManifest {
+  core::Manifest base;
+  SampleSpec spec;                    ///< parameters, shape, box, mean count
+  std::uint32_t subvolumes = 1;       ///< cut from each simulation, and from each of its rolls
+  std::array<SplitRecord, 3> splits;  ///< by Split
+  CountStatistics statistics;         ///< of counts
+  FieldStatistics field;              ///< of a field: of the training samples
+
+  /// What a transform needs to know of the voxels.
+  VoxelScale scale() const;
+  const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
+  /// Of all splits together.
+  std::uint64_t samples() const;
+  /// Seeds that are in several splits.
+  std::optional<Leak> leak() const;
+  /// The stage's own fields of manifest.json.
+  core::Json details() const;
+};
+
+/// The dataset that a manifest of stage "shard" describes, checked; sentences name `source`. Throws
+/// Error{format}.
+DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source);
+
+/// For a core::Request that makes a dataset: throws as parse_dataset_manifest() does.
+void check_dataset_manifest(const core::Manifest& manifest);
+
+/// Declares --allow-leak, for refuse_leak().
+void declare_allow_leak(core::Options& options);
+
+/// Reads and checks all of it; throws as core::load_manifest does. Seeds that it does not tell, being of an
+/// earlier version or by another program, are read from the shards.
+DatasetManifest load_dataset_manifest(const std::filesystem::path& directory);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset/shard/sample.hpp"
+#include "dataset/shard/shard_format.hpp"
+#include "dataset/shard/target_scaler.hpp"
+
+namespace cosmo::dataset {
+
+enum class Compression { none, gzip };
+
+/// Writes one shard from one rank; move-only. The file is whole after finish().
+class ShardWriter {
+ public:
+  /// A new file for `samples` samples. Throws Error{io}.
+  ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
+              Compression compression);
+
+  /// Writes the next sample; counts or field (C, n, n, n), as the spec's kind is. Throws Error{io}, or
+  /// Error{format} if a value is no finite number.
+  void append(const Sample& sample, std::span<const std::uint16_t> counts);
+  void append(const Sample& sample, std::span<const float> field);
+  /// Writes labels, checksums and statistics and closes the file. Throws Error{internal} if samples are
+  /// missing.
+  void finish() &&;
+
+ private:
+  template <class T>
+  void append_voxels(const Sample& sample, std::span<const T> voxels);
+  void add_checksums(std::span<const std::byte> voxels);
+  void write_statistics();
+
+  std::string path_;
+  SampleSpec spec_;
+  TargetScaler scaler_;
+  std::size_t samples_;
+  core::hdf5::File file_;
+  std::optional<core::hdf5::Dataset> x_;  ///< until finish()
+  std::vector<double> y_;
+  std::vector<float> y_unit_;
+  std::vector<std::uint32_t> crc32_;
+  std::vector<std::uint32_t> plane_crc32_;
+  std::vector<std::uint32_t> simulation_;
+  std::vector<std::uint8_t> subvolume_;
+  std::vector<std::uint64_t> seed_;
+  std::vector<std::uint16_t> roll_;
+  std::vector<std::uint16_t> shift_;
+  VoxelStatistics statistics_;
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,60 @@
+#include "dataset/shard/voxel_statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace cosmo::dataset {
+
+void CountSums::add(std::span<const std::uint16_t> counts) {
+  particles = std::accumulate(counts.begin(), counts.end(), particles);
+  std::uint16_t largest = 0;
+  for (const std::uint16_t count : counts) largest = std::max(largest, count);
+  max_count = std::max<std::uint64_t>(max_count, largest);
+}
+
+void CountSums::add(const CountSums& others) {
+  particles += others.particles;
+  max_count = std::max(max_count, others.max_count);
+}
+
+void FieldStatistics::add(std::span<const float> values) {
+  FieldStatistics sample;
+  sample.voxels = values.size();
+  double sum = 0, squares = 0;
+  for (const float value : values) sum += value;
+  sample.mean = sum / static_cast<double>(values.size());
+  for (const float value : values) {
+    squares += (value - sample.mean) * (value - sample.mean);
+    sample.minimum = std::min<double>(sample.minimum, value);
+    sample.maximum = std::max<double>(sample.maximum, value);
+  }
+  sample.deviation = std::sqrt(squares / static_cast<double>(values.size()));
+  add(sample);
+}
+
+/// The variance of all is that within the two parts and that between their means.
+void FieldStatistics::add(const FieldStatistics& others) {
+  if (others.voxels == 0) return;
+  const double all = static_cast<double>(voxels + others.voxels);
+  const double share = static_cast<double>(others.voxels) / all, rest = static_cast<double>(voxels) / all;
+  const double apart = others.mean - mean;
+  deviation = std::sqrt(rest * deviation * deviation + share * others.deviation * others.deviation +
+                        rest * share * apart * apart);
+  mean += share * apart;
+  voxels += others.voxels;
+  minimum = std::min(minimum, others.minimum);
+  maximum = std::max(maximum, others.maximum);
+}
+
+bool FieldStatistics::is_finite() const {
+  return std::isfinite(minimum) && std::isfinite(maximum) && std::isfinite(mean) && std::isfinite(deviation);
+}
+
+bool nearly_equal(const FieldStatistics& a, const FieldStatistics& b) {
+  const double tolerance = 1e-9 * (std::abs(a.minimum) + std::abs(a.maximum));
+  return a.voxels == b.voxels && a.minimum == b.minimum && a.maximum == b.maximum &&
+         std::abs(a.mean - b.mean) <= tolerance && std::abs(a.deviation - b.deviation) <= tolerance;
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,362 @@
+#include "dataset/tool/cosmo_prep_exchange.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/file/text_file.hpp"
+#include "core/output/disk_bill.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/timer.hpp"
+#include "dataset/exchange/export_dataset.hpp"
+#include "dataset/exchange/foreign_samples.hpp"
+#include "dataset/exchange/import_dataset.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+using core::Json;
+
+namespace {
+
+void declare_format(core::Options& options) {
+  options.add("format", std::nullopt, "npy (an array a sample), or tfrecord (a tf.train.Example a sample)");
+  options.add(
+      "dialect", "mlperf",
+      "of tfrecord: mlperf (gzip; x int16, y in [-1, 1]) or cosmoflow (data_raw and label_raw float64, "
+      "physical labels)");
+}
+
+const ExchangeFormat& chosen_format(const core::Options& options) {
+  const std::string& name = options.choice("format", {"npy", "tfrecord"});
+  ensure(name == "tfrecord" || !options.chosen("dialect"), Fault::config,
+         "--dialect is of --format tfrecord: leave it out.");
+  return find_exchange_format(name, options.choice("dialect", {"mlperf", "cosmoflow"}));
+}
+
+std::string name_of(const ExchangeFormat& format) {
+  return format.dialect.empty() ? std::string(format.name)
+                                : fmt::format("{} ({})", format.name, format.dialect);
+}
+
+/// Bytes that the threads of a rank work with: counts, what is made of them, and the file.
+double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int threads) {
+  const std::size_t copies = format.dialect.empty() ? 1 : format.compressed ? 4 : 3;
+  return static_cast<double>(spec.bytes() + copies * spec.voxels() * voxel_bytes(format, spec.kind)) *
+         threads;
+}
+
+/// What is to be written.
+struct Writing {
+  double all = 0;        ///< bytes, before compression
+  double missing = 0;    ///< bytes of what is not there
+  bool is_exact = true;  ///< else they are compressed to an unknown size
+};
+
+/// Throws unless the disk has room for what is missing, or warns if that may be less, or in a dry run.
+/// Collective; throws what opening the directory would.
+core::DiskBill check_room(const core::Invocation& run, const Writing& writing, std::uint64_t leaving) {
+  const std::string& target = run.options.text("output");
+  const core::DiskBill disk =
+      core::disk_bill(run.comm, target, static_cast<std::uint64_t>(writing.missing), leaving);
+  core::check_disk(run.log, disk, target, "The samples to write",
+                   writing.is_exact && !run.options.flag("dry-run"));
+  return disk;
+}
+
+/// Prints what would be written.
+void print_plan(const core::Invocation& run, const core::Request& request, std::uint64_t samples,
+                const Writing& writing, const core::DiskBill& disk, double memory) {
+  const auto available = static_cast<double>(disk.available);
+  run.report({{"dry_run", true},
+              {"id", request.id()},
+              {"config", request.config},
+              {"samples", samples},
+              {"disk_bytes", writing.all},
+              {"disk_bytes_to_write", disk.needed},
+              {"disk_available_bytes", disk.available},
+              {"memory_bytes_per_rank", memory}},
+             fmt::format("samples     {}\ndisk        {}{}, {} are free\nmemory      {} a rank\n", samples,
+                         core::format_bytes(writing.all), writing.is_exact ? "" : " before compression",
+                         core::format_bytes(available), core::format_bytes(memory)));
+}
+
+/// What is in the directory for this request. Collective.
+core::Holding look(const core::Invocation& run, const core::Request& request) {
+  return core::OutputDirectory::look(run.comm, run.options.text("output"), request,
+                                     {run.options.flag("force"), {}});
+}
+
+/// "64 samples, 268 MB in 2 s: 32 samples/s, 134 MB/s"
+std::string throughput(const Written& written, double seconds) {
+  const auto bytes = static_cast<double>(written.bytes);
+  return fmt::format("{} samples, {} in {}: {:.4g} samples/s, {}/s", written.samples,
+                     core::format_bytes(bytes), core::format_duration(seconds),
+                     static_cast<double>(written.samples) / seconds, core::format_bytes(bytes / seconds));
+}
+
+/// What a finished output holds.
+Written all_of(const core::OutputDirectory& output, std::uint64_t samples) {
+  Written all{samples, 0};
+  for (const core::FileRecord& file : output.manifest().files) all.bytes += file.bytes;
+  return all;
+}
+
+}  // namespace
+
+void declare_export(core::Options& options) {
+  options.add("input", std::nullopt, "directory that cosmo-prep shard wrote");
+  declare_format(options);
+}
+
+namespace {
+
+/// Files of an export stand beside a table.
+Writing writing_of(const DatasetManifest& dataset, const ExchangeFormat& format,
+                   const core::Manifest& there) {
+  const double all = export_bytes(dataset, format);
+  const auto samples = static_cast<double>(dataset.samples());
+  const auto written = std::ranges::count_if(
+      there.files, [](const core::FileRecord& file) { return file.path != kSampleTableName; });
+  return {all, all / samples * std::max(0.0, samples - static_cast<double>(written)), !format.compressed};
+}
+
+}  // namespace
+
+void run_export(const core::Invocation& run) {
+  DatasetManifest dataset;
+  const ExchangeFormat* format = nullptr;
+  core::Request request;
+  std::string input, target;
+  run.comm.agree([&] {
+    format = &chosen_format(run.options);
+    input = run.options.text("input");
+    target = run.options.text("output");
+    dataset = load_dataset_manifest(input);
+    check_fits(*format, dataset.spec.kind, dataset.statistics.max_count);
+    request = export_request(input, dataset, *format, target);
+  });
+  const core::Holding there = look(run, request);
+  const std::uint64_t samples = dataset.samples();
+  const Writing writing = writing_of(dataset, *format, there.manifest);
+  const core::DiskBill disk = check_room(run, writing, there.leaving);
+  if (run.options.flag("dry-run")) {
+    return print_plan(run, request, samples, writing, disk, memory_bytes(dataset.spec, *format, run.threads));
+  }
+  const core::Timer timer;
+  core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
+  const bool up_to_date = output.up_to_date();
+  Written written;
+  if (!up_to_date) {
+    export_dataset(run.comm, run.log, output, input, dataset, *format, written);
+    output.finish(run.tool, export_details(input, dataset), run.facts);
+  }
+  written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
+  const double seconds = timer.seconds();
+  const Written all = all_of(output, samples);
+  run.report({{"output", target},
+              {"id", request.id()},
+              {"up_to_date", up_to_date},
+              {"format", request.config},
+              {"samples", all.samples},
+              {"bytes", all.bytes},
+              {"samples_written", written.samples},
+              {"bytes_written", written.bytes},
+              {"seconds", seconds}},
+             up_to_date
+                 ? fmt::format("{} is up to date\n", target)
+                 : fmt::format("{}: {} as {}\n", target, throughput(written, seconds), name_of(*format)));
+}
+
+void declare_import(core::Options& options) {
+  options.add(
+      "input", std::nullopt,
+      "directory of the samples: what cosmo-prep export wrote, or other files that --samples tells of");
+  declare_format(options);
+  options.add(
+      "samples", std::nullopt,
+      "of files that cosmo-prep export did not write: CSV file with the columns file, simulation and the "
+      "parameters, if the files have no labels (docs/formats.md). So are all options from here to --seed");
+  options.add("box", std::nullopt, "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
+  options.add("redshifts", "0", "of the samples' channels, separated by commas");
+  options.add(
+      "parameters", std::nullopt,
+      "NAME or NAME=LOW:HIGH, separated by commas, with the range of the whole study; for labels in [-1, 1] "
+      "ranges are needed, and the names in their order [the columns, from their smallest to largest value]");
+  options.add("voxels", "counts", "counts (whole numbers, stored as uint16), or field (stored as float32)");
+  options.add("samples-per-shard", "64", "samples in a file");
+  options.add("validation", std::nullopt,
+              "simulations for validation, if no split is told [a tenth, at least 1]");
+  options.add("test", std::nullopt,
+              "simulations for the test at the end, if no split is told [a tenth, at least 1]");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
+  options.add("seed", "1", "of the split and of the order of training samples");
+  declare_allow_leak(options);
+}
+
+namespace {
+
+/// "omega_m=0.25:0.35,sigma8": ranges that are not stated are empty.
+core::ParameterSpace parse_parameters(const std::string& text) {
+  core::ParameterSpace space;
+  for (const std::string_view cell : core::cells_of(text, ',')) {
+    const std::size_t equals = std::min(cell.find('='), cell.size());
+    const std::string_view range = cell.substr(std::min(equals + 1, cell.size()));
+    const std::size_t colon = range.find(':');
+    const bool stated = equals < cell.size();
+    ensure(equals > 0 && (!stated || colon != std::string_view::npos), Fault::usage,
+           "--parameters has '{}' where NAME or NAME=LOW:HIGH is needed.", cell);
+    space.names.emplace_back(core::trimmed(cell.substr(0, equals)));
+    space.low.push_back(stated ? core::parse_number(range.substr(0, colon), "--parameters", text) : 0);
+    space.high.push_back(stated ? core::parse_number(range.substr(colon + 1), "--parameters", text) : 0);
+    ensure(!stated || space.low.back() < space.high.back(), Fault::usage,
+           "--parameters has the empty range '{}': write LOW:HIGH with LOW below HIGH.", cell);
+    ensure(std::ranges::count(space.names, space.names.back()) == 1, Fault::usage,
+           "--parameters names {} twice: keep one.", space.names.back());
+  }
+  return space;
+}
+
+ForeignSettings read_settings(const core::Options& options) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto universes = [&](const std::string& name) {
+    return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost) : 0);
+  };
+  ensure(options.given("box"), Fault::usage, "--samples needs --box, the side of a sample in Mpc/h.");
+  ForeignSettings settings;
+  settings.directory = options.text("input");
+  settings.table = options.text("samples");
+  settings.box_size = core::parse_length(options.text("box"), "--box");
+  ensure(settings.box_size.value > 0, Fault::config, "--box {} is no size: give a positive one.",
+         options.text("box"));
+  settings.redshifts = options.numbers("redshifts");
+  settings.kind =
+      options.choice("voxels", {"counts", "field"}) == "counts" ? VoxelKind::counts : VoxelKind::field;
+  if (options.given("parameters")) settings.parameters = parse_parameters(options.text("parameters"));
+  settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
+  settings.validation = universes("validation");
+  settings.test = universes("test");
+  settings.compression =
+      options.choice("compress", {"none", "gzip"}) == "gzip" ? Compression::gzip : Compression::none;
+  settings.seed = options.seed("seed");
+  settings.allow_leak = options.flag("allow-leak");
+  return settings;
+}
+
+/// What is to be imported, from an export or from files of other programs.
+struct Import {
+  core::Request request;
+  DatasetManifest dataset;
+  core::Json details;  ///< of its manifest
+  std::optional<Export> source;
+  std::optional<ForeignPlan> plan;
+};
+
+Import plan_import(const core::Invocation& run, const ExchangeFormat& format, const std::string& target) {
+  Import import;
+  if (run.options.given("samples")) {
+    ForeignSettings settings;
+    run.comm.agree([&] { settings = read_settings(run.options); });
+    import.plan = plan_foreign(run.comm, run.log, settings, format, target);
+    import.request = import.plan->request;
+    import.dataset = import.plan->manifest;
+    import.details = import.dataset.details();
+    import.request.check = &check_dataset_manifest;
+    return import;
+  }
+  run.comm.agree([&] {
+    const std::filesystem::path input = run.options.text("input");
+    for (const char* name : {"box", "redshifts", "parameters", "voxels", "samples-per-shard", "validation",
+                             "test", "compress", "seed"}) {
+      ensure(!run.options.chosen(name), Fault::config,
+             "--{} is of files that --samples tells of; an export says it itself: leave it out.", name);
+    }
+    std::error_code error;
+    ensure(!std::filesystem::is_directory(input, error) ||
+               std::filesystem::exists(input / core::kManifestName, error),
+           Fault::config,
+           "{} is no export of ours, it has no manifest.json: tell what is in its files by --samples "
+           "FILE.csv and "
+           "--box.",
+           input.string());
+    import.source = load_export(input, format);
+    import.request = import_request(*import.source, target);
+    import.dataset = import.source->dataset;
+    import.details = import.dataset.base.details;
+    import.request.check = &check_dataset_manifest;
+    refuse_leak(import.dataset.leak(), input.string(), run.options.flag("allow-leak"));
+  });
+  return import;
+}
+
+/// An export tells how large each shard was, other files how many voxels there are.
+Writing writing_of(const Import& import, const core::Manifest& there) {
+  Writing writing{0, 0, import.source || import.plan->compression == Compression::none};
+  const auto add = [&](const std::string& path, double bytes) {
+    writing.all += bytes;
+    if (there.find(path) == nullptr) writing.missing += bytes;
+  };
+  if (import.source) {
+    for (const core::FileRecord& file : import.dataset.base.files)
+      add(file.path, static_cast<double>(file.bytes));
+  } else {
+    for (const ForeignShard& shard : import.plan->shards)
+      add(shard.path, static_cast<double>(shard.samples.size() * import.dataset.spec.bytes()));
+  }
+  return writing;
+}
+
+/// What an import of an export says about the bytes of its shards.
+std::string remark_on(bool identical) {
+  return identical ? "every shard has the bytes of the dataset that was exported\n"
+                   : "the samples are those of the dataset that was exported; the files, of other versions, "
+                     "differ\n";
+}
+
+}  // namespace
+
+void run_import(const core::Invocation& run) {
+  const ExchangeFormat* format = nullptr;
+  std::string target;
+  run.comm.agree([&] {
+    format = &chosen_format(run.options);
+    target = run.options.text("output");
+  });
+  const core::Timer timer;
+  const Import import = plan_import(run, *format, target);
+  const SampleSpec& spec = import.dataset.spec;
+  const core::Holding there = look(run, import.request);
+  const Writing writing = writing_of(import, there.manifest);
+  const core::DiskBill disk = check_room(run, writing, there.leaving);
+  if (run.options.flag("dry-run")) {
+    return print_plan(run, import.request, import.dataset.samples(), writing, disk,
+                      memory_bytes(spec, *format, run.threads));
+  }
+  core::OutputDirectory output(run.comm, run.log, target, import.request, {run.options.flag("force"), {}});
+  const bool up_to_date = output.up_to_date();
+  if (!up_to_date) {
+    if (import.source) import_dataset(run.comm, run.log, output, *import.source, *format);
+    if (import.plan) import_foreign(run.comm, run.log, output, *import.plan, *format);
+    output.finish(run.tool, import.details, run.facts);
+  }
+  const double seconds = timer.seconds();
+  const Written all = all_of(output, import.dataset.samples());
+  Json summary = import.details;
+  summary.update({{"output", target},
+                  {"id", import.request.id()},
+                  {"up_to_date", up_to_date},
+                  {"samples", all.samples},
+                  {"bytes", all.bytes},
+                  {"seconds", seconds}});
+  std::string text = up_to_date ? fmt::format("{} is up to date\n", target)
+                                : fmt::format("{}: {}\n", target, throughput(all, seconds));
+  if (import.source) {
+    summary["identical"] = are_identical(output, import.dataset);
+    if (!up_to_date) text += remark_on(summary.at("identical"));
+  }
+  run.report(summary, text);
+}
+
+}  // namespace cosmo::dataset

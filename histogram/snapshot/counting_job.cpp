@@ -1,0 +1,68 @@
+#include "histogram/snapshot/counting_job.hpp"
+
+#include <algorithm>
+
+#include "core/memory.hpp"
+#include "histogram/snapshot/snapshot_counts.hpp"
+
+namespace cosmo::dataset {
+
+using core::Fault;
+
+std::string option_of(std::string_view parameter) {
+  std::string name(parameter);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+StatedParameters stated_parameters(const core::Options& options) {
+  StatedParameters stated;
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    const std::string option = option_of(row.name);
+    if (options.given(option)) stated[std::string(row.name)] = {options.number(option), "--" + option};
+  }
+  return stated;
+}
+
+int read_grid(const core::Options& options) { return static_cast<int>(options.integer("grid", 1, 1 << 14)); }
+
+void add_inputs(const core::Invocation& run, const std::vector<std::string>& files, const std::string& target,
+                core::Request& request) {
+  const std::vector<std::string> digests = sha256_of_files(run.comm, run.log, files);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    request.inputs.push_back(
+        {core::seen_from(target, files[i]).string(), "sha256:" + digests[i], digests[i]});
+}
+
+CountingBill bill_of(const core::Invocation& run, const std::string& target, std::uint64_t memory,
+                     std::uint64_t disk) {
+  return {core::NodeMemory(run.comm).bill(run.comm.max(memory)), core::disk_bill(run.comm, target, disk)};
+}
+
+std::optional<core::Error> refusal(int grid, const CountingBill& bill, const std::string& target) {
+  const auto bytes = [](std::uint64_t number) { return core::format_bytes(static_cast<double>(number)); };
+  if (!bill.memory.is_covered()) {
+    return core::Error(
+        Fault::config,
+        fmt::format("--grid {} needs about {} of memory on a node that has {} available: choose a coarser "
+                    "one, or use more nodes.",
+                    grid, bytes(bill.memory.per_node), bytes(bill.memory.available)),
+        true);
+  }
+  if (!bill.disk.is_covered()) return core::disk_shortage(bill.disk, target, "The counts to write");
+  return std::nullopt;
+}
+
+void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& assumed,
+                         std::string_view lack) {
+  if (assumed.empty()) return;
+  const core::Cosmology defaults;
+  std::vector<std::string> values;
+  for (const std::string& name : assumed) {
+    values.push_back(
+        fmt::format("--{} {}", option_of(name), defaults.*core::find_cosmology_parameter(name)->member));
+  }
+  log.warn("{}; the counts will say {}.", lack, fmt::join(values, " "));
+}
+
+}  // namespace cosmo::dataset

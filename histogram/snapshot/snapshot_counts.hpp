@@ -1,0 +1,57 @@
+#pragma once
+// From the particles of a snapshot to a counts file.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/output/output_directory.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/run/options.hpp"
+#include "core/universe/cosmology.hpp"
+#include "histogram/count_file.hpp"
+#include "histogram/snapshot/gadget_snapshot.hpp"
+
+namespace cosmo::dataset {
+
+/// The options that say how to read a snapshot: --particle-type, --length-unit.
+void declare_gadget_reading(core::Options& options);
+GadgetReading read_gadget_reading(const core::Options& options);
+
+/// A parameter as the user states it, and where: "--omega-m", "FILE line 3: omega_m".
+struct StatedParameter {
+  double value;
+  std::string where;
+};
+using StatedParameters = std::map<std::string, StatedParameter>;
+
+struct SettledCosmology {
+  core::Cosmology cosmology;
+  std::vector<std::string> assumed;  ///< parameters that nobody states, but dark energy's
+};
+
+/// The universe of a snapshot: what its files say, what the user says, and cosmo-sim's defaults for the rest.
+/// Throws Error{config} if the two contradict each other or if it is no possible universe.
+SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<std::string, double>& files);
+
+/// What a rank allocates to count so many particles [bytes].
+std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particles, std::size_t float_bytes,
+                              int ranks, int threads);
+
+/// Counts a snapshot's particles on so many cells a side, in its own unit of length: every rank reads a part
+/// of them, and gets the planes core::slab_of(cells, rank, ranks). `after_round` gets the number of rounds in
+/// which that is done. Collective over comm. Throws as GadgetSnapshot::read() and ParticleCounter do.
+histogram::CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot,
+                                     int cells, const std::function<void(std::int64_t rounds)>& after_round);
+
+/// The same on header.grid, published as the file at `path` of the output. Returns the file's record on the
+/// root, nothing elsewhere. Collective over comm. Throws as count_particles() and write_counts().
+std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
+                                             const core::OutputDirectory& output, const std::string& path,
+                                             const GadgetSnapshot& snapshot,
+                                             const histogram::CountFileHeader& header,
+                                             const std::function<void(std::int64_t rounds)>& after_round);
+
+}  // namespace cosmo::dataset

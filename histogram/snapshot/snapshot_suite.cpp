@@ -1,0 +1,250 @@
+#include "histogram/snapshot/snapshot_suite.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/file/checksum.hpp"
+#include "core/parallel/rounds.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+using core::Json;
+
+namespace {
+
+constexpr double kRounding = 1e-6;  ///< that numbers of different files may differ by
+
+SnapshotFacts facts_of(const std::filesystem::path& path, const GadgetReading& reading) {
+  if (std::filesystem::is_regular_file(path)) core::check_in_suite(path);
+  const GadgetSnapshot snapshot(path, reading);
+  SnapshotFacts facts{snapshot.particles(),       snapshot.box_size() / snapshot.units_per_mpc_h(),
+                      snapshot.units_per_mpc_h(), snapshot.redshift(),
+                      snapshot.float_bytes(),     snapshot.seed(),
+                      snapshot.parameters(),      {}};
+  for (const GadgetFile& file : snapshot.files()) facts.files.push_back(file.path.string());
+  return facts;
+}
+
+Json to_json(const SnapshotFacts& facts) {
+  return {facts.particles,  facts.box_size,    facts.units_per_mpc_h,
+          facts.redshift,   facts.float_bytes, facts.seed ? Json(*facts.seed) : Json(nullptr),
+          facts.parameters, facts.files};
+}
+
+SnapshotFacts to_facts(const Json& json) {
+  return {json[0], json[1], json[2],
+          json[3], json[4], json[5].is_null() ? std::nullopt : std::optional<std::uint64_t>(json[5]),
+          json[6], json[7]};
+}
+
+/// The universe of a line, and what it leaves to be assumed.
+SettledCosmology cosmology_of(const SnapshotRow& row, const SnapshotFacts& facts,
+                              const StatedParameters& stated) {
+  StatedParameters user = stated;
+  for (const auto& [name, value] : row.parameters) {
+    const bool fresh = user.emplace(name, StatedParameter{value, row.place + ": " + name}).second;
+    ensure(fresh, Fault::config, "{} is given and the table has a column {}: leave one out.",
+           stated.contains(name) ? stated.at(name).where : "", name);
+  }
+  try {
+    return settle_cosmology(user, facts.parameters);
+  } catch (const core::Error& error) {
+    if (std::string_view(error.what()).starts_with(row.place)) throw;
+    throw core::Error(error.fault(), fmt::format("{}: {}", row.place, error.what()));
+  }
+}
+
+std::uint64_t seed_of(const SnapshotRow& row, const SnapshotFacts& facts) {
+  ensure(!row.seed || !facts.seed || *row.seed == *facts.seed, Fault::config,
+         "{} has the seed {} and the snapshot says {}: correct the table.", row.place, row.seed.value_or(0),
+         facts.seed.value_or(0));
+  return row.seed ? *row.seed : facts.seed.value_or(row.simulation);
+}
+
+/// The lines of each universe, in the order of their redshifts.
+using Universes = std::map<std::uint32_t, std::vector<std::size_t>>;
+
+Universes universes_of(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts) {
+  Universes universes;
+  for (std::size_t i = 0; i < table.size(); ++i) universes[table[i].simulation].push_back(i);
+  for (auto& [simulation, lines] : universes) {
+    std::ranges::stable_sort(lines, {}, [&](std::size_t i) { return facts[i].redshift; });
+    const auto twin = std::ranges::adjacent_find(lines, {}, [&](std::size_t i) { return facts[i].redshift; });
+    ensure(twin == lines.end(), Fault::config,
+           "{} is a snapshot of simulation {} at z = {}, as another line is: give each universe its number.",
+           table[twin == lines.end() ? 0 : twin[1]].place, simulation,
+           facts[twin == lines.end() ? 0 : twin[1]].redshift);
+  }
+  return universes;
+}
+
+/// The box that all lines have, in Mpc/h or else in Mpc.
+core::Length common_box(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts,
+                        const std::vector<SettledCosmology>& settled) {
+  std::size_t odd = 0;
+  for (const core::LengthUnit unit : {core::LengthUnit::mpc_h, core::LengthUnit::mpc}) {
+    const auto side = [&](std::size_t i) {
+      return facts[i].box_size / core::Length(1, unit).mpc_h(settled[i].cosmology.h);
+    };
+    const double first = side(0);
+    std::size_t i = 1;
+    while (i < facts.size() && std::abs(side(i) / first - 1) <= kRounding) ++i;
+    if (i == facts.size()) return {first, unit};
+    odd = i;
+  }
+  core::fail(Fault::config,
+             "{} has a box of {} Mpc/h and {} one of {}: make a suite of universes of one size, in Mpc/h or "
+             "in Mpc.",
+             table[0].place, facts[0].box_size, table[odd].place, facts[odd].box_size);
+}
+
+/// Throws unless the lines of a universe are of one, and no two universes share their phases.
+void check_universes(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts,
+                     const std::vector<SettledCosmology>& settled, const Universes& universes) {
+  std::map<std::uint64_t, std::uint32_t> simulation_of;
+  for (const auto& [simulation, lines] : universes) {
+    const std::size_t first = lines.front();
+    const std::uint64_t seed = seed_of(table[first], facts[first]);
+    for (const std::size_t i : lines) {
+      bool same = seed_of(table[i], facts[i]) == seed;
+      for (const auto& row : core::kCosmologyParameters)
+        same = same && settled[i].cosmology.*row.member == settled[first].cosmology.*row.member;
+      ensure(same, Fault::config,
+             "{} and {} are of simulation {} and have not the same seed and parameters: correct the table.",
+             table[first].place, table[i].place, simulation);
+      ensure(facts[i].particles == facts[0].particles, Fault::config,
+             "{} has {} particles and {} has {}: make a suite of universes of as many.", table[0].place,
+             facts[0].particles, table[i].place, facts[i].particles);
+    }
+    const auto [twin, fresh] = simulation_of.emplace(seed, simulation);
+    ensure(fresh, Fault::config,
+           "Simulations {} and {} have the seed {}: universes of one seed share their phases, give each its "
+           "own.",
+           twin->second, simulation, seed);
+  }
+}
+
+/// The parameters that differ between universes, with their smallest and largest values.
+core::ParameterSpace varying_in(const std::vector<SettledCosmology>& settled) {
+  core::ParameterSpace space;
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    const auto value = [&](const SettledCosmology& one) { return one.cosmology.*row.member; };
+    const auto [low, high] = std::ranges::minmax_element(settled, {}, value);
+    if (!(value(*low) < value(*high))) continue;
+    space.names.emplace_back(row.name);
+    space.low.push_back(value(*low));
+    space.high.push_back(value(*high));
+  }
+  return space;
+}
+
+}  // namespace
+
+std::vector<std::string> sha256_of_files(const core::Communicator& comm, const core::Log& log,
+                                         const std::vector<std::string>& files) {
+  constexpr std::size_t kDigits = 64;
+  std::vector<std::uint32_t> digits(files.size() * kDigits, 0);
+  core::Progress progress(log, "files hashed", static_cast<std::int64_t>(files.size()));
+  core::in_rounds(
+      comm, files.size(),
+      [&](std::size_t i) {
+        std::ranges::copy(core::sha256_of_file(files[i]),
+                          digits.begin() + static_cast<std::ptrdiff_t>(i * kDigits));
+      },
+      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
+  comm.sum(std::span(digits));  // the other ranks have 0
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto first = digits.begin() + static_cast<std::ptrdiff_t>(i * kDigits);
+    all.emplace_back(first, first + kDigits);
+  }
+  return all;
+}
+
+std::vector<SnapshotFacts> survey_snapshots(const core::Communicator& comm, const core::Log& log,
+                                            const std::vector<SnapshotRow>& table,
+                                            const GadgetReading& reading) {
+  Json mine = Json::array();
+  core::Progress progress(log, "snapshots opened", static_cast<std::int64_t>(table.size()));
+  core::in_rounds(
+      comm, table.size(),
+      [&](std::size_t i) {
+        mine.push_back({i, to_json(facts_of(table[i].snapshot, reading))});
+      },
+      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
+  std::vector<SnapshotFacts> facts(table.size());
+  for (const std::string& text : comm.gather(mine.dump())) {
+    for (const Json& item : Json::parse(text)) facts[item[0]] = to_facts(item[1]);
+  }
+  return facts;
+}
+
+SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
+                                  const std::vector<SnapshotFacts>& facts, const StatedParameters& stated,
+                                  int grid) {
+  std::vector<SettledCosmology> settled;
+  std::set<std::string> assumed;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    settled.push_back(cosmology_of(table[i], facts[i], stated));
+    assumed.insert(settled.back().assumed.begin(), settled.back().assumed.end());
+  }
+  const Universes universes = universes_of(table, facts);
+  check_universes(table, facts, settled, universes);
+  SnapshotSuite suite;
+  suite.manifest.box_size = common_box(table, facts, settled);
+  suite.manifest.parameters = varying_in(settled);
+  suite.manifest.grid = grid;
+  suite.counts.resize(table.size());
+  suite.assumed.assign(assumed.begin(), assumed.end());
+  Json content = Json::array();
+  for (const auto& [simulation, lines] : universes) {
+    const std::size_t first = lines.front();
+    core::SimulationRecord record{
+        simulation, seed_of(table[first], facts[first]), settled[first].cosmology, {}, {}};
+    const double box = suite.manifest.box_size.mpc_h(record.cosmology.h);
+    for (const std::size_t i : lines) {
+      const double redshift = facts[i].redshift;
+      const std::string path = fmt::format("sim-{:05}/{}", simulation, core::counts_name(redshift));
+      record.outputs.push_back({redshift, path, ""});
+      suite.counts[i] = {table[i].snapshot,
+                         path,
+                         {{grid, box}, redshift, record.seed, record.cosmology, facts[i].particles, {}},
+                         facts[i].float_bytes};
+      suite.files.insert(suite.files.end(), facts[i].files.begin(), facts[i].files.end());
+      content.push_back({facts[i].particles, facts[i].units_per_mpc_h, facts[i].files.size()});
+    }
+    suite.manifest.simulations.push_back(std::move(record));
+  }
+  content.push_back(suite.manifest.details());
+  suite.sha256 = core::sha256(content.dump());
+  return suite;
+}
+
+void count_suite(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                 const SnapshotSuite& suite, const GadgetReading& reading) {
+  std::vector<const PlannedCounts*> missing;
+  for (const PlannedCounts& counts : suite.counts) {
+    if (output.find(counts.path) == nullptr) missing.push_back(&counts);
+  }
+  const core::Communicator self = comm.split(comm.rank());
+  core::Progress progress(log, "snapshots counted", static_cast<std::int64_t>(missing.size()));
+  std::vector<core::FileRecord> finished;
+  core::in_rounds(
+      comm, missing.size(),
+      [&](std::size_t i) {
+        const GadgetSnapshot snapshot(missing[i]->snapshot, reading);
+        finished =
+            count_snapshot(self, output, missing[i]->path, snapshot, missing[i]->header, [](std::int64_t) {});
+      },
+      [&](std::size_t items) {
+        output.record(finished);
+        finished.clear();
+        progress.advance(static_cast<std::int64_t>(items));
+      });
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,69 @@
+#pragma once
+// A suite of universes whose snapshots somebody made: its counts, in the layout that cosmo-sim gives a suite.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/log.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/universe/simulation_manifest.hpp"
+#include "histogram/snapshot/gadget_snapshot.hpp"
+#include "histogram/snapshot/snapshot_counts.hpp"
+#include "histogram/snapshot/snapshot_table.hpp"
+
+namespace cosmo::dataset {
+
+/// What the files of a snapshot say.
+struct SnapshotFacts {
+  std::uint64_t particles;
+  double box_size;  ///< [Mpc/h]
+  double units_per_mpc_h;
+  double redshift;
+  std::uint64_t float_bytes;
+  std::optional<std::uint64_t> seed;
+  std::map<std::string, double> parameters;
+  std::vector<std::string> files;
+};
+
+/// A snapshot and the counts file that is made of it.
+struct PlannedCounts {
+  std::filesystem::path snapshot;
+  std::string path;  ///< of the counts, in the output
+  histogram::CountFileHeader header;
+  std::size_t float_bytes;  ///< of a coordinate
+};
+
+/// What is to be made, before anything is.
+struct SnapshotSuite {
+  core::SimulationManifest manifest;  ///< all but `base`
+  std::vector<PlannedCounts> counts;  ///< of each line of the table
+  std::vector<std::string> files;     ///< of all snapshots
+  std::vector<std::string> assumed;   ///< parameters that nobody states of some universe
+  std::string sha256;                 ///< of all that is stated of the universes and their snapshots
+};
+
+/// SHA-256 of each file, in hexadecimal. The ranks share the files. Collective.
+std::vector<std::string> sha256_of_files(const core::Communicator& comm, const core::Log& log,
+                                         const std::vector<std::string>& files);
+
+/// Opens every snapshot of the table. The ranks share them. Collective. Throws as GadgetSnapshot.
+std::vector<SnapshotFacts> survey_snapshots(const core::Communicator& comm, const core::Log& log,
+                                            const std::vector<SnapshotRow>& table,
+                                            const GadgetReading& reading);
+
+/// The suite of these snapshots, of which `stated` holds for all; a parameter that differs between universes
+/// is one to learn, from its smallest to its largest value. Throws Error{config} unless boxes, numbers of
+/// particles and all that is stated of a universe agree, and seeds differ.
+SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
+                                  const std::vector<SnapshotFacts>& facts, const StatedParameters& stated,
+                                  int grid);
+
+/// Writes the counts that `output` does not hold yet, each by one rank. Collective.
+void count_suite(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
+                 const SnapshotSuite& suite, const GadgetReading& reading);
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,58 @@
+#include "histogram/snapshot/snapshot_table.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/format/csv_table.hpp"
+#include "core/random.hpp"
+#include "core/universe/cosmology.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// The header's names, checked.
+std::vector<std::string> names_of(const CsvTable& table) {
+  std::vector<std::string> known = {"snapshot", "simulation", "seed"};
+  for (const auto& row : core::kCosmologyParameters) known.emplace_back(row.name);
+  const std::vector<std::string> names = table.names([&](const Cell& name) {
+    ensure(std::ranges::count(known, name.text) == 1, Fault::format,
+           "{} names a column '{}': choose among {}.", name.place(), name.text.substr(0, 40),
+           fmt::join(known, ", "));
+  });
+  ensure(std::ranges::count(names, "snapshot") == 1, Fault::format,
+         "{} has no column 'snapshot': add it, with paths relative to the table.", table.header_place());
+  return names;
+}
+
+}  // namespace
+
+std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path) {
+  constexpr std::uint64_t kMostSimulations = std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1;
+  const CsvTable table(path, "snapshot");
+  const std::vector<std::string> names = names_of(table);
+  std::vector<SnapshotRow> rows;
+  table.for_each_row([&](const std::vector<Cell>& cells) {
+    SnapshotRow row{{}, static_cast<std::uint32_t>(rows.size()), {}, {}, cells.front().place()};
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (names[c] == "snapshot") {
+        ensure(!cells[c].text.empty(), Fault::format, "{} names no snapshot: correct the table.", row.place);
+        row.snapshot = path.parent_path() / cells[c].text;
+      } else if (names[c] == "simulation") {
+        row.simulation = static_cast<std::uint32_t>(cells[c].whole_number(names[c], kMostSimulations));
+      } else if (names[c] == "seed") {
+        row.seed = cells[c].whole_number(names[c], core::kSeedLimit);
+      } else {
+        row.parameters[names[c]] = cells[c].number();
+      }
+    }
+    rows.push_back(std::move(row));
+  });
+  return rows;
+}
+
+}  // namespace cosmo::dataset

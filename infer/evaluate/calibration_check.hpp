@@ -1,0 +1,41 @@
+#pragma once
+// Whether predicted distributions are calibrated: each parameter's alone, and all of them together.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset/measure/prediction_table.hpp"
+#include "infer/evaluate/uniform_band.hpp"
+#include "infer/predict/distribution.hpp"
+
+namespace cosmo::infer {
+
+/// Of N universes, whose distributions are right if the counts lie within the bands.
+struct CalibrationCheck {
+  /// Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): of each parameter (P) how many
+  /// truths are at which predicted cumulative probability, in bins. Exact, without draws.
+  std::vector<std::vector<int>> ranks;
+  Band rank_band;
+  /// TARP (Lemos et al. 2023, arXiv:2302.03026): how many truths have a credibility below each edge. The
+  /// credibility is the predicted probability of being closer to a reference point than the truth is, in
+  /// label units; the point is drawn uniformly from the ranges, anew for each universe.
+  std::vector<int> covered;
+  Band cover_band;
+};
+
+/// Of universes, a row each, and what is said of each; `below` are the predicted cumulative probabilities of
+/// the truths (rows, P). Draws are those of the universes' numbers: the same for any ranks, threads and order
+/// of rows.
+CalibrationCheck check_calibration(const dataset::PredictionTable& universes,
+                                   const std::vector<Distribution>& distributions,
+                                   std::span<const nn::Vector> below);
+
+/// Puts "sbc" and "tarp" into "uncertainty" of metrics.json.
+void add_check(core::Json& uncertainty, const core::ParameterSpace& parameters,
+               const CalibrationCheck& check);
+
+/// The verdicts in a line.
+std::string text_of(const core::ParameterSpace& parameters, const CalibrationCheck& check);
+
+}  // namespace cosmo::infer

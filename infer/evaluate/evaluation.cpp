@@ -1,0 +1,113 @@
+#include "infer/evaluate/evaluation.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "infer/evaluate/bootstrap.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+constexpr std::size_t kFigures = 5;
+using Figures = std::array<double, kFigures>;
+
+/// Sums over rows from which every figure of one parameter follows.
+struct Sums {
+  double rows = 0, relative = 0, absolute = 0, square = 0, difference = 0;
+  double x = 0, p = 0, xx = 0, xp = 0;
+
+  /// `centre` of the range is taken off before squares are summed, which keeps their digits.
+  void add(double truth, double prediction, double centre, double label_units) {
+    rows += 1;
+    relative += std::abs(truth - prediction) / std::abs(prediction);
+    absolute += std::abs(truth - prediction) * label_units;
+    square += (truth - prediction) * (truth - prediction);
+    difference += prediction - truth;
+    const double from_centre = truth - centre;
+    x += from_centre;
+    p += prediction - centre;
+    xx += from_centre * from_centre;
+    xp += from_centre * (prediction - centre);
+  }
+  void add(const Sums& other) {
+    rows += other.rows;
+    relative += other.relative;
+    absolute += other.absolute;
+    square += other.square;
+    difference += other.difference;
+    x += other.x;
+    p += other.p;
+    xx += other.xx;
+    xp += other.xp;
+  }
+  /// Relative error, mae, rmse, bias, slope.
+  Figures figures() const {
+    const double variance = xx - x * x / rows;
+    const double slope = variance > 1e-12 * xx ? (xp - x * p / rows) / variance : 0;
+    return {relative / rows, absolute / rows, std::sqrt(square / rows), difference / rows, slope};
+  }
+};
+
+/// The sums of parameter p over each universe's rows.
+std::vector<Sums> sums_by_universe(const dataset::PredictionTable& table, std::size_t p) {
+  const double centre = (table.parameters.high[p] + table.parameters.low[p]) / 2;
+  const double label_units = 2 / (table.parameters.high[p] - table.parameters.low[p]);
+  std::map<std::uint32_t, Sums> universes;
+  for (const dataset::PredictionRow& row : table.rows) {
+    universes[row.simulation].add(row.truth[p], row.prediction[p], centre, label_units);
+  }
+  std::vector<Sums> sums;
+  for (const auto& [simulation, sum] : universes) sums.push_back(sum);
+  return sums;
+}
+
+Figures total(const std::vector<Sums>& universes) {
+  Sums all;
+  for (const Sums& universe : universes) all.add(universe);
+  return all.figures();
+}
+
+}  // namespace
+
+std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table) {
+  std::vector<ParameterMetrics> metrics;
+  for (std::size_t p = 0; p < table.parameters.size(); ++p) {
+    const std::vector<Sums> universes = sums_by_universe(table, p);
+    const Figures value = total(universes);
+    const Figures error = bootstrap_errors(universes);
+    metrics.push_back({{value[0], error[0]},
+                       {value[1], error[1]},
+                       {value[2], error[2]},
+                       {value[3], error[3]},
+                       {value[4], error[4]}});
+  }
+  return metrics;
+}
+
+std::string text_of(const Estimate& estimate, int decimals) {
+  const auto number = [&](double value) {
+    return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "—";
+  };
+  return number(estimate.value) + " ± " + number(estimate.standard_error);
+}
+
+core::Json to_json(const core::ParameterSpace& parameters, const std::vector<ParameterMetrics>& metrics) {
+  core::Json json = core::Json::object();
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    core::Json& entry = json[parameters.names[p]];
+    const auto put = [&](const std::string& name, const Estimate& estimate) {
+      entry[name] = estimate.value;
+      entry[name + "_se"] = estimate.standard_error;
+    };
+    put("relative_error", metrics[p].relative_error);
+    put("mae", metrics[p].mae);
+    put("rmse", metrics[p].rmse);
+    put("bias", metrics[p].bias);
+    put("slope", metrics[p].slope);
+  }
+  return json;
+}
+
+}  // namespace cosmo::infer

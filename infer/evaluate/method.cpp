@@ -1,0 +1,39 @@
+#include "infer/evaluate/method.hpp"
+
+#include "infer/evaluate/evaluation.hpp"
+#include "infer/evaluate/paired.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// {"network": …, "baselines": {…}, "paired": {…}} of one kind of row; methods without any are left out.
+core::Json figures_of(const Methods& methods, dataset::PredictionTable Method::*rows) {
+  core::Json json = {{"baselines", core::Json::object()}, {"paired", core::Json::object()}};
+  const dataset::PredictionTable& network = methods.front().*rows;
+  for (std::size_t m = 0; m < methods.size(); ++m) {
+    const dataset::PredictionTable& table = methods[m].*rows;
+    if (table.rows.empty()) continue;
+    core::Json& entry = m == 0 ? json[methods[m].key] : json["baselines"][methods[m].key];
+    entry = to_json(table.parameters, evaluate(table));
+    if (m > 0) json["paired"][methods[m].key] = to_json(table.parameters, compare(network, table));
+  }
+  return json;
+}
+
+}  // namespace
+
+Method method_of(std::string key, std::string title, dataset::PredictionTable subvolumes) {
+  dataset::PredictionTable universes = dataset::per_universe(subvolumes);
+  return {std::move(key), std::move(title), std::move(subvolumes), std::move(universes)};
+}
+
+core::Json metrics_json(const Methods& methods) {
+  core::Json json = figures_of(methods, &Method::universes);
+  json["samples"] = methods.front().subvolumes.rows.size();
+  json["universes"] = methods.front().universes.rows.size();
+  json["per_subvolume"] = figures_of(methods, &Method::subvolumes);
+  return json;
+}
+
+}  // namespace cosmo::infer

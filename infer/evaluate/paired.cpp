@@ -1,0 +1,58 @@
+#include "infer/evaluate/paired.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "infer/evaluate/bootstrap.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+struct Sums {
+  double rows = 0, difference = 0;
+
+  void add(const Sums& other) {
+    rows += other.rows;
+    difference += other.difference;
+  }
+  std::array<double, 1> figures() const { return {difference / rows}; }
+};
+
+}  // namespace
+
+std::vector<PairedDifference> compare(const dataset::PredictionTable& network,
+                                      const dataset::PredictionTable& method) {
+  const core::ParameterSpace& space = network.parameters;
+  std::vector<PairedDifference> result;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    std::map<std::uint32_t, Sums> by_universe;
+    Sums all;
+    double better = 0;
+    for (std::size_t r = 0; r < network.rows.size(); ++r) {
+      const dataset::PredictionRow& row = network.rows[r];
+      const auto error = [&](double prediction) { return std::abs(row.truth[p] - prediction); };
+      const double difference = error(row.prediction[p]) - error(method.rows[r].prediction[p]);
+      const Sums sums{1, difference * 2 / (space.high[p] - space.low[p])};
+      by_universe[row.simulation].add(sums);
+      all.add(sums);
+      better += difference < 0 ? 1 : 0;
+    }
+    std::vector<Sums> universes;
+    for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
+    result.push_back({{all.figures()[0], bootstrap_errors(universes)[0]}, better / all.rows});
+  }
+  return result;
+}
+
+core::Json to_json(const core::ParameterSpace& parameters, const std::vector<PairedDifference>& differences) {
+  core::Json json = core::Json::object();
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    json[parameters.names[p]] = {{"mae_difference", differences[p].mae.value},
+                                 {"mae_difference_se", differences[p].mae.standard_error},
+                                 {"fraction_better", differences[p].fraction_better}};
+  }
+  return json;
+}
+
+}  // namespace cosmo::infer

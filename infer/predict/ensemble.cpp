@@ -1,0 +1,103 @@
+#include "infer/predict/ensemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace cosmo::infer {
+
+using core::ensure;
+using core::Fault;
+
+std::vector<std::string> model_directories(const std::string& models) {
+  std::vector<std::string> directories;
+  std::error_code error;
+  if (std::filesystem::is_directory(models, error)) return {models};  // whose name may have a comma
+  for (std::size_t first = 0; first <= models.size();) {
+    const std::size_t comma = std::min(models.find(',', first), models.size());
+    directories.push_back(models.substr(first, comma - first));
+    ensure(!directories.back().empty(), Fault::usage,
+           "Option --model {} has an empty name: give directories.", models);
+    ensure(std::count(directories.begin(), directories.end(), directories.back()) == 1, Fault::usage,
+           "Option --model names {} twice: give each directory once.", directories.back());
+    first = comma + 1;
+  }
+  return directories;
+}
+
+std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories) {
+  std::vector<nn::ModelManifest> models;
+  for (const std::string& directory : directories) {
+    models.push_back(nn::load_model_manifest(directory));
+    const core::Json own = models.back().details(), first = models.front().details();
+    for (const char* key : {"input", "normalisation", "parameters"}) {
+      ensure(own.at(key) == first.at(key), Fault::config,
+             "{} and {} of --model differ in \"{}\": give trainings on the same kind of data.",
+             directories.front(), directory, key);
+    }
+  }
+  return models;
+}
+
+void ensure_finite(std::span<const float> outputs, std::size_t width,
+                   const std::function<std::string(std::size_t)>& name) {
+  const auto bad = std::ranges::find_if_not(outputs, [](float value) { return std::isfinite(value); });
+  if (bad == outputs.end()) return;
+  fail(Fault::numeric,
+       "The network says no finite number of {}: its weights are damaged, or the input is far from what it "
+       "was trained on.",
+       name(static_cast<std::size_t>(bad - outputs.begin()) / width));
+}
+
+Ensemble::Ensemble(const std::vector<std::string>& directories, int batch) {
+  for (const std::string& directory : directories) predictors_.emplace_back(directory, batch);
+}
+
+bool need_statistics(std::span<const nn::ModelManifest> models) {
+  return std::ranges::any_of(models,
+                             [](const nn::ModelManifest& model) { return !model.network.baseline.empty(); });
+}
+
+std::vector<float> Ensemble::mix(std::span<const float> outputs,
+                                 const dataset::StatisticsTable& statistics) const {
+  std::vector<float> mixed(outputs.begin(), outputs.end());
+  const std::size_t samples = statistics.rows.size(), all = outputs.size() / samples;
+  std::size_t first = 0;  // column of a model's outputs
+  for (const Predictor& predictor : predictors_) {
+    const auto width = static_cast<std::size_t>(predictor.model().outputs());
+    std::vector<float> own;
+    for (std::size_t row = 0; row < samples; ++row) {
+      const auto said = outputs.subspan(row * all + first, width);
+      own.insert(own.end(), said.begin(), said.end());
+    }
+    own = predictor.mix(std::move(own), statistics);
+    for (std::size_t row = 0; row < samples; ++row)
+      std::copy_n(&own[row * width], width, &mixed[row * all + first]);
+    first += width;
+  }
+  return mixed;
+}
+
+std::span<const float> Ensemble::predict(std::span<const float> voxels) {
+  if (predictors_.size() == 1) return predictors_.front().predict(voxels);
+  const auto batch = static_cast<std::size_t>(predictors_.front().batch());
+  std::vector<std::vector<float>> all;
+  std::size_t width = 0;
+  for (Predictor& predictor : predictors_) {
+    const std::span<const float> own = predictor.predict(voxels);
+    all.emplace_back(own.begin(), own.end());
+    width += own.size() / batch;
+  }
+  outputs_.clear();
+  outputs_.reserve(batch * width);
+  for (std::size_t row = 0; row < batch; ++row) {
+    for (const std::vector<float>& own : all) {
+      const auto from = own.begin() + static_cast<std::ptrdiff_t>(row * (own.size() / batch));
+      outputs_.insert(outputs_.end(), from, from + static_cast<std::ptrdiff_t>(own.size() / batch));
+    }
+  }
+  return outputs_;
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "infer/predict/predictor.hpp"
+
+namespace cosmo::infer {
+
+/// The directories that --model names, between commas. Throws Error{usage} for an empty or a repeated name.
+std::vector<std::string> model_directories(const std::string& models);
+
+/// Their manifests. Throws as nn::load_model_manifest does, and Error{config} unless all read the same input,
+/// by the same transform, and predict the same parameters of the same ranges.
+std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories);
+
+/// Whether one of the models needs the statistics of the samples.
+bool need_statistics(std::span<const nn::ModelManifest> models);
+
+/// Throws Error{numeric} unless the outputs (samples, width) are finite; `name` names a sample.
+void ensure_finite(std::span<const float> outputs, std::size_t width,
+                   const std::function<std::string(std::size_t)>& name);
+
+/// One or several trained networks that predict the same samples.
+class Ensemble {
+ public:
+  /// Throws as Predictor does.
+  Ensemble(const std::vector<std::string>& directories, int batch);
+
+  /// Outputs (batch, outputs_of) of voxels (batch, channels, size, size, size), those of one model after
+  /// another's in a row; valid until the next call.
+  std::span<const float> predict(std::span<const float> voxels);
+
+  /// What predict() said of samples (samples, outputs_of), each model's mixed as Predictor::mix() does.
+  std::vector<float> mix(std::span<const float> outputs, const dataset::StatisticsTable& statistics) const;
+
+ private:
+  std::vector<Predictor> predictors_;
+  std::vector<float> outputs_;
+};
+
+}  // namespace cosmo::infer

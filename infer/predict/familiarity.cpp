@@ -1,0 +1,135 @@
+#include "infer/predict/familiarity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "infer/predict/predictor.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+constexpr double kShareBeyond = 0.5;                       ///< of the range in training
+constexpr double kLeastBeyond = 0.1;                       ///< on a logarithmic scale
+constexpr std::size_t kMostSamples = 64, kFewSamples = 8;  ///< of a split
+constexpr std::size_t kMostVoxels = std::size_t{1} << 24;  ///< of a split, beyond a few samples
+
+}  // namespace
+
+double Familiarity::Figure::oddity(double average, int n) const {
+  const auto scaled = [&](double x) { return logarithmic ? std::log(x) : x; };
+  const double share = kShareBeyond * (scaled(high) - scaled(low)) / std::sqrt(n);
+  const double margin = std::max(share, logarithmic ? kLeastBeyond : 0);
+  return std::max(scaled(low) - scaled(average), scaled(average) - scaled(high)) / margin;
+}
+
+void Familiarity::Figure::add(double sample) {
+  sum += sample;
+  const double odd = oddity(sample, 1);
+  if (!(odd > 1)) return;
+  ++strange;
+  if (odd <= furthest) return;
+  furthest = odd;
+  value = sample;
+}
+
+Familiarity::Familiarity(const nn::ModelManifest& model) {
+  if (!model.range) return;
+  const dataset::VoxelScale scale = scale_of(model);
+  const bool counts = scale.kind == dataset::VoxelKind::counts;
+  const core::Length voxel = model.normalisation.voxel_size;
+  summary_.emplace(core::GridSpec{model.input.size, voxel.value * model.input.size}, scale);
+  for (std::size_t c = 0; c < model.range->channels.size(); ++c) {
+    const nn::ChannelRange& range = model.range->channels[c];
+    const std::string redshift =
+        model.redshifts.size() > 1 ? fmt::format(" at z = {}", model.redshifts[c]) : "";
+    const std::string name = counts ? "mean count of a voxel" : "mean of the field";
+    Channel channel{{name + redshift, range.mean_low, range.mean_high, counts}, {}};
+    for (std::size_t bin = 0; bin < model.range->k.size(); ++bin) {
+      channel.power.push_back(
+          {fmt::format("P(k = {:.3g}/({})){}", model.range->k[bin], name_of(voxel.unit), redshift),
+           range.power_low[bin], range.power_high[bin], true});
+    }
+    channels_.push_back(std::move(channel));
+  }
+}
+
+template <class Voxel>
+void Familiarity::add_voxels(std::span<const Voxel> sample) {
+  if (channels_.empty()) return;
+  ++samples_;
+  const std::size_t voxels = sample.size() / channels_.size();
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    const dataset::SummaryStatistics found = summary_->of(sample.subspan(c * voxels, voxels));
+    channels_[c].mean.add(found.mean);
+    int strange = 0;
+    for (std::size_t bin = 0; bin < channels_[c].power.size(); ++bin) {
+      const int before = channels_[c].power[bin].strange;
+      channels_[c].power[bin].add(found.power[bin]);
+      strange += channels_[c].power[bin].strange - before;
+    }
+    channels_[c].strange_power += strange > 0 ? 1 : 0;
+  }
+}
+
+template void Familiarity::add_voxels(std::span<const std::uint16_t>);
+template void Familiarity::add_voxels(std::span<const float>);
+
+std::string Familiarity::sentence(const Figure& figure, int strange) const {
+  const std::string where =
+      strange > 0 ? fmt::format("in {} of {} samples: as far off as {:.4g}", strange, samples_, figure.value)
+                  : fmt::format("on average of {} samples: {:.4g}", samples_, figure.sum / samples_);
+  return fmt::format(
+      "The {} is unlike the training data {}, and {:.4g} to {:.4g} in training; the prediction may "
+      "mean nothing.",
+      figure.name, where, figure.low, figure.high);
+}
+
+std::vector<std::string> Familiarity::warnings() const {
+  if (channels_.empty()) {
+    return {
+        "The model does not tell the range of its training data, of an earlier version or too small a "
+        "sample: whether the input is like them was not checked."};
+  }
+  std::vector<std::string> sentences;
+  const auto average = [&](const Figure& figure) { return figure.oddity(figure.sum / samples_, samples_); };
+  for (const Channel& channel : channels_) {
+    if (channel.mean.strange > 0 || average(channel.mean) > 1)
+      sentences.push_back(sentence(channel.mean, channel.mean.strange));
+    const Figure& strangest = *std::ranges::max_element(channel.power, {}, &Figure::furthest);
+    const Figure& on_average = *std::ranges::max_element(channel.power, {}, average);
+    if (channel.strange_power > 0) {
+      sentences.push_back(sentence(strangest, channel.strange_power));
+    } else if (average(on_average) > 1) {
+      sentences.push_back(sentence(on_average, 0));
+    }
+  }
+  return sentences;
+}
+
+namespace {
+
+template <class Voxel>
+void add_samples(Familiarity& familiarity, dataset::SplitReader& split, std::size_t number) {
+  std::vector<Voxel> voxels(split.spec().voxels());
+  for (std::size_t i = 0; i < number; ++i) {
+    split.read(static_cast<std::uint32_t>(i * split.size() / number), voxels);
+    familiarity.add(std::span<const Voxel>(voxels));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split) {
+  Familiarity familiarity(model);
+  if (!model.range) return familiarity.warnings();
+  const std::size_t most = std::clamp(kMostVoxels / split.spec().voxels(), kFewSamples, kMostSamples);
+  const std::size_t number = std::min<std::size_t>(most, split.size());
+  split.spec().kind == dataset::VoxelKind::counts ? add_samples<std::uint16_t>(familiarity, split, number)
+                                                  : add_samples<float>(familiarity, split, number);
+  return familiarity.warnings();
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset/load/split_reader.hpp"
+#include "dataset/measure/summary_statistics.hpp"
+#include "train/nn/model/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+/// Compares samples with those that a model was trained on: the mean of their voxels and P(k) in each bin.
+///
+/// What was seen of the training samples is at most 256 of them, so that others of their kind may lie a
+/// little outside. A figure is strange if it lies beyond that range by more than half of it on a logarithmic
+/// scale, and by more than a tenth; of a field, whose mean has a sign, that of the mean by half of it.
+class Familiarity {
+ public:
+  /// Compares nothing if the model does not tell of its training samples.
+  explicit Familiarity(const nn::ModelManifest& model);
+
+  /// Adds a sample (C, n, n, n).
+  void add(std::span<const std::uint16_t> counts) { add_voxels(counts); }
+  void add(std::span<const float> field) { add_voxels(field); }
+
+  /// A sentence on each figure, the mean and P(k) of each channel, that is strange in some of the samples or
+  /// on average: what it is where it is strangest, and the range in training.
+  std::vector<std::string> warnings() const;
+
+ private:
+  /// One figure: the mean of a channel, or its P(k) in a bin.
+  struct Figure {
+    std::string name;
+    double low, high;  ///< in training
+    bool logarithmic;
+    int strange = 0;      ///< samples
+    double furthest = 0;  ///< how far the strangest one is outside, as oddity()
+    double value = 0;     ///< its value
+    double sum = 0;       ///< over all samples
+
+    /// How far the average of n samples lies outside, in margins: it is strange above 1.
+    double oddity(double average, int n) const;
+    void add(double sample);
+  };
+  /// A channel's mean and P(k).
+  struct Channel {
+    Figure mean;
+    std::vector<Figure> power;
+    int strange_power = 0;  ///< samples with some strange bin
+  };
+  std::string sentence(const Figure& figure, int strange) const;
+  template <class Voxel>
+  void add_voxels(std::span<const Voxel> sample);
+
+  std::vector<Channel> channels_;
+  std::optional<dataset::SampleSummary> summary_;
+  int samples_ = 0;
+};
+
+/// warnings() of up to 64 samples of a split (of large samples 8), spread evenly. Throws what
+/// SplitReader::read does.
+std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split);
+
+}  // namespace cosmo::infer

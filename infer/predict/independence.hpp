@@ -1,0 +1,28 @@
+#pragma once
+// Whether the universes that a model predicts are unseen ones.
+
+#include <optional>
+
+#include "dataset/shard/dataset_manifest.hpp"
+#include "train/nn/model/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+/// What a model has to do with the universes of a split.
+struct Independence {
+  std::optional<dataset::Leak> leak;  ///< seeds that it was made from, or that splits of the dataset share
+  bool in_sample = false;             ///< the split is one that this very model was made from
+};
+
+/// A split that the model was trained or validated on is in-sample and no leak: it was asked for by name.
+/// Throws Error{config} if the model does not tell its seeds and the data are not those it was trained on.
+Independence independence_of(const nn::ModelManifest& model, const dataset::DatasetManifest& data,
+                             dataset::Split split);
+
+/// "The network was trained on these universes: …", or of a leak; empty for unseen universes.
+std::string warning_of(const Independence& independence, dataset::Split split);
+
+/// metrics.json's {"leak": null or {"seeds", "between"}, "in_sample"}.
+core::Json to_json(const Independence& independence);
+
+}  // namespace cosmo::infer

@@ -1,0 +1,55 @@
+#include "infer/predict/predictor.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/format/hdf5.hpp"
+#include "dataset/regression/baseline_labels.hpp"
+#include "train/nn/model/model_file.hpp"
+
+namespace cosmo::infer {
+
+int batch_of(const nn::ModelManifest& model) {
+  constexpr int kBatch = 8;
+  constexpr std::int64_t kLargest = 64 * 64 * 64;  // voxels of a sample
+  return model.input.elements() > kLargest ? 1 : kBatch;
+}
+
+Predictor::Predictor(const std::filesystem::path& directory, int batch)
+    : model_(nn::load_model_manifest(directory)),
+      network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference) {
+  nn::read_weights(directory, model_, network_);
+  if (model_.network.baseline.empty()) return;
+  const core::FileRecord* record = model_.base.find(nn::kBaselineFile);
+  core::ensure(record != nullptr, core::Fault::format,
+               "{} has a network with a baseline, and no {}: train again.", directory.string(),
+               nn::kBaselineFile);
+  core::check_content(directory, *record);
+  regression_ = dataset::StatisticsRegression::read(core::hdf5::File::open(directory / nn::kBaselineFile));
+}
+
+dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
+  return {model.normalisation.voxels, model.normalisation.offset, model.normalisation.scale};
+}
+
+dataset::VoxelScale scale_of(const nn::ModelManifest& model) {
+  const nn::InputNormalisation& normalisation = model.normalisation;
+  if (dataset::kind_of(transform_of(model)) == dataset::VoxelKind::field)
+    return {dataset::VoxelKind::field, normalisation.offset, 1 / normalisation.scale};
+  return {dataset::VoxelKind::counts, normalisation.mean_count};
+}
+
+std::span<const float> Predictor::predict(std::span<const float> voxels) {
+  std::copy(voxels.begin(), voxels.end(), network_.input().begin());
+  return network_.forward();
+}
+
+std::vector<float> Predictor::mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const {
+  if (!regression_) return said;
+  dataset::BaselineLabels labels(regression_->predict(statistics),
+                                 static_cast<int>(model_.parameters.size()));
+  labels.set_shares(model_.validation.baseline_shares);
+  return labels.mix(said);
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include "dataset/regression/statistics_regression.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+#include "train/nn/model/model_manifest.hpp"
+#include "train/nn/network.hpp"
+
+namespace cosmo::infer {
+
+/// Samples that the model predicts at once: one where they are large.
+int batch_of(const nn::ModelManifest& model);
+
+/// How counts become voxels, as in training.
+dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
+
+/// What its training voxels were like.
+dataset::VoxelScale scale_of(const nn::ModelManifest& model);
+
+/// A trained network with the weights of its best epoch, ready to predict batches of one size.
+class Predictor {
+ public:
+  /// Loads what cosmo-train wrote and checks it. Throws Error{io} or Error{format} naming the file.
+  Predictor(const std::filesystem::path& directory, int batch);
+
+  const nn::ModelManifest& model() const { return model_; }
+  const nn::Network& network() const { return network_; }
+  int batch() const { return network_.batch(); }
+  dataset::VoxelTransform transform() const { return transform_of(model_); }
+  /// Outputs (batch, outputs), labels in [-1, 1] or what nn::mixture_of reads, of voxels (batch, channels,
+  /// size, size, size); valid until the next call.
+  std::span<const float> predict(std::span<const float> voxels);
+
+  /// Of a model with a baseline, what predict() said of samples (samples, P) mixed with what the model's
+  /// regression says of their statistics; else as it was.
+  std::vector<float> mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const;
+
+ private:
+  nn::ModelManifest model_;
+  nn::Network network_;
+  std::optional<dataset::StatisticsRegression> regression_;
+};
+
+}  // namespace cosmo::infer

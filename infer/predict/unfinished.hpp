@@ -1,0 +1,19 @@
+#pragma once
+// Models whose training has not come to its end.
+
+#include <string>
+#include <vector>
+
+#include "core/run/options.hpp"
+#include "train/nn/model/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+void declare_unfinished(core::Options& options);
+
+/// A sentence on each model that is not finished, given the directories they are in, for the outputs that are
+/// made with it. Throws Error{config} of the first one unless --unfinished is given.
+std::vector<std::string> unfinished(const core::Options& options, const std::vector<std::string>& directories,
+                                    const std::vector<nn::ModelManifest>& models);
+
+}  // namespace cosmo::infer

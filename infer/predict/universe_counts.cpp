@@ -1,0 +1,260 @@
+#include "infer/predict/universe_counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "core/format/hdf5.hpp"
+#include "core/output/manifest.hpp"
+#include "core/universe/simulation_manifest.hpp"
+#include "dataset/exchange/exchange_format.hpp"
+#include "dataset/shard/shard_format.hpp"
+#include "histogram/coarse_counts.hpp"
+#include "histogram/count_file.hpp"
+#include "histogram/snapshot/snapshot_counts.hpp"
+#include "infer/predict/predictor.hpp"
+
+namespace cosmo::infer {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSameLength = 1e-6;  ///< relative: voxels of one size
+constexpr double kSameRedshift = 1e-3;
+constexpr double kMostCells = 1 << 14;  ///< a side
+
+/// Copies the cube of `cells` a side at `origin` out of a grid (n, n, n).
+void copy_cube(std::span<const std::uint16_t> grid, int n, const std::array<int, 3>& origin, int cells,
+               std::span<std::uint16_t> cube) {
+  std::uint16_t* to = cube.data();
+  for (int x = 0; x < cells; ++x) {
+    for (int y = 0; y < cells; ++y, to += cells) {
+      const auto row = static_cast<std::size_t>(origin[0] + x) * static_cast<std::size_t>(n) +
+                       static_cast<std::size_t>(origin[1] + y);
+      std::copy_n(&grid[row * static_cast<std::size_t>(n) + static_cast<std::size_t>(origin[2])], cells, to);
+    }
+  }
+}
+
+void ensure_redshift(double redshift, double trained, const std::string& path) {
+  ensure(std::abs(redshift - trained) <= kSameRedshift, Fault::config,
+         "{} is of z = {} and the model reads z = {}: give the universe at that redshift.", path, redshift,
+         trained);
+}
+
+/// Whether an HDF5 file holds counts rather than particles.
+bool holds_counts(const fs::path& path) {
+  const auto file = core::hdf5::File::open(path);
+  const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
+  ensure(schema != dataset::kShardSchema, Fault::config,
+         "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
+  return schema == histogram::kCountSchema;
+}
+
+/// The counts files of the model's redshifts in a directory; none if it has not even the first.
+std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
+  std::vector<fs::path> files;
+  for (const double redshift : model.redshifts) {
+    files.push_back(directory / core::counts_name(redshift));
+    if (!fs::exists(files.front())) return {};
+    ensure(fs::exists(files.back()), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
+           directory.string(), files.back().filename().string(), fmt::join(model.redshifts, ", "));
+  }
+  return files;
+}
+
+/// [Mpc/h], of the model's voxels in a universe of this h, if it is known.
+double voxel_of(const nn::ModelManifest& model, std::optional<double> h, const std::string& path) {
+  const core::Length voxel = model.normalisation.voxel_size;
+  ensure(voxel.unit == core::LengthUnit::mpc_h || h.has_value(), Fault::config,
+         "The model's voxels are {} {} and {} does not say its h: give its counts, of cosmo-prep histogram.",
+         voxel.value, name_of(voxel.unit), path);
+  return voxel.mpc_h(h.value_or(1));
+}
+
+/// Voxels a side of a box of so many of the model's voxels, which must be a whole number of samples.
+int cells_of(const nn::ModelManifest& model, double voxels, const std::string& path) {
+  const core::Length voxel = model.normalisation.voxel_size;
+  const double cells = std::round(voxels);
+  ensure(cells >= 1 && std::abs(voxels / cells - 1) < kSameLength, Fault::config,
+         "{} has a box of {:.9g} of the model's voxels of {} {}, which is no whole number: give a universe "
+         "whose box they divide.",
+         path, voxels, voxel.value, name_of(voxel.unit));
+  ensure(
+      std::fmod(cells, model.input.size) == 0 && cells <= kMostCells, Fault::config,
+      "{} has {}³ of the model's voxels and the model reads {}³: give a box whose side is a multiple of {} "
+      "voxels, up to {}.",
+      path, cells, model.input.size, model.input.size, kMostCells);
+  return static_cast<int>(cells);
+}
+
+void ensure_voxel(const nn::ModelManifest& model, double voxel, double trained, const std::string& path) {
+  const core::Length of_model = model.normalisation.voxel_size;
+  ensure(std::abs(voxel / trained - 1) < kSameLength, Fault::config,
+         "{} has voxels of {} {} and the model was trained on {} {}: count on another --grid.", path, voxel,
+         trained == of_model.value ? name_of(of_model.unit) : "Mpc/h", of_model.value,
+         name_of(of_model.unit));
+}
+
+OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& paths) {
+  ensure(paths.size() == model.redshifts.size(), Fault::config,
+         "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
+         paths.front().string(), fmt::join(model.redshifts, ", "));
+  std::vector<histogram::CountFile> files;
+  OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}};
+  for (std::size_t c = 0; c < paths.size(); ++c) {
+    const std::string path = paths[c].string();
+    core::check_in_suite(path);
+    histogram::CountFile file(path);
+    const histogram::CountFileHeader& header = file.header();
+    ensure_redshift(header.redshift, model.redshifts[c], path);
+    const double trained = voxel_of(model, header.cosmology.h, path);
+    const int factor = std::max(1, static_cast<int>(std::round(trained / header.grid.cell_size())));
+    ensure_voxel(model, header.grid.cell_size() * factor, trained, path);
+    const int cells = cells_of(model, static_cast<double>(header.grid.cells_per_side) / factor, path);
+    ensure(c == 0 || cells == universe.cells, Fault::format,
+           "{} has {}³ voxels and {} has {}³: restore them.", path, cells, universe.path, universe.cells);
+    universe.cells = cells;
+    universe.factor = std::max(universe.factor, factor);
+    if (header.seed != 0) universe.seed = header.seed;  // 0 is what snapshots that don't tell are given
+    files.push_back(std::move(file));
+  }
+  universe.content = std::move(files);
+  return universe;
+}
+
+OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource& source) {
+  const std::string path = source.path.string();
+  dataset::GadgetSnapshot snapshot(source.path, source.reading);
+  ensure(model.redshifts.size() == 1, Fault::config,
+         "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
+         path, fmt::join(model.redshifts, ", "));
+  ensure_redshift(snapshot.redshift(), model.redshifts.front(), path);
+  const auto h = snapshot.parameters().find("h");
+  const double voxel =
+      voxel_of(model, h == snapshot.parameters().end() ? std::nullopt : std::optional(h->second), path);
+  const int cells = cells_of(model, snapshot.box_size() / snapshot.units_per_mpc_h() / voxel, path);
+  const std::optional<std::uint64_t> seed = snapshot.seed();
+  return {std::move(snapshot), path, cells, 1, seed};
+}
+
+OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& source) {
+  const std::string path = source.path.string();
+  ensure(source.box.has_value(), Fault::usage, "{} does not say the size of its box: give --box, in Mpc/h.",
+         path);
+  const core::Length trained = model.normalisation.voxel_size;
+  ensure(source.box->unit == trained.unit, Fault::config,
+         "--box is in {} and the model's voxels of {} {} are not: give it in {}.", name_of(source.box->unit),
+         trained.value, name_of(trained.unit), name_of(trained.unit));
+  const auto count = static_cast<int>(model.redshifts.size());
+  dataset::ForeignSample array = dataset::find_exchange_format("npy", "").decode(
+      {source.path, std::nullopt, count, dataset::VoxelKind::counts});
+  const int side = array.shape.back();
+  ensure_voxel(model, source.box->value / side, trained.value, path);
+  const int cells = cells_of(model, side, path);
+  return {std::move(array), path, cells, 1, std::nullopt};
+}
+
+/// The channels of a universe that stands in files.
+std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
+                                                   std::vector<histogram::CountFile>& files) {
+  if (universe.factor > 1)
+    log.info("{}: {}³ cells are summed up to each of the model's voxels", universe.path, universe.factor);
+  std::vector<UniverseCounts::Channel> channels;
+  for (histogram::CountFile& file : files) {
+    file.check_sum();
+    channels.emplace_back(std::move(file));
+  }
+  return channels;
+}
+
+std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
+                                                   dataset::GadgetSnapshot& snapshot) {
+  log.info("counting {} particles on {}³ voxels", snapshot.particles(), universe.cells);
+  std::optional<core::Progress> progress;
+  histogram::CountGrid grid = dataset::count_particles(core::Communicator::self(), snapshot, universe.cells,
+                                                       [&](std::int64_t rounds) {
+                                                         if (!progress)
+                                                           progress.emplace(log, "parts counted", rounds);
+                                                         progress->advance();
+                                                       });
+  std::vector<UniverseCounts::Channel> channels;
+  channels.emplace_back(std::move(grid).take());
+  return channels;
+}
+
+std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const OpenUniverse& universe,
+                                                   dataset::ForeignSample& array) {
+  const auto cells = static_cast<std::size_t>(universe.cells);
+  const std::size_t bytes = cells * cells * cells * sizeof(std::uint16_t);
+  std::vector<UniverseCounts::Channel> channels;
+  for (std::size_t first = 0; first < array.voxels.size(); first += bytes) {
+    core::Buffer<std::uint16_t> grid(bytes / sizeof(std::uint16_t));
+    std::memcpy(grid.span().data(), &array.voxels[first], bytes);
+    channels.emplace_back(std::move(grid));
+  }
+  return channels;
+}
+
+}  // namespace
+
+UniverseCounts::UniverseCounts(std::vector<Channel> channels, int cells, int size)
+    : channels_(std::move(channels)), cells_(cells), regions_(cells, cells / size) {}
+
+void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
+  const std::size_t cells = counts.size() / channels_.size();
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    const std::span<std::uint16_t> cube = counts.subspan(c * cells, cells);
+    if (const auto* file = std::get_if<histogram::CountFile>(&channels_[c])) {
+      histogram::read_coarse(*file, file->header().grid.cells_per_side / cells_, regions_.origin(n),
+                             regions_.cells(), cube);
+    } else {
+      copy_cube(std::get<core::Buffer<std::uint16_t>>(channels_[c]).span(), cells_, regions_.origin(n),
+                regions_.cells(), cube);
+    }
+  }
+}
+
+std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int threads) const {
+  const auto side = static_cast<std::uint64_t>(cells);
+  const std::uint64_t grid = side * side * side * sizeof(std::uint16_t);
+  const auto* snapshot = std::get_if<dataset::GadgetSnapshot>(&content);
+  if (snapshot != nullptr) {
+    return dataset::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
+                                    snapshot->float_bytes(), 1, threads);
+  }
+  return std::holds_alternative<dataset::ForeignSample>(content) ? 2 * grid * model.redshifts.size() : 0;
+}
+
+OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source) {
+  const fs::path& path = source.path;
+  ensure(dataset::kind_of(transform_of(model)) == dataset::VoxelKind::counts, Fault::config,
+         "The model was trained on fields and --input takes counts: give --data.");
+  ensure(fs::exists(path), Fault::io,
+         "{} of --input does not exist: give the counts or the snapshot of one universe.", path.string());
+  const bool npy = path.extension() == ".npy";
+  ensure(npy || !source.box, Fault::usage, "--box is of an .npy file, which {} is not: leave it out.",
+         path.string());
+  if (npy) return open_npy(model, source);
+  if (fs::is_directory(path)) {
+    ensure(!fs::exists(path / "sim-00000"), Fault::config, "{} is a suite: give one of its universes, as {}.",
+           path.string(), (path / "sim-00000").string());
+    const std::vector<fs::path> files = counts_in(path, model);
+    return files.empty() ? open_snapshot(model, source) : open_counts(model, files);
+  }
+  core::check_in_suite(path);
+  return holds_counts(path) ? open_counts(model, {path}) : open_snapshot(model, source);
+}
+
+UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe) {
+  std::vector<UniverseCounts::Channel> channels =
+      std::visit([&](auto& content) { return read_channels(log, universe, content); }, universe.content);
+  return {std::move(channels), universe.cells, model.input.size};
+}
+
+}  // namespace cosmo::infer

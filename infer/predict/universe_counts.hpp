@@ -1,0 +1,71 @@
+#pragma once
+// The counts of one universe, in whatever form a user has them, on the voxels that a model reads.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/log.hpp"
+#include "core/universe/length.hpp"
+#include "dataset/exchange/exchange_format.hpp"
+#include "histogram/count_file.hpp"
+#include "histogram/snapshot/gadget_snapshot.hpp"
+#include "histogram/subvolumes.hpp"
+#include "train/nn/model/model_manifest.hpp"
+
+namespace cosmo::infer {
+
+/// Where a universe is, and what its file does not say.
+struct UniverseSource {
+  /// Of counts: a counts file, or a directory with one for each redshift of the model (of a universe, of
+  /// cosmo-prep histogram); of particles: a snapshot in Gadget's HDF5 layout, its file, one of its files, or
+  /// their directory; an .npy file of counts (n, n, n), or (C, n, n, n).
+  std::filesystem::path path;
+  std::optional<core::Length> box = {};  ///< side of an .npy file's box
+  dataset::GadgetReading reading = {};   ///< of snapshots
+};
+
+/// A universe cut into samples of a model's size; move-only.
+class UniverseCounts {
+ public:
+  /// One channel: counts (n, n, n) in memory, or in an open file, whose grid may be finer.
+  using Channel = std::variant<histogram::CountFile, core::Buffer<std::uint16_t>>;
+
+  /// Channels of `cells` voxels a side, which `size`, that of the samples, divides.
+  UniverseCounts(std::vector<Channel> channels, int cells, int size);
+
+  int subvolumes() const { return regions_.count(); }
+  /// Sample n, (C, size, size, size).
+  void read(int n, std::span<std::uint16_t> counts) const;
+
+ private:
+  std::vector<Channel> channels_;
+  int cells_;
+  histogram::Subvolumes regions_;
+};
+
+/// A universe that fits the model, not read yet; move-only.
+struct OpenUniverse {
+  std::variant<std::vector<histogram::CountFile>, dataset::GadgetSnapshot, dataset::ForeignSample> content;
+  std::string path;
+  int cells;                          ///< a side, of the model's voxels
+  int factor;                         ///< cells a side of the file's that make one of them
+  std::optional<std::uint64_t> seed;  ///< of the initial conditions, if known
+
+  /// What read_universe() allocates with so many threads. [bytes]
+  std::uint64_t memory_bytes(const nn::ModelManifest& model, int threads) const;
+};
+
+/// Opens a universe; this rank alone. Throws Error{config} if voxels, redshifts or sizes do not fit the
+/// model, Error{io} or Error{format} if it cannot be read.
+OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source);
+
+/// Its counts; those of a snapshot are made. Throws Error{format} or Error{io} if it cannot be read.
+UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe);
+
+}  // namespace cosmo::infer

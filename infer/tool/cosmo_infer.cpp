@@ -1,0 +1,39 @@
+// cosmo-infer: cosmological parameters from particle counts, with honest errors.
+
+#include "core/error.hpp"
+#include "core/run/tool.hpp"
+#include "infer/predict/unfinished.hpp"
+#include "infer/tool/export_command.hpp"
+#include "infer/tool/input_command.hpp"
+#include "infer/tool/split_command.hpp"
+#include "train/nn/network.hpp"
+
+namespace {
+
+using namespace cosmo;
+
+void declare(core::Options& options) {
+  options.add("model", std::nullopt, "directory that cosmo-train wrote; several between commas: an ensemble");
+  infer::declare_unfinished(options);
+  infer::declare_split(options);
+  infer::declare_input(options);
+}
+
+void run_infer(const core::Invocation& run) {
+  run.options.given("input") ? infer::run_input(run) : infer::run_split(run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return core::run_tool(argc, argv,
+                        {"cosmo-infer",
+                         "cosmological parameters from particle counts, with honest errors",
+                         {nn::library_version()},
+                         {{"", "predicts a split of a dataset, or one universe",
+                           "cosmo-infer --model model --data data --split test --output predictions", true,
+                           core::OnStop::end, &declare, &run_infer, &infer::input_files},
+                          {"export", "writes the network, with its normalisation, for other programs to run",
+                           "cosmo-infer export --format onnx --model model --output model.onnx", true,
+                           core::OnStop::end, &infer::declare_export, &infer::run_export}}});
+}

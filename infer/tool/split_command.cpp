@@ -1,0 +1,322 @@
+#include "infer/tool/split_command.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/memory.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/timer.hpp"
+#include "dataset/load/data_loader.hpp"
+#include "infer/baseline/comparison.hpp"
+#include "infer/evaluate/method.hpp"
+#include "infer/evaluate/prediction_file.hpp"
+#include "infer/evaluate/uncertainty.hpp"
+#include "infer/predict/costs.hpp"
+#include "infer/predict/ensemble.hpp"
+#include "infer/predict/familiarity.hpp"
+#include "infer/predict/independence.hpp"
+#include "infer/predict/unfinished.hpp"
+#include "infer/report/report.hpp"
+#include "infer/tool/tables.hpp"
+
+namespace cosmo::infer {
+
+using core::Fault;
+using core::Json;
+
+namespace {
+
+constexpr std::size_t kPrintedUniverses = 40;
+constexpr std::uint64_t kBytesPerRow = 1000;     ///< of the tables of predictions, about
+constexpr std::uint64_t kReportBytes = 1 << 20;  ///< of the report and its figures, about
+
+void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
+  core::ensure(spec.channels() == model.input.channels && spec.side() == model.input.size, Fault::config,
+               "{} has samples of {} x {}³ voxels and the model reads {} x {}³: give the kind of data it was "
+               "trained on.",
+               data, spec.channels(), spec.side(), model.input.channels, model.input.size);
+  core::ensure(
+      spec.redshifts == model.redshifts, Fault::config,
+      "{} has channels at z = {} and the model reads z = {}: give the kind of data it was trained on.", data,
+      fmt::join(spec.redshifts, ", "), fmt::join(model.redshifts, ", "));
+  core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
+               "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
+               fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));
+  const core::Length voxel = spec.voxel_size(), trained = model.normalisation.voxel_size;
+  core::ensure(
+      voxel.unit == trained.unit && std::abs(voxel.value / trained.value - 1) < 1e-6, Fault::config,
+      "{} has voxels of {} {} and the model was trained on {} {}: give the kind of data it was trained "
+      "on.",
+      data, voxel.value, name_of(voxel.unit), trained.value, name_of(trained.unit));
+}
+
+/// What was asked for.
+struct Job {
+  std::filesystem::path data;
+  dataset::DatasetManifest manifest;  ///< of the data
+  dataset::Split split;
+  std::vector<std::string> directories;  ///< of the models
+  std::vector<nn::ModelManifest> models;
+  std::vector<std::string> unfinished;  ///< a sentence on each such model
+  Independence independence;
+  core::Request request;
+  std::vector<std::string> doubts = {};
+
+  const nn::ModelManifest& model() const { return models.front(); }  ///< all read the same input
+  std::uint64_t samples() const { return manifest.split(split).samples; }
+};
+
+core::Request request_of(const core::Options& options, const Job& job) {
+  const std::filesystem::path output = options.text("output");
+  core::Request request{"infer",
+                        {{"split", name_of(job.split)},
+                         {"checkpoint", job.model().best().sha256},
+                         {"baselines", chosen_baselines(options)}},
+                        {}};
+  if (job.models.size() > 1) request.config["checkpoint"] = Json::array();
+  for (std::size_t m = 0; m < job.models.size(); ++m) {
+    request.inputs.push_back(core::input_record(job.directories[m], job.models[m].base, output));
+    if (job.models.size() > 1) request.config["checkpoint"].push_back(job.models[m].best().sha256);
+  }
+  request.inputs.push_back(core::input_record(job.data, job.manifest.base, output));
+  return request;
+}
+
+/// Throws Error{usage}, Error{config}, or what reading the manifests does.
+Job read_job(const core::Options& options) {
+  for (const char* name : {"model", "data", "output"}) (void)options.text(name);
+  for (const char* name : {"box", "particle-type", "length-unit"})
+    core::ensure(!options.chosen(name), Fault::usage, "Option --{} is of --input: leave it out.", name);
+  Job job;
+  job.data = options.text("data");
+  job.split = dataset::find_split(options.choice("split", {"train", "validation", "test"}));
+  job.directories = model_directories(options.text("model"));
+  job.models = load_models(job.directories);
+  job.unfinished = unfinished(options, job.directories, job.models);
+  job.manifest = dataset::load_dataset_manifest(job.data);
+  ensure_fit(job.model(), job.manifest.spec, job.data.string());
+  for (const nn::ModelManifest& model : job.models) {
+    const Independence own = independence_of(model, job.manifest, job.split);
+    if (!job.independence.leak) job.independence.leak = own.leak;
+    job.independence.in_sample |= own.in_sample;
+  }
+  dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
+  job.request = request_of(options, job);
+  return job;
+}
+
+void warn_of(const core::Log& log, const Job& job) {
+  const std::string warning = warning_of(job.independence, job.split);
+  if (!warning.empty()) log.warn("{}", warning);
+}
+
+/// A sentence on each parameter whose truths lie partly outside of the model's range.
+std::vector<std::string> truths_outside(const core::ParameterSpace& space,
+                                        const dataset::SplitReader& reader) {
+  std::vector<std::string> sentences;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const double margin = 1e-9 * (space.high[p] - space.low[p]);
+    std::set<std::uint32_t> all, outside;
+    for (std::uint32_t i = 0; i < reader.size(); ++i) {
+      const dataset::Sample& sample = reader.sample(i);
+      const double truth = sample.parameters[p];
+      all.insert(sample.simulation);
+      if (truth < space.low[p] - margin || truth > space.high[p] + margin) outside.insert(sample.simulation);
+    }
+    if (outside.empty()) continue;
+    sentences.push_back(fmt::format(
+        "{} of {} universes have {} outside of {:g} to {:g}, beyond which the model says nothing.",
+        outside.size(), all.size(), space.names[p], space.low[p], space.high[p]));
+  }
+  return sentences;
+}
+
+/// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
+/// Called by one rank.
+std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
+  std::vector<std::string> doubts = job.unfinished;
+  std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
+  std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
+  return doubts;
+}
+
+dataset::LoaderConfig loader_of(const core::Communicator& comm, const nn::ModelManifest& model) {
+  const int batch = batch_of(model);
+  return {comm.rank(), comm.size(), batch * comm.size(), batch};
+}
+
+/// Of the largest rank [bytes].
+struct Memory {
+  std::uint64_t network;  ///< while the networks predict
+  std::uint64_t most;
+};
+
+/// Builds the networks' primitives. Collective.
+Memory plan_memory(const core::Invocation& run, const Job& job) {
+  std::uint64_t network = 0;
+  run.comm.agree(
+      [&] { network = memory_bytes(job.models, job.manifest.spec, loader_of(run.comm, job.model())); });
+  const std::size_t mixing =
+      need_statistics(job.models) ? dataset::summary_bytes(job.manifest.spec, job.samples()) : 0;
+  const std::uint64_t baselines =
+      core::resident_memory() +
+      std::max(mixing, baseline_memory_bytes(run.options, job.manifest, job.samples()));
+  network = run.comm.max(network);
+  return {network, run.comm.max(std::max(network, baselines))};
+}
+
+/// What was found out of a split.
+struct Findings {
+  NetworkPrediction network;
+  Methods methods;  ///< the network and the baselines
+  Forecasts forecasts;
+  Costs costs;
+};
+
+/// Predicts the split by the networks, mixed with their baselines; then `alone` gets what they say without.
+/// Collective.
+NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
+                          const std::optional<dataset::StatisticsTable>& statistics,
+                          std::optional<Method>& alone, Costs& costs) {
+  std::optional<Ensemble> ensemble;
+  std::optional<dataset::DataLoader> loader;
+  run.comm.agree([&] {
+    ensemble.emplace(job.directories, batch_of(job.model()));
+    loader.emplace(reader, transform_of(job.model()), loader_of(run.comm, job.model()));
+  });
+  core::Progress progress(run.log, "samples", static_cast<std::int64_t>(reader.size()));
+  const core::Timer timer;
+  const dataset::SplitToPredict split{reader, *loader, job.model().parameters};
+  const std::vector<float> outputs =
+      dataset::predict_split(run.comm, split, outputs_of(job.models), [&](const dataset::Batch& batch) {
+        progress.advance(batch.samples_in_step);
+        return ensemble->predict(batch.voxels);
+      });
+  costs.note(run.comm, job.models, reader.size(), timer.seconds(), loader->statistics());
+  run.comm.agree([&] {
+    ensure_finite(outputs, outputs_of(job.models), [&](std::size_t row) {
+      const dataset::Sample& sample = reader.sample(static_cast<std::uint32_t>(row));
+      return fmt::format("simulation {}, sub-volume {}", sample.simulation, sample.subvolume);
+    });
+  });
+  NetworkPrediction said = network_prediction(job.models, dataset::truths_of(split), outputs);
+  if (!need_statistics(job.models)) return said;
+  alone = {"network_alone", "network alone", std::move(said.method.subvolumes),
+           std::move(said.method.universes)};
+  return network_prediction(job.models, dataset::truths_of(split), ensemble->mix(outputs, *statistics));
+}
+
+/// Predicts the split by the networks and by the baselines. Collective.
+Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
+                  std::uint64_t memory_predicted) {
+  Findings findings{};
+  findings.costs.memory_predicted = memory_predicted;
+  const PredictedSplit split{job.data, job.manifest, reader};
+  // A model's regression knows voxels on the scale of its training, those made here on that of this dataset.
+  const dataset::VoxelScale learned = scale_of(job.model()), own = job.manifest.scale();
+  std::optional<dataset::StatisticsTable> statistics;
+  if (need_statistics(job.models)) statistics = summarise_all(run, split, learned);
+  std::optional<Method> alone;
+  findings.network = predict(run, job, reader, statistics, alone, findings.costs);
+  findings.methods = {findings.network.method};
+  if (alone) findings.methods.push_back(*alone);
+  if (chosen_baselines(run.options) == "all" && (!statistics || learned != own))
+    statistics = summarise_all(run, split, own);
+  findings.forecasts = add_baselines(run, split, statistics, findings.methods);
+  return findings;
+}
+
+/// All of metrics.json, and its uncertainties as text.
+std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings) {
+  Json metrics = metrics_json(findings.methods);
+  const core::ParameterSpace& space = findings.methods.front().universes.parameters;
+  metrics["forecast"] = to_json(findings.forecasts.universes, space);
+  metrics["per_subvolume"]["forecast"] = to_json(findings.forecasts.subvolumes, space);
+  metrics.update(to_json(job.independence));
+  metrics["warnings"] = job.doubts;
+  std::string uncertainty = add_uncertainty(metrics, findings.network);
+  return {std::move(metrics), std::move(uncertainty)};
+}
+
+/// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
+Json publish(const core::Invocation& run, const Job& job, const Findings& findings,
+             dataset::SplitReader& reader, core::OutputDirectory& output) {
+  const auto& [network, methods, forecasts, costs] = findings;
+  const auto [metrics, uncertainty] = metrics_of(job, findings);
+  Json facts = run.facts;
+  facts["inference"] = costs.to_json();
+  output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
+  output.add_text("universes.csv", predictions_csv(methods.front().universes));
+  output.add_text("baselines.csv", baselines_csv(methods));
+  output.add_text("metrics.json", metrics.dump(1) + "\n");
+  publish_report(run.comm,
+                 {methods, metrics, job.model(), std::string(name_of(job.split)),
+                  warning_of(job.independence, job.split), job.request},
+                 {job.directories.front(), job.model(), reader, job.manifest}, output);
+  output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
+  if (!run.options.flag("json")) {
+    run.log.result(prediction_text(methods.front().universes, kPrintedUniverses) + "\n" +
+                   error_text(methods, forecasts.universes) + "\n" + paired_text(methods) + "\n" +
+                   uncertainty);
+  }
+  return metrics;
+}
+
+}  // namespace
+
+void declare_split(core::Options& options) {
+  options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
+  options.add("split", "test", "train, validation or test");
+  declare_baselines(options);
+  dataset::declare_allow_leak(options);
+}
+
+void run_split(const core::Invocation& run) {
+  Job job;
+  run.comm.agree([&] { job = read_job(run.options); });
+  warn_of(run.log, job);
+  const std::string& directory = run.options.text("output");
+  Json summary = {{"output", directory},
+                  {"id", job.request.id()},
+                  {"samples", job.samples()},
+                  {"disk_bytes", job.samples() * kBytesPerRow + kReportBytes}};
+  Memory memory{};
+  const auto plan = [&] {
+    memory = plan_memory(run, job);
+    summary["memory_bytes_per_rank"] = memory.most;
+    return core::format_bytes(static_cast<double>(memory.most));
+  };
+  if (run.options.flag("dry-run")) {
+    const std::string bytes = plan();
+    return run.report(summary,
+                      fmt::format("{} samples of {}{}; about {} of memory a rank\n", job.samples(),
+                                  job.data.string(), baseline_plan(run.options, job.manifest), bytes));
+  }
+  core::OutputDirectory output(run.comm, run.log, directory, job.request, {run.options.flag("force"), {}});
+  summary["up_to_date"] = output.up_to_date();
+  if (output.up_to_date()) {
+    summary["metrics"] = output.manifest().details.at("metrics");
+    return run.report(summary, fmt::format("{} is up to date\n", directory));
+  }
+  run.log.info("about {} of memory a rank", plan());
+  std::optional<dataset::SplitReader> reader;
+  run.comm.agree([&] {
+    reader.emplace(job.data, job.manifest, job.split, run.comm.rank(), run.comm.size());
+    if (run.comm.is_root()) job.doubts = doubts_of(job, *reader);
+  });
+  job.doubts = Json::parse(run.comm.broadcast(Json(job.doubts).dump()));
+  for (const std::string& doubt : job.doubts) run.log.warn("{}", doubt);
+  const Findings findings = find_out(run, job, *reader, memory.network);
+  summary["metrics"] = publish(run, job, findings, *reader, output);
+  summary["inference"] = findings.costs.to_json();
+  run.log.info("{}", findings.costs.text());
+  run.report(summary,
+             fmt::format("\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
+                         directory));
+}
+
+}  // namespace cosmo::infer

@@ -1,0 +1,24 @@
+#pragma once
+// What cosmo-infer prints.
+
+#include <string>
+
+#include "infer/baseline/forecast.hpp"
+#include "infer/evaluate/method.hpp"
+#include "infer/predict/universe.hpp"
+
+namespace cosmo::infer {
+
+/// Truth and prediction of every universe, a line each; at most `most` lines.
+std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most);
+
+/// Relative errors on universes of every method and of the forecast, and what part of each the network's is.
+std::string error_text(const Methods& methods, const std::optional<Forecast>& forecast);
+
+/// How much closer the network comes to the parameters of universes than each other method.
+std::string paired_text(const Methods& methods);
+
+/// The parameters of one universe with their errors.
+std::string universe_text(Models models, const UniversePrediction& prediction);
+
+}  // namespace cosmo::infer

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "core/universe/cosmology.hpp"
+
+namespace cosmo::sim {
+
+/// Expansion and growth of a flat universe of matter and dark energy of equation of state w(a) = w0 + wa (1 -
+/// a), as functions of the scale factor a (today 1).
+///
+/// Time is in units of 1/H0. The operator T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, D2 < 0
+/// belongs to it. Growth is tabulated for 1e-4 <= a <= 1.1, relative error below 1e-7; outside
+/// std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2
+/// and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that T[T[D]] is
+/// a⁴ (D'' + 2 H D') and the sources are the matter's alone. Dark energy: Chevallier & Polarski 2001
+/// (gr-qc/0009008), Linder 2003 (astro-ph/0208512).
+class Background {
+ public:
+  /// Solves T[T[D1]] = 3/2 Ωm a D1 and T[T[D2]] = 3/2 Ωm a (D2 - D1²) from the matter era on.
+  explicit Background(const core::Cosmology& cosmology);
+
+  // The names are the paper's. NOLINTBEGIN(readability-identifier-naming)
+  double omega_m() const { return omega_m_; }
+  /// Hubble rate / H0: E² = Ωm a⁻³ + (1 - Ωm) a^(-3(1 + w0 + wa)) exp(-3 wa (1 - a)).
+  double E(double a) const;
+  /// a³E(a).
+  double Q(double a) const { return a * a * a * E(a); }
+
+  double D1(double a) const { return growth_[0](a); }
+  double T_D1(double a) const { return growth_[1](a); }
+  double D2(double a) const { return growth_[2](a); }
+  double T_D2(double a) const { return growth_[3](a); }
+  double TT_D1(double a) const { return 1.5 * omega_m_ * a * D1(a); }
+  double TT_D2(double a) const { return 1.5 * omega_m_ * a * (D2(a) - D1(a) * D1(a)); }
+  /// dD/dlna; divided by D, the growth rates f1 and f2.
+  double dD1_dlna(double a) const { return T_D1(a) / (a * a * E(a)); }
+  double dD2_dlna(double a) const { return T_D2(a) / (a * a * E(a)); }
+  // NOLINTEND(readability-identifier-naming)
+
+ private:
+  double omega_m_, w0_, wa_;
+  std::array<std::function<double(double)>, 4> growth_;  ///< D1, T[D1], D2, T[D2] of a
+};
+
+}  // namespace cosmo::sim

@@ -1,0 +1,73 @@
+#include "sim/linear/gaussian_field.hpp"
+
+#include <cmath>
+#include <compare>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "core/random.hpp"
+
+namespace cosmo::sim {
+
+namespace {
+
+/// sqrt(P/V) by the integer k² in units of the fundamental: P depends on nothing else, and there are far
+/// fewer k² than modes.
+std::vector<float> mode_amplitudes(const fourier::FourierMesh& mesh, const LinearPower& power) {
+  const auto half = static_cast<std::size_t>(mesh.side() / 2);
+  const double volume = std::pow(mesh.grid().box_size, 3);
+  std::vector<float> amplitudes(3 * half * half + 1);
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < amplitudes.size(); ++i) {
+    const double k = mesh.fundamental() * std::sqrt(static_cast<double>(i));
+    amplitudes[i] = static_cast<float>(std::sqrt(power(k) / volume));
+  }
+  return amplitudes;
+}
+
+/// White noise at signed wavenumbers.
+class WhiteNoise {
+ public:
+  WhiteNoise(std::uint64_t seed, Amplitude amplitude, int side)
+      : stream_(seed, core::Purpose::gaussian_field), amplitude_(amplitude), side_(side) {}
+
+  std::complex<float> operator()(int kx, int ky, int kz) const {
+    if (kz != 0 && 2 * kz != side_) return draw(kx, ky, kz, false);
+    const std::pair here(kx, ky), conjugate(negative(kx), negative(ky));
+    if (here < conjugate) return std::conj(draw(conjugate.first, conjugate.second, kz, false));
+    return draw(kx, ky, kz, here == conjugate);
+  }
+
+ private:
+  /// -k as it is stored: the Nyquist wavenumber is its own negative.
+  int negative(int k) const { return 2 * k == side_ ? k : -k; }
+
+  std::complex<float> draw(int kx, int ky, int kz, bool real) const {
+    const auto [u, v] = stream_.normals(
+        {static_cast<std::uint32_t>(kx), static_cast<std::uint32_t>(ky), static_cast<std::uint32_t>(kz)});
+    const double re = real ? u : u / std::numbers::sqrt2;
+    const double im = real ? 0 : v / std::numbers::sqrt2;
+    const double length = amplitude_ == Amplitude::fixed ? std::hypot(re, im) : 1;
+    return {static_cast<float>(re / length), static_cast<float>(im / length)};
+  }
+
+  core::RandomStream stream_;
+  Amplitude amplitude_;
+  int side_;
+};
+
+}  // namespace
+
+void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
+                    Amplitude amplitude, Partner partner) {
+  const std::vector<float> amplitudes = mode_amplitudes(delta, power);
+  const float sign = partner == Partner::flipped ? -1 : 1;
+  const WhiteNoise noise(seed, amplitude, delta.side());
+  delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
+    const auto k2 = static_cast<std::size_t>(kx * kx + ky * ky + kz * kz);
+    mode = sign * amplitudes[k2] * noise(kx, ky, kz);
+  });
+}
+
+}  // namespace cosmo::sim

@@ -1,0 +1,205 @@
+#include "sim/nbody/force_mesh.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <numbers>
+
+namespace cosmo::sim {
+
+namespace {
+
+using Vector8 [[gnu::vector_size(32)]] = float;
+
+/// Rows of values two and one before, one and two after those at which the derivative is wanted.
+struct Stencil {
+  const float *before2, *before, *after, *after2;
+};
+
+struct Difference {
+  float near, far;
+
+  float one(const Stencil& at, std::size_t z) const {
+    return near * (at.after[z] - at.before[z]) + far * (at.after2[z] - at.before2[z]);
+  }
+  Vector8 eight(const Stencil& at, std::size_t z) const {
+    const auto load = [z](const float* row) {
+      Vector8 values;
+      std::memcpy(&values, row + z, sizeof values);
+      return values;
+    };
+    return near * (load(at.after) - load(at.before)) + far * (load(at.after2) - load(at.before2));
+  }
+};
+
+/// Turns the components of eight nodes into eight vectors.
+void store_as_nodes(const Vector8& x, const Vector8& y, const Vector8& z, Vector4* nodes) {
+  const Vector8 zero = {};
+  const Vector8 xy_even = __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13);
+  const Vector8 xy_odd = __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vector8 z_even = __builtin_shufflevector(z, zero, 0, 8, 1, 9, 4, 12, 5, 13);
+  const Vector8 z_odd = __builtin_shufflevector(z, zero, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vector8 nodes04 = __builtin_shufflevector(xy_even, z_even, 0, 1, 8, 9, 4, 5, 12, 13);
+  const Vector8 nodes15 = __builtin_shufflevector(xy_even, z_even, 2, 3, 10, 11, 6, 7, 14, 15);
+  const Vector8 nodes26 = __builtin_shufflevector(xy_odd, z_odd, 0, 1, 8, 9, 4, 5, 12, 13);
+  const Vector8 nodes37 = __builtin_shufflevector(xy_odd, z_odd, 2, 3, 10, 11, 6, 7, 14, 15);
+  const Vector8 stored[] = {__builtin_shufflevector(nodes04, nodes15, 0, 1, 2, 3, 8, 9, 10, 11),
+                            __builtin_shufflevector(nodes26, nodes37, 0, 1, 2, 3, 8, 9, 10, 11),
+                            __builtin_shufflevector(nodes04, nodes15, 4, 5, 6, 7, 12, 13, 14, 15),
+                            __builtin_shufflevector(nodes26, nodes37, 4, 5, 6, 7, 12, 13, 14, 15)};
+  std::memcpy(nodes, stored, sizeof stored);
+}
+
+}  // namespace
+
+ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid, const ForceKernel& kernel)
+    : mesh_(comm, grid),
+      mass_(mesh_),
+      order_(grid, mesh_.slab()),
+      inverse_cell_(static_cast<float>(grid.cells_per_side / grid.box_size)),
+      near_(kernel.near * inverse_cell_),
+      far_(kernel.far * inverse_cell_) {
+  const auto columns = static_cast<std::size_t>(grid.cells_per_side) + 1;
+  const std::size_t nodes = static_cast<std::size_t>(order_.rows(0).size() + 1) * columns;
+  for (int thread = 0; thread < omp_get_max_threads(); ++thread) {
+    strips_.push_back(
+        {{core::Buffer<Vector4>(nodes), core::Buffer<Vector4>(nodes)}, core::Buffer<float>(columns + 3)});
+  }
+  for (int k = 0; k <= grid.cells_per_side / 2; ++k) {
+    const double kh = 2 * std::numbers::pi * k / grid.cells_per_side;
+    const double fade = kernel.fade > 0 ? std::exp(-std::pow(kh / kernel.fade, 2)) : 0;
+    const double window = k > 0 ? std::pow(std::sin(kh / 2) / (kh / 2), 4) : 1;
+    undo_.push_back(static_cast<float>(fade / window));
+    keep_.push_back(static_cast<float>(fade));
+  }
+}
+
+std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks) {
+  using fourier::FourierMesh;
+  const std::size_t plane = FourierMesh::plane_bytes(side);
+  const std::size_t ghosts = 2 * plane;
+  const std::size_t halo = ranks > 1 ? 2 * (kBelow + kAbove) * plane : 0;
+  return FourierMesh::memory_bytes(side, ranks) + ghosts + halo + ParticleOrder::memory_bytes(particles);
+}
+
+void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta) {
+  order_.sort(particles);
+  mass_.deposit(particles, order_, quanta);
+}
+
+/// Calls transform(prepare), where `prepare` makes the density contrast of the particles plane by plane;
+/// again with coarser quanta if a cell was too full for them. What earlier densities were does not count.
+template <class Transform>
+void ForceMesh::transform_density(const ParticleSet& particles, Transform&& transform) {
+  for (std::int32_t quanta = kFinest;; quanta /= 4) {
+    deposit(particles, quanta);
+    transform([this](int x) { mass_.to_contrast(x); });
+    if (quanta == kCoarsest) return mass_.check_mass();
+    if (mass_.fits()) return;
+  }
+}
+
+void ForceMesh::solve(const ParticleSet& particles) {
+  transform_density(particles, [this](const auto& prepare) { solve_density(prepare); });
+}
+
+fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, int bins) {
+  transform_density(particles, [this](const auto& prepare) { mesh_.forward(prepare); });
+  return fourier::power_spectrum(mesh_,
+                                 {std::min(bins, mesh_.side() / 2), fourier::MassAssignment::cloud_in_cell});
+}
+
+void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare) {
+  const auto scale = static_cast<float>(-1 / (mesh_.fundamental() * mesh_.fundamental()));
+  const auto product = [](const std::vector<float>& axis, int kx, int ky, int kz) {
+    const float* at = axis.data();
+    return at[std::abs(kx)] * at[std::abs(ky)] * at[kz];
+  };
+  mesh_.convolve(prepare, [&](int kx, int ky, int kz) {
+    const int square = kx * kx + ky * ky + kz * kz;
+    const float undone = 1 + (product(undo_, kx, ky, kz) - product(keep_, kx, ky, kz));
+    return square > 0 ? scale * undone / static_cast<float>(square) : 0.0f;  // the mean has no potential
+  });
+  fetch_halo();
+}
+
+/// The gradient of the potential at the nodes of plane x and of the strip's rows and the next, (rows + 1, n +
+/// 1): the last of a row repeats the first.
+void ForceMesh::differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const {
+  const int n = mesh_.side();
+  const auto side = static_cast<std::size_t>(n);
+  const auto row = [&](int dx, int y) {
+    const auto plane = static_cast<std::size_t>(x + dx - mesh_.slab().first + kBelow);
+    return planes_[plane] + static_cast<std::size_t>((y + n) % n) * mesh_.row_stride();
+  };
+  const Difference difference{near_, far_};
+  for (int y = rows.first; y <= rows.last; ++y, gradient += side + 1) {
+    const float* centre = row(0, y);
+    std::copy_n(centre + side - 2, 2, scratch);
+    std::copy_n(centre, side, scratch + 2);
+    std::copy_n(centre, 2, scratch + side + 2);
+    const Stencil along_x = {row(-2, y), row(-1, y), row(1, y), row(2, y)};
+    const Stencil along_y = {row(0, y - 2), row(0, y - 1), row(0, y + 1), row(0, y + 2)};
+    const Stencil along_z = {scratch, scratch + 1, scratch + 3, scratch + 4};
+    std::size_t z = 0;
+    for (; z + 8 <= side; z += 8) {
+      store_as_nodes(difference.eight(along_x, z), difference.eight(along_y, z), difference.eight(along_z, z),
+                     gradient + z);
+    }
+    for (; z < side; ++z) {
+      gradient[z] =
+          Vector4{difference.one(along_x, z), difference.one(along_y, z), difference.one(along_z, z), 0};
+    }
+    gradient[side] = gradient[0];
+  }
+}
+
+/// Points planes_ at the planes around the slab and fetches those that other ranks own, from whichever that
+/// is.
+void ForceMesh::fetch_halo() {
+  const auto& comm = mesh_.communicator();
+  const int n = mesh_.side();
+  const std::size_t plane_size = static_cast<std::size_t>(n) * mesh_.row_stride();
+  const auto wrapped = [n](int plane) { return (plane % n + n) % n; };
+  const auto owner = [&](int plane) { return core::owner_of(n, wrapped(plane), comm.size()); };
+  // Calls f(plane) for the planes around rank's slab that `from` owns and rank does not.
+  const auto for_each_wanted = [&](int rank, int from, auto&& f) {
+    const core::Slab slab = core::slab_of(n, rank, comm.size());
+    for (int plane = slab.first - kBelow; plane < slab.last + kAbove; ++plane) {
+      if (owner(plane) == from && from != rank) f(plane);
+    }
+  };
+
+  std::vector<int> send_counts, receive_counts;
+  std::vector<const float*> outgoing;
+  std::vector<int> incoming;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const std::size_t sent = outgoing.size(), received = incoming.size();
+    for_each_wanted(rank, comm.rank(), [&](int plane) { outgoing.push_back(mesh_.row(wrapped(plane), 0)); });
+    for_each_wanted(comm.rank(), rank, [&](int plane) { incoming.push_back(plane); });
+    send_counts.push_back(static_cast<int>((outgoing.size() - sent) * plane_size));
+    receive_counts.push_back(static_cast<int>((incoming.size() - received) * plane_size));
+  }
+  if (halo_.size() == 0) {
+    halo_send_ = core::Buffer<float>(outgoing.size() * plane_size);
+    halo_ = core::Buffer<float>(incoming.size() * plane_size);
+  }
+  for (std::size_t i = 0; i < outgoing.size(); ++i) {
+    std::copy_n(outgoing[i], plane_size, halo_send_.data() + i * plane_size);
+  }
+  comm.all_to_all(halo_send_.data(), send_counts, halo_.data(), receive_counts);
+
+  const core::Slab slab = mesh_.slab();
+  planes_.assign(static_cast<std::size_t>(slab.size()) + kBelow + kAbove, nullptr);
+  const int lowest = slab.first - kBelow;
+  for (int plane = lowest; plane < slab.last + kAbove; ++plane) {
+    const int home = wrapped(plane);
+    if (slab.contains(home)) planes_[static_cast<std::size_t>(plane - lowest)] = mesh_.row(home, 0);
+  }
+  for (std::size_t i = 0; i < incoming.size(); ++i) {
+    planes_[static_cast<std::size_t>(incoming[i] - lowest)] = halo_.data() + i * plane_size;
+  }
+}
+
+}  // namespace cosmo::sim

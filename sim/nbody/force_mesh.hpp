@@ -1,0 +1,149 @@
+#pragma once
+
+#include <omp.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "core/fourier/fourier_mesh.hpp"
+#include "core/fourier/power_spectrum.hpp"
+#include "sim/nbody/force_kernel.hpp"
+#include "sim/nbody/mass_assignment.hpp"
+#include "sim/nbody/particle_order.hpp"
+#include "sim/nbody/particle_set.hpp"
+#include "sim/nbody/vector4.hpp"
+
+namespace cosmo::sim {
+
+/// Gravity of particles on a mesh: cloud in cell, -1/k², differences of the potential, gathered with the same
+/// weights.
+///
+/// One mesh and two transforms a force; the three components exist only for the strip of rows and the two
+/// planes that a thread is at. Collective; the communicator must outlive it.
+class ForceMesh {
+ public:
+  /// Throws Error{config} as FourierMesh does.
+  ForceMesh(const core::Communicator& comm, const core::GridSpec& grid, const ForceKernel& kernel);
+  ForceMesh(const ForceMesh&) = delete;
+  ForceMesh& operator=(const ForceMesh&) = delete;
+
+  /// Memory when `ranks` share a mesh and each has `particles` of them [bytes].
+  static std::size_t memory_bytes(int side, std::size_t particles, int ranks);
+
+  const core::Communicator& communicator() const { return mesh_.communicator(); }
+  const core::GridSpec& grid() const { return mesh_.grid(); }
+
+  /// Calls use(i, position, g) once for every particle of this rank, from many threads: its x [Mpc/h] and
+  /// g = ∇∇⁻²delta there [Mpc/h]; the physical acceleration is -3/2 Ωm/a g, in units of H0². `use` may move
+  /// the particle. The particles must live on the rank that owns their x. Throws as MassAssignment.
+  template <class Use>
+  void accelerate(const ParticleSet& particles, Use&& use) {
+    solve(particles);
+    gather_again(particles, use);
+  }
+
+  /// The parts of accelerate(): particles to potential, potential to particles; the latter for other
+  /// particles, or, as accelerate() does, again for those of the last solve() or gather().
+  void solve(const ParticleSet& particles);
+  template <class Use>
+  void gather(const ParticleSet& particles, Use&& use) {
+    order_.sort(particles);
+    gather_again(particles, use);
+  }
+  template <class Use>
+  void gather_again(const ParticleSet& particles, Use&& use);
+  /// The parts of solve(): particles to quanta of mass, and the potential of a density contrast in mesh().
+  void deposit(const ParticleSet& particles, std::int32_t quanta = kFinest);
+  void solve_contrast() { solve_density({}); }
+
+  /// Of the particles, which must live on the rank that owns their x: cloud in cell, corrected for its
+  /// window, in `bins` bins. Overwrites the mesh.
+  fourier::PowerSpectrum power_spectrum(const ParticleSet& particles, int bins);
+
+  fourier::FourierMesh& mesh() { return mesh_; }
+
+ private:
+  /// Quanta of mass a particle: at first, with room for 2047 in a cell, and at last, with room for 131071.
+  static constexpr std::int32_t kFinest = 1 << 21, kCoarsest = 1 << 15;
+  /// Planes beyond the slab whose potential the differences reach: before the first, from the last on.
+  static constexpr int kBelow = 2, kAbove = 3;
+  /// Particles that are asked for before they are needed: their order is no secret, but none that hardware
+  /// sees.
+  static constexpr std::size_t kAhead = 16;
+
+  /// Of one thread: the gradient at two planes of a strip, (rows + 1, n + 1) nodes each, and a row of the
+  /// potential with its periodic neighbours.
+  struct Strip {
+    core::Buffer<Vector4> gradient[2];
+    core::Buffer<float> row;
+  };
+
+  template <class Transform>
+  void transform_density(const ParticleSet& particles, Transform&& transform);
+  void solve_density(const fourier::FourierMesh::PlaneWork& prepare);
+  void fetch_halo();
+  void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
+
+  fourier::FourierMesh mesh_;
+  MassAssignment mass_;
+  ParticleOrder order_;
+  float inverse_cell_, near_, far_;       // differences divided by the cell size
+  std::vector<float> undo_, keep_;        // by wavenumber along an axis: fade / window, fade
+  core::Buffer<float> halo_, halo_send_;  // planes of other ranks, and for them
+  std::vector<const float*> planes_;      // of x from slab.first - kBelow to slab.last - 1 + kAbove
+  std::vector<Strip> strips_;             // by thread
+};
+
+template <class Use>
+void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
+  using Whole [[gnu::vector_size(16)]] = int;
+  using Pair [[gnu::vector_size(32)]] = float;  // the gradient at z and z + 1
+  const float* x = particles.x().data();
+  const core::Slab slab = mesh_.slab();
+  const int n = mesh_.side();
+  const std::size_t stride = 4 * (static_cast<std::size_t>(n) + 1);  // of the strip's rows [floats]
+  const float inverse_cell = inverse_cell_;
+  const Whole last = Whole{} + (n - 1);
+  auto own_use = use;
+
+  // Each thread has its own copy of `use`: what it holds stays in registers.
+#pragma omp parallel firstprivate(own_use)
+#pragma omp for schedule(dynamic)
+  for (int strip = 0; strip < order_.strips(); ++strip) {
+    Strip& own = strips_[static_cast<std::size_t>(omp_get_thread_num())];
+    const core::Slab rows = order_.rows(strip);
+    Vector4 *lower = own.gradient[0].data(), *upper = own.gradient[1].data();
+    differentiate(slab.first, rows, lower, own.row.data());
+    for (int plane = slab.first; plane < slab.last; ++plane, std::swap(lower, upper)) {
+      differentiate(plane + 1, rows, upper, own.row.data());
+      const auto* low = reinterpret_cast<const float*>(lower);
+      const auto* high = reinterpret_cast<const float*>(upper);
+      const auto indices = order_.particles(strip, plane);
+      for (std::size_t k = 0; k < indices.size(); ++k) {
+        const std::uint32_t i = indices[k];
+        if (k + kAhead < indices.size()) particles.prefetch(indices[k + kAhead]);
+        const Vector4 position = load3(x + 3 * std::size_t{i});
+        const Vector4 scaled = position * inverse_cell;
+        Whole cell = __builtin_convertvector(scaled, Whole);
+        cell = cell < last ? cell : last;
+        const Vector4 f = scaled - __builtin_convertvector(cell, Vector4);
+        const std::size_t node =
+            static_cast<std::size_t>(cell[1] - rows.first) * stride + 4 * static_cast<std::size_t>(cell[2]);
+        const auto along_y = [&](const float* nodes) {
+          Pair first, second;
+          std::memcpy(&first, nodes + node, sizeof first);
+          std::memcpy(&second, nodes + node + stride, sizeof second);
+          return first + f[1] * (second - first);
+        };
+        const Pair below = along_y(low), above = along_y(high);
+        const Pair nodes = below + f[0] * (above - below);
+        const Vector4 at_z = __builtin_shufflevector(nodes, nodes, 0, 1, 2, 3);
+        const Vector4 at_next = __builtin_shufflevector(nodes, nodes, 4, 5, 6, 7);
+        own_use(std::size_t{i}, position, at_z + f[2] * (at_next - at_z));
+      }
+    }
+  }
+}
+
+}  // namespace cosmo::sim

@@ -1,0 +1,117 @@
+#include "sim/nbody/lpt.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+namespace cosmo::sim {
+
+namespace {
+
+using Wavevector = std::array<int, 3>;  // signed, in units of the fundamental
+
+/// 1/k²; the mode k = 0 is multiplied by k before or after and so never counts.
+float inverse_square(const Wavevector& k) {
+  return 1.0f / static_cast<float>(std::max(1, k[0] * k[0] + k[1] * k[1] + k[2] * k[2]));
+}
+
+/// The component that an odd derivative multiplies by: none at Nyquist, whose sign is undefined.
+float odd(int k, int side) { return 2 * std::abs(k) == side ? 0.0f : static_cast<float>(k); }
+
+/// S = Σ_{i<j} (φ,ii φ,jj - φ,ij²) = ½ delta² - ½ Σ_i φ,ii² - Σ_{i<j} φ,ij² as modes in `sum`, where φ,ij =
+/// k_i k_j / k² delta.
+void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& delta,
+                         fourier::FourierMesh& scratch) {
+  const int n = delta.side();
+  const std::size_t plane_size = static_cast<std::size_t>(n) * delta.row_stride();
+  sum.backward_from(
+      delta, [](int, int, int, std::complex<float> mode) { return mode; },
+      [&](int x) {
+        float* plane = sum.row(x, 0);
+        for (std::size_t i = 0; i < plane_size; ++i) plane[i] *= 0.5f * plane[i];
+      });
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = i; j < 3; ++j) {
+      const auto tidal = [=](int kx, int ky, int kz, std::complex<float> mode) {
+        const Wavevector k = {kx, ky, kz};
+        const float product = i == j ? static_cast<float>(k[i] * k[i]) : odd(k[i], n) * odd(k[j], n);
+        return product * inverse_square(k) * mode;
+      };
+      const float weight = i == j ? 0.5f : 1.0f;
+      scratch.backward_from(delta, tidal, [&](int x) {
+        float* plane = sum.row(x, 0);
+        const float* value = scratch.row(x, 0);
+        for (std::size_t at = 0; at < plane_size; ++at) plane[at] -= weight * value[at] * value[at];
+      });
+    }
+  }
+  sum.forward();
+}
+
+/// Gives particle (x, y, z) of the slab, in that order, the vector factor · ik/k² source at its node: the
+/// inverse gradient of a scalar, up to its sign.
+void displacements(std::span<float> column, const fourier::FourierMesh& source, float factor,
+                   fourier::FourierMesh& scratch) {
+  const int side = source.side();
+  const auto n = static_cast<std::size_t>(side);
+  const float scale = factor / static_cast<float>(source.fundamental());
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto inverse_gradient = [=](int kx, int ky, int kz, std::complex<float> mode) {
+      const Wavevector k = {kx, ky, kz};
+      const float component = scale * odd(k[axis], side) * inverse_square(k);
+      return std::complex<float>(-component * mode.imag(), component * mode.real());
+    };
+    scratch.backward_from(source, inverse_gradient, [&, axis](int x) {
+      float* out = column.data() + 3 * static_cast<std::size_t>(x - scratch.slab().first) * n * n + axis;
+      for (int y = 0; y < side; ++y, out += 3 * n) {
+        const float* row = scratch.row(x, y);
+        for (std::size_t z = 0; z < n; ++z) out[3 * z] = row[z];
+      }
+    });
+  }
+}
+
+/// Puts the particles of the slab on the nodes of the grid.
+void place(std::span<float> positions, const core::GridSpec& grid, core::Slab slab) {
+  const int n = grid.cells_per_side;
+  const double spacing = grid.cell_size();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int x = slab.first; x < slab.last; ++x) {
+    for (int y = 0; y < n; ++y) {
+      float* out = positions.data() +
+                   3 * static_cast<std::size_t>((x - slab.first) * n + y) * static_cast<std::size_t>(n);
+      for (int z = 0; z < n; ++z, out += 3) {
+        out[0] = static_cast<float>(x * spacing);
+        out[1] = static_cast<float>(y * spacing);
+        out[2] = static_cast<float>(z * spacing);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ParticleSet lagrangian_particles(fourier::FourierMesh delta) {
+  const core::GridSpec grid = delta.grid();
+  const core::Slab slab = delta.slab();
+  const auto n = static_cast<std::size_t>(delta.side());
+  ParticleSet particles(static_cast<std::size_t>(slab.size()) * n * n);
+  {
+    const fourier::FourierMesh field = std::move(delta);
+    fourier::FourierMesh scratch(field.communicator(), grid);
+    displacements(particles.psi1(), field, 1.0f, scratch);
+    fourier::FourierMesh source(field.communicator(), grid);
+    second_order_source(source, field, scratch);
+    displacements(particles.psi2(), source, -1.0f, scratch);
+  }
+  // Memory is first touched here, when the meshes are gone.
+  place(particles.x(), grid, slab);
+  const std::span<float> momenta = particles.p();
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < momenta.size(); ++i) momenta[i] = 0;
+  return particles;
+}
+
+}  // namespace cosmo::sim

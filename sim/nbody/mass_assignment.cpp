@@ -1,0 +1,202 @@
+#include "sim/nbody/mass_assignment.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace cosmo::sim {
+
+namespace {
+
+/// Quanta of mass in the memory of the mesh's floats.
+using Cell [[gnu::may_alias]] = std::uint32_t;
+/// Particles that are asked for before they are needed.
+constexpr std::size_t kAhead = 32;
+
+/// Sixteen particles on their way to the mesh, side by side so that the arithmetic is done on all at once.
+struct Batch {
+  static constexpr std::size_t kSize = 16;
+
+  float x[3][kSize] = {};
+  int cell[3][kSize];
+  std::int32_t quanta[2][2][2][kSize];  // of the lower and upper node along x, y, z
+
+  /// Splits each particle along x, each part along y, each of those along z. An upper node gets its part
+  /// rounded, the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
+  void split(float inverse_cell, int cells, float particle) {
+    for (std::size_t i = 0; i < kSize; ++i) {
+      float fraction[3];
+      for (int axis = 0; axis < 3; ++axis) {
+        cell[axis][i] = cell_of(x[axis][i], inverse_cell, cells);
+        fraction[axis] = x[axis][i] * inverse_cell - static_cast<float>(cell[axis][i]);
+      }
+      const float high_x = std::rint(particle * fraction[0]);
+      for (int a = 0; a < 2; ++a) {
+        const float part_x = a ? high_x : particle - high_x;
+        const float high_y = std::rint(part_x * fraction[1]);
+        for (int b = 0; b < 2; ++b) {
+          const float part_y = b ? high_y : part_x - high_y;
+          const float high_z = std::rint(part_y * fraction[2]);
+          quanta[a][b][0][i] = static_cast<std::int32_t>(part_y - high_z);
+          quanta[a][b][1][i] = static_cast<std::int32_t>(high_z);
+        }
+      }
+    }
+  }
+};
+
+/// Adds the particles with these indices, of `particle` quanta each and all from one plane of cells, to the
+/// planes of nodes at its two sides. What belongs to z = 0 from below goes to z = n, in the room after the
+/// row.
+void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const fourier::FourierMesh& mesh,
+                   std::int32_t particle, Cell* lower, Cell* upper) {
+  Cell* const planes[] = {lower, upper};
+  const int n = mesh.side();
+  const std::size_t stride = mesh.row_stride();
+  const auto inverse_cell = static_cast<float>(n / mesh.grid().box_size);
+  Batch batch;
+  for (std::size_t first = 0; first < indices.size(); first += Batch::kSize) {
+    const std::size_t count = std::min(Batch::kSize, indices.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (first + i + kAhead < indices.size())
+        __builtin_prefetch(x + 3 * std::size_t{indices[first + i + kAhead]});
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        batch.x[axis][i] = x[3 * std::size_t{indices[first + i]} + axis];
+    }
+    batch.split(inverse_cell, n, static_cast<float>(particle));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto y = static_cast<std::size_t>(batch.cell[1][i]),
+                 z = static_cast<std::size_t>(batch.cell[2][i]);
+      const std::size_t next_y = batch.cell[1][i] + 1 < n ? y + 1 : 0;
+      const std::size_t rows[] = {y * stride + z, next_y * stride + z};
+      for (std::size_t a = 0; a < 2; ++a) {
+        for (std::size_t b = 0; b < 2; ++b) {
+          for (std::size_t c = 0; c < 2; ++c) {
+            planes[a][rows[b] + c] += static_cast<Cell>(batch.quanta[a][b][c][i]);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+MassAssignment::MassAssignment(fourier::FourierMesh& mesh)
+    : mesh_(mesh),
+      ghost_(static_cast<std::size_t>(mesh.side()) * mesh.row_stride()),
+      arrived_(ghost_.size()) {}
+
+std::uint32_t* MassAssignment::quanta_row(int x, int y) {
+  if (x == mesh_.slab().last) return ghost_.data() + static_cast<std::size_t>(y) * mesh_.row_stride();
+  return reinterpret_cast<Cell*>(mesh_.row(x, y));
+}
+
+void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta) {
+  particle_ = quanta;
+  particles_ = quanta_ = 0;
+  add(particles, order, mesh_.slab().first);
+}
+
+void MassAssignment::deposit_more(const ParticleSet& particles, const ParticleOrder& order) {
+  add(particles, order, mesh_.slab().last);
+}
+
+/// Adds particles to what the planes before `empty` hold; the others are emptied.
+void MassAssignment::add(const ParticleSet& particles, const ParticleOrder& order, int empty) {
+  const core::Slab slab = mesh_.slab();
+  const std::size_t stride = mesh_.row_stride();
+  // A strip adds to its own rows and the next strip's first: these are emptied before any strip begins ...
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int x = empty; x <= slab.last; ++x) {
+    for (int strip = 0; strip < order.strips(); ++strip) {
+      std::fill_n(quanta_row(x, order.rows(strip).first), stride, 0u);
+    }
+  }
+  // ... and neighbours are not filled at the same time: the even strips, the odd ones, and the last if it is
+  // even, because it meets the first.
+  const int paired = order.strips() / 2 * 2;
+  for (const core::Slab strips :
+       {core::Slab{0, paired}, core::Slab{1, paired}, core::Slab{paired, order.strips()}}) {
+#pragma omp parallel for schedule(dynamic)
+    for (int strip = strips.first; strip < strips.last; strip += 2) add_strip(particles, order, strip, empty);
+  }
+  add_ghost_plane();
+  particles_ += mesh_.communicator().sum(static_cast<std::int64_t>(particles.size()));
+}
+
+void MassAssignment::add_strip(const ParticleSet& particles, const ParticleOrder& order, int strip,
+                               int empty) {
+  const core::Slab slab = mesh_.slab(), rows = order.rows(strip);
+  const auto empty_inner_rows = [&](int x) {
+    if (x < empty) return;
+    std::fill_n(quanta_row(x, 0) + static_cast<std::size_t>(rows.first + 1) * mesh_.row_stride(),
+                static_cast<std::size_t>(rows.size() - 1) * mesh_.row_stride(), 0u);
+  };
+  empty_inner_rows(slab.first);
+  for (int x = slab.first; x < slab.last; ++x) {
+    empty_inner_rows(x + 1);
+    deposit_plane(particles.x().data(), order.particles(strip, x), mesh_, particle_, quanta_row(x, 0),
+                  quanta_row(x + 1, 0));
+  }
+}
+
+/// Adds each rank's plane beyond its slab to the first plane of the rank that owns it.
+void MassAssignment::add_ghost_plane() {
+  const auto& comm = mesh_.communicator();
+  const int n = mesh_.side();
+  const auto owner = [&](int plane) {
+    return static_cast<std::size_t>(core::owner_of(n, (plane + n) % n, comm.size()));
+  };
+  std::vector<int> send(static_cast<std::size_t>(comm.size()), 0), receive = send;
+  send[owner(mesh_.slab().last)] = static_cast<int>(ghost_.size());
+  receive[owner(mesh_.slab().first - 1)] = static_cast<int>(ghost_.size());
+  comm.all_to_all(ghost_.data(), send, arrived_.data(), receive);
+  std::uint32_t* plane = quanta_row(mesh_.slab().first, 0);
+  for (std::size_t i = 0; i < arrived_.size(); ++i) plane[i] += arrived_[i];
+}
+
+void MassAssignment::to_contrast(int x) {
+  scale(x,
+        static_cast<float>(static_cast<double>(mesh_.grid().cells()) /
+                           (static_cast<double>(particles_) * static_cast<double>(particle_))),
+        -1);
+}
+
+void MassAssignment::to_particles(int x) { scale(x, 1 / static_cast<float>(particle_), 0); }
+
+/// Turns the quanta of plane x into `factor` times as much, plus `offset`.
+void MassAssignment::scale(int x, float factor, float offset) {
+  const int n = mesh_.side();
+  std::int64_t sum = 0;
+  for (int y = 0; y < n; ++y) {
+    float* row = mesh_.row(x, y);
+    auto* cells = reinterpret_cast<Cell*>(row);
+    cells[0] += cells[n];
+    for (int z = 0; z < n; ++z) {
+      const Cell cell = cells[z];
+      sum += cell;
+      row[z] = static_cast<float>(cell) * factor + offset;
+    }
+  }
+#pragma omp atomic
+  quanta_ += sum;
+}
+
+/// A cell that overflowed 32 bits reads 2^32 too little (or several times), so the sum tells exactly.
+bool MassAssignment::fits() const { return mesh_.communicator().sum(quanta_) == particles_ * particle_; }
+
+void MassAssignment::check_mass() const {
+  const bool good = fits();
+  mesh_.communicator().agree([&] {
+    core::ensure(good, core::Fault::numeric,
+                 "{} or more particles met in one cell of the mesh of {} cells per side: simulate with a "
+                 "larger --mesh.",
+                 (std::int64_t{1} << 32) / particle_, mesh_.side());
+  });
+}
+
+}  // namespace cosmo::sim

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/grid.hpp"
+#include "sim/nbody/particle_set.hpp"
+
+namespace cosmo::sim {
+
+/// The order in which particles and mesh are walked together: the mesh in strips, each some rows along y wide
+/// and all of z long, walked along x from plane to plane, so that what is at hand fits in a core's cache.
+///
+/// The particles stay where they are in memory; sort() lists their indices by strip and plane.
+class ParticleOrder {
+ public:
+  /// For the planes `slab` of `grid`.
+  ParticleOrder(const core::GridSpec& grid, core::Slab slab);
+
+  /// Memory of the list for this many particles [bytes].
+  static std::size_t memory_bytes(std::size_t particles) { return particles * sizeof(std::uint32_t); }
+
+  int strips() const { return strips_; }
+  /// The rows first <= y < last of a strip.
+  core::Slab rows(int strip) const {
+    return {strip << log_width_, std::min(grid_.cells_per_side, (strip + 1) << log_width_)};
+  }
+
+  /// Lists particles anew; they must all have x in the slab.
+  void sort(const ParticleSet& particles);
+  /// The particles whose cell is in plane x of the slab and in the strip's rows.
+  std::span<const std::uint32_t> particles(int strip, int x) const {
+    const std::size_t key = key_of(x, strip);
+    return index_.span().subspan(start_[key], start_[key + 1] - start_[key]);
+  }
+
+ private:
+  std::size_t key_of(int x, int strip) const {
+    return static_cast<std::size_t>(strip * slab_.size() + x - slab_.first);
+  }
+
+  core::GridSpec grid_;
+  core::Slab slab_;
+  int log_width_;  ///< of the rows of a strip
+  int strips_;     ///< in all
+  core::Buffer<std::uint32_t> index_;
+  std::vector<std::size_t> start_;                ///< of each key in index_, and their end
+  std::vector<std::vector<std::uint32_t>> next_;  ///< by thread and key
+};
+
+}  // namespace cosmo::sim

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/buffer.hpp"
+#include "core/grid.hpp"
+#include "core/parallel/communicator.hpp"
+
+namespace cosmo::sim {
+
+/// The cell of a grid that holds coordinate x in [0, L), given cells/L in float. A product that rounds up to
+/// the grid's end belongs to its last cell.
+inline int cell_of(float x, float inverse_cell, int cells) {
+  const int cell = static_cast<int>(x * inverse_cell);
+  return cell < cells ? cell : cells - 1;
+}
+
+/// The particles of this rank as columns of (size(), 3) floats, in no particular order.
+///
+/// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a COLA run only the part that LPT
+/// does not have; psi1, psi2: first and second order Lagrangian displacements today, x = q + D1 psi1 + D2
+/// psi2 [Mpc/h].
+class ParticleSet {
+ public:
+  ParticleSet() = default;
+  /// Values are not initialised.
+  explicit ParticleSet(std::size_t size) { resize(size); }
+  /// Particles at these places, of which nothing else is known: their other columns are empty.
+  static ParticleSet at(std::span<const float> x);
+
+  std::size_t size() const { return size_; }
+  /// Particles that fit in the memory held.
+  std::size_t capacity() const { return columns_[kX].size() / 3; }
+  std::span<float> x() { return column(kX); }
+  std::span<float> p() { return column(kP); }
+  std::span<float> psi1() { return column(kPsi1); }
+  std::span<float> psi2() { return column(kPsi2); }
+  std::span<const float> x() const { return column(kX); }
+  std::span<const float> p() const { return column(kP); }
+  std::span<const float> psi1() const { return column(kPsi1); }
+  std::span<const float> psi2() const { return column(kPsi2); }
+
+  /// Asks memory for particle i.
+  void prefetch(std::size_t i) const {
+    for (const Column c : {kX, kP, kPsi1, kPsi2}) __builtin_prefetch(columns_[c].data() + 3 * i);
+  }
+
+  /// Names of the particles, if number() gave them any: they keep them wherever they go.
+  std::span<const std::uint64_t> ids() const { return {ids_.data(), has_ids_ ? size_ : 0}; }
+  /// Numbers the particles from `first` on.
+  void number(std::uint64_t first);
+
+  /// Remembers x, and p too if `momenta`, until restore(), however the particles move and travel meanwhile.
+  void keep(bool momenta);
+  void restore();
+
+  /// Sends every particle to the rank whose slab of `grid` contains its x, however far that is. Collective.
+  void move_to_owners(const core::Communicator& comm, const core::GridSpec& grid);
+
+ private:
+  enum Column : std::size_t { kX, kP, kPsi1, kPsi2, kKeptX, kKeptP, kColumns };
+
+  std::span<float> column(Column c) { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
+  std::span<const float> column(Column c) const { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
+  /// Keeps the first min(size(), size) particles.
+  void resize(std::size_t size);
+  void copy(std::size_t from, std::size_t to);
+  std::size_t record_floats() const;
+  void pack(std::size_t i, float* record) const;
+  void unpack(std::size_t i, const float* record);
+
+  std::array<core::Buffer<float>, kColumns> columns_;  ///< (capacity(), 3) floats each, if in use
+  std::array<bool, kColumns> in_use_ = {true, true, true, true, false, false};  ///< the same on all ranks
+  core::Buffer<std::uint64_t> ids_;
+  bool has_ids_ = false;
+  std::size_t size_ = 0;
+};
+
+}  // namespace cosmo::sim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/format/json.hpp"
+#include "sim/suite/design.hpp"
+
+namespace cosmo::sim {
+
+/// The universes of a suite as a file of comma-separated values states them.
+struct DesignTable {
+  std::vector<std::string> names;           ///< of the parameters it gives
+  std::vector<std::vector<double>> values;  ///< (universes, names)
+  std::vector<std::uint64_t> seeds;         ///< (universes), or empty: then they follow from the suite's seed
+
+  /// Leaves out all universes but the first `size`.
+  void keep(std::size_t size);
+  /// sha256 of names, values and seeds, whatever the file's layout.
+  std::string sha256() const;
+};
+
+/// Reads a header that names parameters of core::kCosmologyParameters and perhaps "seed", then a row for each
+/// universe; lines that begin with # are comments. Throws Error{io} if the file cannot be read, Error{format}
+/// naming file and line if a name is unknown or repeated, if a cell is missing or no number, or if a seed is
+/// not below 2^53 or, unless `share_seeds`, repeated, and Error{config} if `base` with a row's values is no
+/// possible universe.
+DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
+                              bool share_seeds = false);
+
+/// The parameters that differ between universes of the table, with their smallest and largest values.
+std::vector<VaryingParameter> varying_in(const DesignTable& table);
+
+/// The universes of the table; parameters that it does not give are as in `base`.
+std::vector<DesignPoint> table_design(const core::Cosmology& base, const DesignTable& table,
+                                      std::uint64_t seed);
+
+}  // namespace cosmo::sim

@@ -1,0 +1,257 @@
+#include "sim/tool/suite_plan.hpp"
+
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "sim/nbody/force_kernel.hpp"
+#include "sim/suite/design_table.hpp"
+
+namespace cosmo::sim {
+
+using core::Fault;
+using core::Json;
+
+namespace {
+
+/// "omega-m" for "omega_m".
+std::string option_name(std::string_view parameter) {
+  std::string name(parameter);
+  for (char& letter : name) {
+    if (letter == '_') letter = '-';
+  }
+  return name;
+}
+
+/// Reads the universes of --design FILE, which gives values that no option may give beside it.
+void read_design(const core::Options& options, const std::string& path, std::uint64_t seed, Plan& plan) {
+  core::ensure(
+      plan.varying.empty(), Fault::config,
+      "--{} is a range and --design {} states each universe: give a number, or a column in the file.",
+      plan.varying.empty() ? "" : option_name(plan.varying.front().name), path);
+  core::ensure(std::filesystem::exists(path), Fault::io,
+               "--design {} is neither uniform nor sobol nor a file: correct the name.", path);
+  DesignTable table = read_design_table(path, plan.base, options.flag("allow-leak"));
+  for (const std::string& name : table.names) {
+    core::ensure(!options.chosen(option_name(name)), Fault::config,
+                 "--{} is given and --design {} has a column {}: leave one out.", option_name(name), path,
+                 name);
+  }
+  if (!options.given("simulations")) plan.simulations = static_cast<int>(table.values.size());
+  const auto size = static_cast<std::size_t>(plan.simulations);
+  core::ensure(size <= table.values.size(), Fault::config,
+               "--simulations is {} and --design {} has {} universes: ask for that many or fewer.", size,
+               path, table.values.size());
+  table.keep(size);
+  plan.varying = varying_in(table);
+  plan.universes = table_design(plan.base, table, seed);
+  if (table.seeds.empty()) plan.seed = seed;
+  plan.base = plan.universes.front().cosmology;
+  plan.design = {{"table_sha256", table.sha256()}};
+}
+
+/// Ascending.
+std::vector<double> read_redshifts(const core::Options& options) {
+  std::vector<double> redshifts = options.numbers("redshifts");
+  std::sort(redshifts.begin(), redshifts.end());
+  for (double& redshift : redshifts) redshift += 0.0;  // -0 is 0
+  return redshifts;
+}
+
+/// The universes I <= i < J of --select I:J.
+core::Slice read_slice(const core::Options& options, int simulations) {
+  if (!options.given("select")) return {};
+  const auto [first, last] = options.interval("select", simulations);
+  return {first, last};
+}
+
+/// Reads the values of the parameters and the universes that follow.
+void read_universes(const core::Options& options, Plan& plan) {
+  plan.simulations =
+      options.given("simulations") ? static_cast<int>(options.integer("simulations", 1, 1'000'000)) : 1;
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    const auto [low, high] = options.range(option_name(row.name));
+    plan.base.*row.member = low;
+    if (low < high) plan.varying.push_back({std::string(row.name), low, high});
+  }
+  const std::string& design = options.text("design");
+  const std::uint64_t seed = options.seed("seed");
+  if (design != "uniform" && design != "sobol") return read_design(options, design, seed, plan);
+  const auto draw = design == "sobol" ? sobol_design : uniform_design;
+  plan.universes = draw(plan.base, plan.varying, plan.simulations, seed);
+  plan.seed = seed;
+  plan.design = design;
+}
+
+/// What a table of the spectrum states of the universe cannot vary.
+void ensure_fixed(const Plan& plan, const SpectrumTable& table) {
+  for (const VaryingParameter& parameter : plan.varying) {
+    const bool shape = parameter.name == "omega_m" || parameter.name == "h" || parameter.name == "omega_b" ||
+                       (parameter.name == "n_s" && table.kind == SpectrumTable::Kind::power);
+    core::ensure(!shape, Fault::config,
+                 "--{} varies and --transfer {} is the spectrum of one {}: fix it, or use eisenstein-hu.",
+                 option_name(parameter.name), table.path, parameter.name);
+  }
+}
+
+void read_transfer(const core::Options& options, Plan& plan) {
+  plan.numerics.transfer = options.text("transfer");
+  if (plan.numerics.transfer == "eisenstein-hu" || plan.numerics.transfer == "no-wiggle") return;
+  core::ensure(std::filesystem::exists(plan.numerics.transfer), Fault::io,
+               "--transfer {} is neither eisenstein-hu nor no-wiggle nor a file: correct the name.",
+               plan.numerics.transfer);
+  plan.numerics.table = read_spectrum_table(plan.numerics.transfer);
+  ensure_fixed(plan, *plan.numerics.table);
+}
+
+/// Throws Error{config} in the unit that was given unless all universes have a possible box.
+void validate_box(const Plan& plan) {
+  constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
+  for (const DesignPoint& universe : plan.universes) {
+    const double unit = core::Length(1, plan.box.unit).mpc_h(universe.cosmology.h);
+    core::ensure(plan.box.value * unit >= kSmallest && plan.box.value * unit <= kLargest, Fault::config,
+                 "--box is {} {}: choose a value between {:.6g} and {:.6g}.", plan.box.value,
+                 name_of(plan.box.unit), kSmallest / unit, kLargest / unit);
+  }
+}
+
+/// The name of the transfer function, or what its table is: its path decides nothing.
+Json transfer_record(const SimulationConfig& numerics) {
+  if (!numerics.table) return numerics.transfer;
+  const bool power = numerics.table->kind == SpectrumTable::Kind::power;
+  return {{"table", power ? "power" : "transfer"}, {"sha256", numerics.table->sha256}};
+}
+
+core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
+  const DesignPoint& universe = plan.universes[index];
+  const std::string folder = fmt::format("sim-{:05}/", index);
+  core::SimulationRecord record{static_cast<std::uint32_t>(index), universe.seed, universe.cosmology, {}, {}};
+  for (const double z : plan.numerics.redshifts) {
+    record.outputs.push_back({z, plan.save_counts ? folder + core::counts_name(z) : "",
+                              plan.save_particles ? folder + core::snapshot_name(z) : ""});
+  }
+  if (plan.numerics.power_spectra) record.power_spectrum = folder + core::kPowerSpectrumName;
+  return record;
+}
+
+}  // namespace
+
+void declare_suite(core::Options& options) {
+  options.add("simulations", std::nullopt, "universes to make [1, or the rows of --design FILE]");
+  options.add("design", "uniform",
+              "how varying parameters are drawn: uniform, sobol (evenly), or a FILE.csv whose header names "
+              "parameters (and seed) and whose rows are universes");
+  const core::Cosmology defaults;
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    options.add(option_name(row.name), fmt::format("{}", defaults.*row.member),
+                fmt::format("{}; LOW:HIGH makes it vary", row.meaning));
+  }
+  options.add("seed", "1", "seed of everything random; each universe gets its own from it");
+  options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, the same whatever h");
+  options.add("particles", "256", "particles a side");
+  options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
+  options.add("force-kernel", std::nullopt,
+              "deconvolved, four-point or two-point, of which the first is the strongest at small distances "
+              "[deconvolved, but four-point if the mesh is finer than the particles]");
+  options.add("steps", "10", "time steps, equal in the scale factor");
+  options.add("z-initial", "9", "redshift at which the steps begin");
+  options.add("redshifts", "0", "redshifts of the output, between commas, up to --z-initial");
+  options.add(
+      "transfer", "eisenstein-hu",
+      "transfer function: eisenstein-hu, no-wiggle, or a FILE of CAMB or CLASS with k in h/Mpc: two columns "
+      "k, P, or a transfer table");
+  options.add_flag("fixed-amplitude",
+                   "give every initial mode its expected amplitude, only phases are random");
+  options.add_flag(
+      "allow-leak",
+      "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
+  options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
+  options.add("save", "counts", "what to write at each redshift: counts, particles or both");
+  options.add("grid", std::nullopt, "voxels a side of the counts [= particles / 2]");
+  options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
+  options.add(
+      "select", std::nullopt,
+      "I:J makes the universes I to J - 1 only; processes with other slices may share --output [all]");
+  options.add("ranks-per-simulation", std::nullopt,
+              "ranks that make a universe together, a divisor of all [the fewest whose memory suffices]");
+}
+
+Plan read_plan(const core::Options& options) {
+  Plan plan;
+  plan.output = options.text("output");
+  read_universes(options, plan);
+  SimulationConfig& numerics = plan.numerics;
+  numerics.cosmology = plan.base;
+  plan.box = core::parse_length(options.text("box"), "--box");
+  validate_box(plan);
+  numerics.box_size = plan.box.mpc_h(plan.base.h);
+  numerics.particles_per_side = static_cast<int>(options.integer("particles", 4, 8192));
+  numerics.mesh_per_side = options.given("mesh") ? static_cast<int>(options.integer("mesh", 4, 8192))
+                                                 : numerics.particles_per_side;
+  numerics.force_kernel = options.given("force-kernel")
+                              ? options.choice("force-kernel", {"deconvolved", "four-point", "two-point"})
+                              : best_force_kernel(numerics.mesh_per_side, numerics.particles_per_side);
+  numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
+  numerics.z_initial = options.number("z-initial");
+  numerics.redshifts = read_redshifts(options);
+  const std::string& save = options.choice("save", {"counts", "particles", "both"});
+  plan.save_counts = save != "particles";
+  plan.save_particles = save != "counts";
+  numerics.momenta = numerics.ids = plan.save_particles;
+  numerics.power_spectra = options.is_on("power-spectrum");
+  read_transfer(options, plan);
+  numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
+  numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
+  const int grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
+                                         : numerics.particles_per_side / 2;
+  core::ensure(
+      grid >= numerics.particles_per_side / kMostPerCell, Fault::config,
+      "--grid {} is too coarse for --particles {}: choose at least one voxel for {} particles a side.", grid,
+      numerics.particles_per_side, kMostPerCell);
+  plan.grid = plan.save_counts ? grid : 0;
+  plan.slice = read_slice(options, plan.simulations);
+  const bool grouped = options.given("ranks-per-simulation");
+  plan.ranks_per_simulation =
+      grouped ? static_cast<int>(options.integer("ranks-per-simulation", 1, 1'000'000)) : 0;
+  return plan;
+}
+
+core::Request request_of(const Plan& plan) {
+  const SimulationConfig& numerics = plan.numerics;
+  Json config = {{"method", kMethod},
+                 {"simulations", plan.simulations},
+                 {"design", plan.design},
+                 {"particles_per_side", numerics.particles_per_side},
+                 {"mesh_per_side", numerics.mesh_per_side},
+                 {"steps", numerics.steps},
+                 {"z_initial", numerics.z_initial},
+                 {"redshifts", numerics.redshifts},
+                 {"transfer", transfer_record(numerics)},
+                 {"force_kernel", numerics.force_kernel},
+                 {"fixed_amplitude", numerics.amplitude == Amplitude::fixed},
+                 {"paired", numerics.partner == Partner::flipped},
+                 {"save_counts", plan.save_counts},
+                 {"save_particles", plan.save_particles},
+                 {"power_spectrum", numerics.power_spectra}};
+  if (plan.seed) config["seed"] = *plan.seed;
+  if (plan.save_counts) config["grid"] = plan.grid;
+  core::write_length(config, "box", plan.box);
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    config[std::string(row.name)] = plan.base.*row.member;
+  }
+  for (const VaryingParameter& parameter : plan.varying)
+    config[parameter.name] = {parameter.low, parameter.high};
+  return {"generate", config, {}};
+}
+
+core::SimulationManifest suite_of(const Plan& plan) {
+  core::SimulationManifest suite{{}, {}, plan.box, plan.grid, {}};
+  for (const VaryingParameter& parameter : plan.varying) {
+    suite.parameters.names.push_back(parameter.name);
+    suite.parameters.low.push_back(parameter.low);
+    suite.parameters.high.push_back(parameter.high);
+  }
+  for (std::size_t i = 0; i < plan.universes.size(); ++i) suite.simulations.push_back(record_of(plan, i));
+  return suite;
+}
+
+}  // namespace cosmo::sim

@@ -1,0 +1,171 @@
+#include "train/benchmark/benchmark.hpp"
+
+#include <algorithm>
+
+#include "core/median.hpp"
+#include "core/memory.hpp"
+#include "core/random.hpp"
+#include "core/timer.hpp"
+#include "train/benchmark/peak.hpp"
+#include "train/gradient/gradient_reducer.hpp"
+#include "train/nn/initialise.hpp"
+#include "train/nn/loss.hpp"
+#include "train/optimizer/larc_adam.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+using nn::OperationRecord;
+using nn::Work;
+
+constexpr int kWarmUp = 2;
+constexpr int kFewest = 7;       ///< timed steps
+constexpr double kDuration = 3;  ///< [s] of timed steps, if that is more
+constexpr int kProfiled = 5;     ///< steps whose operations are timed
+
+/// A step's stretches on this rank [s].
+struct StepTimes {
+  double input, forward, loss, backward, waiting, communication, optimizer;
+
+  double total() const { return input + forward + loss + backward + waiting + communication + optimizer; }
+};
+
+/// Steps of a training on random voxels.
+class SyntheticTraining {
+ public:
+  SyntheticTraining(const core::Communicator& comm, const BenchmarkConfig& config)
+      : comm_(comm),
+        network_(config.network, config.input, config.outputs, config.batch, nn::Mode::training,
+                 config.precision),
+        optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
+        reducer_(comm, network_.gradients(), 1),
+        voxels_(network_.input().size()),
+        targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
+        d_output_(targets_.size()) {
+    nn::initialise(network_, 1);
+    const core::RandomStream stream(1, core::Purpose::gaussian_field);
+    for (std::size_t i = 0; i < voxels_.size(); ++i)
+      voxels_[i] = static_cast<float>(stream.normals({static_cast<std::uint32_t>(i), 0, 0})[0]);
+  }
+
+  nn::Network& network() { return network_; }
+
+  StepTimes step() {
+    const nn::LossRows rows{network_.outputs(), network_.batch(),
+                            static_cast<double>(network_.batch()) * comm_.size()};
+    StepTimes times{};
+    core::Timer lap;
+    std::copy(voxels_.begin(), voxels_.end(), network_.input().begin());
+    times.input = lap.restart();
+    const std::span<const float> output = network_.forward();
+    times.forward = lap.restart();
+    nn::mean_absolute_error(d_output_, output, targets_, rows);
+    times.loss = lap.restart();
+    network_.backward(d_output_, [&](std::span<float> part) { reducer_.ready(part); });
+    times.backward = lap.restart();
+    const double waited_before = reducer_.times().waiting;
+    reducer_.finish();
+    times.waiting = reducer_.times().waiting - waited_before;
+    times.communication = lap.restart() - times.waiting;
+    optimizer_.step(steps_++);
+    times.optimizer = lap.restart();
+    return times;
+  }
+
+ private:
+  const core::Communicator& comm_;
+  nn::Network network_;
+  LarcAdam optimizer_;
+  GradientReducer reducer_;
+  std::vector<float> voxels_;
+  std::vector<float> targets_;
+  std::vector<float> d_output_;
+  std::int64_t steps_ = 0;
+};
+
+/// Fills in the step's time, that of the slowest rank, and the peak. Both are medians over the run, for a
+/// shared host's clock changes from one second to the next; steps that are shorter than a measurement of the
+/// peak do not all get one. Collective.
+void time_steps(const core::Communicator& comm, SyntheticTraining& training, int threads,
+                nn::Precision precision, BenchmarkResult& result) {
+  std::vector<double> times, forward, peaks;
+  double total = 0, measuring = 0;
+  for (int step = 0; step < kWarmUp + kFewest || total < kDuration; ++step) {
+    const StepTimes own = training.step();
+    const double time = comm.max(own.total()), forward_time = comm.max(own.forward);
+    if (step < kWarmUp) continue;
+    if (measuring <= total) {
+      const core::Timer timer;
+      const Peak peak = measure_peak(threads, precision);
+      measuring += comm.max(timer.seconds());
+      result.peak_unit = peak.unit;
+      peaks.push_back(comm.sum(peak.rate));
+    }
+    times.push_back(time);
+    forward.push_back(forward_time);
+    total += time;
+  }
+  result.step_time = core::median(times);
+  result.forward_time = core::median(forward);
+  result.peak = core::median(peaks);
+}
+
+double seconds_of(const std::vector<OperationRecord>& operations, Work work) {
+  double seconds = 0;
+  for (const OperationRecord& operation : operations) {
+    if (operation.work == work) seconds += operation.seconds;
+  }
+  return seconds;
+}
+
+StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecord>& operations) {
+  return {
+      seconds_of(operations, Work::convolution),
+      seconds_of(operations, Work::dense) + seconds_of(operations, Work::other) + step.loss + step.optimizer,
+      seconds_of(operations, Work::reorder),
+      step.waiting,
+      step.communication,
+      step.input};
+}
+
+/// Fills in operations and breakdown. Collective, for the steps are.
+void profile(SyntheticTraining& training, BenchmarkResult& result) {
+  std::vector<std::vector<OperationRecord>> operations;
+  std::vector<StepBreakdown> breakdowns;
+  for (int step = 0; step < kProfiled; ++step) {
+    training.network().time_operations(true);
+    const StepTimes times = training.step();
+    operations.push_back(training.network().operations());
+    breakdowns.push_back(break_down(times, operations.back()));
+  }
+  training.network().time_operations(false);
+  const auto median_of = [](const auto& samples, const auto& value) {
+    std::vector<double> values;
+    for (const auto& sample : samples) values.push_back(value(sample));
+    return core::median(values);
+  };
+  result.operations = operations[0];
+  for (std::size_t i = 0; i < result.operations.size(); ++i)
+    result.operations[i].seconds = median_of(operations, [&](const auto& step) { return step[i].seconds; });
+  for (const auto& entry : kStepParts) {
+    const auto part = entry.second;
+    result.breakdown.*part = median_of(breakdowns, [part](const StepBreakdown& step) { return step.*part; });
+  }
+}
+
+}  // namespace
+
+BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig& config, int threads) {
+  SyntheticTraining training(comm, config);
+  BenchmarkResult result{};
+  result.census = training.network().census();
+  result.batch = config.batch;
+  result.ranks = comm.size();
+  time_steps(comm, training, threads, config.precision, result);
+  profile(training, result);
+  result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
+  return result;
+}
+
+}  // namespace cosmo::train

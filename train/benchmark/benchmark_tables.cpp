@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "core/log.hpp"
+#include "train/benchmark/benchmark.hpp"
+#include "train/nn/summary.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+constexpr std::array kPhases = {nn::Phase::forward, nn::Phase::weight_gradient, nn::Phase::input_gradient};
+
+/// A layer's arithmetic in each phase.
+struct LayerTimes {
+  std::string name;
+  double flop;  ///< of the batch, each phase
+  std::array<double, kPhases.size()> seconds = {};
+
+  bool has(std::size_t phase) const { return seconds[phase] > 0; }
+};
+
+/// Layers with weights, in order.
+std::vector<LayerTimes> layer_times(const BenchmarkResult& result) {
+  std::vector<LayerTimes> layers;
+  auto census = result.census.layers.begin();
+  for (const nn::OperationRecord& operation : result.operations) {
+    if (operation.work != nn::Work::convolution && operation.work != nn::Work::dense) continue;
+    if (layers.empty() || layers.back().name != operation.layer) {
+      census = std::find_if(census, result.census.layers.end(),
+                            [](const nn::LayerCensus& layer) { return layer.weights > 0; });
+      layers.push_back({operation.layer, static_cast<double>((census++)->forward_flop) * result.batch});
+    }
+    layers.back().seconds[static_cast<std::size_t>(operation.phase)] += operation.seconds;
+  }
+  return layers;
+}
+
+/// A line of Table I: times, rates and shares of `peak` [flop/s], for the flop of each phase.
+std::string row(const LayerTimes& layer, const std::array<double, kPhases.size()>& flop, double peak) {
+  std::array<std::string, 3> columns;
+  for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
+    const double seconds = layer.seconds[phase], rate = flop[phase] / seconds;
+    const bool has = layer.has(phase);
+    columns[0] += has ? fmt::format(" {:>8.2f}", seconds * 1e3) : std::string(9, ' ');
+    columns[1] += has ? fmt::format(" {:>8.1f}", rate / 1e9) : std::string(9, ' ');
+    columns[2] += has ? fmt::format(" {:>8.0f}", 100 * rate / peak) : std::string(9, ' ');
+  }
+  const std::string line = fmt::format("  {:<8}{}  {}  {}", layer.name, columns[0], columns[1], columns[2]);
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+}  // namespace
+
+double BenchmarkResult::useful_rate() const {
+  return static_cast<double>(census.useful_flop()) * batch * ranks / step_time;
+}
+
+double BenchmarkResult::forward_rate() const {
+  return static_cast<double>(census.forward_flop()) * batch * ranks / forward_time;
+}
+
+core::Json BenchmarkResult::to_json() const {
+  core::Json parts, list = core::Json::array(), layers = core::Json::array();
+  for (const auto& [name, part] : kStepParts) parts[name] = breakdown.*part * 1e3;
+  for (const nn::OperationRecord& operation : operations) {
+    list.push_back({{"layer", operation.layer},
+                    {"phase", name_of(operation.phase)},
+                    {"work", name_of(operation.work)},
+                    {"implementation", operation.implementation},
+                    {"ms", operation.seconds * 1e3}});
+  }
+  for (const LayerTimes& layer : layer_times(*this)) {
+    core::Json ms, gflops;
+    for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
+      if (!layer.has(phase)) continue;
+      ms[std::string(name_of(kPhases[phase]))] = layer.seconds[phase] * 1e3;
+      gflops[std::string(name_of(kPhases[phase]))] = layer.flop / layer.seconds[phase] / 1e9;
+    }
+    layers.push_back({{"layer", layer.name}, {"ms", ms}, {"gflops", gflops}});
+  }
+  return {{"parameters", census.parameters()},
+          {"weights", census.weights()},
+          {"useful_gflop", static_cast<double>(census.useful_flop()) / 1e9},
+          {"paper_gflop", static_cast<double>(census.paper_flop()) / 1e9},
+          {"batch", batch},
+          {"ranks", ranks},
+          {"step_ms", step_time * 1e3},
+          {"useful_gflops", useful_rate() / 1e9},
+          {"forward_ms", forward_time * 1e3},
+          {"forward_gflops", forward_rate() / 1e9},
+          {"peak_gflops", peak / 1e9},
+          {"peak_unit", peak_unit},
+          {"fraction_of_peak", useful_rate() / peak},
+          {"peak_rss_bytes", static_cast<std::uint64_t>(peak_rss)},
+          {"layers", layers},
+          {"breakdown_ms", parts},
+          {"operations", list}};
+}
+
+std::string BenchmarkResult::tables() const {
+  std::string text = fmt::format("  {:<8} {:>26}   {:>26}   {:>26}\n  {:<8}", "", "time [ms]", "Gflop/s",
+                                 "% of the peak", "layer");
+  for (const char* gap : {"", "  ", "  "})
+    text += fmt::format("{} {:>8} {:>8} {:>8}", gap, "forward", "weights", "data");
+  text += "\n";
+  LayerTimes total{"total", 0};
+  std::array<double, kPhases.size()> flop = {};
+  for (const LayerTimes& layer : layer_times(*this)) {
+    text += row(layer, {layer.flop, layer.flop, layer.flop}, peak / ranks);
+    for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
+      total.seconds[phase] += layer.seconds[phase];
+      if (layer.has(phase)) flop[phase] += layer.flop;
+    }
+  }
+  text += row(total, flop, peak / ranks) + "\n";
+  double sum = 0;
+  for (const auto& [name, part] : kStepParts) sum += breakdown.*part;
+  for (const auto& [name, part] : kStepParts) {
+    std::string title = name;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    text += fmt::format("  {:<14} {:>9.2f} ms {:>5.1f} %\n", title, breakdown.*part * 1e3,
+                        100 * breakdown.*part / sum);
+  }
+  return text;
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,44 @@
+#include "train/benchmark/fma_peak.hpp"
+
+#include "train/benchmark/best_rate.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+#ifdef __AVX512F__
+constexpr int kLanes = 16;
+constexpr int kChains = 24;  // of 32 registers; more than latency × issue width
+#else
+constexpr int kLanes = 8;
+constexpr int kChains = 12;  // of 16 registers
+#endif
+using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
+
+/// Keeps the compiler from knowing the value, and from dropping it.
+void hide(Vector& value) { asm volatile("" : "+v"(value)); }
+
+constexpr long kRounds = 400'000;
+
+/// Runs kRounds × kChains independent fused multiply-adds.
+void multiply_add() {
+  Vector chains[kChains] = {};
+  for (Vector& chain : chains) hide(chain);
+  Vector factor = Vector{} + 0.5f;
+  Vector addend = Vector{} + 1.0f;
+  for (long round = 0; round < kRounds; ++round) {
+    hide(factor);
+    hide(addend);
+#pragma GCC unroll 32
+    for (Vector& chain : chains) chain = chain * factor + addend;
+  }
+  for (Vector& chain : chains) hide(chain);
+}
+
+}  // namespace
+
+double measure_fma_peak(int threads) {
+  return best_rate(threads, 2.0 * kLanes * kChains * kRounds, &multiply_add);
+}
+
+}  // namespace cosmo::train

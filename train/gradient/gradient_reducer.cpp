@@ -1,0 +1,113 @@
+#include "train/gradient/gradient_reducer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace cosmo::train {
+
+namespace {
+
+/// How often the thread looks whether all ranks are ready, while training computes and while it waits: each
+/// look costs the former a few microseconds.
+constexpr std::chrono::microseconds kNap{500}, kShortNap{20};
+
+}  // namespace
+
+GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float> gradients,
+                                 int micro_batches_per_step, WireFormat wire)
+    : lane_(comm.split(0)),
+      sum_(lane_, wire),
+      gradients_(gradients),
+      micro_batches_(micro_batches_per_step),
+      accumulated_(micro_batches_per_step > 1 ? gradients.size() : 0),
+      cutter_(gradients) {
+  if (comm.size() > 1) thread_ = std::thread([this] { reduce_buckets(); });
+}
+
+GradientReducer::~GradientReducer() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  if (in_step_) lane_.abandon();
+}
+
+void GradientReducer::ready(std::span<float> part) {
+  in_step_ = true;
+  const int delivery = ++deliveries_[part.data()];
+  if (micro_batches_ > 1) {
+    float* const accumulated = accumulated_.data() + (part.data() - gradients_.data());
+    const bool first = delivery == 1;
+#pragma omp parallel for simd schedule(static)
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (!first) part[i] += accumulated[i];
+      accumulated[i] = part[i];
+    }
+  }
+  if (!thread_.joinable() || delivery < micro_batches_) return;
+  const auto bucket = cutter_.add(part);
+  if (!bucket) return;
+  {
+    const std::lock_guard lock(mutex_);
+    buckets_.push_back(*bucket);
+  }
+  changed_.notify_all();
+}
+
+void GradientReducer::finish() {
+  for (auto& [part, count] : deliveries_) count = 0;
+  if (!thread_.joinable()) return;
+  cutter_.restart();
+  std::unique_lock lock(mutex_);
+  const double exposed_before = times_.exposed;
+  finish_began_ = clock_.seconds();
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return reduced_ == buckets_.size() || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+  times_.waiting += clock_.seconds() - *finish_began_ - (times_.exposed - exposed_before);
+  finish_began_.reset();
+  buckets_.clear();
+  reduced_ = 0;
+  in_step_ = false;
+}
+
+/// Returns whether all ranks have the next bucket ready, or this one stops. The thread sleeps meanwhile: a
+/// core that spins in an all-reduce because another rank is late does not compute.
+bool GradientReducer::wait_for_ranks(std::unique_lock<std::mutex>& lock) {
+  core::Arrival arrival = lane_.arrive();
+  while (!arrival.complete()) {
+    if (stopping_) return false;
+    changed_.wait_for(lock, finish_began_ ? kShortNap : kNap);
+  }
+  return true;
+}
+
+/// What the thread does.
+void GradientReducer::reduce_buckets() {
+  std::unique_lock lock(mutex_);
+  try {
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || reduced_ < buckets_.size(); });
+      if (stopping_ || !wait_for_ranks(lock)) return;
+      const std::span<float> bucket = buckets_[reduced_];
+      lock.unlock();
+      const double start = clock_.seconds();
+      sum_(bucket);
+      const double end = clock_.seconds();
+      lock.lock();
+      times_.reducing += end - start;
+      if (finish_began_) times_.exposed += std::max(0.0, end - std::max(start, *finish_began_));
+      ++reduced_;
+      changed_.notify_all();
+    }
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    failure_ = std::current_exception();
+    changed_.notify_all();
+  }
+}
+
+}  // namespace cosmo::train

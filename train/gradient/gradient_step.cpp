@@ -1,0 +1,105 @@
+#include "train/gradient/gradient_step.hpp"
+
+#include <algorithm>
+
+#include "core/timer.hpp"
+
+namespace cosmo::train {
+
+GradientStep::GradientStep(const core::Communicator& comm, nn::Network& network, GradientReducer& reducer,
+                           const Config& config)
+    : comm_(comm),
+      network_(network),
+      reducer_(reducer),
+      config_(config),
+      d_output_(static_cast<std::size_t>(network.batch() * network.outputs())),
+      sums_(network.normalisation().mean.size()),
+      kept_(network.normalises() ? static_cast<std::size_t>(config.micro_batches_per_step) : 0) {}
+
+std::size_t GradientStep::memory_bytes(const nn::NetworkCensus& census, std::size_t voxels, int micro_batch,
+                                       int micro_batches_per_step) {
+  if (census.normalised == 0) return 0;
+  const std::size_t inputs = micro_batches_per_step > 1 ? voxels : 0;
+  const std::size_t vectors = 3 * static_cast<std::size_t>(census.normalised);
+  return sizeof(float) * static_cast<std::size_t>(micro_batch) *
+         static_cast<std::size_t>(micro_batches_per_step) * (inputs + vectors);
+}
+
+void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
+  std::copy(batch.voxels.begin(), batch.voxels.end(), network_.input().begin());
+  if (!network_.normalises()) {
+    run_head(batch, n, loss);  // all layers
+    return;
+  }
+  network_.forward_trunk(nn::DropoutDraw{config_.seed, n, batch.samples});
+  loss.examine(batch, network_.normalisation().values);
+  keep(batch);
+  if (!batch.last_of_step) return;
+  run_heads(batch, n, loss);
+  run_trunks_backward(n);
+  count_ = 0;
+}
+
+void GradientStep::keep(const dataset::Batch& batch) {
+  Kept& kept = kept_[count_++];
+  if (kept_.size() > 1) kept.voxels.assign(batch.voxels.begin(), batch.voxels.end());
+  kept.targets.assign(batch.targets.begin(), batch.targets.end());
+  kept.samples.assign(batch.samples.begin(), batch.samples.end());
+  kept.valid = batch.valid;
+  const std::span<const float> values = network_.normalisation().values;
+  kept.values.assign(values.begin(), values.end());
+}
+
+/// Mean and deviation of the step's samples, then each head forward and backward, then the gradients' means.
+void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
+  const nn::Normalisation at = network_.normalisation();
+  sums_.clear();
+  for (const Kept& kept : kept_) sums_.add(kept.values, kept.values, kept.valid);
+  sum_over_ranks(sums_);
+  set_statistics(at, sums_, batch.samples_in_step);
+  sums_.clear();
+  for (Kept& kept : kept_) {
+    std::copy(kept.values.begin(), kept.values.end(), at.values.begin());
+    run_head({{}, kept.targets, kept.valid, kept.samples, batch.samples_in_step, batch.last_of_step}, n,
+             loss);
+    kept.normalised.assign(at.normalised.begin(), at.normalised.end());
+    kept.d_normalised.assign(at.d_normalised.begin(), at.d_normalised.end());
+    sums_.add(kept.d_normalised, kept.normalised, kept.valid);
+  }
+  sum_over_ranks(sums_);
+  set_mean_gradients(at, sums_, batch.samples_in_step);
+}
+
+/// From the last one, whose tensors are still there.
+void GradientStep::run_trunks_backward(std::int64_t n) {
+  const nn::Normalisation at = network_.normalisation();
+  for (std::size_t m = kept_.size(); m-- > 0;) {
+    const Kept& kept = kept_[m];
+    if (m + 1 < kept_.size()) {
+      std::copy(kept.voxels.begin(), kept.voxels.end(), network_.input().begin());
+      network_.forward_trunk(nn::DropoutDraw{config_.seed, n, kept.samples});
+    }
+    std::copy(kept.normalised.begin(), kept.normalised.end(), at.normalised.begin());
+    std::copy(kept.d_normalised.begin(), kept.d_normalised.end(), at.d_normalised.begin());
+    *at.rows = kept.valid;
+    network_.backward_trunk([this](std::span<float> part) { reducer_.ready(part); });
+  }
+}
+
+/// Forward, loss and backward of a micro-batch, of what follows the normalisation.
+void GradientStep::run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
+  const std::span<const float> predictions =
+      network_.forward_head(nn::DropoutDraw{config_.seed, n, batch.samples});
+  const nn::LossRows rows{config_.parameters, batch.valid, static_cast<double>(batch.samples_in_step),
+                          config_.loss.components};
+  loss.add(batch, predictions, config_.loss.value(d_output_, predictions, batch.targets, rows));
+  network_.backward_head(d_output_, [this](std::span<float> part) { reducer_.ready(part); });
+}
+
+void GradientStep::sum_over_ranks(nn::MomentSums& sums) {
+  const core::Timer timer;
+  comm_.sum(sums.values());
+  summing_ += timer.seconds();
+}
+
+}  // namespace cosmo::train

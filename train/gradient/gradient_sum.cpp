@@ -1,0 +1,48 @@
+#include "train/gradient/gradient_sum.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+/// Makes the first `piece` values the sums over all pieces.
+void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
+  constexpr std::size_t kBlock = 4096;  // in the first cache
+  std::array<float, kBlock> sums;
+  for (std::size_t first = 0; first < piece; first += kBlock) {
+    const std::size_t count = std::min(kBlock, piece - first);
+    sums.fill(0);
+    for (std::size_t start = first; start < pieces.size(); start += piece) {
+      for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<float>(pieces[start + i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) pieces[first + i] = core::Bfloat16(sums[i]);
+  }
+}
+
+}  // namespace
+
+void GradientSum::operator()(std::span<float> values) {
+  if (wire_ == WireFormat::f32) return comm_.sum(values);
+  sum_bfloat16(values);
+}
+
+/// Rank r sums the r-th piece, in f32 and rank order, and gives the rounded sum to all.
+void GradientSum::sum_bfloat16(std::span<float> values) {
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  const std::size_t piece = (values.size() + ranks - 1) / ranks;
+  all_.resize(ranks * piece);
+  pieces_.resize(ranks * piece);
+  for (std::size_t i = 0; i < values.size(); ++i) all_[i] = core::Bfloat16(values[i]);
+  std::fill(all_.begin() + static_cast<std::ptrdiff_t>(values.size()), all_.end(), core::Bfloat16());
+  const std::vector<int> counts(ranks, static_cast<int>(piece));
+  comm_.all_to_all(all_.data(), counts, pieces_.data(), counts);
+  sum_pieces(pieces_, piece);
+  comm_.all_gather(std::span<const core::Bfloat16>(pieces_).first(piece), std::span(all_));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(all_[i]);
+}
+
+}  // namespace cosmo::train

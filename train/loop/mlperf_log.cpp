@@ -1,0 +1,121 @@
+#include "train/loop/mlperf_log.hpp"
+
+#include <chrono>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/file/files.hpp"
+
+namespace cosmo::train {
+
+namespace fs = std::filesystem;
+using core::ensure;
+using core::Fault;
+using core::Json;
+
+namespace {
+
+constexpr std::string_view kLineStart = ":::MLLOG";
+constexpr fmt::format_string<std::string> kUnwritable =
+    "{} of --mllog cannot be written: check the directory.";
+
+/// True of a file that holds something else than an MLPerf log; devices and pipes hold nothing.
+bool is_of_others(const fs::path& path) {
+  if (!fs::is_regular_file(path) || fs::is_empty(path)) return false;
+  std::string start(kLineStart.size(), '\0');
+  std::ifstream(path).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start != kLineStart;
+}
+
+}  // namespace
+
+void check_log_path(const fs::path& path, const std::vector<RunDirectory>& directories) {
+  try {
+    ensure_outside("mllog", path, directories);
+    ensure(!is_of_others(path), Fault::config,
+           "{} of --mllog is no MLPerf log and would be replaced by one: choose another file.",
+           path.string());
+    ensure(!fs::is_directory(path) && fs::is_directory(fs::absolute(path).parent_path()) &&
+               core::may_write(path),
+           Fault::io, kUnwritable, path.string());
+  } catch (const fs::filesystem_error& error) {
+    core::fail(Fault::io, "{} of --mllog cannot be looked at ({}): choose another file.", path.string(),
+               error.code().message());
+  }
+}
+
+MlperfLog::MlperfLog(std::filesystem::path path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  file_.open(path_);
+  ensure(file_.is_open(), Fault::io, kUnwritable, path_.string());
+}
+
+MlperfLog::~MlperfLog() {
+  if (!running_) return;
+  try {
+    stop_run(false);
+  } catch (const core::Error&) {  // the file ends with what could be written
+  }
+}
+
+void MlperfLog::point(std::string_view key, const Json& value, const Json& metadata) {
+  write("POINT_IN_TIME", std::string(key), value, metadata);
+}
+
+void MlperfLog::start(std::string_view what, const Json& metadata) {
+  if (what == "run") running_ = !path_.empty();
+  write("INTERVAL_START", fmt::format("{}_start", what), nullptr, metadata);
+}
+
+void MlperfLog::stop(std::string_view what, const Json& metadata) {
+  write("INTERVAL_END", fmt::format("{}_stop", what), nullptr, metadata);
+}
+
+void MlperfLog::stop_run(bool success) {
+  running_ = false;
+  stop("run", {{"status", success ? "success" : "aborted"}});
+}
+
+void MlperfLog::write(std::string_view event_type, const std::string& key, const Json& value,
+                      const Json& metadata) {
+  if (path_.empty()) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const nlohmann::ordered_json line = {
+      {"namespace", ""},
+      {"time_ms", std::chrono::duration_cast<std::chrono::milliseconds>(now).count()},
+      {"event_type", event_type},
+      {"key", key},
+      {"value", value},
+      {"metadata", metadata}};
+  file_ << kLineStart << ' ' << line.dump() << std::endl;
+  ensure(file_.good(), Fault::io, "{} of --mllog cannot be written: is the disk full?", path_.string());
+}
+
+void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
+                  const std::string& platform) {
+  log.point("submission_benchmark", "cosmoflow");
+  log.point("submission_org", "none");
+  log.point("submission_division", "open");
+  log.point("submission_status", "research");
+  log.point("submission_platform", platform);
+  log.point("cache_clear", false);
+  log.point("number_of_ranks", ranks);
+  log.point("seed", plan.seed);
+  log.point("global_batch_size", plan.global_batch);
+  log.point("gradient_accumulation_steps", plan.micro_batches_per_step(ranks));
+  log.point("train_samples", data.split(dataset::Split::train).samples);
+  log.point("eval_samples", data.split(dataset::Split::validation).samples);
+  log.point("opt_name", plan.optimizer->name);
+  log.point("opt_base_learning_rate", plan.learning_rate);
+  log.point("opt_learning_rate_warmup_epochs", plan.warmup_epochs);
+  log.point("opt_learning_rate_warmup_factor", plan.warmup_epochs > 0 ? 0 : 1);
+  log.point("opt_learning_rate_decay_boundary_epochs", plan.decay_at);
+  log.point("opt_learning_rate_decay_factor", plan.decay_by);
+  log.point("opt_weight_decay", 0);
+  for (const nn::Layer& layer : plan.network.layers) {
+    const auto* dropout = std::get_if<nn::Dropout>(&layer.kind);
+    if (dropout != nullptr) log.point("dropout", dropout->probability, {{"layer", layer.name}});
+  }
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,95 @@
+#include "train/loop/validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "core/error.hpp"
+#include "train/loop/calibration.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+/// Agreed on: every rank has all outputs.
+void ensure_finite(std::span<const float> outputs, std::size_t width, const dataset::SplitReader& reader) {
+  const auto bad =
+      std::find_if(outputs.begin(), outputs.end(), [](float value) { return !std::isfinite(value); });
+  if (bad == outputs.end()) return;
+  const auto sample = static_cast<std::size_t>(bad - outputs.begin()) / width;
+  throw core::Error(core::Fault::numeric,
+                    fmt::format("The prediction of {} of the validation data is not finite: lower "
+                                "--learning-rate, or look at that sample; checkpoints are as they were.",
+                                reader.describe(static_cast<std::uint32_t>(sample))),
+                    true);
+}
+
+double mean_absolute_error(const dataset::PredictionTable& table) {
+  double sum = 0;
+  for (const dataset::PredictionRow& row : table.rows) {
+    for (std::size_t p = 0; p < row.truth.size(); ++p) {
+      sum += 2 * std::abs(row.prediction[p] - row.truth[p]) /
+             (table.parameters.high[p] - table.parameters.low[p]);
+    }
+  }
+  return sum / static_cast<double>(table.rows.size() * table.parameters.size());
+}
+
+/// Chooses the baseline's shares, makes what the network says (samples, P) the mixture, and returns its mean
+/// loss.
+double mix(const nn::LossEntry& loss, const dataset::SplitToPredict& data, dataset::BaselineLabels& baseline,
+           std::vector<float>& outputs) {
+  std::vector<float> truth;
+  for (std::uint32_t i = 0; i < data.reader.size(); ++i) {
+    const std::span<const float> target = data.reader.target(i);
+    truth.insert(truth.end(), target.begin(), target.end());
+  }
+  baseline.choose_shares(outputs, truth);
+  outputs = baseline.mix(outputs);
+  std::vector<float> gradient(outputs.size());
+  const auto rows = static_cast<int>(data.reader.size());
+  return loss.value(gradient, outputs, truth, {static_cast<int>(data.parameters.size()), rows, 1.0}) / rows;
+}
+
+}  // namespace
+
+Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
+                    const dataset::SplitToPredict& data, nn::Network& network,
+                    dataset::BaselineLabels* baseline) {
+  double sum = 0;
+  const auto width = static_cast<std::size_t>(network.outputs());
+  const auto parameters = static_cast<int>(data.parameters.size());
+  std::vector<float> gradient(static_cast<std::size_t>(network.batch()) * width);
+  std::vector<float> outputs = dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
+    std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
+    const std::span<const float> said = network.forward();
+    sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0, loss.components});
+    return said;
+  });
+  ensure_finite(outputs, width, data.reader);
+  double validation_loss = comm.sum(sum) / static_cast<double>(data.reader.size());
+  if (baseline != nullptr) validation_loss = mix(loss, data, *baseline, outputs);
+
+  CalibratedSplit split;
+  if (loss.density) {
+    split = calibrate_split(dataset::truths_of(data), outputs);
+  } else {
+    split.subvolumes = dataset::predictions_of(data, outputs);
+    split.universes = dataset::per_universe(split.subvolumes);
+  }
+  EpochMetrics metrics{};
+  metrics.validation_loss = validation_loss;
+  if (baseline != nullptr) metrics.baseline_shares = baseline->shares();
+  metrics.rmse_per_subvolume = dataset::rms_errors(split.subvolumes);
+  metrics.rmse_per_universe = dataset::rms_errors(split.universes);
+  metrics.calibration_per_subvolume = split.calibration_per_subvolume;
+  metrics.calibration_per_universe = split.calibration_per_universe;
+  return {metrics, mean_absolute_error(split.subvolumes)};
+}
+
+std::string describe(const EpochMetrics& metrics) {
+  return fmt::format("epoch {}: loss {:.4f}, validation {:.4f}", metrics.epoch, metrics.train_loss,
+                     metrics.validation_loss);
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,145 @@
+#include <algorithm>
+
+#include "train/nn/layer/layers.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+/// Parts in which the cells of an image are summed, whatever the number of threads.
+constexpr std::int64_t kParts = 16;
+
+/// A tensor (N, channels / block, cells, block).
+struct Geometry {
+  std::int64_t samples, channels, blocks, cells, block;
+  bool squares;
+
+  std::int64_t images() const { return samples * blocks; }
+  std::int64_t outputs() const { return (squares ? 2 : 1) * channels; }
+  /// First channel of an image, and how many it has; the rest of its block is padding.
+  std::int64_t first(std::int64_t image) const { return image % blocks * block; }
+  std::int64_t count(std::int64_t image) const { return std::min(block, channels - first(image)); }
+  /// First cell of a part.
+  std::int64_t cell(std::int64_t part) const { return cells * part / kParts; }
+};
+
+/// sums (block) and, if asked for, squares (block) += those of the cells.
+template <class T>
+void add_cells(const T* values, std::int64_t cells, const Geometry& g, float* sums, float* squares) {
+  if (g.block == 1) {
+    float sum = 0, square = 0;
+#pragma omp simd reduction(+ : sum, square)
+    for (std::int64_t i = 0; i < cells; ++i) {
+      const auto value = static_cast<float>(values[i]);
+      sum += value;
+      square += value * value;
+    }
+    *sums += sum;
+    *squares += square;
+    return;
+  }
+  for (std::int64_t i = 0; i < cells; ++i, values += g.block) {
+#pragma omp simd
+    for (std::int64_t c = 0; c < g.block; ++c) {
+      const auto value = static_cast<float>(values[c]);
+      sums[c] += value;
+      squares[c] += value * value;
+    }
+  }
+}
+
+/// The sums of each part of each image are (2, block) floats of `parts`.
+template <class T>
+void forward(const Geometry& g, const T* values, float* parts, float* means) {
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < g.images(); ++image) {
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      float* const sums = parts + (image * kParts + part) * 2 * g.block;
+      std::fill_n(sums, 2 * g.block, 0.0f);
+      const std::int64_t first = g.cell(part);
+      add_cells(values + (image * g.cells + first) * g.block, g.cell(part + 1) - first, g, sums,
+                sums + g.block);
+    }
+  }
+  for (std::int64_t image = 0; image < g.images(); ++image) {
+    float* const row = means + image / g.blocks * g.outputs() + g.first(image);
+    for (std::int64_t c = 0; c < g.count(image); ++c) {
+      double sum = 0, square = 0;
+      for (std::int64_t part = 0; part < kParts; ++part) {
+        const float* const sums = parts + (image * kParts + part) * 2 * g.block;
+        sum += static_cast<double>(sums[c]);
+        square += static_cast<double>(sums[g.block + c]);
+      }
+      const auto cells = static_cast<double>(g.cells);
+      row[c] = static_cast<float>(sum / cells);
+      if (g.squares) row[g.channels + c] = static_cast<float>(square / cells);
+    }
+  }
+}
+
+/// d_values = (d_means + 2 × value × d_squares) / cells. `parts` as in forward().
+template <class T>
+void backward(const Geometry& g, const T* values, const float* d_means, float* parts, T* d_values) {
+  const float share = 1 / static_cast<float>(g.cells);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < g.images(); ++image) {
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      const float* const row = d_means + image / g.blocks * g.outputs() + g.first(image);
+      float* const of_mean = parts + (image * kParts + part) * 2 * g.block;
+      float* const of_square = of_mean + g.block;
+      std::fill_n(of_mean, 2 * g.block, 0.0f);
+      for (std::int64_t c = 0; c < g.count(image); ++c) {
+        of_mean[c] = share * row[c];
+        of_square[c] = g.squares ? 2 * share * row[g.channels + c] : 0;
+      }
+      for (std::int64_t cell = g.cell(part); cell < g.cell(part + 1); ++cell) {
+        const std::int64_t at = (image * g.cells + cell) * g.block;
+#pragma omp simd
+        for (std::int64_t c = 0; c < g.block; ++c)
+          d_values[at + c] = T(of_mean[c] + of_square[c] * static_cast<float>(values[at + c]));
+      }
+    }
+  }
+}
+
+template <class T>
+void append_passes(Workshop& shop, CompiledLayer& compiled, const Geometry& g, const dnnl::memory& values,
+                   const dnnl::memory& d_values, const Tensor& output) {
+  const dnnl::memory parts = shop.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
+  compiled.forward.push_back({Work::other, "global mean", [=, means = output.values](const Pass&) {
+                                forward(g, data<T>(values), data<float>(parts), data<float>(means));
+                              }});
+  if (!d_values) return;
+  compiled.input_gradient.push_back({Work::other, "global mean", [=, d_means = output.gradient](const Pass&) {
+                                       backward(g, data<T>(values), data<float>(d_means), data<float>(parts),
+                                                data<T>(d_values));
+                                     }});
+}
+
+}  // namespace
+
+Tensor build(Workshop& shop, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
+             const Layer*) {
+  const dnnl::memory::desc given = source.values.get_desc();
+  const dnnl::memory::dims dims = given.dims();  // (N, C, D, H, W) or (N, C)
+  const std::int64_t given_block = channel_block(given).channels;
+  const bool known = given_block > 0;
+  const dnnl::memory::desc layout = known ? given : with_type(plain_layout(dims), given.data_type());
+  const dnnl::memory values = shop.reordered(compiled.forward, source.values, layout, false);
+  const std::int64_t block = known ? given_block : 1;
+  std::int64_t cells = 1;
+  for (std::size_t axis = 2; axis < dims.size(); ++axis) cells *= dims[axis];
+  const Geometry geometry{dims[0], dims[1], (dims[1] + block - 1) / block, cells, block, layer.squares};
+  const Tensor output = shop.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
+  const dnnl::memory d_values = !source.gradient ? dnnl::memory()
+                                : known          ? source.gradient
+                                                 : shop.gradient_part(layout);
+  (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(shop, compiled, geometry, values,
+                                                                           d_values, output);
+  if (!source.gradient) return output;
+  if (!known) shop.append_reorder(compiled.input_gradient, d_values, source.gradient);
+  append_leaky_relu_backward(shop, compiled.input_gradient, source);
+  return output;
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,333 @@
+#include "train/nn/network.hpp"
+
+#include <algorithm>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "core/error.hpp"
+#include "core/timer.hpp"
+#include "train/nn/layer/layers.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+void append_records(std::vector<OperationRecord>& records, const std::string& layer, Phase phase,
+                    const std::vector<Operation>& operations) {
+  for (const Operation& operation : operations)
+    records.push_back({layer, phase, operation.work, operation.implementation, operation.seconds});
+}
+
+/// Who reads whose output.
+class Graph {
+ public:
+  /// A layer and which of its inputs.
+  struct Read {
+    int layer;
+    std::size_t input;
+
+    bool operator==(const Read&) const = default;
+  };
+
+  explicit Graph(const NetworkSpec& spec)
+      : spec_(spec), sources_(resolve_inputs(spec)), reads_(sources_.size() + 1) {
+    for (int i = 0; i < static_cast<int>(sources_.size()); ++i) {
+      for (std::size_t k = 0; k < sources(i).size(); ++k)
+        reads_[static_cast<std::size_t>(sources(i)[k] + 1)].push_back({i, k});
+    }
+  }
+
+  /// What a layer reads: layers, or -1 for the network's input.
+  const std::vector<int>& sources(int layer) const { return sources_[static_cast<std::size_t>(layer)]; }
+  int source(const Read& read) const { return sources(read.layer)[read.input]; }
+  /// Of a layer's output, or of the network's input (-1), in the order of the layers.
+  const std::vector<Read>& reads(int source) const { return reads_[static_cast<std::size_t>(source + 1)]; }
+  /// The last layer that reads a layer's output; one beyond all of the network's output.
+  int last_reader(int layer) const {
+    return reads(layer).empty() ? static_cast<int>(sources_.size()) : reads(layer).back().layer;
+  }
+  /// The layer that alone reads a layer's output, or nullptr.
+  const Layer* only_reader(int layer) const {
+    if (reads(layer).size() != 1) return nullptr;
+    return &spec_.layers[static_cast<std::size_t>(reads(layer).front().layer)];
+  }
+
+ private:
+  const NetworkSpec& spec_;
+  std::vector<std::vector<int>> sources_;
+  std::vector<std::vector<Read>> reads_;  ///< by source + 1
+};
+
+}  // namespace
+
+struct Network::Backend {
+  Backend(const NetworkSpec& spec, Shape input_shape, int output_count, int batch, Mode mode,
+          Precision precision)
+      : census(take_census(spec, input_shape, output_count)),
+        outputs(output_count),
+        shop(mode, precision, batch) {
+    ensure(mode == Mode::training || precision == Precision::f32, Fault::internal, "Inference is in f32.");
+    ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
+    build_layers(with_outputs(spec, output_count), input_shape);
+  }
+
+  void allocate() {
+    shop.memory.allocate();
+    shop.parameters.allocate(shop.mode == Mode::training);
+  }
+
+  std::size_t memory_bytes() const {
+    return shop.memory.bytes() + shop.parameters.bytes(shop.mode == Mode::training);
+  }
+
+  void build_layers(const NetworkSpec& spec, Shape shape) {
+    const Graph graph(spec);
+    normalisation = find_normalisation(spec);
+    input = shop.input_tensor(plain_layout({shop.batch, shape.channels, shape.size, shape.size, shape.size}));
+    for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+      layers.emplace_back().name = spec.layers[i].name;
+      try {
+        build_layer(spec, graph, static_cast<int>(i));
+      } catch (const dnnl::error& error) {
+        core::fail(Fault::internal, "oneDNN cannot build layer {} of network {}: {}.", layers.back().name,
+                   spec.name, error.what());
+      }
+    }
+    output = tensors.back();
+    if (shop.mode == Mode::training) append_leaky_relu_backward(shop, last_relu, output);
+  }
+
+  const Tensor& tensor(int index) const {
+    return index < 0 ? input : tensors[static_cast<std::size_t>(index)];
+  }
+
+  void build_layer(const NetworkSpec& spec, const Graph& graph, int index) {
+    CompiledLayer& compiled = layers.back();
+    const Layer& layer = spec.layers[static_cast<std::size_t>(index)];
+    const std::vector<int>& sources = graph.sources(index);
+    shop.begin_layer(index, graph.last_reader(index));
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < sources.size(); ++i) inputs.push_back(input_of(graph, {index, i}));
+    const Layer* reader = graph.only_reader(index);
+    tensors.push_back(std::visit(
+        [&](const auto& kind) {
+          if constexpr (requires { build(shop, compiled, kind, inputs.front(), reader); })
+            return build(shop, compiled, kind, inputs.front(), reader);
+          else
+            return build(shop, compiled, kind, inputs);
+        },
+        layer.kind));
+    shop.keep_for_readers(tensors.back().lane);
+    for (std::size_t i = sources.size(); i-- > 0;) append_sum_of_gradients(graph, {index, i}, inputs[i]);
+  }
+
+  /// A layer's input as the layer sees it. If others read it, too, the one that comes last writes the
+  /// gradient, and the others parts that are added to it; none applies the leaky ReLU's backward pass.
+  Tensor input_of(const Graph& graph, const Graph::Read& read) {
+    const int source = graph.source(read);
+    Tensor seen = tensor(source);
+    if (!seen.gradient || graph.reads(source).size() == 1) return seen;
+    seen.slope = 1;
+    if (read != graph.reads(source).back()) seen.gradient = shop.gradient_part(seen.gradient.get_desc());
+    return seen;
+  }
+
+  /// Ends the backward pass of one of several readers of a tensor.
+  void append_sum_of_gradients(const Graph& graph, const Graph::Read& read, const Tensor& seen) {
+    const int source = graph.source(read);
+    const Tensor& whole = tensor(source);
+    if (!whole.gradient || graph.reads(source).size() == 1) return;
+    std::vector<Operation>& operations = layers.back().input_gradient;
+    if (read != graph.reads(source).back()) append_sum(operations, whole.gradient, seen.gradient);
+    if (read == graph.reads(source).front()) append_leaky_relu_backward(shop, operations, whole);
+  }
+
+  /// The arena's stretch from a layer's first parameter to the end of its last.
+  std::span<float> layer_gradients(const CompiledLayer& layer) {
+    const Parameter& first = shop.parameters.parameters()[layer.parameters.front()];
+    const Parameter& last = shop.parameters.parameters()[layer.parameters.back()];
+    return shop.parameters.gradients().subspan(first.offset,
+                                               last.offset + last.gradient.size() - first.offset);
+  }
+
+  void run(std::vector<Operation>& operations, const Pass& pass) {
+    for (Operation& operation : operations) {
+      if (!timing) {
+        operation.run(pass);
+        continue;
+      }
+      const core::Timer timer;
+      operation.run(pass);
+      stream.wait();
+      operation.seconds += timer.seconds();
+    }
+  }
+
+  void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout,
+               float* to) {
+    dnnl::memory source(from_layout, shop.engine, const_cast<float*>(from));  // oneDNN knows no const memory
+    dnnl::memory target(to_layout, shop.engine, to);
+    dnnl::reorder(source, target).execute(stream, source, target);
+    stream.wait();
+  }
+
+  /// Runs forward what layers first … end - 1 do.
+  void run_forward(std::size_t first, std::size_t end, const Pass& pass) {
+    for (std::size_t i = first; i < end; ++i) run(layers[i].forward, pass);
+    stream.wait();
+  }
+
+  /// Runs backward from layer end - 1 to layer first.
+  void run_backward(std::size_t first, std::size_t end, const std::function<void(std::span<float>)>& ready) {
+    const Pass pass{stream, std::nullopt};
+    for (std::size_t i = end; i-- > first;) {
+      run(layers[i].parameter_gradients, pass);
+      if (!layers[i].parameters.empty()) {
+        stream.wait();
+        ready(layer_gradients(layers[i]));
+      }
+      run(layers[i].input_gradient, pass);
+    }
+    stream.wait();
+  }
+
+  /// The layers before the normalisation, and those up to it: none if there is none.
+  std::size_t trunk() const { return normalisation < 0 ? 0 : static_cast<std::size_t>(normalisation); }
+  std::size_t head() const { return static_cast<std::size_t>(normalisation + 1); }
+
+  NetworkCensus census;
+  int outputs;
+  Workshop shop;
+  dnnl::stream stream{shop.engine};
+  Tensor input;
+  Tensor output;
+  std::vector<Tensor> tensors;  ///< the layers' outputs
+  std::vector<CompiledLayer> layers;
+  int normalisation = -1;            ///< its layer, or -1 for none
+  std::vector<Operation> last_relu;  ///< backward
+  bool timing = false;               ///< of operations
+};
+
+Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode, Precision precision)
+    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode, precision)) {
+  backend_->allocate();
+}
+Network::~Network() = default;
+Network::Network(Network&&) noexcept = default;
+Network& Network::operator=(Network&&) noexcept = default;
+
+std::span<float> Network::input() { return values_of(backend_->input.values); }
+
+std::span<const float> Network::forward(const std::optional<DropoutDraw>& dropout) {
+  backend_->run_forward(0, backend_->layers.size(), {backend_->stream, dropout});
+  return values_of(backend_->output.values);
+}
+
+void Network::backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready) {
+  begin_backward(d_output);
+  backend_->run_backward(0, backend_->layers.size(), ready);
+}
+
+/// Takes the gradient of the output.
+void Network::begin_backward(std::span<const float> d_output) {
+  ensure(backend_->shop.mode == Mode::training, Fault::internal,
+         "A network for inference has no backward pass.");
+  const std::span<float> target = values_of(backend_->output.gradient);
+  ensure(d_output.size() == target.size(), Fault::internal, "Backward needs {} values, not {}.",
+         target.size(), d_output.size());
+  std::copy(d_output.begin(), d_output.end(), target.begin());
+  backend_->run(backend_->last_relu, {backend_->stream, std::nullopt});
+}
+
+bool Network::normalises() const { return backend_->normalisation >= 0; }
+
+Normalisation Network::normalisation() {
+  const NormalisationMemory& at = backend_->shop.normalisation;
+  const auto span = [](const dnnl::memory& memory) {
+    return memory ? values_of(memory) : std::span<float>();
+  };
+  return {span(at.values),       span(at.mean.values),   span(at.deviation.values), span(at.normalised),
+          span(at.d_normalised), span(at.mean_gradient), span(at.mean_projection),  at.rows.get()};
+}
+
+void Network::forward_trunk(const std::optional<DropoutDraw>& dropout) {
+  backend_->run_forward(0, backend_->trunk(), {backend_->stream, dropout});
+}
+
+std::span<const float> Network::forward_head(const std::optional<DropoutDraw>& dropout) {
+  backend_->run_forward(backend_->trunk(), backend_->layers.size(), {backend_->stream, dropout});
+  return values_of(backend_->output.values);
+}
+
+void Network::backward_head(std::span<const float> d_output,
+                            const std::function<void(std::span<float>)>& ready) {
+  begin_backward(d_output);
+  backend_->run_backward(backend_->head(), backend_->layers.size(), ready);
+}
+
+void Network::backward_trunk(const std::function<void(std::span<float>)>& ready) {
+  backend_->run_backward(0, backend_->head(), ready);
+}
+
+std::span<const Parameter> Network::parameters() const { return backend_->shop.parameters.parameters(); }
+std::span<float> Network::weights() { return backend_->shop.parameters.values(); }
+std::span<float> Network::gradients() { return backend_->shop.parameters.gradients(); }
+
+void Network::copy_to_plain(const Parameter& parameter, std::span<const float> values,
+                            std::span<float> plain) const {
+  ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
+         "Copying {}: {} and {} values where {} and {} belong.", parameter.name, values.size(), plain.size(),
+         parameter.values.size(), parameter.elements());
+  backend_->reorder(backend_->shop.parameters.layout(parameter.index), values.data(),
+                    plain_layout(parameter.dims), plain.data());
+}
+
+void Network::copy_from_plain(const Parameter& parameter, std::span<const float> plain,
+                              std::span<float> values) const {
+  ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
+         "Copying {}: {} and {} values where {} and {} belong.", parameter.name, values.size(), plain.size(),
+         parameter.values.size(), parameter.elements());
+  backend_->reorder(plain_layout(parameter.dims), plain.data(),
+                    backend_->shop.parameters.layout(parameter.index), values.data());
+}
+
+const NetworkCensus& Network::census() const { return backend_->census; }
+int Network::batch() const { return backend_->shop.batch; }
+int Network::outputs() const { return backend_->outputs; }
+
+std::vector<OperationRecord> Network::operations() const {
+  std::vector<OperationRecord> records;
+  for (const CompiledLayer& layer : backend_->layers) {
+    append_records(records, layer.name, Phase::forward, layer.forward);
+    append_records(records, layer.name, Phase::weight_gradient, layer.parameter_gradients);
+    append_records(records, layer.name, Phase::input_gradient, layer.input_gradient);
+  }
+  append_records(records, backend_->layers.back().name, Phase::input_gradient, backend_->last_relu);
+  return records;
+}
+
+void Network::time_operations(bool on) {
+  backend_->timing = on;
+  if (!on) return;
+  for (CompiledLayer& layer : backend_->layers) {
+    for (auto* operations : {&layer.forward, &layer.parameter_gradients, &layer.input_gradient})
+      for (Operation& operation : *operations) operation.seconds = 0;
+  }
+  for (Operation& operation : backend_->last_relu) operation.seconds = 0;
+}
+
+std::size_t Network::memory_bytes() const { return backend_->memory_bytes(); }
+
+std::size_t Network::planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
+                                   Precision precision) {
+  return Backend(spec, input, outputs, batch, mode, precision).memory_bytes();
+}
+
+std::string library_version() {
+  const dnnl_version_t* version = dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
+}
+
+}  // namespace cosmo::nn

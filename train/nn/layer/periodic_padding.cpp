@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cstring>
+
+#include "train/nn/layer/walked_layout.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+/// Tensors (images, side, side, side, block), and the same with `padding` more cells on every face.
+struct Geometry {
+  std::int64_t images, side, padding, block;
+
+  Geometry(const WalkedLayout& walked, int padding_)
+      : images(walked.images()), side(walked.side()), padding(padding_), block(walked.block.channels) {}
+
+  std::int64_t padded() const { return side + 2 * padding; }
+  /// The cell that a padded coordinate shows.
+  std::int64_t shown(std::int64_t x) const { return (x - padding + side) % side; }
+  std::int64_t row(std::int64_t image, std::int64_t z, std::int64_t y) const {
+    return ((image * side + z) * side + y) * side * block;
+  }
+  std::int64_t padded_row(std::int64_t image, std::int64_t z, std::int64_t y) const {
+    return ((image * padded() + z) * padded() + y) * padded() * block;
+  }
+};
+
+template <class T>
+void wrap(const Geometry& g, const T* values, T* padded) {
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < g.images; ++image) {
+    for (std::int64_t z = 0; z < g.padded(); ++z) {
+      for (std::int64_t y = 0; y < g.padded(); ++y) {
+        const T* const from = values + g.row(image, g.shown(z), g.shown(y));
+        T* const to = padded + g.padded_row(image, z, y);
+        const auto edge = static_cast<std::size_t>(g.padding * g.block);
+        const auto whole = static_cast<std::size_t>(g.side * g.block);
+        std::memcpy(to, from + whole - edge, edge * sizeof(T));
+        std::memcpy(to + edge, from, whole * sizeof(T));
+        std::memcpy(to + edge + whole, from, edge * sizeof(T));
+      }
+    }
+  }
+}
+
+/// sums += a row of the padded gradient, whose edges belong to the cells of the opposite ends.
+template <class T>
+void add_row(const Geometry& g, const T* row, float* sums) {
+  const auto add = [](float* to, const T* from, std::int64_t count) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) to[i] += static_cast<float>(from[i]);
+  };
+  const std::int64_t edge = g.padding * g.block, whole = g.side * g.block;
+  add(sums + whole - edge, row, edge);
+  add(sums, row + edge, whole);
+  add(sums, row + edge + whole, edge);
+}
+
+/// The gradient of a cell is the sum over all that show it, in the order of their coordinates. `scratch`:
+/// (images, side, side, block).
+template <class T>
+void fold(const Geometry& g, const T* d_padded, T* d_values, float* scratch) {
+  const std::int64_t length = g.side * g.block;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < g.images; ++image) {
+    for (std::int64_t z = 0; z < g.side; ++z) {
+      float* const sums = scratch + (image * g.side + z) * length;
+      for (std::int64_t y = 0; y < g.side; ++y) {
+        std::fill_n(sums, length, 0.0f);
+        for (std::int64_t pz = (z + g.padding) % g.side; pz < g.padded(); pz += g.side) {
+          for (std::int64_t py = (y + g.padding) % g.side; py < g.padded(); py += g.side)
+            add_row(g, d_padded + g.padded_row(image, pz, py), sums);
+        }
+        T* const to = d_values + g.row(image, z, y);
+        for (std::int64_t i = 0; i < length; ++i) to[i] = T(sums[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
+                               int padding) {
+  const WalkedLayout walked(source.values.get_desc());
+  const dnnl::memory values = shop.reordered(operations, source.values, walked.layout(walked.side()), true);
+  const dnnl::memory::desc larger = walked.layout(walked.side() + 2 * padding);
+  Tensor padded = source.lane < 0 ? shop.input_tensor(larger) : shop.inner_tensor(larger);
+  const Geometry g(walked, padding);
+  operations.push_back({Work::other, "periodic padding", [=, to = padded.values](const Pass&) {
+                          if (is_bf16(to))
+                            wrap(g, data<core::Bfloat16>(values), data<core::Bfloat16>(to));
+                          else
+                            wrap(g, data<float>(values), data<float>(to));
+                        }});
+  return padded;
+}
+
+void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
+                             const Tensor& source, int padding) {
+  const WalkedLayout walked(source.gradient.get_desc());
+  const bool in_place = walked.layout(walked.side()) == source.gradient.get_desc();
+  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout(walked.side()));
+  const Geometry g(walked, padding);
+  const dnnl::memory scratch = shop.memory.place(
+      shop.memory.slot(), plain_layout({g.images * g.side * g.side * g.block}), shop.engine);
+  operations.push_back({Work::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
+                          if (is_bf16(from))
+                            fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values),
+                                 data<float>(scratch));
+                          else
+                            fold(g, data<float>(from), data<float>(d_values), data<float>(scratch));
+                        }});
+  if (!in_place) shop.append_reorder(operations, d_values, source.gradient);
+  append_leaky_relu_backward(shop, operations, source);
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,60 @@
+#include <algorithm>
+
+#include "train/nn/layer/weighted_layer.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+using Layout = dnnl::memory::desc;
+
+/// oneDNN's deconvolutions: its convolutions' gradients of the input as forward pass and so on. They would
+/// add biases, and apply the leaky ReLU, value by value: 420 instead of 10 ms for 32 channels of 64³ cells.
+struct TransposedPrimitives {
+  using Forward = dnnl::deconvolution_forward;
+  using BackwardWeights = dnnl::deconvolution_backward_weights;
+  using BackwardData = dnnl::deconvolution_backward_data;
+  static constexpr bool kOneWeightLayout = false;  // forward and for the input's gradient
+  static constexpr bool kForwardLayoutIsGradients = false;
+  static constexpr bool kHasBiases = false;
+  static constexpr auto kAlgorithm = dnnl::algorithm::deconvolution_direct;
+
+  dnnl::memory::dims stride, padding;
+
+  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights, const Layout&,
+                        const Layout& output) const {
+    return {kind, kAlgorithm, source, weights, output, stride, padding, padding};
+  }
+  BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout&,
+                                         const Layout& output) const {
+    return {kAlgorithm, source, weights, output, stride, padding, padding};
+  }
+  BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
+    return {kAlgorithm, source, weights, output, stride, padding, padding};
+  }
+  static bool append_own_forward(const auto&...) { return false; }
+  static bool append_own_parameter_gradients(const auto&...) { return false; }
+  static bool append_own_input_gradient(const auto&...) { return false; }
+};
+
+}  // namespace
+
+Tensor build(Workshop& shop, CompiledLayer& compiled, const TransposedConvolution& layer,
+             const Tensor& source, const Layer* reader) {
+  const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const std::int64_t k = layer.kernel, taps = k * k * k, stride = layer.stride;
+  const std::int64_t side = (input[2] - 1) * stride + k - 2 * layer.padding;
+  using enum dnnl::memory::data_type;
+  const auto type = convolves_in_bf16(shop.precision, input[1]) ? bf16 : f32;
+  const WeightedLayer weighted = {
+      layer.slope,
+      {layer.outputs, input[1], k, k, k},
+      any_layout({shop.batch, layer.outputs, side, side, side}, type),
+      std::max<std::int64_t>(input[1] * taps / (stride * stride * stride), 1),  // on the average
+      layer.outputs * taps};
+  const TransposedPrimitives primitives = {dnnl::memory::dims(3, stride),
+                                           dnnl::memory::dims(3, layer.padding)};
+  return build_weighted(shop, compiled, primitives, weighted, source, reader);
+}
+
+}  // namespace cosmo::nn

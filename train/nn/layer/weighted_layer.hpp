@@ -1,0 +1,193 @@
+#pragma once
+// Private to train/nn: what convolutions and dense layers have in common.
+
+#include <string_view>
+
+#include "train/nn/layer/layers.hpp"
+
+namespace cosmo::nn {
+
+/// What a layer with weights looks like.
+struct WeightedLayer {
+  double slope;                ///< of its leaky ReLU
+  dnnl::memory::dims weights;  ///< (outputs, inputs, ...)
+  dnnl::memory::desc output;   ///< (batch, outputs, ...), layout possibly any, of the type to compute in
+  std::int64_t fan_in, fan_out;
+};
+
+/// Forward passes of inference, too: for those of its own kind oneDNN chooses layouts that our kernels don't
+/// take.
+constexpr auto kForwardKind = dnnl::prop_kind::forward_training;
+
+inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
+  return {dims, type, dnnl::memory::format_tag::any};
+}
+
+/// Whether oneDNN found only its slow reference code.
+inline bool is_reference(const dnnl::primitive_desc& description) {
+  return std::string_view(description.impl_info_str()).starts_with("ref");
+}
+
+/// Appends a leaky ReLU of values + bias of their channel, in place on `values` (N, C, D, H, W).
+void append_biases(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& biases,
+                   double slope, const dnnl::memory& values);
+/// Appends d_biases = the sums of each channel of `gradient` (N, C, D, H, W): the same bits with any number
+/// of threads.
+void append_bias_gradients(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& gradient,
+                           const dnnl::memory& d_biases);
+
+/// How oneDNN computes the gradients of weights (in the layout of d_weights if it is not slow there) and
+/// biases.
+template <class Primitives>
+typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradients(
+    const Workshop& shop, const Primitives& primitives, const dnnl::memory::desc& like_source,
+    const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
+    const dnnl::memory::desc& like_output) {
+  const auto any = [](const dnnl::memory::desc& layout) {
+    return any_layout(layout.dims(), layout.data_type());
+  };
+  const dnnl::memory::desc like_weights = with_type(d_weights, like_source.data_type());
+  const typename Primitives::Forward::primitive_desc forward(
+      primitives.forward(kForwardKind, any(like_source), any(like_weights), d_biases, like_output),
+      shop.attributes(1), shop.engine);
+  const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
+                            const dnnl::memory::desc& output) {
+    return typename Primitives::BackwardWeights::primitive_desc(
+        primitives.backward_weights(source, weights, d_biases, output), shop.attributes(1), shop.engine,
+        forward, true);
+  };
+  auto description = describe(like_source, d_weights, like_output);
+  if (!description || is_reference(description)) {
+    const auto free = describe(any(like_source), any(d_weights), any(like_output));
+    if (free) description = free;
+  }
+  if (!description) throw dnnl::error(dnnl_unimplemented, "no weight gradient");
+  return description;
+}
+
+/// Appends the operations that compute the gradients of weights and biases, in place in the arena if oneDNN
+/// can.
+template <class Primitives>
+void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
+                                const dnnl::memory& source, const Tensor& output,
+                                const dnnl::memory& d_weights, const dnnl::memory& d_biases) {
+  if (primitives.append_own_parameter_gradients(shop, compiled, source, output, d_weights, d_biases)) return;
+  auto& operations = compiled.parameter_gradients;
+  const auto description =
+      describe_parameter_gradients(shop, primitives, source.get_desc(), d_weights.get_desc(),
+                                   d_biases.get_desc(), output.values.get_desc());
+  const dnnl::memory input = shop.reordered(operations, source, description.src_desc(), false);
+  const dnnl::memory d_output =
+      shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
+  const bool in_place = description.diff_weights_desc() == d_weights.get_desc();
+  const dnnl::memory result =
+      in_place ? d_weights
+               : shop.memory.place(shop.memory.slot(), description.diff_weights_desc(), shop.engine);
+  shop.append(operations, description, typename Primitives::BackwardWeights(description),
+              {{DNNL_ARG_SRC, input},
+               {DNNL_ARG_DIFF_DST, d_output},
+               {DNNL_ARG_DIFF_WEIGHTS, result},
+               {DNNL_ARG_DIFF_BIAS, d_biases}});
+  if (!in_place) shop.append_reorder(operations, result, d_weights);
+  if constexpr (!Primitives::kHasBiases) append_bias_gradients(shop, operations, output.gradient, d_biases);
+}
+
+/// Appends the operations that compute the gradient of the layer's input.
+template <class Primitives>
+void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
+                           const WeightedLayer& layer,
+                           const typename Primitives::Forward::primitive_desc& forward, const Tensor& source,
+                           const Tensor& output, const ParameterMemory& weights) {
+  using Backward = typename Primitives::BackwardData;
+  auto& operations = compiled.input_gradient;
+  if (primitives.append_own_input_gradient(shop, compiled, weights.values, source, output))
+    return append_leaky_relu_backward(shop, operations, source);
+  const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
+  const dnnl::memory::desc any_source = any_layout(like_source.dims(), like_source.data_type());
+  const dnnl::memory::desc any_weights = any_layout(layer.weights, like_source.data_type());
+  const dnnl::memory::desc any_output = any_layout(like_output.dims(), like_output.data_type());
+  const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel,
+                            const dnnl::memory::desc& d_output) {
+    return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, d_output),
+                                             shop.attributes(1), shop.engine, forward, true);
+  };
+  // A dense layer's weights can stay as they are; a convolution's are reordered, or it would be a slow one.
+  typename Backward::primitive_desc description =
+      Primitives::kOneWeightLayout ? describe(any_source, weights.values.get_desc(), like_output)
+                                   : describe(like_source, any_weights, like_output);
+  if (!description || is_reference(description)) {
+    const auto free = describe(any_source, any_weights, any_output);
+    if (free) description = free;
+  }
+  if (!description) throw dnnl::error(dnnl_unimplemented, "no input gradient");
+  const dnnl::memory d_output =
+      shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
+  const dnnl::memory weights_copy =
+      shop.reordered(operations, weights.values, description.weights_desc(), true);
+  const bool in_place = same_bytes(description.diff_src_desc(), source.gradient.get_desc());
+  const dnnl::memory result =
+      in_place ? shop.memory.view(source.gradient, description.diff_src_desc(), shop.engine)
+               : shop.memory.place(shop.memory.slot(), description.diff_src_desc(), shop.engine);
+  shop.append(operations, description, Backward(description),
+              {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
+  if (!in_place) shop.append_reorder(operations, result, source.gradient);
+  append_leaky_relu_backward(shop, operations, source);
+}
+
+/// The layout of the weights in the arena: the forward pass's, which is their gradient's, too. In bf16, where
+/// all passes work on copies, and where the two differ, their gradient's.
+template <class Primitives>
+dnnl::memory::desc layout_of_weights(const Workshop& shop, const Primitives& primitives,
+                                     const typename Primitives::Forward::primitive_desc& forward,
+                                     const dnnl::memory::desc& biases) {
+  using enum dnnl::memory::data_type;
+  const dnnl::memory::desc weights = forward.weights_desc();
+  if (weights.data_type() == f32 && Primitives::kForwardLayoutIsGradients) return weights;
+  return describe_parameter_gradients(shop, primitives, forward.src_desc(), any_layout(weights.dims(), f32),
+                                      biases, forward.dst_desc())
+      .diff_weights_desc();
+}
+
+/// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the
+/// layouts of tensors.
+template <class Primitives>
+Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
+                      const WeightedLayer& layer, const Tensor& source, const Layer* reader) {
+  using Forward = typename Primitives::Forward;
+  const std::int64_t outputs = layer.weights[0];
+  const dnnl::memory::data_type type = layer.output.data_type();
+  const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
+  const typename Forward::primitive_desc description(
+      primitives.forward(kForwardKind, any_layout(source.values.get_desc().dims(), type),
+                         any_layout(layer.weights, type), bias_layout, layer.output),
+      shop.attributes(Primitives::kHasBiases ? layer.slope : 1), shop.engine);
+  const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
+                       const dnnl::memory::desc& layout) {
+    return shop.add_parameter(
+        compiled, {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout);
+  };
+  const ParameterMemory weights = add(".weights", Parameter::Role::weights, layer.weights,
+                                      layout_of_weights(shop, primitives, description, bias_layout));
+  const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, bias_layout);
+  const dnnl::memory input = shop.reordered(compiled.forward, source.values, description.src_desc(), false);
+  const dnnl::memory weights_copy =
+      shop.reordered(compiled.forward, weights.values, description.weights_desc(), true);
+  const Tensor output = shop.next_tensor(description.dst_desc(), layer.slope,
+                                         is_transient(shop, reader, description.dst_desc(), layer.slope));
+  if (!primitives.append_own_forward(shop, compiled, layer, input, weights.values, biases.values, output))
+    shop.append(compiled.forward, description, Forward(description),
+                {{DNNL_ARG_SRC, input},
+                 {DNNL_ARG_WEIGHTS, weights_copy},
+                 {DNNL_ARG_BIAS, biases.values},
+                 {DNNL_ARG_DST, output.values}});
+  if constexpr (!Primitives::kHasBiases)
+    append_biases(shop, compiled.forward, biases.values, layer.slope, output.values);
+  if (shop.mode == Mode::inference) return output;
+
+  append_parameter_gradients(shop, compiled, primitives, input, output, weights.gradient, biases.gradient);
+  if (source.gradient)
+    append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
+  return output;
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,28 @@
+#pragma once
+// Weights in files: datasets named GROUP/LAYER/weights and GROUP/LAYER/biases in plain row-major layouts, so
+// that a file does not depend on the machine that wrote it.
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "core/format/hdf5.hpp"
+#include "train/nn/model/model_manifest.hpp"
+#include "train/nn/network.hpp"
+
+namespace cosmo::nn {
+
+/// Writes `arena`, laid out as network.weights() is, under `group`.
+void write_arena(core::hdf5::File& file, const std::string& group, const Network& network,
+                 std::span<const float> arena);
+
+/// Reads what write_arena wrote. Throws Error{format} if the file does not hold this network's parameters.
+void read_arena(const core::hdf5::File& file, const std::string& group, const Network& network,
+                std::span<float> arena);
+
+/// Gives `network`, made for `model`, the weights of the best epoch from the model's directory. Throws
+/// Error{format} if the file differs from what the manifest records, Error{numeric} if it has weights that
+/// are not finite.
+void read_weights(const std::filesystem::path& directory, const ModelManifest& model, Network& network);
+
+}  // namespace cosmo::nn

@@ -1,0 +1,45 @@
+#include "train/optimizer/learning_rate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.hpp"
+
+namespace cosmo::train {
+
+using core::ensure;
+using core::Fault;
+
+double LearningRate::at(std::int64_t step) const {
+  const double progress = static_cast<double>(std::min(step, decay_steps)) / static_cast<double>(decay_steps);
+  const double left =
+      shape == DecayShape::linear ? 1 - progress : (1 + std::cos(std::numbers::pi * progress)) / 2;
+  double rate = (initial - final) * left + final;
+  if (step < warmup_steps) rate *= static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+  double factor = 1;
+  for (const RateDrop& drop : drops) {
+    if (step >= drop.step) factor = drop.factor;
+  }
+  return factor * rate;
+}
+
+void validate(const LearningRate& rate) {
+  ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, Fault::config,
+         "The learning rate cannot fall from {} to {}: give a --learning-rate that is not below "
+         "--min-learning-rate, neither negative.",
+         rate.initial, rate.final);
+  ensure(rate.warmup_steps >= 0, Fault::config,
+         "The learning rate cannot rise over {} steps: give --warmup-epochs that are not negative.",
+         rate.warmup_steps);
+  std::int64_t before = 0;
+  for (const RateDrop& drop : rate.drops) {
+    ensure(drop.step > before && drop.factor > 0 && drop.factor <= 1, Fault::config,
+           "The learning rate cannot drop to {} of itself at step {}: give --decay-at epochs at least a "
+           "step apart and --decay-by numbers above 0 and at most 1.",
+           drop.factor, drop.step);
+    before = drop.step;
+  }
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,75 @@
+#include "train/plan/pretrained.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+#include "train/nn/model/model_file.hpp"
+
+namespace cosmo::train {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// Universes of a split whose phases the model has learned from, or, for a test, was chosen by.
+std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dataset::DatasetManifest& data) {
+  std::set<std::uint64_t> known(model.seeds.train.begin(), model.seeds.train.end());
+  if (which == dataset::Split::test)
+    known.insert(model.seeds.validation.begin(), model.seeds.validation.end());
+  return static_cast<std::size_t>(std::ranges::count_if(
+      data.split(which).seeds, [&](std::uint64_t seed) { return known.contains(seed); }));
+}
+
+/// Whether they differ in nothing but what dropout layers drop.
+bool have_the_same_weights(const nn::NetworkSpec& a, const nn::NetworkSpec& b) {
+  return nn::with_dropout(a, 0).layers == nn::with_dropout(b, 0).layers;
+}
+
+}  // namespace
+
+Pretrained load_pretrained(const std::filesystem::path& directory, const TrainingPlan& plan,
+                           const dataset::DatasetManifest& data, bool allow_leak) {
+  Pretrained made{directory, nn::load_model_manifest(directory)};
+  const nn::ModelManifest& model = made.model;
+  const std::string name = directory.string();
+  ensure(model.complete, Fault::config,
+         "{} of --init-from is a training that is not finished: run its command again until it is.", name);
+  ensure(model.normalisation.voxels == plan.voxels && model.loss == plan.loss.name &&
+             model.components == plan.loss.components,
+         Fault::config, "{} of --init-from reads --voxels {} for --loss {}{}: give the same.", name,
+         model.normalisation.voxels, model.loss,
+         model.components > 0 ? fmt::format(" of --components {}", model.components) : "");
+  ensure(have_the_same_weights(model.network, plan.network) && model.input == plan.input, Fault::config,
+         "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
+         "same "
+         "--network.",
+         name, model.network.name, model.input.channels, model.input.size, plan.network.name,
+         plan.input.channels, plan.input.size);
+  const core::ParameterSpace& space = data.spec.parameters;
+  ensure(
+      model.parameters.names == space.names && model.parameters.low == space.low &&
+          model.parameters.high == space.high,
+      Fault::config,
+      "{} of --init-from predicts other parameters or ranges than {} has: their labels mean another thing.",
+      name, plan.data);
+  ensure(!model.seeds.train.empty() || allow_leak, Fault::config,
+         "{} of --init-from does not tell which universes it has learned from: train it again, or give "
+         "--allow-leak.",
+         name);
+  for (const dataset::Split split : {dataset::Split::validation, dataset::Split::test}) {
+    const std::size_t shared = seen(model, split, data);
+    ensure(shared == 0 || allow_leak, Fault::config,
+           "{} of --init-from has learned from the phases of {} {} universes of {}: errors on them would not "
+           "be those on "
+           "unseen universes; give --allow-leak if that is what you want.",
+           name, shared, name_of(split), plan.data);
+  }
+  return made;
+}
+
+void Pretrained::give_weights(nn::Network& network) const { nn::read_weights(directory, model, network); }
+
+}  // namespace cosmo::train

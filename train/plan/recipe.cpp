@@ -1,0 +1,76 @@
+#include "train/plan/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/format/json.hpp"
+#include "core/output/manifest.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+/// standard: what won on the toolkit's universes (docs/decisions); paper: Mathuriya et al. 2018, III-B.
+const std::array<Recipe, 2> kRecipes = {{{"standard",
+                                          {{"optimizer", "adamw"},
+                                           {"loss", "mse"},
+                                           {"global-batch", "32"},
+                                           {"decay", "cosine"},
+                                           {"clip-norm", "1"},
+                                           {"average", "0.99"},
+                                           {"choice-epochs", "5"},
+                                           {"augment", "on"}},
+                                          0.05},
+                                         {"paper",
+                                          {{"optimizer", "larc-adam"},
+                                           {"loss", "mae"},
+                                           {"global-batch", "16"},
+                                           {"decay", "linear"},
+                                           {"clip-norm", "off"},
+                                           {"average", "off"},
+                                           {"choice-epochs", "1"},
+                                           {"augment", "turns"}},
+                                          0}}};
+
+/// The recipe of a training in --output, or the first. Trainings of before there was a choice do not name
+/// theirs.
+std::string begun_with(const core::Options& options) {
+  const std::filesystem::path manifest = std::filesystem::path(options.text("output")) / core::kManifestName;
+  std::string name = kRecipes.front().name;
+  if (options.flag("force") || !std::filesystem::exists(manifest)) return name;
+  const core::Json json = core::read_json(manifest);
+  core::reading_json(manifest.string(), [&] { name = json.at("config").value("recipe", "paper"); });
+  const bool known = std::ranges::find(kRecipes, name, &Recipe::name) != kRecipes.end();
+  return known ? name : kRecipes.front().name;
+}
+
+}  // namespace
+
+void declare_recipe(core::Options& options) {
+  options.add("recipe", std::nullopt,
+              "defaults of what is marked so below: standard, or paper, those of the 2018 paper [standard; "
+              "of a training "
+              "that was begun: its own]");
+}
+
+std::string by_recipe(const std::string& option) {
+  std::string text;
+  for (const Recipe& recipe : kRecipes)
+    text += fmt::format("{}{}: {}", text.empty() ? " [" : "; ", recipe.name, recipe.options.at(option));
+  return text + "]";
+}
+
+const Recipe& find_recipe(const core::Options& options) {
+  if (options.given("recipe")) return options.entry("recipe", kRecipes);
+  const std::string begun = begun_with(options);
+  return *std::ranges::find(kRecipes, begun, &Recipe::name);
+}
+
+core::Options with_recipe(const core::Options& options) {
+  return options.with_defaults(find_recipe(options).options);
+}
+
+}  // namespace cosmo::train

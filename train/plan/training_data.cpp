@@ -1,0 +1,60 @@
+#include "train/plan/training_data.hpp"
+
+#include <algorithm>
+
+#include "train/plan/feature_measurement.hpp"
+
+namespace cosmo::train {
+
+LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers) {
+  const int rank = comm.rank(), ranks = comm.size();
+  const dataset::LoaderConfig in_order = {.rank = rank,
+                                          .ranks = ranks,
+                                          .global_batch = plan.micro_batch * ranks,
+                                          .micro_batch = plan.micro_batch,
+                                          .readers = readers,
+                                          .spare = 0};
+  dataset::LoaderConfig measured = in_order;
+  measured.most = kMeasuredSamples;
+  return {{.rank = rank,
+           .ranks = ranks,
+           .global_batch = plan.global_batch,
+           .micro_batch = plan.micro_batch,
+           .seed = plan.seed,
+           .shuffle = true,
+           .augment = plan.augment,
+           .roll = plan.roll,
+           .readers = readers},
+          in_order,
+          measured};
+}
+
+dataset::ReadStatistics Splits::statistics() const {
+  dataset::ReadStatistics sum = training_loader->statistics();
+  if (measured_loader) sum += measured_loader->statistics();
+  return sum += validation_loader->statistics();
+}
+
+void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
+                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
+                 const LoaderConfigs& loaders, Splits& splits) {
+  const int rank = comm.rank(), ranks = comm.size();
+  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
+  comm.agree([&] {
+    splits.training.emplace(directory, data, dataset::Split::train, rank, ranks);
+    splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);
+    splits.training_loader.emplace(*splits.training, transform, loaders.training);
+    splits.validation_loader.emplace(*splits.validation, transform, loaders.validation);
+    if (nn::find_normalisation(plan.network) >= 0)
+      splits.measured_loader.emplace(*splits.training, transform, loaders.measured);
+  });
+}
+
+std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,
+                              const Splits& splits) {
+  const std::int64_t samples = splits.training->size();
+  const std::int64_t steps = progress.step - progress.epoch * splits.training_loader->steps_per_epoch();
+  return samples * (plan.epochs - progress.epoch) - std::min(samples, steps * plan.global_batch);
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,44 @@
+#pragma once
+// The data that a training reads, and how a rank reads it.
+
+#include <filesystem>
+#include <optional>
+
+#include "core/parallel/communicator.hpp"
+#include "dataset/load/data_loader.hpp"
+#include "train/plan/training_plan.hpp"
+#include "train/state/checkpoint.hpp"
+
+namespace cosmo::train {
+
+/// How a rank reads the splits.
+struct LoaderConfigs {
+  dataset::LoaderConfig training;
+  dataset::LoaderConfig validation;
+  dataset::LoaderConfig measured;  ///< training samples, of which a normalisation's statistics are measured
+};
+
+LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers);
+
+/// Members refer to earlier ones.
+struct Splits {
+  std::optional<dataset::SplitReader> training;
+  std::optional<dataset::SplitReader> validation;
+  std::optional<dataset::DataLoader> training_loader;
+  std::optional<dataset::DataLoader> validation_loader;
+  std::optional<dataset::DataLoader> measured_loader;  ///< if the network normalises
+
+  dataset::ReadStatistics statistics() const;
+};
+
+/// Opens both splits in `directory`; ranks check the shards' content together. Collective over comm. Throws
+/// an agreed Error.
+void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
+                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
+                 const LoaderConfigs& loaders, Splits& splits);
+
+/// Samples of all epochs that are still to be trained on.
+std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,
+                              const Splits& splits);
+
+}  // namespace cosmo::train

@@ -1,0 +1,78 @@
+#include "train/plan/training_memory.hpp"
+
+#include <algorithm>
+
+#include "core/memory.hpp"
+#include "dataset/regression/statistics_regression.hpp"
+#include "train/gradient/gradient_step.hpp"
+#include "train/nn/network.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+constexpr std::int64_t kLibraries = 8 << 20;  // of HDF5 and MPI, loaded where first used
+constexpr int kCheckpoints = 3;               // the best, the last, and the next while it is written
+
+}  // namespace
+
+namespace {
+
+/// Weights, biases and statistics.
+std::int64_t arena_values(const nn::NetworkCensus& census) {
+  return census.parameters() + census.statistics();
+}
+
+}  // namespace
+
+std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
+                            nn::Precision precision) {
+  const std::size_t network =
+      nn::Network::planned_bytes(spec, input, outputs, batch, nn::Mode::training, precision);
+  return static_cast<std::int64_t>(network) + arenas * static_cast<std::int64_t>(sizeof(float)) *
+                                                  arena_values(nn::take_census(spec, input, outputs));
+}
+
+namespace {
+
+/// What the regression takes that is learned before the network is made [bytes].
+std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
+  if (plan.network.baseline.empty()) return 0;
+  const std::uint64_t samples =
+      dataset::regression_samples(data) + data.split(dataset::Split::validation).samples;
+  return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, samples));
+}
+
+}  // namespace
+
+std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
+                             const LoaderConfigs& loaders) {
+  const dataset::SampleSpec& spec = data.spec;
+  const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
+  const int arenas = plan.optimizer->moments + (accumulates ? 1 : 0) + (plan.average > 0 ? 1 : 0);
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
+  const std::size_t measuring =
+      census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
+  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
+                                              arenas, plan.precision.value);
+  const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
+      census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
+  return kLibraries + std::max(network + step, baseline_memory(plan, data)) +
+         static_cast<std::int64_t>(core::resident_memory() +  // with oneDNN, which planned the network
+                                   measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +
+                                   dataset::DataLoader::memory_bytes(spec, loaders.validation));
+}
+
+std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {
+  constexpr std::int64_t kOfArray = 1 << 10, kRest = 1 << 14;                     // HDF5's own, at most
+  const auto arrays = static_cast<std::int64_t>(2 * plan.network.layers.size());  // weights and biases
+  return (1 + plan.optimizer->moments + (plan.average > 0 ? 1 : 0)) *
+             (static_cast<std::int64_t>(sizeof(float)) * arena_values(census) + arrays * kOfArray) +
+         kRest;
+}
+
+std::int64_t training_disk(const TrainingPlan& plan, const nn::NetworkCensus& census) {
+  return kCheckpoints * checkpoint_bytes(plan, census);
+}
+
+}  // namespace cosmo::train

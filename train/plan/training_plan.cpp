@@ -1,0 +1,383 @@
+#include "train/plan/training_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "dataset/load/data_loader.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+#include "train/nn/posterior/mixture_head.hpp"
+#include "train/nn/zoo/zoo.hpp"
+#include "train/optimizer/sgd.hpp"
+
+namespace cosmo::train {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+constexpr int kMostEpochs = 1'000'000;
+
+}  // namespace
+
+void declare_training(core::Options& options) {
+  std::string names;
+  for (const nn::NetworkEntry& entry : nn::networks())
+    names += fmt::format("{} ({}), ", entry.name, entry.meaning);
+  options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
+  options.add("network", "cosmoflow", names + "or FILE.json");
+  declare_recipe(options);
+  options.add("epochs", "50", "passes over the training samples");
+  options.add("global-batch", std::nullopt,
+              "samples a step, all ranks together, as far as there are so many" + by_recipe("global-batch"));
+  options.add("micro-batch", std::nullopt,
+              "samples a rank works on at once [as many as make up one 128³ volume; four if the network "
+              "normalises, which would go forward twice with several of them a step]");
+  options.add("learning-rate", std::nullopt,
+              "before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
+  options.add("min-learning-rate", std::nullopt,
+              "after the decay [adamw: 1e-5, larc-adam: 1e-4, or the learning rate if that is lower; sgd: "
+              "the learning rate]");
+  options.add("decay", std::nullopt,
+              "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"));
+  options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
+  options.add("warmup-epochs", std::nullopt,
+              "epochs over which the learning rate rises linearly from 0 [standard: a twentieth of "
+              "--decay-epochs; paper: 0]");
+  options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
+  options.add("decay-by", std::nullopt, "FACTORS,... of what it would be without any drop, one for each");
+  options.add("optimizer", std::nullopt, "adamw, larc-adam or sgd (with momentum)" + by_recipe("optimizer"));
+  options.add("weight-decay", "1e-4",
+              "of adamw: share of the weights, times the learning rate, that a step takes away");
+  options.add(
+      "larc", "paper",
+      "of larc-adam, what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
+  options.add("momentum", "0.9", "of sgd");
+  options.add("clip-norm", std::nullopt,
+              "gradients with a larger norm are scaled to it, or off" + by_recipe("clip-norm"));
+  options.add(
+      "average", std::nullopt,
+      "decay a step of the weights' exponential average, which is then what is validated and used, or off" +
+          by_recipe("average"));
+  options.add("choice-epochs", std::nullopt,
+              "the best epoch is that with the lowest validation loss, averaged over so many up to it" +
+                  by_recipe("choice-epochs"));
+  options.add(
+      "loss", std::nullopt,
+      "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
+      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]; or "
+      "mixture: the same of several Gaussians, for posteriors with several peaks or tails; both of up to "
+      "five parameters" +
+          by_recipe("loss"));
+  options.add("components", "3", "of --loss mixture: its Gaussians, 1 to 8");
+  options.add("voxels", std::nullopt,
+              "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume) of counts, "
+              "standard ((x - mean) / deviation) of fields [log1p of counts, standard of fields]");
+  options.add("augment", std::nullopt,
+              "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
+              "shift whole "
+              "periodic boxes); on: what the data allow" +
+                  by_recipe("augment"));
+  options.add("precision", "f32",
+              "of convolutions and pools: f32, or bf16 with f32 weights (a CPU with AVX512_BF16)");
+  options.add("reduction-precision", "f32",
+              "of gradients on the way between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
+  options.add("dropout", std::nullopt,
+              "probability with which dropout layers drop a value in training [what the network says]");
+  options.add(
+      "baseline", std::nullopt,
+      "what predictions are mixed with, in shares that validation chooses: summary-statistics (a regression "
+      "on "
+      "each sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [what the network "
+      "says]");
+  options.add(
+      "init-from", std::nullopt,
+      "directory of a model with the same network, whose weights are the start values: to fine-tune what was "
+      "trained on cheaper universes [random]");
+  options.add("seed", "1", "seed of weights, order, symmetries and dropout");
+  options.add("time-limit", std::nullopt,
+              "minutes that this run may take, saving included; it ends after a step, and the same command "
+              "goes on from there [none]");
+  options.add("checkpoint-minutes", "10",
+              "minutes after which the state is saved also within an epoch; 0: after every step");
+  options.add_flag("resume", "continue the training in --output, also a finished one to more --epochs");
+}
+
+int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises) {
+  const int share = std::max(1, global_batch / ranks);
+  const std::int64_t volumes = normalises ? 4 : 1;
+  const std::int64_t most =
+      std::max<std::int64_t>(1, volumes * std::int64_t{128} * 128 * 128 / input.elements());
+  int micro_batch = static_cast<int>(std::min<std::int64_t>(share, most));
+  while (share % micro_batch != 0) --micro_batch;
+  return micro_batch;
+}
+
+namespace {
+
+nn::NetworkSpec read_named_network(const core::Options& options) {
+  const std::string& name = options.text("network");
+  if (!name.ends_with(".json")) {
+    std::vector<std::string> names;
+    for (const nn::NetworkEntry& entry : nn::networks()) names.emplace_back(entry.name);
+    names.emplace_back("FILE.json");
+    return nn::find_network(options.choice("network", names));
+  }
+  const core::Json json = core::read_json(name);
+  try {
+    return json.get<nn::NetworkSpec>();
+  } catch (const core::Error& error) {
+    core::fail(error.fault(), "{} of --network: {}", name, error.what());
+  }
+}
+
+}  // namespace
+
+core::Named<nn::Precision> read_precision(const core::Options& options) {
+  const core::Named<nn::Precision> precision = options.entry("precision", nn::kPrecisions);
+  nn::ensure_units(precision.value);
+  return precision;
+}
+
+nn::NetworkSpec read_network(const core::Options& options) {
+  nn::NetworkSpec network = read_named_network(options);
+  if (options.given("baseline"))
+    network.baseline =
+        options.choice("baseline", {"summary-statistics", "none"}) == "none" ? "" : nn::kSummaryStatistics;
+  return options.given("dropout") ? nn::with_dropout(network, options.number("dropout")) : network;
+}
+
+namespace {
+
+/// --decay-epochs, or what a training that is resumed began with, or --epochs.
+int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
+  if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, kMostEpochs));
+  int decay_epochs = plan.epochs;
+  const std::filesystem::path manifest = std::filesystem::path(plan.output) / core::kManifestName;
+  if (options.flag("resume") && std::filesystem::exists(manifest)) {
+    const core::Json json = core::read_json(manifest);
+    core::reading_json(manifest.string(), [&] { decay_epochs = json.at("config").at("decay_epochs"); });
+  }
+  return decay_epochs;
+}
+
+nn::LossEntry read_loss(const core::Options& options) {
+  nn::LossEntry loss = options.entry("loss", nn::kLosses);
+  ensure(loss.components > 0 || !options.chosen("components"), Fault::usage,
+         "Option --components is of --loss mixture: leave it out with {}.", loss.name);
+  if (loss.components > 0)
+    loss.components = static_cast<int>(options.integer("components", 1, nn::kMostComponents));
+  return loss;
+}
+
+/// A number, or what "off" means.
+double read_limit(const core::Options& options, const std::string& name, double off) {
+  return options.text(name) == "off" ? off : options.number(name);
+}
+
+/// The optimizer and its schedule.
+void read_optimizer(const core::Options& options, TrainingPlan& plan) {
+  const OptimizerEntry& optimizer = options.entry("optimizer", optimizers());
+  plan.optimizer = &optimizer;
+  for (const OptimizerEntry& other : optimizers()) {
+    ensure(&other == &optimizer || !options.chosen(other.option), Fault::usage,
+           "Option --{} is of --optimizer {}: leave it out with {}.", other.option, other.name,
+           optimizer.name);
+  }
+  plan.optimizer_settings.larc = options.entry("larc", kLarcModes);
+  plan.optimizer_settings.momentum = options.number("momentum");
+  validate(SgdConfig{plan.optimizer_settings.momentum, {}});
+  plan.optimizer_settings.weight_decay = options.number("weight-decay");
+  LarcAdamConfig adamw;
+  adamw.weight_decay = plan.optimizer_settings.weight_decay;
+  validate(adamw);
+  plan.decay = options.entry("decay", kDecayShapes).value;
+  plan.clip_norm = read_limit(options, "clip-norm", std::numeric_limits<double>::infinity());
+  ensure(plan.clip_norm > 0, Fault::config, "--clip-norm {} is not positive: give a norm, or off.",
+         plan.clip_norm);
+  plan.average = read_limit(options, "average", 0);
+  ensure(plan.average >= 0 && plan.average < 1, Fault::config,
+         "The --average of the weights is {}: give a number above 0 and below 1, or off.", plan.average);
+  plan.choice_epochs = static_cast<int>(options.integer("choice-epochs", 1, kMostEpochs));
+  plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")
+                                                      : optimizer.learning_rate(plan.global_batch);
+  plan.min_learning_rate = options.given("min-learning-rate")
+                               ? options.number("min-learning-rate")
+                               : optimizer.min_learning_rate(plan.learning_rate);
+  plan.warmup_epochs = options.given("warmup-epochs") ? options.number("warmup-epochs")
+                                                      : find_recipe(options).warmup * plan.decay_epochs;
+  if (options.given("decay-at")) plan.decay_at = options.numbers("decay-at");
+  if (options.given("decay-by")) plan.decay_by = options.numbers("decay-by");
+  ensure(plan.decay_at.size() == plan.decay_by.size(), Fault::usage,
+         "Options --decay-at and --decay-by name {} epochs and {} factors: give as many of each.",
+         plan.decay_at.size(), plan.decay_by.size());
+}
+
+/// In epochs, as the options tell them; and that they are steps of this training.
+void check_schedule(const TrainingPlan& plan, std::int64_t steps_per_epoch) {
+  const int most = std::max(plan.epochs, plan.decay_epochs);
+  ensure(plan.warmup_epochs >= 0 && plan.warmup_epochs <= most, Fault::config,
+         "--warmup-epochs {} is not between 0 and the {} of --epochs: choose a value in that range.",
+         plan.warmup_epochs, most);
+  double before = 0;
+  for (const double epochs : plan.decay_at) {
+    ensure(epochs > before && epochs <= kMostEpochs, Fault::config,
+           "--decay-at {} does not rise between 0 and {}: give epochs of which each is later than the last.",
+           fmt::join(plan.decay_at, ","), kMostEpochs);
+    before = epochs;
+  }
+  for (const double factor : plan.decay_by) {
+    ensure(factor > 0 && factor <= 1, Fault::config,
+           "--decay-by {} is not above 0 and at most 1: give factors of the rate without drops.", factor);
+  }
+  validate(plan.schedule(steps_per_epoch));
+}
+
+}  // namespace
+
+LearningRate TrainingPlan::schedule(std::int64_t steps_per_epoch) const {
+  const auto steps = [&](double epoch_count) {
+    return std::llround(epoch_count * static_cast<double>(steps_per_epoch));
+  };
+  LearningRate rate{
+      learning_rate, min_learning_rate, decay_epochs * steps_per_epoch, steps(warmup_epochs), {}};
+  rate.shape = decay;
+  for (std::size_t i = 0; i < decay_at.size(); ++i) rate.drops.push_back({steps(decay_at[i]), decay_by[i]});
+  return rate;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                          std::int64_t steps_per_epoch) {
+  return plan.optimizer->make(plan.optimizer_settings, parameters, plan.schedule(steps_per_epoch));
+}
+
+namespace {
+
+/// [s]
+double read_minutes(const core::Options& options, const std::string& name) {
+  const double minutes = options.number(name);
+  ensure(minutes >= 0, Fault::config, "Option --{} is negative: give minutes.", name);
+  return 60 * minutes;
+}
+
+/// Of samples, ranks and what each works on at once.
+void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples, int ranks) {
+  const int share = plan.global_batch / ranks;
+  ensure(samples >= static_cast<std::uint64_t>(ranks), Fault::config,
+         "{} has {} training samples for {} ranks: use at most as many ranks as samples.", plan.data, samples,
+         ranks);
+  ensure(static_cast<std::uint64_t>(plan.global_batch) <= samples, Fault::config,
+         "--global-batch {} exceeds the {} training samples of {}: give at most {}.", plan.global_batch,
+         samples, plan.data, samples - samples % static_cast<std::uint64_t>(ranks));
+  ensure(options.given("micro-batch") || share * ranks == plan.global_batch, Fault::config,
+         "--global-batch {} must be a multiple of the {} ranks: give {}, or use another number of ranks.",
+         plan.global_batch, ranks,
+         share == 0 ? fmt::format("{}", ranks) : fmt::format("{} or {}", share * ranks, (share + 1) * ranks));
+  dataset::LoaderConfig loader;
+  loader.ranks = ranks;
+  loader.global_batch = plan.global_batch;
+  loader.micro_batch = plan.micro_batch;
+  dataset::validate(loader);
+}
+
+}  // namespace
+
+namespace {
+
+void read_augmentation(const core::Options& options, const dataset::DatasetManifest& data,
+                       TrainingPlan& plan) {
+  const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
+  // What was imported may be cut from anything.
+  const bool whole_boxes = data.subvolumes == 1 && data.base.request.config.contains("subvolumes");
+  ensure(augment != "rolls" || whole_boxes, Fault::config,
+         "--augment rolls is for whole periodic boxes, and {} holds others: give turns, or shard with "
+         "--subvolumes 1.",
+         plan.data);
+  plan.augment = augment != "off";
+  // Trainings of before there were rolls said "on" and meant turns.
+  plan.roll = whole_boxes && (augment == "rolls" || (augment == "on" && plan.recipe != "paper"));
+}
+
+}  // namespace
+
+TrainingPlan read_training_plan(const core::Options& given, const dataset::DatasetManifest& data, int ranks) {
+  const core::Options options = with_recipe(given);
+  const std::uint64_t samples = data.split(dataset::Split::train).samples;
+  TrainingPlan plan;
+  plan.recipe = find_recipe(options).name;
+  plan.data = options.text("data");
+  plan.output = options.text("output");
+  plan.parameters = static_cast<int>(data.spec.parameters.size());
+  plan.loss = read_loss(options);
+  plan.input = {data.spec.channels(), data.spec.side()};
+  plan.network = nn::with_outputs(read_network(options), plan.outputs());
+  ensure(
+      plan.outputs() == plan.parameters || !std::holds_alternative<nn::Tanh>(plan.network.layers.back().kind),
+      Fault::config,
+      "Network {} ends in a tanh, which bounds the deviations that --loss {} predicts: choose another "
+      "--network, or describe it without the tanh in a FILE.json.",
+      plan.network.name, plan.loss.name);
+  ensure(plan.network.baseline.empty() || plan.outputs() == plan.parameters, Fault::config,
+         "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
+         plan.network.baseline, plan.loss.name);
+  (void)nn::take_census(plan.network, plan.input, plan.outputs());
+  plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
+  plan.decay_epochs = read_decay_epochs(options, plan);
+  plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
+  if (!given.chosen("global-batch"))
+    plan.global_batch =
+        static_cast<int>(std::min<std::uint64_t>(samples, static_cast<std::uint64_t>(plan.global_batch)));
+  plan.micro_batch = options.given("micro-batch")
+                         ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
+                         : default_micro_batch(plan.global_batch, ranks, plan.input,
+                                               nn::find_normalisation(plan.network) >= 0);
+  check_batches(options, plan, samples, ranks);
+  ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
+         "Network {} normalises by the batch, and --global-batch is 1: give at least 2; 8 and more serve it "
+         "well.",
+         plan.network.name);
+  plan.seed = options.seed("seed");
+  plan.precision = read_precision(options);
+  plan.wire = options.entry("reduction-precision", kWireFormats).value;
+  read_optimizer(options, plan);
+  const auto batch = static_cast<std::uint64_t>(plan.global_batch);
+  check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
+  plan.voxels = options.given("voxels") ? options.choice("voxels", dataset::voxel_transform_names())
+                                        : dataset::default_voxel_transform(data.spec.kind);
+  (void)dataset::find_voxel_transform(plan.voxels, data.scale());
+  read_augmentation(options, data, plan);
+  if (options.given("time-limit")) plan.time_limit = read_minutes(options, "time-limit");
+  plan.checkpoint_interval = read_minutes(options, "checkpoint-minutes");
+  return plan;
+}
+
+core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
+  const OptimizerEntry& optimizer = *plan.optimizer;
+  core::Json config = {{"network", plan.network},
+                       {"epochs", plan.epochs},
+                       {"decay_epochs", plan.decay_epochs},
+                       {"global_batch", plan.global_batch},
+                       {"optimizer", optimizer.name},
+                       {optimizer.option, optimizer.setting(plan.optimizer_settings)},
+                       {"learning_rate", plan.learning_rate},
+                       {"min_learning_rate", plan.min_learning_rate},
+                       {"loss", plan.loss.name},
+                       {"voxels", plan.voxels},
+                       {"augment", plan.augment},
+                       {"precision", plan.precision.name},
+                       {"seed", plan.seed}};
+  if (plan.loss.components > 0) config["components"] = plan.loss.components;
+  if (plan.recipe != "paper") config["recipe"] = plan.recipe;
+  if (plan.decay != DecayShape::linear) config["decay"] = "cosine";
+  if (!std::isinf(plan.clip_norm)) config["clip_norm"] = plan.clip_norm;
+  if (plan.average > 0) config["average"] = plan.average;
+  if (plan.choice_epochs > 1) config["choice_epochs"] = plan.choice_epochs;
+  if (plan.roll) config["roll"] = true;
+  if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
+  if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
+  if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
+  return {"train", config, {core::input_record(plan.data, data.base, plan.output)}};
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,92 @@
+#pragma once
+// What the command line of cosmo-train asks for, and the settings that identify a training.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/named.hpp"
+#include "core/output/manifest.hpp"
+#include "core/run/options.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
+#include "train/gradient/gradient_sum.hpp"
+#include "train/nn/census.hpp"
+#include "train/nn/loss.hpp"
+#include "train/nn/network_spec.hpp"
+#include "train/nn/parameter.hpp"
+#include "train/nn/precision.hpp"
+#include "train/optimizer/optimizer_table.hpp"
+#include "train/plan/recipe.hpp"
+
+namespace cosmo::train {
+
+struct TrainingPlan {
+  std::string recipe;
+  std::string data;
+  std::string output;
+  nn::NetworkSpec network;  ///< with its outputs set
+  nn::Shape input;
+  int parameters;  ///< to predict
+  int epochs;
+  int decay_epochs;
+  int global_batch;
+  int micro_batch;
+  std::uint64_t seed;
+  core::Named<nn::Precision> precision;
+  nn::LossEntry loss;
+  const OptimizerEntry* optimizer;
+  OptimizerSettings optimizer_settings;
+  DecayShape decay;
+  double clip_norm;   ///< of gradients; infinite for none
+  double average;     ///< decay of the weights' average; 0 for none
+  int choice_epochs;  ///< whose mean validation loss decides which epoch is the best
+  double learning_rate;
+  double min_learning_rate;
+  double warmup_epochs;
+  std::vector<double> decay_at;  ///< epochs from which on the rate is times decay_by
+  std::vector<double> decay_by;
+  WireFormat wire;  ///< of gradients between ranks
+  std::string voxels;
+  bool augment;
+  bool roll;                                                    ///< roll whole periodic boxes
+  double time_limit = std::numeric_limits<double>::infinity();  ///< of the run [s]
+  double checkpoint_interval;                                   ///< [s]
+
+  /// Of the network.
+  int outputs() const { return loss.outputs(parameters); }
+  /// Micro-batches of one rank in a step.
+  int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
+  /// The learning rate of each step.
+  LearningRate schedule(std::int64_t steps_per_epoch) const;
+};
+
+/// Declares the options of training.
+void declare_training(core::Options& options);
+
+/// Samples that a rank works on at once unless --micro-batch says so: a divisor of the rank's share of the
+/// global batch, as many as make up one 128³ volume; four for networks that normalise, whose trunks run twice
+/// for all micro-batches of a step but the last.
+int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises);
+
+/// The network that --network names, one of the zoo or a JSON file, with its --dropout. Throws Error.
+nn::NetworkSpec read_network(const core::Options& options);
+
+/// What --precision names. Throws Error{usage} for other names, Error{config} where the CPU has nothing for
+/// it.
+core::Named<nn::Precision> read_precision(const core::Options& options);
+
+/// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
+TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
+                                int ranks);
+
+/// The optimizer that the plan asks for, in its start state, of parameters that must outlive it.
+std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
+                                          std::int64_t steps_per_epoch);
+
+/// What identifies the training: everything but directories, ranks, micro-batch, time limit and when to
+/// save.
+core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
+
+}  // namespace cosmo::train

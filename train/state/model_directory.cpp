@@ -1,0 +1,128 @@
+#include "train/state/model_directory.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "train/state/loss_figure.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names sort as the states follow each other. None is used again for another state while its record stands:
+/// a kill between renaming the file and publishing the manifest would leave a record of another content.
+std::string path_of(int epoch) { return fmt::format("checkpoints/epoch-{:06}.h5", epoch); }
+
+std::string path_of(const TrainingProgress& progress) {
+  const std::int64_t at_epoch = progress.history.empty() ? 0 : progress.history.back().step;
+  if (progress.epoch > 0 && progress.step == at_epoch) return path_of(progress.epoch);
+  return fmt::format("checkpoints/epoch-{:06}_step-{:09}.h5", progress.epoch, progress.step);
+}
+
+bool is_checkpoint(const core::FileRecord& record) {
+  return record.path.starts_with(ModelDirectory::kCheckpoints);
+}
+
+}  // namespace
+
+ModelDirectory::ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output,
+                               nn::ModelManifest manifest)
+    : output_(output), manifest_(std::move(manifest)) {
+  comm.agree([&] {
+    if (comm.is_root()) remove_strays();
+  });
+}
+
+/// A state in mid-epoch that was written but not noted, or not to its end, is not met again by name.
+void ModelDirectory::remove_strays() const {
+  if (!fs::exists(output_.path() / "checkpoints")) return;
+  std::vector<fs::path> strays;
+  for (const auto& entry : fs::directory_iterator(output_.path() / "checkpoints")) {
+    const core::FileRecord found{"checkpoints/" + entry.path().filename().string(), 0, ""};
+    if (is_checkpoint(found) && output_.find(found.path) == nullptr) strays.push_back(entry.path());
+  }
+  for (const fs::path& stray : strays) fs::remove(stray);
+}
+
+void ModelDirectory::note_range(const std::function<std::optional<nn::InputRange>()>& measure) {
+  const core::Json& earlier = output_.manifest().details;
+  if (!earlier.contains("input_range")) {
+    manifest_.range = measure();
+    return;
+  }
+  core::reading_json((output_.path() / core::kManifestName).string(),
+                     [&] { manifest_.range = earlier.at("input_range").get<nn::InputRange>(); });
+}
+
+const core::FileRecord* ModelDirectory::last_checkpoint() const {
+  const core::FileRecord* last = nullptr;
+  for (const core::FileRecord& record : output_.manifest().files) {
+    if (is_checkpoint(record) && (last == nullptr || last->path < record.path)) last = &record;
+  }
+  return last;
+}
+
+const EpochMetrics* ModelDirectory::best_kept(const TrainingProgress& progress) const {
+  const int epochs = output_.manifest().request.config.value("choice_epochs", 1);
+  const EpochMetrics* best = nullptr;
+  double lowest = 0;
+  for (std::size_t i = 0; i < progress.history.size(); ++i) {
+    const EpochMetrics& metrics = progress.history[i];
+    const double loss = averaged_loss(progress.history, i, epochs);
+    if (output_.find(path_of(metrics.epoch)) == nullptr || (best != nullptr && loss > lowest)) continue;
+    best = &metrics;
+    lowest = loss;
+  }
+  return best;
+}
+
+void ModelDirectory::list_checkpoints(const TrainingProgress& progress, const EpochMetrics* best) {
+  const auto list = [&](const std::string& path, const nn::CheckpointRecord& state) {
+    const core::FileRecord* record = output_.find(path);
+    if (record == nullptr) return;
+    manifest_.checkpoints.push_back(state);
+    manifest_.checkpoints.back().path = record->path;
+    manifest_.checkpoints.back().sha256 = record->sha256;
+  };
+  manifest_.checkpoints.clear();
+  for (const EpochMetrics& metrics : progress.history) {
+    list(path_of(metrics.epoch),
+         {metrics.epoch, metrics.step, "", "", metrics.validation_loss, &metrics == best});
+  }
+  const std::string last = path_of(progress);
+  if (last != path_of(progress.epoch)) list(last, {progress.epoch, progress.step, "", "", {}, false});
+}
+
+void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& facts) {
+  const TrainingProgress& progress = state.progress;
+  const std::string last = path_of(progress);
+  output_.add(last, [&](const auto& path) {
+    write_checkpoint(path, manifest_.network, {state.network, state.optimizer, state.average}, progress,
+                     manifest_.parameters.size());
+  });
+  output_.add_text("history.csv", history_csv(progress.history, manifest_.parameters.names));
+  const EpochMetrics* best = best_kept(progress);
+  if (best != nullptr)
+    output_.add_text("loss.svg",
+                     loss_figure(progress.history, *best, manifest_.network.name,
+                                 output_.manifest().request.config.at("loss").get<std::string>()));
+  const std::vector<core::FileRecord> records = output_.manifest().files;
+  for (const core::FileRecord& record : records) {
+    const bool is_best = best != nullptr && record.path == path_of(best->epoch);
+    if (is_checkpoint(record) && record.path != last && !is_best) output_.retire(record.path);
+  }
+  list_checkpoints(progress, best);
+  if (best != nullptr) {
+    manifest_.validation.per_subvolume = best->rmse_per_subvolume;
+    manifest_.validation.per_universe = best->rmse_per_universe;
+    manifest_.validation.calibration_per_subvolume = best->calibration_per_subvolume;
+    manifest_.validation.calibration_per_universe = best->calibration_per_universe;
+    manifest_.validation.baseline_shares = best->baseline_shares;
+  }
+  manifest_.complete = progress.epoch == epochs;
+  output_.finish("cosmo-train", manifest_.details(), facts);
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,87 @@
+#include "train/tool/benchmark_command.hpp"
+
+#include "core/error.hpp"
+#include "core/parallel/stop_signals.hpp"
+#include "train/benchmark/benchmark.hpp"
+#include "train/nn/summary.hpp"
+#include "train/nn/zoo/zoo.hpp"
+#include "train/plan/memory_check.hpp"
+#include "train/plan/training_memory.hpp"
+#include "train/plan/training_plan.hpp"
+#include "train/tool/training_report.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+/// What the options ask for: by default of the data that the network is meant for.
+BenchmarkConfig read_benchmark(const core::Options& options) {
+  nn::NetworkEntry meant{"", nullptr, "", 1, 128, 3};
+  for (const nn::NetworkEntry& entry : nn::networks()) {
+    if (entry.name == options.text("network")) meant = entry;
+  }
+  const auto read = [&](const char* name, int otherwise, int most) {
+    return options.given(name) ? static_cast<int>(options.integer(name, 1, most)) : otherwise;
+  };
+  BenchmarkConfig config{nn::with_outputs(read_network(options), meant.outputs),
+                         {read("channels", meant.channels, 1024), read("size", meant.size, 1024)},
+                         meant.outputs,
+                         read("micro-batch", 1, 1 << 16),
+                         read_precision(options).value};
+  (void)nn::take_census(config.network, config.input, config.outputs);
+  return config;
+}
+
+}  // namespace
+
+void declare_benchmark(core::Options& options) {
+  options.add_flag("benchmark",
+                   "time training steps on synthetic data instead; of the options above it takes --network, "
+                   "--micro-batch, --precision and --dropout");
+  options.add("size", std::nullopt, "voxels a side for --benchmark [what the network is meant for]");
+  options.add("channels", std::nullopt,
+              "counts a voxel for --benchmark [what the network is meant for: mlperf 4, others 1]");
+}
+
+void check_purpose(const core::Options& options) {
+  if (options.flag("benchmark")) {
+    return options.refuse_all_but(
+        {"benchmark", "peer-timeout", "size", "channels", "network", "dropout", "micro-batch", "precision",
+         "dry-run", "config", "threads", "json", "quiet"},
+        "--benchmark");
+  }
+  for (const char* name : {"size", "channels"}) {
+    core::ensure(!options.chosen(name), core::Fault::usage, "Option --{} is of --benchmark: leave it out.",
+                 name);
+  }
+}
+
+void run_benchmark(const core::Invocation& run) {
+  constexpr int kMoments = 2;
+  core::obey_stop_signals();
+  BenchmarkConfig config;
+  run.comm.agree([&] { config = read_benchmark(run.options); });
+  const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
+  const std::int64_t memory =
+      network_memory(config.network, config.input, config.outputs, config.batch, kMoments, config.precision);
+  if (run.options.flag("dry-run")) {
+    return run.report({{"parameters", census.parameters()},
+                       {"weights", census.weights()},
+                       {"memory_bytes_per_rank", memory}},
+                      nn::describe(config.network, census));
+  }
+  run.log.info("{}", nn::describe(config.network, census));
+  ensure_memory(run.comm, memory);
+  const BenchmarkResult result = benchmark(run.comm, config, run.threads);
+  announce(run.log, result.operations);
+  run.report(
+      result.to_json(),
+      fmt::format(
+          "{}\n{:.1f} ms a step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the measured peak of "
+          "{:.0f} Gflop/s ({}), {} resident\n",
+          result.tables(), result.step_time * 1e3, result.ranks, result.batch, result.useful_rate() / 1e9,
+          100 * result.useful_rate() / result.peak, result.peak / 1e9, result.peak_unit,
+          core::format_bytes(result.peak_rss)));
+}
+
+}  // namespace cosmo::train

@@ -1,0 +1,302 @@
+// cosmo-train: a network that reads cosmological parameters off particle counts.
+
+#include <memory>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/output/output_directory.hpp"
+#include "core/parallel/stop_signals.hpp"
+#include "core/run/tool.hpp"
+#include "core/timer.hpp"
+#include "dataset/load/staging.hpp"
+#include "train/benchmark/peak.hpp"
+#include "train/loop/trainer.hpp"
+#include "train/nn/initialise.hpp"
+#include "train/nn/summary.hpp"
+#include "train/plan/input_range.hpp"
+#include "train/plan/memory_check.hpp"
+#include "train/plan/network_baseline.hpp"
+#include "train/plan/pretrained.hpp"
+#include "train/plan/training_data.hpp"
+#include "train/plan/training_memory.hpp"
+#include "train/state/model_directory.hpp"
+#include "train/tool/benchmark_command.hpp"
+#include "train/tool/training_report.hpp"
+
+namespace {
+
+using namespace cosmo;
+using core::Fault;
+using core::Json;
+
+void declare(core::Options& options) {
+  train::declare_training(options);
+  dataset::declare_allow_leak(options);
+  options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
+  options.add("stage", std::nullopt,
+              "directory on a fast local disk; each node copies the shards there first and reads them there");
+  options.add(
+      "mllog", std::nullopt,
+      "file for MLPerf's log of this run, outside its directories; an earlier log is replaced [none]");
+  train::declare_benchmark(options);
+}
+
+/// What is to be done.
+struct Task {
+  dataset::DatasetManifest data;
+  train::TrainingPlan plan;
+  core::Request request;
+  std::optional<train::Pretrained> pretrained;
+  int readers = 1;
+  std::string mllog;  ///< where the MLPerf log goes; empty for none, and on all ranks but one
+};
+
+/// Those of `names` that are given.
+std::vector<train::RunDirectory> directories_of(const core::Options& options,
+                                                std::initializer_list<const char*> names) {
+  std::vector<train::RunDirectory> directories;
+  for (const char* name : names) {
+    if (options.given(name)) directories.push_back({name, options.text(name)});
+  }
+  return directories;
+}
+
+/// Throws Error if the MLPerf log would destroy something or cannot be written.
+std::string read_mllog(const core::Invocation& run) {
+  if (!run.comm.is_root() || !run.options.given("mllog")) return "";
+  train::check_log_path(run.options.text("mllog"), directories_of(run.options, {"data", "output", "stage"}));
+  return run.options.text("mllog");
+}
+
+/// Throws Error if shards cannot be staged.
+void check_stage(const core::Options& options, const dataset::DatasetManifest& data) {
+  if (!options.given("stage")) return;
+  train::ensure_outside("stage", options.text("stage"), directories_of(options, {"data", "output"}));
+  dataset::check_stage(options.text("stage"), data);
+}
+
+/// Collective.
+Task read_task(const core::Invocation& run) {
+  Task task;
+  run.comm.agree([&] {
+    task.mllog = read_mllog(run);
+    task.readers = static_cast<int>(run.options.integer("readers", 0, 64));
+    task.data = dataset::load_dataset_manifest(run.options.text("data"));
+    dataset::refuse_leak(task.data.leak(), run.options.text("data"), run.options.flag("allow-leak"));
+    task.plan = train::read_training_plan(run.options, task.data, run.comm.size());
+    check_stage(run.options, task.data);
+  });
+  run.comm.agree([&] {
+    task.request = train::request_of(task.plan, task.data);
+    if (!run.options.given("init-from")) return;
+    task.pretrained = train::load_pretrained(run.options.text("init-from"), task.plan, task.data,
+                                             run.options.flag("allow-leak"));
+    const nn::ModelManifest& model = task.pretrained->model;
+    task.request.inputs.push_back(
+        core::input_record(task.pretrained->directory, model.base, task.plan.output));
+    task.request.config["init_from"] = model.best().sha256;
+  });
+  return task;
+}
+
+core::Overwrite read_overwrite(const core::Options& options) {
+  core::Overwrite overwrite{.force = options.flag("force")};
+  overwrite.remedy = "--resume to continue it to more --epochs with all else equal, or --force to replace it";
+  if (options.flag("resume")) overwrite.extendable = {"epochs"};
+  overwrite.precious = train::ModelDirectory::kCheckpoints;
+  return overwrite;
+}
+
+nn::ModelManifest manifest_of(const Task& task) {
+  const auto& [data, plan, request, pretrained, readers, mllog] = task;
+  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
+  nn::ModelManifest model{};
+  model.network = plan.network;
+  if (plan.average > 0) model.weights = train::WeightAverage::kGroup;
+  model.precision = plan.precision.name;
+  model.input = plan.input;
+  model.redshifts = data.spec.redshifts;
+  model.parameters = data.spec.parameters;
+  model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.voxel_size(),
+                         data.spec.mean_count};
+  model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
+  model.validation.subvolumes = static_cast<int>(data.subvolumes);
+  model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};
+  if (pretrained) {  // what has learned from them still has
+    const nn::SeenSeeds& earlier = pretrained->model.seeds;
+    model.seeds.train.insert(model.seeds.train.end(), earlier.train.begin(), earlier.train.end());
+    model.seeds.validation.insert(model.seeds.validation.end(), earlier.validation.begin(),
+                                  earlier.validation.end());
+  }
+  return model;
+}
+
+/// Sets the start state: the last checkpoint's, a pretrained model's weights, or fresh ones. Collective.
+void start(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
+           std::int64_t steps_per_epoch, train::TrainingState& state) {
+  const train::TrainingPlan& plan = task.plan;
+  run.comm.agree([&] {
+    if (checkpoint == nullptr) {
+      nn::initialise(state.network, plan.seed, plan.loss.start(plan.parameters));
+      if (task.pretrained) task.pretrained->give_weights(state.network);
+      if (state.average != nullptr) state.average->start();
+      return;
+    }
+    core::check_content(plan.output, *checkpoint);
+    state.progress = train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path,
+                                            plan.network, {state.network, state.optimizer, state.average},
+                                            static_cast<std::size_t>(plan.parameters));
+    core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
+                 "{} has {} epochs already: give at least as many --epochs.", plan.output,
+                 state.progress.epoch);
+    const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;
+    core::ensure(into_epoch >= 0 && into_epoch <= steps_per_epoch, Fault::format,
+                 "{} is of step {}, which is not after {} epochs of {} steps: restore the file.",
+                 checkpoint->path, state.progress.step, state.progress.epoch, steps_per_epoch);
+  });
+  if (checkpoint != nullptr)
+    run.log.info("continuing after {}", train::describe(state.progress, steps_per_epoch));
+}
+
+/// Copies the shards to --stage, if it is given; returns the directory to read them from. Collective.
+std::filesystem::path stage(const core::Invocation& run, const Task& task, train::MlperfLog& mlperf) {
+  if (!run.options.given("stage")) return task.plan.data;
+  mlperf.start("staging");
+  std::filesystem::path staged =
+      dataset::stage_shards(run.comm, run.log, task.plan.data, task.data,
+                            {dataset::Split::train, dataset::Split::validation}, run.options.text("stage"));
+  mlperf.stop("staging");
+  return staged;
+}
+
+constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess, of a slow disk, until a checkpoint was saved
+
+/// Trains what is planned and not done yet, saves it, and reports. Collective.
+void train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
+              const train::LoaderConfigs& loaders, train::ModelDirectory& directory, const Json& summary) {
+  const train::TrainingPlan& plan = task.plan;
+  std::optional<train::MlperfLog> mlperf;
+  run.comm.agree([&] { mlperf.emplace(task.mllog); });
+  mlperf->start("init");
+  train::log_settings(*mlperf, plan, task.data, run.comm.size(), run.facts.at("host").get<std::string>());
+  mlperf->stop("init");
+  mlperf->start("run");
+
+  train::Splits splits;
+  train::open_splits(run.comm, plan, stage(run, task, *mlperf), task.data, loaders, splits);
+  directory.note_range(
+      [&] { return train::measure_input_range(run.comm, *splits.training, task.data.scale()); });
+  std::optional<dataset::BaselineLabels> baseline;
+  if (!plan.network.baseline.empty())
+    baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
+                                       *splits.validation, task.data.scale());
+  const nn::Precision precision = plan.precision.value;
+  nn::Network network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training,
+                      precision);
+  train::announce(run.log, network.operations());
+  const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
+  const std::unique_ptr<train::Optimizer> optimizer =
+      train::make_optimizer(plan, network.parameters(), steps_per_epoch);
+  train::TrainingState state{network, *optimizer, {}, {}};
+  std::optional<train::WeightAverage> average;
+  if (plan.average > 0) state.average = &average.emplace(network, plan.average);
+  start(run, task, directory.last_checkpoint(), steps_per_epoch, state);
+  const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, precision).rate); };
+  const train::TrainingSpeed speed{static_cast<double>(network.census().useful_flop()), peak()};
+  train::TrainingMonitor monitor(run.log, *mlperf, speed, samples_to_train(plan, state.progress, splits));
+  const auto save = [&] {
+    monitor.measured_peak(peak());
+    Json facts = run.facts;
+    facts["training"] = monitor.to_json();
+    directory.save(state, plan.epochs, facts);
+  };
+  if (state.progress.epoch == plan.epochs)
+    save();  // it was stopped, or a file was lost, after the last epoch
+
+  const core::Timer training_time;
+  const train::Interruptions interruptions{
+      &core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval,
+      static_cast<double>(train::checkpoint_bytes(plan, network.census())) / kSavedBytesPerSecond};
+  const train::Ending ending =
+      train::train(run.comm, monitor,
+                   {plan.epochs, plan.loss, plan.seed, plan.micro_batches_per_step(run.comm.size()),
+                    plan.wire, plan.clip_norm, interruptions},
+                   {*splits.training,
+                    *splits.training_loader,
+                    splits.measured_loader ? &*splits.measured_loader : nullptr,
+                    {*splits.validation, *splits.validation_loader, task.data.spec.parameters},
+                    baseline ? &*baseline : nullptr},
+                   state, save);
+  mlperf->stop_run(ending == train::Ending::complete);
+  const dataset::ReadReport reading =
+      dataset::report_reading(run.comm, {splits.statistics(), training_time.seconds()},
+                              {splits.training_loader->statistics(), monitor.seconds()}, task.readers);
+  const train::StragglerReport stragglers = train::report_stragglers(run.comm, state.times);
+  report(run, plan,
+         {ending, run_time.seconds(), state.progress, directory.best_kept(state.progress), monitor, reading,
+          stragglers},
+         summary);
+  if (ending != train::Ending::complete) {
+    throw core::Error(core::Fault::stopped,
+                      fmt::format("{} is not finished: the same command goes on from there.", plan.output),
+                      true);
+  }
+}
+
+void run_training(const core::Invocation& run) {
+  const core::Timer run_time;
+  const Task task = read_task(run);
+  const train::TrainingPlan& plan = task.plan;
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
+  const train::LoaderConfigs loaders = train::loaders_of(run.comm, plan, task.readers);
+  Json summary = train::summary_of(plan, task.request, census, run.comm.size());
+  std::int64_t memory = 0;
+  const auto plan_memory = [&] {  // which builds the network's primitives
+    memory = train::training_memory(plan, task.data, loaders);
+    summary["memory_bytes_per_rank"] = memory;
+    return nn::describe(plan.network, census) +
+           train::outline(run, plan, task.data, memory, train::training_disk(plan, census));
+  };
+  if (run.options.flag("dry-run")) {
+    const std::string text = plan_memory();
+    return run.report(summary, text);
+  }
+
+  core::OutputDirectory output(run.comm, run.log, plan.output, task.request, read_overwrite(run.options));
+  summary["up_to_date"] = output.up_to_date();
+  if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
+  train::ModelDirectory directory(run.comm, output, manifest_of(task));
+  run.comm.agree([&] {
+    core::ensure(!run.options.flag("resume") || directory.last_checkpoint() != nullptr, Fault::config,
+                 "{} holds no training to --resume: leave the option out to begin one.", plan.output);
+  });
+  run.log.info("{}", plan_memory());
+  train::ensure_memory(run.comm, memory);
+  if (const auto leak = task.data.leak())
+    run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.", leak->between,
+                 plan.data, leak->seeds);
+  if (!plan.decay_at.empty() && plan.decay_at.back() >= plan.epochs) {
+    run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
+                 plan.decay_at.back(), plan.epochs);
+  }
+  train_on(run, task, run_time, loaders, directory, summary);
+}
+
+void run_train(const core::Invocation& run) {
+  run.comm.agree([&] { train::check_purpose(run.options); });
+  if (run.options.flag("benchmark")) return train::run_benchmark(run);
+  run_training(run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return core::run_tool(
+      argc, argv,
+      {"cosmo-train",
+       "a network that reads cosmological parameters off particle counts",
+       {nn::library_version()},
+       {{"", "trains a network on the shards that cosmo-prep wrote",
+         "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 80", true,
+         core::OnStop::save, &declare, &run_train}}});
+}
