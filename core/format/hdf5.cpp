@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/file/input_file.hpp"
 #include "core/file/text_file.hpp"
+#include "core/format/hdf5_header.hpp"
 #include "core/format/hdf5_text.hpp"
 #include "core/printable.hpp"
 
@@ -156,7 +157,17 @@ File File::open(const std::filesystem::path& path) {
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   ensure(id.get() >= 0, Fault::format, "{} is no readable HDF5 file: it is truncated or damaged, restore it.",
          path.string());
-  return File(std::move(id), path.string());
+  const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);
+  hsize_t user_block = 0;
+  std::size_t addresses = 0, lengths = 0;
+  ensure(H5Pget_userblock(creation.get(), &user_block) >= 0 && user_block == 0 &&
+             H5Pget_sizes(creation.get(), &addresses, &lengths) >= 0 && addresses == 8 && lengths == 8,
+         Fault::format,
+         "{} has a user block, or addresses of other than 8 bytes: copy its contents into a new HDF5 file.",
+         path.string());
+  File file(std::move(id), path.string());
+  file.reading_ = true;
+  return file;
 }
 
 Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& shape,
@@ -182,6 +193,20 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
   return Dataset(std::move(id), path_ + " /" + name);
 }
 
+/// Throws Error{format} if HDF5 would leave the header of an object of a file that is read.
+void File::ensure_sound(const std::string& object, const std::string& what) const {
+  if (!reading_) return;  // the header may still be in memory
+  const auto header = header_of(object);
+  ensure_read(header && is_sound(path_, *header), what);
+}
+
+/// Where the object's header stands in the file, if there is such an object.
+std::optional<std::uint64_t> File::header_of(const std::string& object) const {
+  H5O_info_t info;
+  if (H5Oget_info_by_name2(id_.get(), object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) return {};
+  return info.addr;
+}
+
 /// Throws Error{format} unless the object that `what` needs stands in this very file, whose checksum then
 /// speaks for it.
 void File::ensure_own(const std::string& object, const std::string& what) const {
@@ -197,6 +222,7 @@ void File::ensure_own(const std::string& object, const std::string& what) const 
 
 Dataset File::dataset(const std::string& name) const {
   ensure_own(name, "dataset /" + name);
+  ensure_sound(name, "dataset /" + name);
   Handle id(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   ensure_read(id.get() >= 0, "dataset /" + name);
   const Handle creation(H5Dget_create_plist(id.get()), H5Pclose);
@@ -263,12 +289,15 @@ bool File::has(const std::string& name) const { return H5Lexists(id_.get(), name
 
 bool File::has_attribute(const std::string& name) const {
   const auto [object, short_name] = object_and_name(name);
+  if (!header_of(object)) return false;
+  ensure_sound(object, "attribute " + name);
   return H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) > 0;
 }
 
 Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
   const auto [object, short_name] = object_and_name(name);
   ensure_own(object, "attribute " + name);
+  ensure_sound(object, "attribute " + name);
   Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
             H5Aclose);
   ensure_read(id.get() >= 0, "attribute " + name);
@@ -303,9 +332,8 @@ std::vector<std::string> File::texts_attribute(const std::string& name) const {
 /// Texts of variable length, which stand elsewhere in the file.
 std::vector<std::string> File::heap_texts(const std::string& name, std::size_t count) const {
   const auto [object, short_name] = object_and_name(name);
-  H5O_info_t info;
-  ensure_read(H5Oget_info_by_name(id_.get(), object.c_str(), &info, H5P_DEFAULT) >= 0, "attribute " + name);
-  const auto texts = read_texts(path_, info.addr, short_name, count);
+  const auto header = header_of(object);
+  const auto texts = header ? read_texts(path_, *header, short_name, count) : std::nullopt;
   ensure_read(texts.has_value(), "attribute " + name);
   return *texts;
 }

@@ -166,6 +166,7 @@ class File {
 
   /// Whether there is a group or dataset of this name at the top.
   bool has(const std::string& name) const;
+  /// Throws Error{format} if the group or dataset it would belong to has a damaged header.
   bool has_attribute(const std::string& name) const;
   /// UTF-8.
   std::string text_attribute(const std::string& name) const;
@@ -184,10 +185,13 @@ class File {
                                        const std::string& name) const;
   std::vector<std::string> heap_texts(const std::string& name, std::size_t count) const;
   void ensure_own(const std::string& object, const std::string& what) const;
+  void ensure_sound(const std::string& object, const std::string& what) const;
+  std::optional<std::uint64_t> header_of(const std::string& object) const;
   void ensure_read(bool good, const std::string& what) const;
 
   Handle id_;
   std::string path_;
+  bool reading_ = false;
 };
 
 }  // namespace cosmo::core::hdf5

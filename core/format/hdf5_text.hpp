@@ -14,7 +14,7 @@ namespace cosmo::core::hdf5 {
 
 /// The `count` texts of the attribute `name` of the object whose header stands at `header` in the file.
 /// Nothing if that is damaged, or stored in a form that neither this toolkit nor h5py's defaults write.
-/// Source: HDF5 File Format Specification 2.0, sections III.E, IV.A.1.a and IV.A.2.m.
+/// Source: HDF5 File Format Specification 2.0, section III.E (global heap).
 std::optional<std::vector<std::string>> read_texts(const std::filesystem::path& path, std::uint64_t header,
                                                    const std::string& name, std::size_t count);
 

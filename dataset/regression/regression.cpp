@@ -198,7 +198,12 @@ MatrixXd Regression::expand(const MatrixXd& features) const {
   return expanded;
 }
 
+bool Regression::fits(Index features) const {
+  return std::ranges::all_of(used_, [&](Index feature) { return feature < features; });
+}
+
 MatrixXd Regression::predict(const MatrixXd& features) const {
+  core::ensure(fits(features.cols()), core::Fault::internal, "A regression has learned from other features.");
   return (expand(features) * coefficients_).rowwise() + intercept_.transpose();
 }
 
@@ -241,14 +246,14 @@ void Regression::write(File& file) const {
   write_matrix(file, "intercept", intercept_);
 }
 
-Regression Regression::read(const File& file) {
+Regression Regression::read(const File& file, Index targets) {
   const auto size = [&](const char* name, std::size_t axis) {
     const core::hdf5::Shape shape = file.dataset(in_group(name)).shape();
     core::ensure(shape.size() > axis, core::Fault::format,
                  "The dataset {} of a regression has the wrong shape.", in_group(name));
     return static_cast<Index>(shape[axis]);
   };
-  const Index features = size("features", 0), targets = size("intercept", 0);
+  const Index features = size("features", 0);
   Regression made;
   for (const std::uint32_t feature :
        file.read<std::uint32_t>(in_group("features"), {static_cast<hsize_t>(features)}))

@@ -22,15 +22,19 @@ class Regression {
   Regression(const Eigen::MatrixXd& features, const Eigen::MatrixXd& targets,
              std::span<const std::uint32_t> groups);
 
-  /// Targets (rows, P) of features (rows, F).
+  /// Whether all features that it has learned from are among the first so many: not so if its file is
+  /// damaged.
+  bool fits(Eigen::Index features) const;
+  /// Targets (rows, P) of features (rows, F), which it must fit.
   Eigen::MatrixXd predict(const Eigen::MatrixXd& features) const;
   /// What it says of each row it has learned from (rows, P) when the row's fold is held out.
   const Eigen::MatrixXd& held_out() const { return held_out_; }
 
   /// What predict() needs, under the group "regression" of a file.
   void write(core::hdf5::File& file) const;
-  /// Throws Error{format} if the file does not hold one. held_out() and choices() are empty.
-  static Regression read(const core::hdf5::File& file);
+  /// Throws Error{format} if the file does not hold one of so many targets. held_out() and choices() are
+  /// empty.
+  static Regression read(const core::hdf5::File& file, Eigen::Index targets);
 
   /// What cross-validation has chosen for a target.
   struct Choice {

@@ -69,6 +69,12 @@ std::uint64_t regression_samples(const DatasetManifest& data) {
 StatisticsRegression::StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space)
     : regression_(all_features(training), labels_of(training, space), simulations_of(training)) {}
 
+bool StatisticsRegression::fits(const StatisticsTable& table) const {
+  if (table.rows.empty()) return true;
+  const StatisticsTable one = {{table.rows.front()}, table.k, table.modes, table.unit};
+  return regression_.fits(all_features(one).cols());
+}
+
 std::vector<float> StatisticsRegression::predict(const StatisticsTable& table) const {
   return table.rows.empty()
              ? std::vector<float>()
@@ -77,8 +83,8 @@ std::vector<float> StatisticsRegression::predict(const StatisticsTable& table) c
 
 void StatisticsRegression::write(core::hdf5::File& file) const { regression_.write(file); }
 
-StatisticsRegression StatisticsRegression::read(const core::hdf5::File& file) {
-  return StatisticsRegression(Regression::read(file));
+StatisticsRegression StatisticsRegression::read(const core::hdf5::File& file, std::size_t parameters) {
+  return StatisticsRegression(Regression::read(file, static_cast<Index>(parameters)));
 }
 
 }  // namespace cosmo::dataset

@@ -32,12 +32,15 @@ class StatisticsRegression {
   /// Learns from samples of at least two universes.
   StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space);
 
-  /// Labels of samples with the same bins of k (rows, P); those beyond [-1, 1] are set on its edge.
+  /// Whether its features are among those of these samples.
+  bool fits(const StatisticsTable& table) const;
+  /// Labels of samples, which it must fit, with the same bins of k (rows, P); those beyond [-1, 1] are set on
+  /// its edge.
   std::vector<float> predict(const StatisticsTable& table) const;
   /// Under the group "regression".
   void write(core::hdf5::File& file) const;
-  /// Throws Error{format} if the file does not hold one.
-  static StatisticsRegression read(const core::hdf5::File& file);
+  /// Throws Error{format} if the file does not hold one of so many parameters.
+  static StatisticsRegression read(const core::hdf5::File& file, std::size_t parameters);
 
  private:
   explicit StatisticsRegression(Regression regression) : regression_(std::move(regression)) {}

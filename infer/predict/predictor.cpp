@@ -25,7 +25,9 @@ Predictor::Predictor(const std::filesystem::path& directory, int batch)
                "{} has a network with a baseline, and no {}: train again.", directory.string(),
                nn::kBaselineFile);
   core::check_content(directory, *record);
-  regression_ = dataset::StatisticsRegression::read(core::hdf5::File::open(directory / nn::kBaselineFile));
+  regression_file_ = directory / nn::kBaselineFile;
+  regression_ =
+      dataset::StatisticsRegression::read(core::hdf5::File::open(regression_file_), model_.parameters.size());
 }
 
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
@@ -46,6 +48,9 @@ std::span<const float> Predictor::predict(std::span<const float> voxels) {
 
 std::vector<float> Predictor::mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const {
   if (!regression_) return said;
+  core::ensure(regression_->fits(statistics), core::Fault::format,
+               "{} has learned from other statistics than these data have: restore it, or train again.",
+               regression_file_.string());
   dataset::BaselineLabels labels(regression_->predict(statistics),
                                  static_cast<int>(model_.parameters.size()));
   labels.set_shares(model_.validation.baseline_shares);

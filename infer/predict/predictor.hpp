@@ -35,12 +35,13 @@ class Predictor {
   std::span<const float> predict(std::span<const float> voxels);
 
   /// Of a model with a baseline, what predict() said of samples (samples, P) mixed with what the model's
-  /// regression says of their statistics; else as it was.
+  /// regression says of their statistics; else as it was. Throws Error{format} if that cannot be of these.
   std::vector<float> mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const;
 
  private:
   nn::ModelManifest model_;
   nn::Network network_;
+  std::filesystem::path regression_file_;
   std::optional<dataset::StatisticsRegression> regression_;
 };
 

@@ -33,6 +33,11 @@ void write_example(const std::filesystem::path& path, bool gzip = false) {
   dataset.write({0, 0, 0}, {4, 3, 5}, std::span<const std::uint16_t>(values));
 }
 
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 }  // namespace
 
 TEST_CASE("what is written to HDF5 is read back") {
@@ -110,8 +115,7 @@ TEST_CASE("a damaged heap of texts is refused or read, and nothing else happens"
   const TemporaryDirectory directory;
   const auto path = directory.path() / "a.h5";
   write_example(path);
-  std::ifstream in(path, std::ios::binary);
-  const std::string whole(std::istreambuf_iterator<char>(in), {});
+  const std::string whole = bytes_of(path);
   const std::size_t heap = whole.find("GCOL");
   REQUIRE(heap != std::string::npos);
   // Every word of the header of the file's root with its attributes, and of the heap's part that is in use.
@@ -154,8 +158,7 @@ TEST_CASE("many texts that are one large object of a heap are refused") {
     texts.front() = std::string(kLength, 'b');
     hdf5::File::create(path).set_attribute("texts", texts);
   }
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  std::string bytes = bytes_of(path);
   constexpr std::size_t kReference = 16;  // length, heap, object
   const std::size_t first = bytes.find(std::string(reinterpret_cast<const char*>(&kLength), sizeof kLength));
   REQUIRE(first + kReference * kTexts <= bytes.size());
@@ -228,5 +231,29 @@ TEST_CASE("a chunk is visited part by part with the checksum of the whole") {
         [&](std::span<const std::byte> part) { visited.insert(visited.end(), part.begin(), part.end()); });
     CHECK(std::ranges::equal(visited, std::as_bytes(std::span(values))));
     CHECK(crc == crc32(visited));
+  }
+}
+
+TEST_CASE("an attribute whose sizes leave its message is refused, whatever stands behind it") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.h5";
+  write_example(path);
+  const std::string bytes = bytes_of(path);
+  const std::size_t name = bytes.find("Files");
+  REQUIRE(name != std::string::npos);
+  const std::size_t sizes = name - 6;  // of name, type and shape, 2 bytes each
+  REQUIRE(bytes.substr(sizes, 2) == std::string("\x06\0", 2));
+  for (const std::size_t part : {0, 2, 4}) {
+    for (const std::string& size :
+         {std::string("\xff\xff", 2), std::string("\x1f\0", 2), std::string("\1\0", 2)}) {
+      CAPTURE(part, size);
+      std::string damaged = bytes;
+      damaged.replace(sizes + part, 2, size);
+      std::ofstream(path, std::ios::binary) << damaged;
+      const hdf5::File file = hdf5::File::open(path);
+      CHECK_THROWS_AS(file.has_attribute("Header/Count"), Error);
+      CHECK_THROWS_AS(file.integer_attribute("Header/Files"), Error);
+      CHECK(file.number_attribute("box") == 512.25);  // of another object
+    }
   }
 }

@@ -82,6 +82,36 @@ class Counts(Histogram):
         self.assertEqual(done.returncode, FORMAT)
         self.assertIn("sha256", error_line(done, "cosmo-sim"))
 
+    def test_attributes_of_every_type_are_passed_over(self):
+        positions = example_positions()[:2000]
+        enumeration = h5py.enum_dtype({"GAS": 0, "DARK": 1}, basetype="i2")
+        oddities = {"flag": np.bool_(True), "text": "of any length", "bytes": np.bytes_("eight by"), "void": np.void(b"abcdefg"),
+                    "texts": np.array(["a", "bc"], dtype=h5py.string_dtype()), "ragged": None, "kind": None,
+                    "record": np.zeros(2, [("x", "f8"), ("long name", "i4", (2, 3)), ("inner", [("y", "u1")])]),
+                    "wide": np.zeros(3, [("x", "S300"), ("y", "<c16")]), "empty": h5py.Empty("f4"), "half": np.float16(1),
+                    "big": np.array([1, 2], ">i8"), "reference": None}
+        for form in ("earliest", "latest", ("v108", "v110")):
+            with self.subTest(form=form):
+                folder = self.root / f"odd-{form}"
+                path, = write_gadget4(folder, positions, 1)
+                path.rename(folder / "old")
+                with h5py.File(folder / "old") as old, h5py.File(path, "w", libver=form) as new:
+                    for name in old:
+                        old.copy(name, new)
+                    for group in ("Header", "Parameters"):
+                        attributes = new[group].attrs
+                        for name in list(attributes):  # in the new file's own form
+                            attributes[name] = attributes.pop(name)
+                        for name, value in oddities.items():
+                            if value is not None:
+                                attributes[name] = value
+                        attributes.create("kind", 1, dtype=enumeration)
+                        attributes.create("ragged", [np.arange(2), np.arange(3)], (2,), h5py.vlen_dtype("i4"))
+                        attributes["reference"] = new["Header"].ref
+                (folder / "old").unlink()
+                _, counted = self.count(path, f"odd-{form}-counts", *COSMOLOGY)
+                self.compare(counted, expected_counts(positions))
+
     def test_any_of_the_files_and_any_ranks(self):
         whole = None
         for ranks, source in ((1, self.snapshot), (2, self.files[0]), (4, self.files[2])):

@@ -1,0 +1,63 @@
+#pragma once
+// Bytes of an HDF5 file, read without HDF5, with every place and length held against what there is.
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <vector>
+
+namespace cosmo::core::hdf5 {
+
+using Bytes = std::span<const char>;
+
+/// What is not as it should be. It never leaves the functions that other rooms call.
+struct Damage {};
+
+inline void demand(bool good) {
+  if (!good) throw Damage{};
+}
+
+/// Pieces of a file. What is read of it is bounded: many texts may name one large heap. Throws Damage for a
+/// piece that the file does not have.
+class Places {
+ public:
+  explicit Places(const std::filesystem::path& path);
+  std::vector<char> read(std::uint64_t at, std::uint64_t size);
+
+ private:
+  std::ifstream file_;
+  std::uint64_t size_;
+  std::uint64_t left_;  ///< that may still be read [bytes]
+};
+
+/// Takes numbers and pieces off the front of some bytes. Throws Damage at their end.
+class Cursor {
+ public:
+  explicit Cursor(Bytes bytes) : left_(bytes) {}
+
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, piece(sizeof value).data(), sizeof value);
+    return value;
+  }
+  Bytes piece(std::uint64_t size) {
+    demand(size <= left_.size());
+    const Bytes front = left_.first(size);
+    left_ = left_.subspan(size);
+    return front;
+  }
+  void skip(std::uint64_t size) { (void)piece(size); }
+  /// Up to and with the next zero.
+  Bytes text();
+  std::size_t left() const { return left_.size(); }
+
+ private:
+  Bytes left_;
+};
+
+constexpr std::uint64_t padded(std::uint64_t size) { return (size + 7) / 8 * 8; }
+
+}  // namespace cosmo::core::hdf5
