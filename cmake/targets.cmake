@@ -29,9 +29,13 @@ function(cosmo_library name)
   target_precompile_headers(${name} REUSE_FROM cosmo_precompiled)
 endfunction()
 
+# cosmo_tool(cosmo-x SOURCES ... LINKS ...): the commands of an executable as a library, cosmo_x_tool, which tests
+# link too, and the executable, tool/main.cpp.
 function(cosmo_tool name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE cosmo_flags ${arg_LINKS})
+  string(REPLACE "-" "_" library ${name}_tool)
+  cosmo_library(${library} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS})
+  add_executable(${name} tool/main.cpp)
+  target_link_libraries(${name} PRIVATE ${library})
   target_precompile_headers(${name} REUSE_FROM cosmo_precompiled)
 endfunction()

@@ -9,14 +9,22 @@
 
 namespace cosmo::core {
 
-void Log::write_remark(std::string_view line) {
+void Log::say(std::string_view line) const {
   constexpr std::size_t kMost = std::size_t{1} << 14;  // a plan of many layers is that long
-  fmt::print(stderr, "{}\n", printable(line, kMost));
+  const std::string plain = printable(line, kMost) + "\n";
+  if (kept_ != nullptr)
+    kept_->remarks += plain;
+  else
+    fmt::print(stderr, "{}", plain);
 }
 
 void Log::result(std::string_view text) const {
   if (!speaks_) return;
   const std::string plain = printable(text);
+  if (kept_ != nullptr) {
+    kept_->results += plain;
+    return;
+  }
   const bool written =
       std::fwrite(plain.data(), 1, plain.size(), stdout) == plain.size() && std::fflush(stdout) == 0;
   ensure(written, Fault::io, "Standard output cannot be written: check where it is redirected to.");
@@ -50,14 +58,14 @@ void Progress::advance(std::int64_t units, std::string_view remark) {
     fmt::print(stderr, "\r\033[K{}{}{}", kNoWrap, printable(line), kWrap);
     std::fflush(stderr);
   } else {
-    Log::write_remark(line);
+    log_.say(line);
   }
 }
 
 void Progress::remark(std::string_view line) {
   if (!log_.shows_progress()) return;
   if (terminal_) fmt::print(stderr, "\r\033[K");
-  Log::write_remark(line);
+  log_.say(line);
 }
 
 std::string format_duration(double seconds) {

@@ -12,33 +12,39 @@
 
 namespace cosmo::core {
 
+/// What a run says, for a program that wants it instead of printing it.
+struct Transcript {
+  std::string results, remarks;
+};
+
 /// Speaks for the whole run: one rank is given a voice, the others are silent.
 class Log {
  public:
-  /// `speaks`: this rank prints. `quiet`: only warnings, errors and results are printed.
-  Log(bool speaks, bool quiet) : speaks_(speaks), quiet_(quiet) {}
+  /// `speaks`: this rank prints. `quiet`: only warnings, errors and results are printed. What is printed goes
+  /// to `kept` instead if it is given, which must outlive this.
+  Log(bool speaks, bool quiet, Transcript* kept = nullptr) : speaks_(speaks), quiet_(quiet), kept_(kept) {}
 
   /// A remark, on standard error.
   template <class... Args>
   void info(fmt::format_string<Args...> text, Args&&... args) const {
-    if (speaks_ && !quiet_) write_remark(fmt::format(text, std::forward<Args>(args)...));
+    if (speaks_ && !quiet_) say(fmt::format(text, std::forward<Args>(args)...));
   }
   /// Something the user should act on, on standard error, also when quiet.
   template <class... Args>
   void warn(fmt::format_string<Args...> text, Args&&... args) const {
-    if (speaks_) write_remark("warning: " + fmt::format(text, std::forward<Args>(args)...));
+    if (speaks_) say("warning: " + fmt::format(text, std::forward<Args>(args)...));
   }
   /// What was asked for, on standard output. Throws Error{io} if it cannot be written.
   void result(std::string_view text) const;
+  /// A line on standard error that nothing silences.
+  void say(std::string_view line) const;
 
   bool shows_progress() const { return speaks_ && !quiet_; }
 
  private:
-  friend class Progress;
-  static void write_remark(std::string_view line);
-
   bool speaks_;
   bool quiet_;
+  Transcript* kept_;
 };
 
 /// Counts finished units of long work and shows rate and time left: one live line on a terminal,

@@ -5,11 +5,7 @@
 
 #include "core/error.hpp"
 
-namespace cosmo::dataset {
-
-using core::ensure;
-using core::Fault;
-using core::TextLine;
+namespace cosmo::core {
 
 std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) const {
   std::uint64_t number = 0;
@@ -54,4 +50,4 @@ void CsvTable::for_each_row(const std::function<void(const std::vector<Cell>&)>&
   }
 }
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::core

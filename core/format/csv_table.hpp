@@ -11,12 +11,12 @@
 
 #include "core/file/text_file.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::core {
 
 /// A cell and where it stands; valid as long as its table.
 struct Cell {
-  const core::TextFile& file;
-  const core::TextLine& line;
+  const TextFile& file;
+  const TextLine& line;
   std::string_view text;
 
   /// "FILE line 3", to begin a sentence.
@@ -29,7 +29,7 @@ struct Cell {
 
 class CsvTable {
  public:
-  /// Throws as core::TextFile, and Error{format} if there is no row, which holds a `thing`.
+  /// Throws as TextFile, and Error{format} if there is no row, which holds a `thing`.
   CsvTable(const std::filesystem::path& path, std::string_view thing);
 
   /// The columns' names, each of which `check` may refuse. Throws Error{format} for one that is there twice.
@@ -40,10 +40,10 @@ class CsvTable {
   void for_each_row(const std::function<void(const std::vector<Cell>&)>& read) const;
 
  private:
-  std::vector<Cell> cells_of(const core::TextLine& line) const;
+  std::vector<Cell> cells_of(const TextLine& line) const;
 
-  core::TextFile file_;
-  std::vector<core::TextLine> lines_;
+  TextFile file_;
+  std::vector<TextLine> lines_;
 };
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::core

@@ -38,7 +38,7 @@ Holding OutputDirectory::look(const Communicator& comm, fs::path path, Request r
     if (comm.is_root()) leaving = directory.look(overwrite);
   });
   directory.share_state();
-  return {std::move(directory.manifest_), comm.max(leaving)};
+  return {std::move(directory.manifest_), comm.max(leaving), directory.up_to_date_};
 }
 
 /// Takes over what open() would; returns the bytes of what that would remove.

@@ -37,6 +37,7 @@ struct Slice {
 struct Holding {
   Manifest manifest;          ///< the request and what of it is there
   std::uint64_t leaving = 0;  ///< bytes of what is there and would be removed
+  bool up_to_date = false;    ///< the very request is finished
 };
 
 /// An output directory in the making.

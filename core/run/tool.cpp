@@ -159,10 +159,10 @@ Json run_facts(const Tool& tool, const Communicator& comm, int threads,
           {"libraries", libraries}};
 }
 
-void print_error(const Tool& tool, const Error& error) {
+void print_error(const Log& log, const Tool& tool, const Error& error) {
   constexpr std::size_t kMost = 2000;
-  fmt::print(stderr, "{}: {}{}\n", tool.name,
-             error.fault() == Fault::stopped ? "" : "error: ", printable(error.what(), kMost));
+  log.say(fmt::format("{}: {}{}", tool.name,
+                      error.fault() == Fault::stopped ? "" : "error: ", printable(error.what(), kMost)));
 }
 
 /// Ends the process as it is. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a file
@@ -179,7 +179,7 @@ void print_error(const Tool& tool, const Error& error) {
   constexpr int kCode = static_cast<int>(Fault::io);
   std::signal(SIGALRM, [](int) { std::_Exit(kCode); });
   alarm(5);
-  print_error(tool, Error(Fault::io, loss));
+  print_error(Log(true, false), tool, Error(Fault::io, loss));
   if (has_mpi) MPI_Abort(MPI_COMM_WORLD, kCode);
   std::_Exit(kCode);
 }
@@ -193,24 +193,31 @@ double peer_timeout(const Options& options) {
 }
 
 /// Runs the command; returns the exit code that the ranks agree on, or aborts.
-int run_command(const Tool& tool, const Command& command, const Options& options,
-                const std::vector<std::string>& words, std::optional<Watchdog>& watchdog) {
-  const Communicator comm = Communicator::world();
-  const Log log(comm.is_root(), options.flag("quiet"));
+int run_command(const Communicator& comm, const Log& log, const Tool& tool, const Command& command,
+                const Options& options, const std::vector<std::string>& words, const Limits& limits) {
   try {
-    if (comm.size() == 1) watchdog.reset();
-    if (watchdog) watchdog->begin(comm);
     const int threads = set_threads(comm, log, options);
-    command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words)});
+    command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words), limits});
     return 0;
   } catch (...) {
     const Error failure = current_error();
     const bool together = failure.agreed() || comm.size() == 1;
-    if (comm.is_root() || !together) print_error(tool, failure);
+    if (comm.is_root() || !together) print_error(log, tool, failure);
     if (!together) MPI_Abort(comm.handle(), failure.exit_code());
-    if (failure.fault() == Fault::io) leave(comm, failure.exit_code());
     return failure.exit_code();
   }
+}
+
+/// The whole of a run between MPI's beginning and its end.
+int run_command(const Tool& tool, const Command& command, const Options& options,
+                const std::vector<std::string>& words, std::optional<Watchdog>& watchdog) {
+  const Communicator comm = Communicator::world();
+  if (comm.size() == 1) watchdog.reset();
+  if (watchdog) watchdog->begin(comm);
+  const Log log(comm.is_root(), options.flag("quiet"));
+  const int code = run_command(comm, log, tool, command, options, words, {});
+  if (code == static_cast<int>(Fault::io)) leave(comm, code);
+  return code;
 }
 
 }  // namespace
@@ -262,9 +269,27 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     return code;
   } catch (...) {
     const Error error = current_error();
-    if (process_number() == 0) print_error(tool, error);
+    if (process_number() == 0) print_error(Log(true, false), tool, error);
     return error.exit_code();
   }
+}
+
+Ended run_within(const Communicator& comm, const Tool& tool, std::vector<std::string> words,
+                 const Limits& limits) {
+  Ended ended{0, {}};
+  const Log log(comm.is_root(), false, &ended.said);
+  const std::vector<std::string> all = words;
+  try {
+    const Command& command = find_command(tool, words);
+    Options options = declare_options(command);
+    options.parse(words);
+    ended.exit_code = run_command(comm, log, tool, command, options, all, limits);
+  } catch (...) {  // options, which are the same on all ranks
+    const Error error = current_error();
+    if (comm.is_root()) print_error(log, tool, error);
+    ended.exit_code = error.exit_code();
+  }
+  return ended;
 }
 
 }  // namespace cosmo::core

@@ -1,7 +1,9 @@
 #pragma once
 // What the four executables share: one way to start, to be asked for help, to fail and to end.
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,12 @@
 
 namespace cosmo::core {
 
+/// What a run may take at most, for tests of what it refuses. [bytes]
+struct Limits {
+  std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();  ///< of a node
+  std::uint64_t disk = std::numeric_limits<std::uint64_t>::max();
+};
+
 /// What a command gets to work with; valid while it runs.
 struct Invocation {
   std::string tool;
@@ -21,6 +29,7 @@ struct Invocation {
   const Options& options;
   int threads;  ///< OpenMP threads of this rank, already set
   Json facts;   ///< host, time, ranks, command, library versions: for run.json
+  Limits limits = {};
 
   /// Prints the outcome on standard output: `summary` as one JSON object with --json, else `text`.
   void report(const Json& summary, const std::string& text) const;
@@ -55,5 +64,17 @@ struct Tool {
 /// The whole life of an executable: parses, starts MPI, sets the threads, runs, prints an error once and
 /// returns the exit code (see Fault). A failure that the ranks have not agreed on aborts the run.
 int run_tool(int argc, char** argv, const Tool& tool);
+
+/// How a command ended, and on the root rank what it said.
+struct Ended {
+  int exit_code;
+  Transcript said;
+};
+
+/// Runs a command within a program that has started MPI, as tests do: `words` as after the tool's name on
+/// the command line. Signals stay what they are. Collective over comm; a failure that the ranks have not
+/// agreed on aborts the program.
+Ended run_within(const Communicator& comm, const Tool& tool, std::vector<std::string> words,
+                 const Limits& limits = {});
 
 }  // namespace cosmo::core

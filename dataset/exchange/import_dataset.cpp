@@ -120,7 +120,7 @@ void import_dataset(const core::Communicator& comm, const core::Log& log, core::
                  shards);
 }
 
-bool are_identical(const core::OutputDirectory& output, const DatasetManifest& dataset) {
+bool are_identical(const core::Manifest& output, const DatasetManifest& dataset) {
   return std::ranges::all_of(dataset.base.files, [&](const core::FileRecord& file) {
     const core::FileRecord* written = output.find(file.path);
     return written != nullptr && written->sha256 == file.sha256;

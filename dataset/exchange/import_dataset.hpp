@@ -34,6 +34,6 @@ void import_dataset(const core::Communicator& comm, const core::Log& log, core::
 
 /// Whether all shards in `output` have the bytes that the exported ones had: not if another version of the
 /// program or of zlib wrote them.
-bool are_identical(const core::OutputDirectory& output, const DatasetManifest& dataset);
+bool are_identical(const core::Manifest& output, const DatasetManifest& dataset);
 
 }  // namespace cosmo::dataset

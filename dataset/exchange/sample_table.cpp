@@ -19,17 +19,17 @@ using core::Fault;
 namespace {
 
 template <class T>
-T whole_number(const Cell& cell, std::string_view column) {
+T whole_number(const core::Cell& cell, std::string_view column) {
   return static_cast<T>(cell.whole_number(column, std::uint64_t{std::numeric_limits<T>::max()} + 1));
 }
 
 template <std::size_t axis>
-void read_shift(const Cell& cell, SampleRow& row) {
+void read_shift(const core::Cell& cell, SampleRow& row) {
   row.shift[axis] = whole_number<std::uint16_t>(cell, "shift");
 }
 
 /// Of a stranger's table, too: it may not name what is not his.
-void read_file(const Cell& cell, SampleRow& row) {
+void read_file(const core::Cell& cell, SampleRow& row) {
   ensure(!cell.text.empty(), Fault::format, "{} names no file: correct the table.", cell.place());
   ensure(core::is_inside(cell.text), Fault::format,
          "{} names the file '{}', which is not below --input: write paths relative to that.", cell.place(),
@@ -37,7 +37,7 @@ void read_file(const Cell& cell, SampleRow& row) {
   row.file = cell.text;
 }
 
-void read_split(const Cell& cell, SampleRow& row) {
+void read_split(const core::Cell& cell, SampleRow& row) {
   const auto found = std::ranges::find(kSplitNames, cell.text);
   ensure(found != kSplitNames.end(), Fault::format, "{} has the split '{}': write {}.", cell.place(),
          cell.text.substr(0, 40), fmt::join(kSplitNames, " or "));
@@ -47,27 +47,29 @@ void read_split(const Cell& cell, SampleRow& row) {
 /// How a column that is no parameter is read.
 struct Column {
   std::string_view name;
-  void (*read)(const Cell&, SampleRow&);
+  void (*read)(const core::Cell&, SampleRow&);
 };
 
 constexpr std::array<Column, 12> kColumns = {
     {{"file", &read_file},
-     {"record",
-      [](const Cell& cell, SampleRow& row) { row.record = whole_number<std::uint32_t>(cell, "record"); }},
+     {"record", [](const core::Cell& cell,
+                   SampleRow& row) { row.record = whole_number<std::uint32_t>(cell, "record"); }},
      {"split", &read_split},
-     {"shard", [](const Cell& cell, SampleRow& row) { row.shard = cell.text; }},
-     {"simulation", [](const Cell& cell,
+     {"shard", [](const core::Cell& cell, SampleRow& row) { row.shard = cell.text; }},
+     {"simulation", [](const core::Cell& cell,
                        SampleRow& row) { row.simulation = whole_number<std::uint32_t>(cell, "simulation"); }},
-     {"subvolume", [](const Cell& cell,
+     {"subvolume", [](const core::Cell& cell,
                       SampleRow& row) { row.subvolume = whole_number<std::uint8_t>(cell, "subvolume"); }},
      {"seed",
-      [](const Cell& cell, SampleRow& row) { row.seed = cell.whole_number("seed", core::kSeedLimit); }},
-     {"roll", [](const Cell& cell, SampleRow& row) { row.roll = whole_number<std::uint16_t>(cell, "roll"); }},
+      [](const core::Cell& cell, SampleRow& row) { row.seed = cell.whole_number("seed", core::kSeedLimit); }},
+     {"roll",
+      [](const core::Cell& cell, SampleRow& row) { row.roll = whole_number<std::uint16_t>(cell, "roll"); }},
      {"shift_x", &read_shift<0>},
      {"shift_y", &read_shift<1>},
      {"shift_z", &read_shift<2>},
-     {"crc32",
-      [](const Cell& cell, SampleRow& row) { row.crc32 = whole_number<std::uint32_t>(cell, "crc32"); }}}};
+     {"crc32", [](const core::Cell& cell, SampleRow& row) {
+        row.crc32 = whole_number<std::uint32_t>(cell, "crc32");
+      }}}};
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
@@ -75,8 +77,8 @@ bool is_name(std::string_view text) {
 }
 
 /// The header's names, checked.
-std::vector<std::string> names_of(const CsvTable& table) {
-  const std::vector<std::string> names = table.names([](const Cell& name) {
+std::vector<std::string> names_of(const core::CsvTable& table) {
+  const std::vector<std::string> names = table.names([](const core::Cell& name) {
     ensure(is_name(name.text), Fault::format,
            "{} names a column '{}': begin the table with names of letters, digits and _.", name.place(),
            name.text.substr(0, 40));
@@ -104,19 +106,19 @@ std::string sample_table_line(const std::string& file, Split split, const std::s
 }
 
 SampleTable read_sample_table(const std::filesystem::path& path) {
-  const CsvTable csv(path, "sample");
+  const core::CsvTable csv(path, "sample");
   const std::vector<std::string> names = names_of(csv);
-  std::vector<void (*)(const Cell&, SampleRow&)> readers;
+  std::vector<void (*)(const core::Cell&, SampleRow&)> readers;
   SampleTable table;
   for (const std::string& name : names) {
     const auto column = std::ranges::find(kColumns, name, &Column::name);
     const bool known = column != kColumns.end();
     if (!known) table.parameters.push_back(name);
-    readers.push_back(known ? column->read : [](const Cell& cell, SampleRow& row) {
+    readers.push_back(known ? column->read : [](const core::Cell& cell, SampleRow& row) {
       row.parameters.push_back(cell.number());
     });
   }
-  csv.for_each_row([&](const std::vector<Cell>& cells) {
+  csv.for_each_row([&](const std::vector<core::Cell>& cells) {
     SampleRow& row = table.rows.emplace_back();
     for (std::size_t c = 0; c < cells.size(); ++c) readers[c](cells[c], row);
   });

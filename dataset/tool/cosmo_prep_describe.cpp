@@ -37,7 +37,88 @@ std::string settings_of(const Json& config) {
   return text;
 }
 
+Json summary_of(const DatasetManifest& manifest) {
+  Json summary = manifest.details();
+  std::uint64_t bytes = 0;
+  for (const core::FileRecord& file : manifest.base.files) bytes += file.bytes;
+  summary["id"] = manifest.base.request.id();
+  summary["bytes"] = bytes;
+  return summary;
+}
+
+std::string describe(const DatasetManifest& manifest) {
+  std::string text =
+      fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", "split", "simulations", "samples", "shards", "size");
+  for (const Split split : {Split::train, Split::validation, Split::test}) {
+    const SplitRecord& record = manifest.split(split);
+    double bytes = 0;
+    for (const std::string& path : record.shards)
+      bytes += static_cast<double>(manifest.base.find(path)->bytes);
+    text += fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", name_of(split), record.simulations.size(),
+                        record.samples, record.shards.size(), core::format_bytes(bytes));
+  }
+  const SampleSpec& spec = manifest.spec;
+  if (spec.rolls > 0) {
+    text += fmt::format(
+        "rolls       {} of each training universe beside itself: new cuts, no new universes\n", spec.rolls);
+  }
+  if (spec.redshifts != std::vector<double>{0}) {
+    text += fmt::format("redshifts   {}\n", fmt::join(spec.redshifts, ", "));
+  }
+  const bool counts = spec.kind == VoxelKind::counts;
+  text += fmt::format("sample      {} voxels of {:.6g} {}, {}\n", fmt::join(spec.shape, " × "),
+                      spec.voxel_size().value, name_of(spec.box_size.unit),
+                      counts ? "uint16 counts" : "a float32 field");
+  for (std::size_t p = 0; p < spec.parameters.size(); ++p) {
+    text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
+                        spec.parameters.high[p]);
+  }
+  if (!counts) {
+    return text + fmt::format("training    voxels from {:.6g} to {:.6g}, mean {:.6g}, deviation {:.6g}\n",
+                              manifest.field.minimum, manifest.field.maximum, manifest.field.mean,
+                              manifest.field.deviation);
+  }
+  return text + fmt::format("counts      mean {:.6g}, largest {}, {} of {} particles binned\n",
+                            spec.mean_count, manifest.statistics.max_count,
+                            manifest.statistics.particles_binned, manifest.statistics.particles_in);
+}
+
+/// Adds what made the dataset, from what and how. Throws Error{format}.
+void add_provenance(const std::filesystem::path& directory, const DatasetManifest& dataset,
+                    core::Report& report) {
+  const std::filesystem::path path = directory / core::kManifestName;
+  core::reading_json(path.string(), [&] {
+    const Json code = core::read_json(path).at("code");
+    const core::InputRecord& input = dataset.base.request.inputs.front();
+    report.facts["code"] = code;
+    report.facts["config"] = dataset.base.request.config;
+    report.facts["input"] = input;
+    report.text +=
+        fmt::format("settings    {}\nmade by     {} {} ({})\nmade of     {} ({})\nid          {}\n",
+                    settings_of(dataset.base.request.config), code.at("name").get<std::string>(),
+                    code.at("version").get<std::string>(), code.at("git").get<std::string>(), input.path,
+                    input.id, dataset.base.request.id());
+  });
+}
+
+/// Draws a few samples if --png asks for it, on the root rank, and says where. Collective.
+/// Throws Error{config} rather than replace anything but an image, Error{io} or Error{format}.
+void add_picture(const core::Invocation& run, const std::filesystem::path& directory,
+                 const DatasetManifest& dataset, core::Report& report) {
+  if (!run.options.given("png")) return;
+  const std::filesystem::path image = image_path(run.options.text("png"));
+  run.comm.agree([&] {
+    const auto samples = static_cast<int>(run.options.integer("samples", 1, kMostSamples));
+    if (!run.comm.is_root()) return;
+    write_image(portrait(dataset, choose_sitters(directory, dataset, samples)), image);
+  });
+  report.facts["png"] = image.string();
+  report.text += fmt::format("picture     {}\n", image.string());
+}
+
 }  // namespace
+
+core::Report report_of(const DatasetManifest& manifest) { return {summary_of(manifest), describe(manifest)}; }
 
 void declare_describe(core::Options& options) {
   options.add_positional("directory", "directory that cosmo-prep shard or import wrote");
@@ -47,33 +128,17 @@ void declare_describe(core::Options& options) {
   options.add("samples", "3", "samples to draw, 1 to 6, from train, validation and test in turn");
 }
 
-void add_provenance(const std::filesystem::path& directory, const DatasetManifest& dataset, Json& summary,
-                    std::string& text) {
-  const std::filesystem::path path = directory / core::kManifestName;
-  core::reading_json(path.string(), [&] {
-    const Json code = core::read_json(path).at("code");
-    const core::InputRecord& input = dataset.base.request.inputs.front();
-    summary["code"] = code;
-    summary["config"] = dataset.base.request.config;
-    summary["input"] = input;
-    text += fmt::format("settings    {}\nmade by     {} {} ({})\nmade of     {} ({})\nid          {}\n",
-                        settings_of(dataset.base.request.config), code.at("name").get<std::string>(),
-                        code.at("version").get<std::string>(), code.at("git").get<std::string>(), input.path,
-                        input.id, dataset.base.request.id());
-  });
-}
-
-void add_picture(const core::Invocation& run, const std::filesystem::path& directory,
-                 const DatasetManifest& dataset, Json& summary, std::string& text) {
-  if (!run.options.given("png")) return;
-  const std::filesystem::path image = image_path(run.options.text("png"));
+void run_describe(const core::Invocation& run) {
+  const std::string& directory = run.options.text("directory");
+  core::Report report;
+  DatasetManifest manifest;
   run.comm.agree([&] {
-    const auto samples = static_cast<int>(run.options.integer("samples", 1, kMostSamples));
-    if (!run.comm.is_root()) return;
-    write_image(portrait(dataset, choose_sitters(directory, dataset, samples)), image);
+    manifest = load_dataset_manifest(directory);
+    report = report_of(manifest);
+    add_provenance(directory, manifest, report);
   });
-  summary["png"] = image.string();
-  text += fmt::format("picture     {}\n", image.string());
+  add_picture(run, directory, manifest, report);
+  run.report(report.facts, report.text);
 }
 
 }  // namespace cosmo::dataset

@@ -1,22 +1,16 @@
 #pragma once
-// What cosmo-prep describe tells beside the manifest's numbers: where the data come from, and how they look.
+// cosmo-prep describe: what a dataset holds, where it comes from, and how it looks.
 
-#include <string>
-
+#include "core/run/stage.hpp"
 #include "core/run/tool.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
 
 namespace cosmo::dataset {
 
 void declare_describe(core::Options& options);
+void run_describe(const core::Invocation& run);
 
-/// Adds what made the dataset, from what and how, to the summary and the text. Throws Error{format}.
-void add_provenance(const std::filesystem::path& directory, const DatasetManifest& dataset,
-                    core::Json& summary, std::string& text);
-
-/// Draws a few samples if --png asks for it, on the root rank, and says where. Collective.
-/// Throws Error{config} rather than replace anything but an image, Error{io} or Error{format}.
-void add_picture(const core::Invocation& run, const std::filesystem::path& directory,
-                 const DatasetManifest& dataset, core::Json& summary, std::string& text);
+/// Its splits, sizes, shapes, parameters and statistics.
+core::Report report_of(const DatasetManifest& manifest);
 
 }  // namespace cosmo::dataset

@@ -6,8 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/file/text_file.hpp"
-#include "core/output/disk_bill.hpp"
-#include "core/output/output_directory.hpp"
+#include "core/memory.hpp"
+#include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "dataset/exchange/export_dataset.hpp"
 #include "dataset/exchange/foreign_samples.hpp"
@@ -48,45 +48,17 @@ double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int th
          threads;
 }
 
-/// What is to be written.
-struct Writing {
-  double all = 0;        ///< bytes, before compression
-  double missing = 0;    ///< bytes of what is not there
-  bool is_exact = true;  ///< else they are compressed to an unknown size
-};
-
-/// Throws unless the disk has room for what is missing, or warns if that may be less, or in a dry run.
-/// Collective; throws what opening the directory would.
-core::DiskBill check_room(const core::Invocation& run, const Writing& writing, std::uint64_t leaving) {
-  const std::string& target = run.options.text("output");
-  const core::DiskBill disk =
-      core::disk_bill(run.comm, target, static_cast<std::uint64_t>(writing.missing), leaving);
-  core::check_disk(run.log, disk, target, "The samples to write",
-                   writing.is_exact && !run.options.flag("dry-run"));
-  return disk;
+/// What the files take is for the caller to say.
+core::Needs needs_of(const SampleSpec& spec, const ExchangeFormat& format, int threads) {
+  const double memory = memory_bytes(spec, format, threads);
+  return {.memory = core::resident_memory() + static_cast<std::uint64_t>(memory),
+          .memory_cause = fmt::format("Samples of {} voxels need", fmt::join(spec.shape, " × ")),
+          .memory_remedy = "choose fewer --threads",
+          .disk_cause = "The samples to write"};
 }
 
-/// Prints what would be written.
-void print_plan(const core::Invocation& run, const core::Request& request, std::uint64_t samples,
-                const Writing& writing, const core::DiskBill& disk, double memory) {
-  const auto available = static_cast<double>(disk.available);
-  run.report({{"dry_run", true},
-              {"id", request.id()},
-              {"config", request.config},
-              {"samples", samples},
-              {"disk_bytes", writing.all},
-              {"disk_bytes_to_write", disk.needed},
-              {"disk_available_bytes", disk.available},
-              {"memory_bytes_per_rank", memory}},
-             fmt::format("samples     {}\ndisk        {}{}, {} are free\nmemory      {} a rank\n", samples,
-                         core::format_bytes(writing.all), writing.is_exact ? "" : " before compression",
-                         core::format_bytes(available), core::format_bytes(memory)));
-}
-
-/// What is in the directory for this request. Collective.
-core::Holding look(const core::Invocation& run, const core::Request& request) {
-  return core::OutputDirectory::look(run.comm, run.options.text("output"), request,
-                                     {run.options.flag("force"), {}});
+core::Report outline_of(const core::Request& request, std::uint64_t samples) {
+  return {{{"config", request.config}, {"samples", samples}}, fmt::format("samples     {}\n", samples)};
 }
 
 /// "64 samples, 268 MB in 2 s: 32 samples/s, 134 MB/s"
@@ -98,9 +70,9 @@ std::string throughput(const Written& written, double seconds) {
 }
 
 /// What a finished output holds.
-Written all_of(const core::OutputDirectory& output, std::uint64_t samples) {
+Written all_of(const core::Manifest& there, std::uint64_t samples) {
   Written all{samples, 0};
-  for (const core::FileRecord& file : output.manifest().files) all.bytes += file.bytes;
+  for (const core::FileRecord& file : there.files) all.bytes += file.bytes;
   return all;
 }
 
@@ -113,61 +85,66 @@ void declare_export(core::Options& options) {
 
 namespace {
 
-/// Files of an export stand beside a table.
-Writing writing_of(const DatasetManifest& dataset, const ExchangeFormat& format,
-                   const core::Manifest& there) {
-  const double all = export_bytes(dataset, format);
-  const auto samples = static_cast<double>(dataset.samples());
-  const auto written = std::ranges::count_if(
-      there.files, [](const core::FileRecord& file) { return file.path != kSampleTableName; });
-  return {all, all / samples * std::max(0.0, samples - static_cast<double>(written)), !format.compressed};
-}
+class ExportStage : public core::Stage {
+ public:
+  explicit ExportStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] {
+      format_ = &chosen_format(run.options);
+      input_ = run.options.text("input");
+      dataset_ = load_dataset_manifest(input_);
+      check_fits(*format_, dataset_.spec.kind, dataset_.statistics.max_count);
+      request = export_request(input_, dataset_, *format_, target);
+    });
+  }
+
+  core::Needs needs(const core::Manifest& there) override {
+    core::Needs needs = needs_of(dataset_.spec, *format_, run.threads);
+    const double all = export_bytes(dataset_, *format_);
+    const auto samples = static_cast<double>(dataset_.samples());
+    const auto written = std::ranges::count_if(there.files, [](const core::FileRecord& file) {
+      return file.path != kSampleTableName;  // which stands beside the samples' files
+    });
+    needs.disk = static_cast<std::uint64_t>(all);
+    needs.disk_missing =
+        static_cast<std::uint64_t>(all / samples * std::max(0.0, samples - static_cast<double>(written)));
+    needs.disk_is_exact = !format_->compressed;
+    return needs;
+  }
+
+  core::Report outline() override { return outline_of(request, dataset_.samples()); }
+
+  core::Report make(core::OutputDirectory& output) override {
+    const core::Timer timer;
+    Written written;
+    export_dataset(run.comm, run.log, output, input_, dataset_, *format_, written);
+    output.finish(run.tool, export_details(input_, dataset_), run.facts);
+    written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
+    return {facts_of(output.manifest(), written),
+            fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), name_of(*format_))};
+  }
+
+  Json found(const core::Manifest& there) override { return facts_of(there, {}); }
+
+ private:
+  Json facts_of(const core::Manifest& there, const Written& written) const {
+    const Written all = all_of(there, dataset_.samples());
+    return {{"format", request.config},
+            {"samples", all.samples},
+            {"bytes", all.bytes},
+            {"samples_written", written.samples},
+            {"bytes_written", written.bytes}};
+  }
+
+  const ExchangeFormat* format_ = nullptr;
+  std::string input_;
+  DatasetManifest dataset_;
+};
 
 }  // namespace
 
 void run_export(const core::Invocation& run) {
-  DatasetManifest dataset;
-  const ExchangeFormat* format = nullptr;
-  core::Request request;
-  std::string input, target;
-  run.comm.agree([&] {
-    format = &chosen_format(run.options);
-    input = run.options.text("input");
-    target = run.options.text("output");
-    dataset = load_dataset_manifest(input);
-    check_fits(*format, dataset.spec.kind, dataset.statistics.max_count);
-    request = export_request(input, dataset, *format, target);
-  });
-  const core::Holding there = look(run, request);
-  const std::uint64_t samples = dataset.samples();
-  const Writing writing = writing_of(dataset, *format, there.manifest);
-  const core::DiskBill disk = check_room(run, writing, there.leaving);
-  if (run.options.flag("dry-run")) {
-    return print_plan(run, request, samples, writing, disk, memory_bytes(dataset.spec, *format, run.threads));
-  }
-  const core::Timer timer;
-  core::OutputDirectory output(run.comm, run.log, target, request, {run.options.flag("force"), {}});
-  const bool up_to_date = output.up_to_date();
-  Written written;
-  if (!up_to_date) {
-    export_dataset(run.comm, run.log, output, input, dataset, *format, written);
-    output.finish(run.tool, export_details(input, dataset), run.facts);
-  }
-  written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
-  const double seconds = timer.seconds();
-  const Written all = all_of(output, samples);
-  run.report({{"output", target},
-              {"id", request.id()},
-              {"up_to_date", up_to_date},
-              {"format", request.config},
-              {"samples", all.samples},
-              {"bytes", all.bytes},
-              {"samples_written", written.samples},
-              {"bytes_written", written.bytes},
-              {"seconds", seconds}},
-             up_to_date
-                 ? fmt::format("{} is up to date\n", target)
-                 : fmt::format("{}: {} as {}\n", target, throughput(written, seconds), name_of(*format)));
+  ExportStage stage(run);
+  core::run_stage(stage);
 }
 
 void declare_import(core::Options& options) {
@@ -291,23 +268,6 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
   return import;
 }
 
-/// An export tells how large each shard was, other files how many voxels there are.
-Writing writing_of(const Import& import, const core::Manifest& there) {
-  Writing writing{0, 0, import.source || import.plan->compression == Compression::none};
-  const auto add = [&](const std::string& path, double bytes) {
-    writing.all += bytes;
-    if (there.find(path) == nullptr) writing.missing += bytes;
-  };
-  if (import.source) {
-    for (const core::FileRecord& file : import.dataset.base.files)
-      add(file.path, static_cast<double>(file.bytes));
-  } else {
-    for (const ForeignShard& shard : import.plan->shards)
-      add(shard.path, static_cast<double>(shard.samples.size() * import.dataset.spec.bytes()));
-  }
-  return writing;
-}
-
 /// What an import of an export says about the bytes of its shards.
 std::string remark_on(bool identical) {
   return identical ? "every shard has the bytes of the dataset that was exported\n"
@@ -315,48 +275,63 @@ std::string remark_on(bool identical) {
                      "differ\n";
 }
 
+class ImportStage : public core::Stage {
+ public:
+  explicit ImportStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] { format_ = &chosen_format(run.options); });
+    import_ = plan_import(run, *format_, target);
+    request = import_.request;
+  }
+
+  /// An export tells how large each shard was, other files how many voxels there are.
+  core::Needs needs(const core::Manifest& there) override {
+    core::Needs needs = needs_of(import_.dataset.spec, *format_, run.threads);
+    needs.disk_is_exact = import_.source || import_.plan->compression == Compression::none;
+    const auto add = [&](const std::string& path, std::uint64_t bytes) {
+      needs.disk += bytes;
+      if (there.find(path) == nullptr) needs.disk_missing += bytes;
+    };
+    if (import_.source) {
+      for (const core::FileRecord& file : import_.dataset.base.files) add(file.path, file.bytes);
+    } else {
+      for (const ForeignShard& shard : import_.plan->shards)
+        add(shard.path, shard.samples.size() * import_.dataset.spec.bytes());
+    }
+    return needs;
+  }
+
+  core::Report outline() override { return outline_of(request, import_.dataset.samples()); }
+
+  core::Report make(core::OutputDirectory& output) override {
+    const core::Timer timer;
+    if (import_.source) import_dataset(run.comm, run.log, output, *import_.source, *format_);
+    if (import_.plan) import_foreign(run.comm, run.log, output, *import_.plan, *format_);
+    output.finish(run.tool, import_.details, run.facts);
+    const Json facts = found(output.manifest());
+    const Written all = all_of(output.manifest(), import_.dataset.samples());
+    core::Report report{facts, fmt::format("{}: {}\n", target, throughput(all, timer.seconds()))};
+    if (import_.source) report.text += remark_on(facts.at("identical"));
+    return report;
+  }
+
+  Json found(const core::Manifest& there) override {
+    const Written all = all_of(there, import_.dataset.samples());
+    Json facts = import_.details;
+    facts.update({{"samples", all.samples}, {"bytes", all.bytes}});
+    if (import_.source) facts["identical"] = are_identical(there, import_.dataset);
+    return facts;
+  }
+
+ private:
+  const ExchangeFormat* format_ = nullptr;
+  Import import_;
+};
+
 }  // namespace
 
 void run_import(const core::Invocation& run) {
-  const ExchangeFormat* format = nullptr;
-  std::string target;
-  run.comm.agree([&] {
-    format = &chosen_format(run.options);
-    target = run.options.text("output");
-  });
-  const core::Timer timer;
-  const Import import = plan_import(run, *format, target);
-  const SampleSpec& spec = import.dataset.spec;
-  const core::Holding there = look(run, import.request);
-  const Writing writing = writing_of(import, there.manifest);
-  const core::DiskBill disk = check_room(run, writing, there.leaving);
-  if (run.options.flag("dry-run")) {
-    return print_plan(run, import.request, import.dataset.samples(), writing, disk,
-                      memory_bytes(spec, *format, run.threads));
-  }
-  core::OutputDirectory output(run.comm, run.log, target, import.request, {run.options.flag("force"), {}});
-  const bool up_to_date = output.up_to_date();
-  if (!up_to_date) {
-    if (import.source) import_dataset(run.comm, run.log, output, *import.source, *format);
-    if (import.plan) import_foreign(run.comm, run.log, output, *import.plan, *format);
-    output.finish(run.tool, import.details, run.facts);
-  }
-  const double seconds = timer.seconds();
-  const Written all = all_of(output, import.dataset.samples());
-  Json summary = import.details;
-  summary.update({{"output", target},
-                  {"id", import.request.id()},
-                  {"up_to_date", up_to_date},
-                  {"samples", all.samples},
-                  {"bytes", all.bytes},
-                  {"seconds", seconds}});
-  std::string text = up_to_date ? fmt::format("{} is up to date\n", target)
-                                : fmt::format("{}: {}\n", target, throughput(all, seconds));
-  if (import.source) {
-    summary["identical"] = are_identical(output, import.dataset);
-    if (!up_to_date) text += remark_on(summary.at("identical"));
-  }
-  run.report(summary, text);
+  ImportStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace cosmo::dataset

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/memory.hpp"
-#include "core/output/output_directory.hpp"
-#include "core/timer.hpp"
+#include "core/run/stage.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/snapshot/counting_job.hpp"
@@ -33,41 +31,38 @@ void refuse_twins(const std::vector<core::InputRecord>& inputs) {
 }
 
 /// What a rank allocates for its snapshot of a suite, at most. [bytes]
-std::uint64_t memory_of(const SnapshotSuite& suite, int threads) {
+std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
   std::uint64_t most = 0;
-  for (const PlannedCounts& counts : suite.counts) {
+  for (const histogram::PlannedCounts& counts : suite.counts) {
     const histogram::CountFileHeader& header = counts.header;
-    most = std::max(most, counting_memory(header.grid, header.particles, counts.float_bytes, 1, threads));
+    most = std::max(
+        most, histogram::counting_memory(header.grid, header.particles, counts.float_bytes, 1, threads));
   }
   return most;
 }
 
 /// Of the counts that are not among `there`. [bytes]
-std::uint64_t disk_of(const SnapshotSuite& suite, const core::Manifest& there) {
+std::uint64_t disk_of(const histogram::SnapshotSuite& suite, const core::Manifest& there) {
   std::uint64_t bytes = 0;
-  for (const PlannedCounts& counts : suite.counts) {
+  for (const histogram::PlannedCounts& counts : suite.counts) {
     if (there.find(counts.path) == nullptr) bytes += counts.header.grid.cells() * sizeof(std::uint16_t);
   }
   return bytes;
 }
 
-Json summary_of(const SnapshotSuite& suite, const CountingBill& bill, const std::string& target) {
-  Json summary = {{"output", target},
-                  {"simulations", suite.manifest.simulations.size()},
-                  {"snapshots", suite.counts.size()},
-                  {"snapshot_files", suite.files.size()},
-                  {"parameters", suite.manifest.parameters},
-                  {"parameters_assumed", suite.assumed},
-                  {"grid", suite.manifest.grid},
-                  {"particles", suite.counts.front().header.particles},
-                  {"memory_bytes_per_rank", bill.memory.per_rank},
-                  {"disk_bytes", disk_of(suite, {})},
-                  {"disk_bytes_to_write", bill.disk.needed}};
-  core::write_length(summary, "box", suite.manifest.box_size);
-  return summary;
+Json facts_of(const histogram::SnapshotSuite& suite) {
+  Json facts = {{"simulations", suite.manifest.simulations.size()},
+                {"snapshots", suite.counts.size()},
+                {"snapshot_files", suite.files.size()},
+                {"parameters", suite.manifest.parameters},
+                {"parameters_assumed", suite.assumed},
+                {"grid", suite.manifest.grid},
+                {"particles", suite.counts.front().header.particles}};
+  core::write_length(facts, "box", suite.manifest.box_size);
+  return facts;
 }
 
-std::string describe(const SnapshotSuite& suite, const CountingBill& bill) {
+std::string describe(const histogram::SnapshotSuite& suite) {
   const core::SimulationManifest& manifest = suite.manifest;
   std::string text = fmt::format("{} universes, {} snapshots in {} files, {} particles in a box of {} {}\n",
                                  manifest.simulations.size(), suite.counts.size(), suite.files.size(),
@@ -77,71 +72,72 @@ std::string describe(const SnapshotSuite& suite, const CountingBill& bill) {
     text += fmt::format("{:<11} {:g} to {:g}\n", manifest.parameters.names[p], manifest.parameters.low[p],
                         manifest.parameters.high[p]);
   }
-  return text + fmt::format("counts      {}³ voxels\nmemory      {} a rank\ndisk        {}\n", manifest.grid,
-                            core::format_bytes(static_cast<double>(bill.memory.per_rank)),
-                            core::format_bytes(static_cast<double>(disk_of(suite, {}))));
+  return text + fmt::format("counts      {}³ voxels\n", manifest.grid);
 }
 
 /// Collective.
-SnapshotSuite read_suite(const core::Invocation& run, const GadgetReading& reading) {
-  std::vector<SnapshotRow> table;
+histogram::SnapshotSuite read_suite(const core::Invocation& run, const histogram::GadgetReading& reading) {
+  std::vector<histogram::SnapshotRow> table;
   run.comm.agree([&] {
     ensure(!run.options.given("seed"), Fault::config,
            "--seed is of one snapshot: give the table a column seed.");
-    table = read_snapshot_table(run.options.text("input"));
+    table = histogram::read_snapshot_table(run.options.text("input"));
   });
-  const std::vector<SnapshotFacts> facts = survey_snapshots(run.comm, run.log, table, reading);
-  SnapshotSuite suite;
+  const std::vector<histogram::SnapshotFacts> facts =
+      histogram::survey_snapshots(run.comm, run.log, table, reading);
+  histogram::SnapshotSuite suite;
   run.comm.agree([&] {
-    suite = plan_snapshot_suite(table, facts, stated_parameters(run.options), read_grid(run.options));
+    suite = histogram::plan_snapshot_suite(table, facts, histogram::stated_parameters(run.options),
+                                           histogram::read_grid(run.options));
   });
   return suite;
 }
 
+class SnapshotSuiteStage : public core::Stage {
+ public:
+  explicit SnapshotSuiteStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] { reading_ = histogram::read_gadget_reading(run.options); });
+    suite_ = read_suite(run, reading_);
+    histogram::warn_of_assumptions(run.log, suite_.assumed,
+                                   "table and snapshots do not state all parameters of the universes");
+    request = {"generate",
+               {{"from", "snapshots"},
+                {"grid", suite_.manifest.grid},
+                {"particle_type", reading_.particle_type},
+                {"universes_sha256", suite_.sha256}},
+               {},
+               suite_.manifest.foreseen()};
+    histogram::add_inputs(run, suite_.files, target, request);
+    run.comm.agree([&] { refuse_twins(request.inputs); });
+  }
+
+  core::Needs needs(const core::Manifest& there) override {
+    core::Needs needs = histogram::needs_of(suite_.manifest.grid, memory_of(suite_, run.threads));
+    needs.disk = disk_of(suite_, {});
+    needs.disk_missing = disk_of(suite_, there);
+    return needs;
+  }
+
+  core::Report outline() override { return {facts_of(suite_), describe(suite_)}; }
+
+  core::Report make(core::OutputDirectory& output) override {
+    histogram::count_suite(run.comm, run.log, output, suite_, reading_);
+    output.finish_if_all(run.tool, run.facts);
+    return {facts_of(suite_), fmt::format("{}: {}", target, describe(suite_))};
+  }
+
+  Json found(const core::Manifest&) override { return facts_of(suite_); }
+
+ private:
+  histogram::GadgetReading reading_;
+  histogram::SnapshotSuite suite_;
+};
+
 }  // namespace
 
-void run_histogram_of_table(const core::Invocation& run, const std::string& target) {
-  const core::Timer timer;
-  GadgetReading reading;
-  run.comm.agree([&] { reading = read_gadget_reading(run.options); });
-  const SnapshotSuite suite = read_suite(run, reading);
-  warn_of_assumptions(run.log, suite.assumed,
-                      "table and snapshots do not state all parameters of the universes");
-  const std::uint64_t memory = memory_of(suite, run.threads);
-  if (run.options.flag("dry-run")) {
-    const CountingBill bill = bill_of(run, target, memory, disk_of(suite, {}));
-    if (const auto refused = refusal(suite.manifest.grid, bill, target)) run.log.warn("{}", refused->what());
-    Json summary = summary_of(suite, bill, target);
-    summary["dry_run"] = true;
-    return run.report(summary, describe(suite, bill));
-  }
-  core::Request request{"generate",
-                        {{"from", "snapshots"},
-                         {"grid", suite.manifest.grid},
-                         {"particle_type", reading.particle_type},
-                         {"universes_sha256", suite.sha256}},
-                        {},
-                        suite.manifest.foreseen()};
-  add_inputs(run, suite.files, target, request);
-  run.comm.agree([&] { refuse_twins(request.inputs); });
-  const core::Overwrite overwrite{run.options.flag("force"), {}};
-  const core::Holding there = core::OutputDirectory::look(run.comm, target, request, overwrite);
-  const CountingBill bill = bill_of(run, target, memory, disk_of(suite, there.manifest));
-  if (const auto refused = refusal(suite.manifest.grid, bill, target); refused && bill.disk.needed > 0)
-    throw *refused;
-  core::OutputDirectory output(run.comm, run.log, target, request, overwrite);
-  const bool up_to_date = output.up_to_date();
-  if (!up_to_date) {
-    count_suite(run.comm, run.log, output, suite, reading);
-    output.finish_if_all(run.tool, run.facts);
-  }
-  Json summary = summary_of(suite, bill, target);
-  summary.update({{"id", request.id()},
-                  {"up_to_date", up_to_date},
-                  {"peak_rss_bytes", run.comm.max(core::peak_resident_memory())},
-                  {"seconds", timer.seconds()}});
-  run.report(summary, up_to_date ? fmt::format("{} is up to date\n", target)
-                                 : fmt::format("{}: {}", target, describe(suite, bill)));
+void run_histogram_of_table(const core::Invocation& run) {
+  SnapshotSuiteStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace cosmo::dataset

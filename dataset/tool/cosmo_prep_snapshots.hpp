@@ -8,6 +8,6 @@ namespace cosmo::dataset {
 
 /// cosmo-prep histogram of the snapshots of a table, to a suite that cosmo-prep shard takes as if cosmo-sim
 /// had written it. Collective.
-void run_histogram_of_table(const core::Invocation& run, const std::string& target);
+void run_histogram_of_table(const core::Invocation& run);
 
 }  // namespace cosmo::dataset

@@ -5,7 +5,7 @@
 #include "core/memory.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 using core::Fault;
 
@@ -34,23 +34,11 @@ void add_inputs(const core::Invocation& run, const std::vector<std::string>& fil
         {core::seen_from(target, files[i]).string(), "sha256:" + digests[i], digests[i]});
 }
 
-CountingBill bill_of(const core::Invocation& run, const std::string& target, std::uint64_t memory,
-                     std::uint64_t disk) {
-  return {core::NodeMemory(run.comm).bill(run.comm.max(memory)), core::disk_bill(run.comm, target, disk)};
-}
-
-std::optional<core::Error> refusal(int grid, const CountingBill& bill, const std::string& target) {
-  const auto bytes = [](std::uint64_t number) { return core::format_bytes(static_cast<double>(number)); };
-  if (!bill.memory.is_covered()) {
-    return core::Error(
-        Fault::config,
-        fmt::format("--grid {} needs about {} of memory on a node that has {} available: choose a coarser "
-                    "one, or use more nodes.",
-                    grid, bytes(bill.memory.per_node), bytes(bill.memory.available)),
-        true);
-  }
-  if (!bill.disk.is_covered()) return core::disk_shortage(bill.disk, target, "The counts to write");
-  return std::nullopt;
+core::Needs needs_of(int grid, std::uint64_t memory) {
+  return {.memory = core::resident_memory() + memory,
+          .memory_cause = fmt::format("--grid {} needs", grid),
+          .memory_remedy = "choose a coarser one",
+          .disk_cause = "The counts to write"};
 }
 
 void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& assumed,
@@ -65,4 +53,4 @@ void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& a
   log.warn("{}; the counts will say {}.", lack, fmt::join(values, " "));
 }
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

@@ -10,7 +10,7 @@
 #include "core/universe/cosmology_attributes.hpp"
 #include "core/universe/snapshot.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 using core::ensure;
 using core::Fault;
@@ -245,4 +245,4 @@ void GadgetSnapshot::read(std::uint64_t first, std::span<T> positions) const {
 template void GadgetSnapshot::read(std::uint64_t, std::span<float>) const;
 template void GadgetSnapshot::read(std::uint64_t, std::span<double>) const;
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

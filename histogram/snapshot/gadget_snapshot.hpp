@@ -19,7 +19,7 @@
 
 #include "core/format/hdf5.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 /// What to make of a snapshot's files.
 struct GadgetReading {
@@ -79,4 +79,4 @@ class GadgetSnapshot {
   std::size_t float_bytes_ = 0;
 };
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

@@ -7,11 +7,10 @@
 #include "core/error.hpp"
 #include "histogram/particle_counter.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 using core::ensure;
 using core::Fault;
-using histogram::ParticleCounter;
 
 namespace {
 
@@ -22,8 +21,8 @@ std::uint64_t rows_of_round(int ranks, std::uint64_t particles) {
 
 /// Reads and counts all particles, of which every rank takes a part, in the snapshot's own unit. Collective.
 template <class T>
-histogram::CountGrid count(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
-                           const std::function<void(std::int64_t)>& after_round) {
+CountGrid count(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
+                const std::function<void(std::int64_t)>& after_round) {
   const std::uint64_t particles = snapshot.particles(), step = rows_of_round(comm.size(), particles);
   const auto ranks = static_cast<std::uint64_t>(comm.size()), rank = static_cast<std::uint64_t>(comm.rank());
   const std::uint64_t first = particles / ranks * rank + std::min(rank, particles % ranks);
@@ -85,21 +84,20 @@ GadgetReading read_gadget_reading(const core::Options& options) {
   return reading;
 }
 
-histogram::CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot,
-                                     int cells, const std::function<void(std::int64_t)>& after_round) {
+CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
+                          const std::function<void(std::int64_t)>& after_round) {
   return snapshot.float_bytes() == sizeof(double) ? count<double>(comm, snapshot, cells, after_round)
                                                   : count<float>(comm, snapshot, cells, after_round);
 }
 
 std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
                                              const core::OutputDirectory& output, const std::string& path,
-                                             const GadgetSnapshot& snapshot,
-                                             const histogram::CountFileHeader& header,
+                                             const GadgetSnapshot& snapshot, const CountFileHeader& header,
                                              const std::function<void(std::int64_t rounds)>& after_round) {
-  const histogram::CountGrid grid = count_particles(comm, snapshot, header.grid.cells_per_side, after_round);
+  const CountGrid grid = count_particles(comm, snapshot, header.grid.cells_per_side, after_round);
   std::filesystem::path part;
   comm.agree([&] { part = comm.is_root() ? output.part(path) : output.part_path(path); });
-  histogram::write_counts(comm, part, header, grid);
+  write_counts(comm, part, header, grid);
   std::vector<core::FileRecord> records;
   comm.agree([&] {
     if (comm.is_root()) records.push_back(output.seal(path));
@@ -107,4 +105,4 @@ std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
   return records;
 }
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

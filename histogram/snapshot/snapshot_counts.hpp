@@ -14,7 +14,7 @@
 #include "histogram/count_file.hpp"
 #include "histogram/snapshot/gadget_snapshot.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 /// The options that say how to read a snapshot: --particle-type, --length-unit.
 void declare_gadget_reading(core::Options& options);
@@ -43,15 +43,14 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
 /// Counts a snapshot's particles on so many cells a side, in its own unit of length: every rank reads a part
 /// of them, and gets the planes core::slab_of(cells, rank, ranks). `after_round` gets the number of rounds in
 /// which that is done. Collective over comm. Throws as GadgetSnapshot::read() and ParticleCounter do.
-histogram::CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot,
-                                     int cells, const std::function<void(std::int64_t rounds)>& after_round);
+CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
+                          const std::function<void(std::int64_t rounds)>& after_round);
 
 /// The same on header.grid, published as the file at `path` of the output. Returns the file's record on the
 /// root, nothing elsewhere. Collective over comm. Throws as count_particles() and write_counts().
 std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
                                              const core::OutputDirectory& output, const std::string& path,
-                                             const GadgetSnapshot& snapshot,
-                                             const histogram::CountFileHeader& header,
+                                             const GadgetSnapshot& snapshot, const CountFileHeader& header,
                                              const std::function<void(std::int64_t rounds)>& after_round);
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

@@ -8,7 +8,7 @@
 #include "core/file/checksum.hpp"
 #include "core/parallel/rounds.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 using core::ensure;
 using core::Fault;
@@ -247,4 +247,4 @@ void count_suite(const core::Communicator& comm, const core::Log& log, core::Out
       });
 }
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

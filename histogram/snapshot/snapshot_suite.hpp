@@ -15,7 +15,7 @@
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "histogram/snapshot/snapshot_table.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 /// What the files of a snapshot say.
 struct SnapshotFacts {
@@ -33,7 +33,7 @@ struct SnapshotFacts {
 struct PlannedCounts {
   std::filesystem::path snapshot;
   std::string path;  ///< of the counts, in the output
-  histogram::CountFileHeader header;
+  CountFileHeader header;
   std::size_t float_bytes;  ///< of a coordinate
 };
 
@@ -66,4 +66,4 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
 void count_suite(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
                  const SnapshotSuite& suite, const GadgetReading& reading);
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

@@ -8,7 +8,7 @@
 #include "core/random.hpp"
 #include "core/universe/cosmology.hpp"
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 using core::ensure;
 using core::Fault;
@@ -16,10 +16,10 @@ using core::Fault;
 namespace {
 
 /// The header's names, checked.
-std::vector<std::string> names_of(const CsvTable& table) {
+std::vector<std::string> names_of(const core::CsvTable& table) {
   std::vector<std::string> known = {"snapshot", "simulation", "seed"};
   for (const auto& row : core::kCosmologyParameters) known.emplace_back(row.name);
-  const std::vector<std::string> names = table.names([&](const Cell& name) {
+  const std::vector<std::string> names = table.names([&](const core::Cell& name) {
     ensure(std::ranges::count(known, name.text) == 1, Fault::format,
            "{} names a column '{}': choose among {}.", name.place(), name.text.substr(0, 40),
            fmt::join(known, ", "));
@@ -33,10 +33,10 @@ std::vector<std::string> names_of(const CsvTable& table) {
 
 std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path) {
   constexpr std::uint64_t kMostSimulations = std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1;
-  const CsvTable table(path, "snapshot");
+  const core::CsvTable table(path, "snapshot");
   const std::vector<std::string> names = names_of(table);
   std::vector<SnapshotRow> rows;
-  table.for_each_row([&](const std::vector<Cell>& cells) {
+  table.for_each_row([&](const std::vector<core::Cell>& cells) {
     SnapshotRow row{{}, static_cast<std::uint32_t>(rows.size()), {}, {}, cells.front().place()};
     for (std::size_t c = 0; c < cells.size(); ++c) {
       if (names[c] == "snapshot") {
@@ -55,4 +55,4 @@ std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path) 
   return rows;
 }
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

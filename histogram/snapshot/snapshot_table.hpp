@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace cosmo::dataset {
+namespace cosmo::histogram {
 
 struct SnapshotRow {
   std::filesystem::path snapshot;
@@ -29,4 +29,4 @@ struct SnapshotRow {
 /// Throws Error{io}, or Error{format} naming file and line.
 std::vector<SnapshotRow> read_snapshot_table(const std::filesystem::path& path);
 
-}  // namespace cosmo::dataset
+}  // namespace cosmo::histogram

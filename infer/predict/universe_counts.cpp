@@ -130,7 +130,7 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
 
 OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
-  dataset::GadgetSnapshot snapshot(source.path, source.reading);
+  histogram::GadgetSnapshot snapshot(source.path, source.reading);
   ensure(model.redshifts.size() == 1, Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
          path, fmt::join(model.redshifts, ", "));
@@ -174,15 +174,15 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const O
 }
 
 std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
-                                                   dataset::GadgetSnapshot& snapshot) {
+                                                   histogram::GadgetSnapshot& snapshot) {
   log.info("counting {} particles on {}³ voxels", snapshot.particles(), universe.cells);
   std::optional<core::Progress> progress;
-  histogram::CountGrid grid = dataset::count_particles(core::Communicator::self(), snapshot, universe.cells,
-                                                       [&](std::int64_t rounds) {
-                                                         if (!progress)
-                                                           progress.emplace(log, "parts counted", rounds);
-                                                         progress->advance();
-                                                       });
+  histogram::CountGrid grid = histogram::count_particles(core::Communicator::self(), snapshot, universe.cells,
+                                                         [&](std::int64_t rounds) {
+                                                           if (!progress)
+                                                             progress.emplace(log, "parts counted", rounds);
+                                                           progress->advance();
+                                                         });
   std::vector<UniverseCounts::Channel> channels;
   channels.emplace_back(std::move(grid).take());
   return channels;
@@ -223,10 +223,10 @@ void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
 std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int threads) const {
   const auto side = static_cast<std::uint64_t>(cells);
   const std::uint64_t grid = side * side * side * sizeof(std::uint16_t);
-  const auto* snapshot = std::get_if<dataset::GadgetSnapshot>(&content);
+  const auto* snapshot = std::get_if<histogram::GadgetSnapshot>(&content);
   if (snapshot != nullptr) {
-    return dataset::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
-                                    snapshot->float_bytes(), 1, threads);
+    return histogram::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
+                                      snapshot->float_bytes(), 1, threads);
   }
   return std::holds_alternative<dataset::ForeignSample>(content) ? 2 * grid * model.redshifts.size() : 0;
 }

@@ -26,8 +26,8 @@ struct UniverseSource {
   /// cosmo-prep histogram); of particles: a snapshot in Gadget's HDF5 layout, its file, one of its files, or
   /// their directory; an .npy file of counts (n, n, n), or (C, n, n, n).
   std::filesystem::path path;
-  std::optional<core::Length> box = {};  ///< side of an .npy file's box
-  dataset::GadgetReading reading = {};   ///< of snapshots
+  std::optional<core::Length> box = {};   ///< side of an .npy file's box
+  histogram::GadgetReading reading = {};  ///< of snapshots
 };
 
 /// A universe cut into samples of a model's size; move-only.
@@ -51,7 +51,7 @@ class UniverseCounts {
 
 /// A universe that fits the model, not read yet; move-only.
 struct OpenUniverse {
-  std::variant<std::vector<histogram::CountFile>, dataset::GadgetSnapshot, dataset::ForeignSample> content;
+  std::variant<std::vector<histogram::CountFile>, histogram::GadgetSnapshot, dataset::ForeignSample> content;
   std::string path;
   int cells;                          ///< a side, of the model's voxels
   int factor;                         ///< cells a side of the file's that make one of them

@@ -1,4 +1,4 @@
-// cosmo-infer: cosmological parameters from particle counts, with honest errors.
+#include "infer/tool/cosmo_infer.hpp"
 
 #include "core/error.hpp"
 #include "core/run/tool.hpp"
@@ -25,15 +25,14 @@ void run_infer(const core::Invocation& run) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return core::run_tool(argc, argv,
-                        {"cosmo-infer",
-                         "cosmological parameters from particle counts, with honest errors",
-                         {nn::library_version()},
-                         {{"", "predicts a split of a dataset, or one universe",
-                           "cosmo-infer --model model --data data --split test --output predictions", true,
-                           core::OnStop::end, &declare, &run_infer, &infer::input_files},
-                          {"export", "writes the network, with its normalisation, for other programs to run",
-                           "cosmo-infer export --format onnx --model model --output model.onnx", true,
-                           core::OnStop::end, &infer::declare_export, &infer::run_export}}});
+core::Tool infer::cosmo_infer_tool() {
+  return {"cosmo-infer",
+          "cosmological parameters from particle counts, with honest errors",
+          {nn::library_version()},
+          {{"", "predicts a split of a dataset, or one universe",
+            "cosmo-infer --model model --data data --split test --output predictions", true,
+            core::OnStop::end, &declare, &run_infer, &infer::input_files},
+           {"export", "writes the network, with its normalisation, for other programs to run",
+            "cosmo-infer export --format onnx --model model --output model.onnx", true, core::OnStop::end,
+            &infer::declare_export, &infer::run_export}}};
 }

@@ -9,9 +9,12 @@
 #include "core/file/byte_file.hpp"
 #include "core/file/files.hpp"
 #include "core/file/text_file.hpp"
-#include "core/output/output_directory.hpp"
+#include "core/memory.hpp"
+#include "core/run/stage.hpp"
 #include "infer/onnx/onnx_model.hpp"
+#include "infer/predict/costs.hpp"
 #include "infer/predict/unfinished.hpp"
+#include "train/nn/census.hpp"
 
 namespace cosmo::infer {
 
@@ -51,31 +54,78 @@ bool write_file(const std::string& bytes, const fs::path& path, bool force) {
   return false;
 }
 
-/// Fills in the summary's facts of --output FILE.onnx. Collective.
-void export_file(const core::Invocation& run, const std::string& model, const fs::path& path,
-                 core::Json& summary) {
-  std::uint64_t up_to_date = 0;
-  run.comm.agree([&] {
-    if (run.comm.is_root()) up_to_date = write_file(encode(model), path, run.options.flag("force")) ? 1 : 0;
-  });
-  summary["up_to_date"] = run.comm.max(up_to_date) > 0;
+/// Throws Error of the options, or if the model is not finished.
+std::string read_model(const core::Options& options) {
+  (void)options.choice("format", {"onnx"});
+  const std::string& model = options.text("model");
+  (void)unfinished(options, {model}, {nn::load_model_manifest(model)});  // the file holds "complete"
+  return model;
 }
 
-/// Fills in the summary's facts of --output DIR. Collective.
-void export_directory(const core::Invocation& run, const std::string& model, const core::Request& request,
-                      core::Json& summary) {
-  core::OutputDirectory output(run.comm, run.log, run.options.text("output"), request,
-                               {run.options.flag("force"), {}});
-  summary["up_to_date"] = output.up_to_date();
-  summary["id"] = request.id();
-  if (output.up_to_date()) return;
-  std::string bytes;
+/// --output FILE.onnx, without a manifest. Collective.
+void export_file(const core::Invocation& run, const fs::path& path) {
+  const bool dry_run = run.options.flag("dry-run");
+  std::uint64_t up_to_date = 0;
   run.comm.agree([&] {
-    if (run.comm.is_root()) bytes = encode(model);
+    const std::string model = read_model(run.options);
+    if (run.comm.is_root() && !dry_run)
+      up_to_date = write_file(encode(model), path, run.options.flag("force")) ? 1 : 0;
   });
-  output.add_text(kFile, bytes);
-  output.finish(run.tool, {{"onnx", kFile}}, run.facts);
+  up_to_date = run.comm.max(up_to_date);
+  core::Json facts = {{"onnx", path.string()},
+                      {dry_run ? "dry_run" : "up_to_date", dry_run || up_to_date > 0}};
+  run.report(facts, fmt::format("{}{}{}\n", dry_run ? "would write " : "", path.string(),
+                                up_to_date > 0 ? " is up to date" : ""));
 }
+
+/// --output DIR.
+class OnnxStage : public core::Stage {
+ public:
+  explicit OnnxStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] {
+      directory_ = read_model(run.options);
+      model_ = nn::load_model_manifest(directory_);
+      request = {"onnx",
+                 {{"format", "onnx"}, {"checkpoint", model_.best().sha256}},
+                 {core::input_record(directory_, model_.base, target)}};
+    });
+  }
+
+  core::Needs needs(const core::Manifest&) override {
+    constexpr std::uint64_t kGraph = 1 << 16;  // of the file, beside the weights
+    const nn::NetworkCensus census = nn::take_census(model_.network, model_.input, model_.outputs());
+    const std::uint64_t disk = static_cast<std::uint64_t>(census.parameters()) * sizeof(float) + kGraph;
+    return {.memory = core::resident_memory() + network_bytes({&model_, 1}, 1) + disk,
+            .memory_cause = "The network needs",
+            .memory_remedy = "free some",
+            .disk = disk,
+            .disk_missing = disk,
+            .disk_cause = "The network to write"};
+  }
+
+  core::Report outline() override { return report(); }
+
+  core::Report make(core::OutputDirectory& output) override {
+    std::string bytes;
+    run.comm.agree([&] {
+      if (run.comm.is_root()) bytes = encode(directory_);
+    });
+    output.add_text(kFile, bytes);
+    output.finish(run.tool, {{"onnx", kFile}}, run.facts);
+    return report();
+  }
+
+  core::Json found(const core::Manifest&) override { return report().facts; }
+
+ private:
+  core::Report report() const {
+    const std::string file = (fs::path(target) / kFile).string();
+    return {{{"onnx", file}}, file + "\n"};
+  }
+
+  std::string directory_;
+  nn::ModelManifest model_;
+};
 
 }  // namespace
 
@@ -86,27 +136,11 @@ void declare_export(core::Options& options) {
 }
 
 void run_export(const core::Invocation& run) {
-  std::string model;
   fs::path target;
-  core::Request request;
-  run.comm.agree([&] {
-    (void)run.options.choice("format", {"onnx"});
-    model = run.options.text("model");
-    target = run.options.text("output");
-    const nn::ModelManifest manifest = nn::load_model_manifest(model);
-    (void)unfinished(run.options, {model}, {manifest});  // the file holds "complete"
-    const fs::path directory = is_file_name(target) ? fs::absolute(target).parent_path() : target;
-    request = {"onnx",
-               {{"format", "onnx"}, {"checkpoint", manifest.best().sha256}},
-               {core::input_record(model, manifest.base, directory)}};
-  });
-  const fs::path file = is_file_name(target) ? target : target / kFile;
-  core::Json summary = {{"onnx", file.string()}};
-  if (run.options.flag("dry-run")) return run.report(summary, fmt::format("would write {}\n", file.string()));
-  is_file_name(target) ? export_file(run, model, target, summary)
-                       : export_directory(run, model, request, summary);
-  const bool up_to_date = summary.at("up_to_date");
-  run.report(summary, fmt::format("{}{}\n", file.string(), up_to_date ? " is up to date" : ""));
+  run.comm.agree([&] { target = run.options.text("output"); });
+  if (is_file_name(target)) return export_file(run, target);
+  OnnxStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace cosmo::infer

@@ -19,7 +19,7 @@ namespace cosmo::infer {
 namespace {
 
 UniverseSource read_source(const core::Options& options) {
-  UniverseSource source{options.text("input"), {}, dataset::read_gadget_reading(options)};
+  UniverseSource source{options.text("input"), {}, histogram::read_gadget_reading(options)};
   if (options.given("box")) source.box = core::parse_length(options.text("box"), "--box");
   return source;
 }
@@ -82,7 +82,7 @@ void declare_input(core::Options& options) {
       "one of its files, their directory), or counts in an .npy file");
   options.add("box", std::nullopt,
               "side of an .npy file's box in Mpc/h; 731.43Mpc for one that does not scale with h");
-  dataset::declare_gadget_reading(options);
+  histogram::declare_gadget_reading(options);
 }
 
 std::vector<std::filesystem::path> input_files(const core::Options& options) {

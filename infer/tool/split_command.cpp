@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/memory.hpp"
-#include "core/output/output_directory.hpp"
+#include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "infer/baseline/comparison.hpp"
@@ -243,8 +243,8 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
 }
 
 /// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
-Json publish(const core::Invocation& run, const Job& job, const Findings& findings,
-             dataset::SplitReader& reader, core::OutputDirectory& output) {
+core::Report publish(const core::Invocation& run, const Job& job, const Findings& findings,
+                     dataset::SplitReader& reader, core::OutputDirectory& output) {
   const auto& [network, methods, forecasts, costs] = findings;
   const auto [metrics, uncertainty] = metrics_of(job, findings);
   Json facts = run.facts;
@@ -258,13 +258,62 @@ Json publish(const core::Invocation& run, const Job& job, const Findings& findin
                   warning_of(job.independence, job.split), job.request},
                  {job.directories.front(), job.model(), reader, job.manifest}, output);
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
-  if (!run.options.flag("json")) {
-    run.log.result(prediction_text(methods.front().universes, kPrintedUniverses) + "\n" +
-                   error_text(methods, forecasts.universes) + "\n" + paired_text(methods) + "\n" +
-                   uncertainty);
-  }
-  return metrics;
+  return {
+      {{"metrics", metrics}, {"inference", costs.to_json()}},
+      fmt::format(
+          "{}\n{}\n{}\n{}\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
+          prediction_text(methods.front().universes, kPrintedUniverses),
+          error_text(methods, forecasts.universes), paired_text(methods), uncertainty,
+          output.path().string())};
 }
+
+class SplitStage : public core::Stage {
+ public:
+  explicit SplitStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] { job_ = read_job(run.options); });
+    request = job_.request;
+    warn_of(run.log, job_);
+  }
+
+  core::Needs needs(const core::Manifest&) override {
+    memory_ = plan_memory(run, job_);
+    const std::uint64_t disk = job_.samples() * kBytesPerRow + kReportBytes;
+    return {.memory = memory_.most,
+            .memory_cause = "The predictions need",
+            .memory_remedy = "use fewer models, or fewer ranks a node",
+            .disk = disk,
+            .disk_missing = disk,
+            .disk_cause = "The predictions to write"};
+  }
+
+  core::Report outline() override {
+    return {{{"samples", job_.samples()}},
+            fmt::format("{} samples of {}{}\n", job_.samples(), job_.data.string(),
+                        baseline_plan(run.options, job_.manifest))};
+  }
+
+  core::Report make(core::OutputDirectory& output) override {
+    std::optional<dataset::SplitReader> reader;
+    run.comm.agree([&] {
+      reader.emplace(job_.data, job_.manifest, job_.split, run.comm.rank(), run.comm.size());
+      if (run.comm.is_root()) job_.doubts = doubts_of(job_, *reader);
+    });
+    job_.doubts = Json::parse(run.comm.broadcast(Json(job_.doubts).dump()));
+    for (const std::string& doubt : job_.doubts) run.log.warn("{}", doubt);
+    const Findings findings = find_out(run, job_, *reader, memory_.network);
+    core::Report report = publish(run, job_, findings, *reader, output);
+    run.log.info("{}", findings.costs.text());
+    return report;
+  }
+
+  Json found(const core::Manifest& there) override {
+    return {{"samples", job_.samples()}, {"metrics", there.details.at("metrics")}};
+  }
+
+ private:
+  Job job_;
+  Memory memory_{};
+};
 
 }  // namespace
 
@@ -276,47 +325,8 @@ void declare_split(core::Options& options) {
 }
 
 void run_split(const core::Invocation& run) {
-  Job job;
-  run.comm.agree([&] { job = read_job(run.options); });
-  warn_of(run.log, job);
-  const std::string& directory = run.options.text("output");
-  Json summary = {{"output", directory},
-                  {"id", job.request.id()},
-                  {"samples", job.samples()},
-                  {"disk_bytes", job.samples() * kBytesPerRow + kReportBytes}};
-  Memory memory{};
-  const auto plan = [&] {
-    memory = plan_memory(run, job);
-    summary["memory_bytes_per_rank"] = memory.most;
-    return core::format_bytes(static_cast<double>(memory.most));
-  };
-  if (run.options.flag("dry-run")) {
-    const std::string bytes = plan();
-    return run.report(summary,
-                      fmt::format("{} samples of {}{}; about {} of memory a rank\n", job.samples(),
-                                  job.data.string(), baseline_plan(run.options, job.manifest), bytes));
-  }
-  core::OutputDirectory output(run.comm, run.log, directory, job.request, {run.options.flag("force"), {}});
-  summary["up_to_date"] = output.up_to_date();
-  if (output.up_to_date()) {
-    summary["metrics"] = output.manifest().details.at("metrics");
-    return run.report(summary, fmt::format("{} is up to date\n", directory));
-  }
-  run.log.info("about {} of memory a rank", plan());
-  std::optional<dataset::SplitReader> reader;
-  run.comm.agree([&] {
-    reader.emplace(job.data, job.manifest, job.split, run.comm.rank(), run.comm.size());
-    if (run.comm.is_root()) job.doubts = doubts_of(job, *reader);
-  });
-  job.doubts = Json::parse(run.comm.broadcast(Json(job.doubts).dump()));
-  for (const std::string& doubt : job.doubts) run.log.warn("{}", doubt);
-  const Findings findings = find_out(run, job, *reader, memory.network);
-  summary["metrics"] = publish(run, job, findings, *reader, output);
-  summary["inference"] = findings.costs.to_json();
-  run.log.info("{}", findings.costs.text());
-  run.report(summary,
-             fmt::format("\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
-                         directory));
+  SplitStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace cosmo::infer

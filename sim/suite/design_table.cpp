@@ -1,53 +1,40 @@
 #include "sim/suite/design_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
-#include "core/file/text_file.hpp"
+#include "core/format/csv_table.hpp"
 #include "core/random.hpp"
 
 namespace cosmo::sim {
 
 namespace {
 
-using core::ensure, core::fail, core::Fault, core::TextFile, core::TextLine;
+using core::Cell, core::ensure, core::Fault;
 
 constexpr std::string_view kSeed = "seed";
 
-/// The header's names, checked.
-std::vector<std::string> read_header(const TextFile& file, const TextLine& line) {
-  std::vector<std::string> names;
-  for (const std::string_view name : core::cells_of(line.text, ',')) {
-    constexpr std::size_t kShown = 40;
-    if (name != kSeed && core::find_cosmology_parameter(name) == nullptr) {
-      std::vector<std::string_view> known;
-      for (const auto& row : core::kCosmologyParameters) known.push_back(row.name);
-      fail(Fault::format, "{} names a column '{}': choose among {} and seed.", file.place(line),
-           name.substr(0, kShown), fmt::join(known, ", "));
-    }
-    ensure(std::ranges::count(names, name) == 0, Fault::format, "{} names the column {} twice: keep one.",
-           file.place(line), name);
-    names.emplace_back(name);
-  }
-  return names;
+/// Throws Error{format} unless it names a parameter or the seed.
+void check_name(const Cell& name) {
+  constexpr std::size_t kShown = 40;
+  if (name.text == kSeed || core::find_cosmology_parameter(name.text) != nullptr) return;
+  std::vector<std::string_view> known;
+  for (const auto& row : core::kCosmologyParameters) known.push_back(row.name);
+  core::fail(Fault::format, "{} names a column '{}': choose among {} and seed.", name.place(),
+             name.text.substr(0, kShown), fmt::join(known, ", "));
 }
 
-std::uint64_t read_seed(const TextFile& file, const TextLine& line, std::string_view cell,
-                        std::set<std::uint64_t>& taken, bool share_seeds) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), seed);
-  ensure(error == std::errc() && end == cell.data() + cell.size() && seed < core::kSeedLimit, Fault::format,
-         "{} has no seed between 0 and 2^53 - 1: correct the file.", file.place(line));
+std::uint64_t read_seed(const Cell& cell, std::set<std::uint64_t>& taken, bool share_seeds) {
+  const std::uint64_t seed = cell.whole_number(kSeed, core::kSeedLimit);
   ensure(
       taken.insert(seed).second || share_seeds, Fault::format,
       "{} repeats the seed {}: universes of one seed share their phases, give each its own, or --allow-leak "
       "for an experiment with that.",
-      file.place(line), seed);
+      cell.place(), seed);
   return seed;
 }
 
@@ -58,11 +45,11 @@ core::Cosmology with_row(core::Cosmology cosmology, const DesignTable& table, st
   return cosmology;
 }
 
-void check_universe(const TextFile& file, const TextLine& line, const core::Cosmology& cosmology) {
+void check_universe(const Cell& first, const core::Cosmology& cosmology) {
   try {
     core::validate(cosmology);
   } catch (const core::Error& error) {
-    throw core::Error(error.fault(), fmt::format("{}: {}", file.place(line), error.what()));
+    throw core::Error(error.fault(), fmt::format("{}: {}", first.place(), error.what()));
   }
 }
 
@@ -79,31 +66,23 @@ std::string DesignTable::sha256() const {
 
 DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
                               bool share_seeds) {
-  const TextFile file(path);
-  std::vector<TextLine> lines = file.lines();
-  std::erase_if(lines, [](const TextLine& line) { return line.text.front() == '#'; });
-  ensure(lines.size() >= 2, Fault::format,
-         "{} has no universe: write a header of parameter names and a row for each universe.", file.path());
-  const std::vector<std::string> header = read_header(file, lines.front());
+  const core::CsvTable file(path, "universe");
+  const std::vector<std::string> header = file.names(&check_name);
   DesignTable table;
   std::ranges::copy_if(header, std::back_inserter(table.names),
                        [](const auto& name) { return name != kSeed; });
   std::set<std::uint64_t> taken;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const auto cells = core::cells_of(lines[i].text, ',');
-    ensure(cells.size() == header.size(), Fault::format, "{} has {} cells for {} columns: correct the file.",
-           file.place(lines[i]), cells.size(), header.size());
+  file.for_each_row([&](const std::vector<Cell>& cells) {
     std::vector<double> row;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      if (header[c] == kSeed) {
-        table.seeds.push_back(read_seed(file, lines[i], cells[c], taken, share_seeds));
-      } else {
-        row.push_back(file.number(lines[i], cells[c]));
-      }
+      if (header[c] == kSeed)
+        table.seeds.push_back(read_seed(cells[c], taken, share_seeds));
+      else
+        row.push_back(cells[c].number());
     }
     table.values.push_back(std::move(row));
-    check_universe(file, lines[i], with_row(base, table, i - 1));
-  }
+    check_universe(cells.front(), with_row(base, table, table.values.size() - 1));
+  });
   return table;
 }
 

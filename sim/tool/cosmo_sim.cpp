@@ -1,4 +1,4 @@
-// cosmo-sim: universes from cosmological parameters.
+#include "sim/tool/cosmo_sim.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,11 +11,9 @@
 #include "core/error.hpp"
 #include "core/fourier/fourier_mesh.hpp"
 #include "core/memory.hpp"
-#include "core/output/disk_bill.hpp"
-#include "core/output/output_directory.hpp"
 #include "core/parallel/rounds.hpp"
 #include "core/parallel/stop_signals.hpp"
-#include "core/run/tool.hpp"
+#include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "sim/linear/background.hpp"
@@ -42,34 +40,6 @@ struct Missing {
   std::int64_t others = 0;
 };
 
-/// What is known before a directory is touched.
-struct Survey {
-  bool blocked = false;       ///< by what is in the directory
-  std::uint64_t leaving = 0;  ///< bytes there that the run removes
-  Missing missing;
-  sim::RankLayout layout;
-  core::DiskBill disk;
-  std::vector<core::Error> refusals;  ///< of which a dry run warns; the first ends a real one, on all ranks
-};
-
-Json summary_of(const sim::Plan& plan, const core::Request& request, const Survey& survey) {
-  const sim::RankLayout& layout = survey.layout;
-  return {{"output", plan.output},
-          {"id", request.id()},
-          {"simulations", plan.simulations},
-          {"select", {plan.slice.first, plan.slice.first + plan.universes_to_make()}},
-          {"up_to_date", survey.missing.own.empty()},
-          {"simulations_left", survey.missing.others},
-          {"ranks_per_simulation", layout.ranks_per_simulation},
-          {"memory_bytes_per_rank", layout.memory.per_rank},
-          {"memory_bytes_per_node", layout.memory.per_node},
-          {"memory_available_bytes", layout.memory.available},
-          {"disk_bytes", sim::disk_of(plan, plan.universes.size())},
-          {"disk_bytes_to_write", survey.disk.needed},
-          {"disk_bytes_to_remove", survey.leaving},
-          {"disk_available_bytes", survey.disk.available}};
-}
-
 /// "counts on 128³ voxels and particles at z = 0, 0.5".
 std::string contents(const sim::Plan& plan) {
   std::string text = plan.save_counts ? fmt::format("counts on {}³ voxels", plan.grid) : "";
@@ -77,15 +47,12 @@ std::string contents(const sim::Plan& plan) {
   return fmt::format("{} at z = {}", text, fmt::join(plan.numerics.redshifts, ", "));
 }
 
-std::string describe(const sim::Plan& plan, const Json& summary) {
+std::string describe(const sim::Plan& plan) {
   const sim::SimulationConfig& numerics = plan.numerics;
-  return fmt::format(
-      "{} universe{} of {}³ particles in {} {}, force mesh {}³, {} steps from z = {}, {}; "
-      "about {} of memory a rank, {} on disk",
-      plan.simulations, plan.simulations == 1 ? "" : "s", numerics.particles_per_side, plan.box.value,
-      name_of(plan.box.unit), numerics.mesh_per_side, numerics.steps, numerics.z_initial, contents(plan),
-      core::format_bytes(summary.at("memory_bytes_per_rank").get<double>()),
-      core::format_bytes(summary.at("disk_bytes").get<double>()));
+  return fmt::format("{} universe{} of {}³ particles in {} {}, force mesh {}³, {} steps from z = {}, {}\n",
+                     plan.simulations, plan.simulations == 1 ? "" : "s", numerics.particles_per_side,
+                     plan.box.value, name_of(plan.box.unit), numerics.mesh_per_side, numerics.steps,
+                     numerics.z_initial, contents(plan));
 }
 
 /// Says what was read from a table of the spectrum and what becomes of it.
@@ -109,17 +76,6 @@ void explain_table(const core::Log& log, const sim::Plan& plan) {
         "{:.2f} % of sigma_8 squared lies beyond the ends of --transfer {}, where power laws continue it.",
         100 * share, table.path);
   }
-}
-
-std::string memory_shortage(const sim::Plan& plan, const core::MemoryBill& memory) {
-  const std::string counts = plan.save_counts ? fmt::format(" and --grid {}", plan.grid) : "";
-  return fmt::format(
-      "--particles {} with --mesh {}{} need about {} of memory on a node that has {} available: choose "
-      "fewer, "
-      "or use more nodes.",
-      plan.numerics.particles_per_side, plan.numerics.mesh_per_side, counts,
-      core::format_bytes(static_cast<double>(memory.per_node)),
-      core::format_bytes(static_cast<double>(memory.available)));
 }
 
 Missing missing_universes(const core::Manifest& there, const sim::Plan& plan,
@@ -196,26 +152,6 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
       spacing, fmt::join(sparse, ", "));
 }
 
-/// Writes the manifest if every universe is there; returns how many are not. Collective.
-std::int64_t finish(const core::Invocation& run, core::OutputDirectory& output, const sim::Plan& plan,
-                    const core::SimulationManifest& suite) {
-  if (output.up_to_date() || output.finish_if_all(run.tool, run.facts)) return 0;
-  return missing_universes(output.manifest(), plan, suite).others;
-}
-
-/// The last word of a run that made `made` universes and leaves `left` to other slices.
-std::string conclusion(const sim::Plan& plan, const Json& summary, std::size_t made, std::int64_t left) {
-  std::string text = fmt::format("{} is up to date", plan.output);
-  if (made > 0) {
-    text = fmt::format("{}: {} universe{} in {}; at most {} of memory a rank, {} predicted", plan.output,
-                       made, made == 1 ? "" : "s", core::format_duration(summary.at("seconds")),
-                       core::format_bytes(summary.at("peak_rss_bytes")),
-                       core::format_bytes(summary.at("memory_bytes_per_rank")));
-  }
-  if (left > 0) text += fmt::format("; {} of {} universes are left to other slices", left, plan.simulations);
-  return text + "\n";
-}
-
 /// How the ranks share so many universes. Collective.
 sim::RankLayout layout_for(const core::Invocation& run, const sim::Plan& plan, int universes) {
   const int threads = run.comm.max(run.threads);
@@ -235,108 +171,118 @@ sim::RankLayout layout_for_rest(const core::Invocation& run, const sim::Plan& pl
   }
 }
 
-Survey make_survey(const core::Invocation& run, const sim::Plan& plan, const core::Request& request,
-                   const core::SimulationManifest& suite, const core::Overwrite& overwrite) {
-  Survey survey;
-  survey.layout = layout_for(run, plan, plan.universes_to_make());
-  core::Holding holding;
-  try {
-    holding = core::OutputDirectory::look(run.comm, plan.output, request, overwrite);
-    survey.leaving = holding.leaving;
-  } catch (const core::Error& error) {
-    if (!error.agreed()) throw;
-    survey.blocked = true;
-    survey.refusals.push_back(error);
+class GenerateStage : public core::Stage {
+ public:
+  explicit GenerateStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] { plan_ = sim::read_plan(run.options); });
+    suite_ = sim::suite_of(plan_);
+    request = sim::request_of(plan_);
+    request.foreseen = suite_.foreseen();
+    slice = plan_.slice;
+    explain_table(run.log, plan_);
   }
-  survey.missing = missing_universes(holding.manifest, plan, suite);
-  const std::size_t universes = survey.missing.own.size();
-  survey.disk = core::disk_bill(run.comm, plan.output, sim::disk_of(plan, universes), survey.leaving);
-  if (universes == 0) return survey;  // what is finished needs no memory
-  survey.layout = layout_for_rest(run, plan, universes, survey.layout);
-  if (!survey.layout.memory.is_covered())
-    survey.refusals.emplace_back(Fault::config, memory_shortage(plan, survey.layout.memory), true);
-  if (!survey.disk.is_covered()) {
-    survey.refusals.push_back(core::disk_shortage(survey.disk, plan.output, "The universes to make",
-                                                  "make room, or make or save less"));
-  }
-  return survey;
-}
 
-/// "sim: 2 of 6 universes are there; to make: 3 of --select 1:5, 1.20 MB of 77.00 GB free on disk".
-std::string describe(const sim::Plan& plan, const Survey& survey) {
-  const std::size_t to_make = survey.missing.own.size();
-  const std::int64_t there = plan.simulations - static_cast<std::int64_t>(to_make) - survey.missing.others;
-  const std::string held = survey.blocked              ? "what is there is in the way"
-                           : there == plan.simulations ? "up to date"
-                           : there > 0 ? fmt::format("{} of {} universes are there", there, plan.simulations)
-                           : survey.leaving > 0 ? "what is there will be removed"
-                                                : "nothing is there";
-  const int selected = plan.universes_to_make();
-  const std::string slice = selected == plan.simulations ? ""
-                                                         : fmt::format(" of --select {}:{}", plan.slice.first,
-                                                                       plan.slice.first + selected);
-  return fmt::format("{}: {}; to make: {}{}, {} of {} free on disk", plan.output, held, to_make, slice,
-                     core::format_bytes(static_cast<double>(survey.disk.needed)),
-                     core::format_bytes(static_cast<double>(survey.disk.available)));
-}
-
-/// The outcome of a dry run.
-void report_plan(const core::Invocation& run, const sim::Plan& plan, const Survey& survey, Json summary) {
-  summary["simulations_to_make"] = survey.missing.own.size();
-  summary["refusals"] = Json::array();
-  for (const core::Error& refusal : survey.refusals) {
-    run.log.warn("{}", refusal.what());
-    summary["refusals"].push_back(refusal.what());
+  core::Needs needs(const core::Manifest& there) override {
+    layout_ = layout_for(run, plan_, plan_.universes_to_make());
+    missing_ = missing_universes(there, plan_, suite_);
+    const std::size_t universes = missing_.own.size();
+    if (universes > 0) layout_ = layout_for_rest(run, plan_, universes, layout_);
+    return {.memory = universes > 0 ? layout_.memory.per_rank : 0,  // what is finished needs none
+            .memory_cause = fmt::format("--particles {} with --mesh {}{} need",
+                                        plan_.numerics.particles_per_side, plan_.numerics.mesh_per_side,
+                                        plan_.save_counts ? fmt::format(" and --grid {}", plan_.grid) : ""),
+            .memory_remedy = "choose fewer",
+            .disk = sim::disk_of(plan_, plan_.universes.size()),
+            .disk_missing = sim::disk_of(plan_, universes),
+            .disk_cause = "The universes to make",
+            .disk_remedy = "make room, or make or save less"};
   }
-  if (!survey.missing.own.empty()) warn_of_lattice(run.log, plan);
-  run.report(summary, describe(plan, summary) + "\n" + describe(plan, survey) + "\n");
-}
+
+  core::Report outline() override {
+    if (!missing_.own.empty()) warn_of_lattice(run.log, plan_);
+    core::Report report{facts(), describe(plan_)};
+    report.facts["ranks_per_simulation"] = layout_.ranks_per_simulation;
+    report.facts["simulations_to_make"] = missing_.own.size();
+    report.facts["simulations_left"] = missing_.others;
+    report.facts["up_to_date"] = missing_.own.empty();
+    const auto there = plan_.simulations - static_cast<std::int64_t>(missing_.own.size()) - missing_.others;
+    if (there > 0 || missing_.others > 0) {
+      report.text += fmt::format("{} of {} universes are there; to make: {}{}\n", there, plan_.simulations,
+                                 missing_.own.size(), slice_text());
+    }
+    return report;
+  }
+
+  core::Report make(core::OutputDirectory& output) override {
+    const core::Timer timer;
+    const std::vector<core::SimulationRecord> missing =
+        missing_universes(output.manifest(), plan_, suite_).own;
+    if (!missing.empty()) {
+      run.log.info("{} ranks x {} threads, {} per universe", run.comm.size(), run.threads,
+                   layout_.ranks_per_simulation);
+      make_universes(run, output, plan_, missing, layout_.ranks_per_simulation);
+    }
+    const bool all = output.finish_if_all(run.tool, run.facts);
+    const std::int64_t left = all ? 0 : missing_universes(output.manifest(), plan_, suite_).others;
+    core::Report report{
+        {{"up_to_date", missing.empty()}, {"simulations_made", missing.size()}, {"simulations_left", left}},
+        fmt::format("{} is up to date", target)};
+    if (!missing.empty()) {
+      const std::uint64_t peak = run.comm.max(core::peak_resident_memory());
+      report.text =
+          fmt::format("{}: {} universe{} in {}; at most {} of memory per rank, {} predicted", target,
+                      missing.size(), missing.size() == 1 ? "" : "s", core::format_duration(timer.seconds()),
+                      core::format_bytes(static_cast<double>(peak)),
+                      core::format_bytes(static_cast<double>(layout_.memory.per_rank)));
+    }
+    if (left > 0)
+      report.text += fmt::format("; {} of {} universes are left to other slices", left, plan_.simulations);
+    report.text += "\n";
+    return report;
+  }
+
+  Json found(const core::Manifest&) override {
+    Json found = facts();
+    found.update({{"simulations_to_make", 0}, {"simulations_made", 0}, {"simulations_left", 0}});
+    return found;
+  }
+
+ private:
+  Json facts() const {
+    return {{"simulations", plan_.simulations},
+            {"select", {plan_.slice.first, plan_.slice.first + plan_.universes_to_make()}}};
+  }
+  /// " of --select 1:5"
+  std::string slice_text() const {
+    const int selected = plan_.universes_to_make();
+    return selected == plan_.simulations
+               ? ""
+               : fmt::format(" of --select {}:{}", plan_.slice.first, plan_.slice.first + selected);
+  }
+
+  sim::Plan plan_;
+  core::SimulationManifest suite_;
+  sim::RankLayout layout_;
+  Missing missing_;
+};
 
 void run_generate(const core::Invocation& run) {
-  const core::Timer timer;
-  sim::Plan plan;
-  run.comm.agree([&] { plan = sim::read_plan(run.options); });
-  core::Request request = sim::request_of(plan);
-  const core::SimulationManifest suite = sim::suite_of(plan);
-  request.foreseen = suite.foreseen();
-  const core::Overwrite overwrite{run.options.flag("force"), {}};
-  const Survey survey = make_survey(run, plan, request, suite, overwrite);
-  explain_table(run.log, plan);
-  Json summary = summary_of(plan, request, survey);
-  if (run.options.flag("dry-run")) return report_plan(run, plan, survey, summary);
-  if (!survey.refusals.empty()) throw survey.refusals.front();
-
-  core::OutputDirectory output(run.comm, run.log, plan.output, request, overwrite, plan.slice);
-  const std::vector<core::SimulationRecord> missing = missing_universes(output.manifest(), plan, suite).own;
-  if (!missing.empty()) {
-    warn_of_lattice(run.log, plan);
-    run.log.info("{}; {} ranks x {} threads, {} a universe", describe(plan, summary), run.comm.size(),
-                 run.threads, survey.layout.ranks_per_simulation);
-    make_universes(run, output, plan, missing, survey.layout.ranks_per_simulation);
-  }
-  const std::int64_t left = finish(run, output, plan, suite);
-  summary["up_to_date"] = missing.empty();
-  summary["simulations_made"] = missing.size();
-  summary["simulations_left"] = left;
-  summary["peak_rss_bytes"] = run.comm.max(core::peak_resident_memory());
-  summary["seconds"] = timer.seconds();
-  run.report(summary, conclusion(plan, summary, missing.size(), left));
+  GenerateStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return core::run_tool(
-      argc, argv,
-      {"cosmo-sim",
-       "universes from cosmological parameters",
-       {fourier::library_version()},
-       {{"generate", "simulates one universe or a suite and counts its particles in voxels",
-         "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
-         "0.78:0.95 --n-s 0.9:1.0 "
-         "--particles 128 --output sim",
-         true, core::OnStop::save, &sim::declare_suite, &run_generate},
-        {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
-         "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,
-         &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files}}});
+core::Tool sim::cosmo_sim_tool() {
+  return {"cosmo-sim",
+          "universes from cosmological parameters",
+          {fourier::library_version()},
+          {{"generate", "simulates one universe or a suite and counts its particles in voxels",
+            "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
+            "0.78:0.95 --n-s 0.9:1.0 "
+            "--particles 128 --output sim",
+            true, core::OnStop::save, &sim::declare_suite, &run_generate},
+           {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
+            "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,
+            &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files}}};
 }

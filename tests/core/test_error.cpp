@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "core/error.hpp"
-#include "support/expect_error.hpp"
+#include "tests/support/expect_error.hpp"
 
 using namespace cosmo::core;
 

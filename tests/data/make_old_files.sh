@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a set of old files: one of every kind that the tools write, for tests/pipeline/test_old_files.py.
+# Makes a set of old files: one of every kind that the tools write, for tests/pipeline/chain/test_old_files.py.
 # Usage: make_old_files.sh TOOLS SET        (the directory of the four tools, and a directory that is not there yet)
 #
 #   tests/data/c06b980   made at commit c06b980 (0.1.0), release build with -march=native on a Sapphire Rapids

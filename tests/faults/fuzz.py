@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
 import gadget  # noqa: E402
 from toolkit import ENVIRONMENT, command, record_again, succeed  # noqa: E402

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
 import operations  # noqa: E402
 from toolkit import ENVIRONMENT, STOPPED, children, command, run, succeed  # noqa: E402
@@ -101,7 +101,14 @@ class Life:
             if fault == "late":
                 time.sleep(0.5 * SILENCE)
                 os.kill(hit, signal.SIGCONT)
-        told = process.communicate(timeout=60)[1]
+        try:
+            told = process.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired:
+            # The others may have left MPI_Finalize, with all done, before it stopped: then none is there to miss it.
+            wrong = "hangs" if children(process.pid) != [hit] else ""
+            os.kill(hit, signal.SIGCONT)
+            told = process.communicate(timeout=30)[1]
+            return f"the others had ended, exit {process.returncode}", wrong + self.left(stage, 2, process.returncode != 0)
         allowed = {"killed": (0, 128 + signal.SIGKILL, IO), "stopped": (0, IO), "late": (0,)}[fault]
         wrong = "" if process.returncode in allowed else f"exit {process.returncode}: {told[-300:]}"
         if process.returncode == IO and len(errors_of(told)) != 1:

@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
 from toolkit import contents, run, run_with_faults, succeed  # noqa: E402
 

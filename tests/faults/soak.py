@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
 from toolkit import ENVIRONMENT, STOPPED, children, command, succeed  # noqa: E402
 

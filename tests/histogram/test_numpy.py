@@ -8,7 +8,7 @@ import unittest
 import h5py
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 from toolkit import ENVIRONMENT, TESTS, DirectoryTest, command
 
 NUMERIC = 6

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/output/output_directory.hpp"
-#include "support/temporary_directory.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace cosmo::core {
 

@@ -1,12 +1,12 @@
-// cosmo-train: a network that reads cosmological parameters off particle counts.
+#include "train/tool/cosmo_train.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/output/output_directory.hpp"
 #include "core/parallel/stop_signals.hpp"
-#include "core/run/tool.hpp"
+#include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/staging.hpp"
 #include "train/benchmark/peak.hpp"
@@ -14,7 +14,6 @@
 #include "train/nn/initialise.hpp"
 #include "train/nn/summary.hpp"
 #include "train/plan/input_range.hpp"
-#include "train/plan/memory_check.hpp"
 #include "train/plan/network_baseline.hpp"
 #include "train/plan/pretrained.hpp"
 #include "train/plan/training_data.hpp"
@@ -171,9 +170,9 @@ std::filesystem::path stage(const core::Invocation& run, const Task& task, train
 
 constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess, of a slow disk, until a checkpoint was saved
 
-/// Trains what is planned and not done yet, saves it, and reports. Collective.
-void train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
-              const train::LoaderConfigs& loaders, train::ModelDirectory& directory, const Json& summary) {
+/// Trains what is planned and not done yet, and saves it. Collective.
+core::Report train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
+                      const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
   const train::TrainingPlan& plan = task.plan;
   std::optional<train::MlperfLog> mlperf;
   run.comm.agree([&] { mlperf.emplace(task.mllog); });
@@ -232,71 +231,80 @@ void train_on(const core::Invocation& run, const Task& task, const core::Timer& 
       dataset::report_reading(run.comm, {splits.statistics(), training_time.seconds()},
                               {splits.training_loader->statistics(), monitor.seconds()}, task.readers);
   const train::StragglerReport stragglers = train::report_stragglers(run.comm, state.times);
-  report(run, plan,
-         {ending, run_time.seconds(), state.progress, directory.best_kept(state.progress), monitor, reading,
-          stragglers},
-         summary);
-  if (ending != train::Ending::complete) {
-    throw core::Error(core::Fault::stopped,
-                      fmt::format("{} is not finished: the same command goes on from there.", plan.output),
-                      true);
-  }
+  return train::report_of(plan, {ending, run_time.seconds(), state.progress,
+                                 directory.best_kept(state.progress), monitor, reading, stragglers});
 }
 
-void run_training(const core::Invocation& run) {
-  const core::Timer run_time;
-  const Task task = read_task(run);
-  const train::TrainingPlan& plan = task.plan;
-  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
-  const train::LoaderConfigs loaders = train::loaders_of(run.comm, plan, task.readers);
-  Json summary = train::summary_of(plan, task.request, census, run.comm.size());
-  std::int64_t memory = 0;
-  const auto plan_memory = [&] {  // which builds the network's primitives
-    memory = train::training_memory(plan, task.data, loaders);
-    summary["memory_bytes_per_rank"] = memory;
-    return nn::describe(plan.network, census) +
-           train::outline(run, plan, task.data, memory, train::training_disk(plan, census));
-  };
-  if (run.options.flag("dry-run")) {
-    const std::string text = plan_memory();
-    return run.report(summary, text);
+class TrainingStage : public core::Stage {
+ public:
+  explicit TrainingStage(const core::Invocation& invocation)
+      : Stage(invocation),
+        task_(read_task(run)),
+        census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.outputs())),
+        loaders_(train::loaders_of(run.comm, task_.plan, task_.readers)) {
+    request = task_.request;
+    overwrite = read_overwrite(run.options);
   }
 
-  core::OutputDirectory output(run.comm, run.log, plan.output, task.request, read_overwrite(run.options));
-  summary["up_to_date"] = output.up_to_date();
-  if (output.up_to_date()) return run.report(summary, fmt::format("{} is up to date\n", plan.output));
-  train::ModelDirectory directory(run.comm, output, manifest_of(task));
-  run.comm.agree([&] {
-    core::ensure(!run.options.flag("resume") || directory.last_checkpoint() != nullptr, Fault::config,
-                 "{} holds no training to --resume: leave the option out to begin one.", plan.output);
-  });
-  run.log.info("{}", plan_memory());
-  train::ensure_memory(run.comm, memory);
-  if (const auto leak = task.data.leak())
-    run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.", leak->between,
-                 plan.data, leak->seeds);
-  if (!plan.decay_at.empty() && plan.decay_at.back() >= plan.epochs) {
-    run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
-                 plan.decay_at.back(), plan.epochs);
+  /// Builds the network's primitives.
+  core::Needs needs(const core::Manifest& there) override {
+    std::uint64_t held = 0;  // which the next checkpoints replace
+    for (const core::FileRecord& file : there.files) held += file.bytes;
+    const auto disk = static_cast<std::uint64_t>(train::training_disk(task_.plan, census_));
+    return {.memory = static_cast<std::uint64_t>(train::training_memory(task_.plan, task_.data, loaders_)),
+            .memory_cause = "The training needs",
+            .memory_remedy = "use a smaller --micro-batch, a smaller network, or fewer ranks per node",
+            .disk = disk,
+            .disk_missing = disk - std::min(disk, held),
+            .disk_cause = "The checkpoints to write"};
   }
-  train_on(run, task, run_time, loaders, directory, summary);
-}
+
+  core::Report outline() override {
+    return {facts(), nn::describe(task_.plan.network, census_) + train::outline(run, task_.plan, task_.data)};
+  }
+
+  core::Report make(core::OutputDirectory& output) override {
+    const train::TrainingPlan& plan = task_.plan;
+    train::ModelDirectory directory(run.comm, output, manifest_of(task_));
+    run.comm.agree([&] {
+      core::ensure(!run.options.flag("resume") || directory.last_checkpoint() != nullptr, Fault::config,
+                   "{} holds no training to --resume: leave the option out to begin one.", plan.output);
+    });
+    if (const auto leak = task_.data.leak())
+      run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.",
+                   leak->between, plan.data, leak->seeds);
+    if (!plan.decay_at.empty() && plan.decay_at.back() >= plan.epochs) {
+      run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
+                   plan.decay_at.back(), plan.epochs);
+    }
+    return train_on(run, task_, run_time_, loaders_, directory);
+  }
+
+  Json found(const core::Manifest&) override { return facts(); }
+
+ private:
+  Json facts() const { return train::facts_of(task_.plan, census_, run.comm.size()); }
+
+  core::Timer run_time_;
+  Task task_;
+  nn::NetworkCensus census_;
+  train::LoaderConfigs loaders_;
+};
 
 void run_train(const core::Invocation& run) {
   run.comm.agree([&] { train::check_purpose(run.options); });
   if (run.options.flag("benchmark")) return train::run_benchmark(run);
-  run_training(run);
+  TrainingStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return core::run_tool(
-      argc, argv,
-      {"cosmo-train",
-       "a network that reads cosmological parameters off particle counts",
-       {nn::library_version()},
-       {{"", "trains a network on the shards that cosmo-prep wrote",
-         "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 80", true,
-         core::OnStop::save, &declare, &run_train}}});
+core::Tool train::cosmo_train_tool() {
+  return {"cosmo-train",
+          "a network that reads cosmological parameters off particle counts",
+          {nn::library_version()},
+          {{"", "trains a network on the shards that cosmo-prep wrote",
+            "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 80", true,
+            core::OnStop::save, &declare, &run_train}}};
 }

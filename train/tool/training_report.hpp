@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/run/tool.hpp"
+#include "core/run/stage.hpp"
 #include "dataset/load/read_report.hpp"
 #include "train/loop/trainer.hpp"
 #include "train/nn/network.hpp"
@@ -15,13 +15,12 @@ namespace cosmo::train {
 /// Tells what runs the network, and warns of what is slow.
 void announce(const core::Log& log, std::span<const nn::OperationRecord> operations);
 
-/// The summary's fields that follow from the plan.
-core::Json summary_of(const TrainingPlan& plan, const core::Request& request, const nn::NetworkCensus& census,
-                      int ranks);
+/// The summary's facts that follow from the plan.
+core::Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks);
 
-/// "80 epochs of 480 samples in steps of 16, ...", a line. `memory`: of a rank [bytes].
+/// "80 epochs of 480 samples in steps of 16, ...", a line.
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
-                    const dataset::DatasetManifest& data, std::int64_t memory, std::int64_t disk);
+                    const dataset::DatasetManifest& data);
 
 /// How a training went; what is referred to must outlive this.
 struct TrainingOutcome {
@@ -34,8 +33,7 @@ struct TrainingOutcome {
   StragglerReport stragglers;
 };
 
-/// Tells how far a training has come; `summary`: what is known of it already. Collective.
-void report(const core::Invocation& run, const TrainingPlan& plan, const TrainingOutcome& outcome,
-            core::Json summary);
+/// How far a training has come.
+core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome);
 
 }  // namespace cosmo::train

@@ -32,7 +32,7 @@ void read_snapshot(const std::filesystem::path& path) {
 }
 
 void read_gadget(const std::filesystem::path& path) {
-  const dataset::GadgetSnapshot snapshot(path, {});
+  const histogram::GadgetSnapshot snapshot(path, {});
   std::vector<float> positions(3 * std::min<std::uint64_t>(snapshot.particles(), 1 << 16));
   snapshot.read(0, std::span(positions));
 }

@@ -1,0 +1,164 @@
+#include "dataset/tool/cosmo_prep_shard.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/memory.hpp"
+#include "core/run/stage.hpp"
+#include "dataset/shard/shard_plan.hpp"
+#include "dataset/shard/shard_suite.hpp"
+#include "dataset/tool/cosmo_prep_describe.hpp"
+
+namespace cosmo::dataset {
+
+void declare_shard(core::Options& options) {
+  options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
+  options.add("grid", std::nullopt,
+              "voxels a side of a simulation: a divisor of the suite's, whose counts are summed [as many as "
+              "they have]");
+  options.add("subvolumes", "2", "cuts a side: each simulation gives this many cubed samples, 1 to 6");
+  options.add("redshifts", "0", "of the counts, between commas: a channel each, in this order");
+  options.add(
+      "rolls", "0",
+      "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
+      "new cuts, no new universes");
+  options.add("samples-per-shard", "64", "samples in a file");
+  options.add(
+      "training", std::nullopt,
+      "simulations to train on, for learning curves: those of a lower number are also among those of a "
+      "higher one [all that are not held out]");
+  options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
+  options.add("test", std::nullopt, "simulations for the test at the end [a tenth of the suite, at least 1]");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
+  options.add("seed", "1", "of the split and of the order of training samples");
+  declare_allow_leak(options);
+}
+
+namespace {
+
+std::vector<double> read_redshifts(const core::Options& options) {
+  std::vector<double> redshifts = options.numbers("redshifts");
+  for (double& redshift : redshifts) redshift += 0.0;  // -0 is 0
+  const std::set<double> different(redshifts.begin(), redshifts.end());
+  core::ensure(different.size() == redshifts.size(), core::Fault::config,
+               "--redshifts {} names one twice: give each channel its own.", options.text("redshifts"));
+  return redshifts;
+}
+
+ShardSettings read_settings(const core::Options& options, const core::SimulationManifest& suite) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto simulations = static_cast<std::int64_t>(suite.simulations.size());
+  const auto held_out = [&](const std::string& name) {
+    return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost)
+                                                          : std::max<std::int64_t>(1, simulations / 10));
+  };
+  ShardSettings settings;
+  settings.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : suite.grid;
+  settings.subvolumes = static_cast<int>(options.integer("subvolumes", 1, 6));
+  settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
+  settings.validation = held_out("validation");
+  settings.test = held_out("test");
+  if (options.given("training"))
+    settings.training = static_cast<std::uint32_t>(options.integer("training", 1, kMost));
+  settings.compression =
+      options.choice("compress", {"none", "gzip"}) == "gzip" ? Compression::gzip : Compression::none;
+  settings.seed = options.seed("seed");
+  settings.redshifts = read_redshifts(options);
+  settings.rolls = static_cast<int>(options.integer("rolls", 0, kMostRolls));
+  settings.allow_leak = options.flag("allow-leak");
+  return settings;
+}
+
+class ShardStage : public core::Stage {
+ public:
+  explicit ShardStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] {
+      suite_.directory = run.options.text("input");
+      suite_.manifest = core::load_simulation_manifest(suite_.directory);
+      settings_ = read_settings(run.options, suite_.manifest);
+      plan_ = plan_shards(suite_.manifest, settings_);
+      request.stage = "shard";
+      request.check = &check_dataset_manifest;
+      request.config = settings_.config();
+      if (plan_.leak) request.config["allow_leak"] = true;
+      request.inputs = {core::input_record(suite_.directory, suite_.manifest.base, target)};
+    });
+  }
+
+  core::Needs needs(const core::Manifest& there) override {
+    core::Needs needs{.memory = memory(),
+                      .memory_cause = fmt::format("Samples of {} voxels need", fmt::join(plan_.shape, " × ")),
+                      .memory_remedy = "choose more --subvolumes",
+                      .disk_is_exact = settings_.compression == Compression::none,
+                      .disk_cause = "The shards to write"};
+    for (const PlannedShard& shard : plan_.shards) {
+      const auto bytes =
+          static_cast<std::uint64_t>(static_cast<double>(shard.samples.size()) * plan_.sample_bytes());
+      needs.disk += bytes;
+      if (there.find(shard.path) == nullptr) needs.disk_missing += bytes;
+    }
+    return needs;
+  }
+
+  core::Report outline() override {
+    core::Report report;
+    report.facts = {{"config", request.config},
+                    {"shape", plan_.shape},
+                    {"samples", plan_.samples()},
+                    {"shards", plan_.shards.size()}};
+    for (const Split split : {Split::train, Split::validation, Split::test}) {
+      const std::size_t simulations = plan_.split[static_cast<std::size_t>(split)].size();
+      const std::size_t samples = plan_.samples_of(split);
+      report.facts["splits"][std::string(name_of(split))] = {{"simulations", simulations},
+                                                             {"samples", samples}};
+      report.text += fmt::format("{:<11} {} simulations, {} samples\n", name_of(split), simulations, samples);
+    }
+    report.text += fmt::format("sample      {} voxels\nshards      {}\n", fmt::join(plan_.shape, " × "),
+                               plan_.shards.size());
+    return report;
+  }
+
+  core::Report make(core::OutputDirectory& output) override {
+    const DatasetManifest written = shard_suite(run.comm, run.log, output, suite_, plan_, settings_);
+    output.finish(run.tool, written.details(), run.facts);
+    return report();
+  }
+
+  core::Json found(const core::Manifest&) override { return report().facts; }
+
+ private:
+  /// Of the dataset that is there, on the root rank.
+  core::Report report() const {
+    core::Report report;
+    run.comm.agree([&] {
+      if (run.comm.is_root()) report = report_of(load_dataset_manifest(target));
+    });
+    return report;
+  }
+
+  /// What a rank has now and allocates for a shard: a sample, a slab of rows of a box or the planes that are
+  /// summed to one, HDF5's buffers. [bytes]
+  std::uint64_t memory() const {
+    const int suite_grid = suite_.manifest.grid;
+    const bool summed = settings_.grid < suite_grid;
+    const double rows =
+        2.0 * suite_grid * (summed ? suite_grid / settings_.grid * suite_grid : plan_.shape.back());
+    return core::resident_memory() + static_cast<std::uint64_t>(plan_.sample_bytes() + rows) + (8 << 20);
+  }
+
+  Suite suite_;
+  ShardSettings settings_;
+  ShardPlan plan_;
+};
+
+}  // namespace
+
+void run_shard(const core::Invocation& run) {
+  ShardStage stage(run);
+  core::run_stage(stage);
+}
+
+}  // namespace cosmo::dataset

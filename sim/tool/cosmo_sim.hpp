@@ -1,0 +1,11 @@
+#pragma once
+// cosmo-sim: universes from cosmological parameters.
+
+#include "core/run/tool.hpp"
+
+namespace cosmo::sim {
+
+/// Its commands.
+core::Tool cosmo_sim_tool();
+
+}  // namespace cosmo::sim

@@ -1,0 +1,153 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "core/run/options.hpp"
+#include "tests/support/expect_error.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace cosmo::core;
+
+namespace {
+
+Options declared() {
+  Options options;
+  options.add("box", "512", "side [Mpc/h]");
+  options.add("omega-m", "0.3", "matter");
+  options.add("output", std::nullopt, "directory");
+  options.add("config", std::nullopt, "file");
+  options.add_flag("force", "replace");
+  options.add_switch("table", true, "write a table");
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("the command line wins over the file, the file over defaults") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() / "a.ini") << "box = 100\nomega-m = 0.25:0.35\nforce = true\n";
+  Options options = declared();
+  options.parse({"--box=256", "--config", (directory.path() / "a.ini").string()});
+  CHECK(options.number("box") == 256);
+  CHECK(options.range("omega-m") == std::pair(0.25, 0.35));
+  CHECK(options.flag("force"));
+  CHECK_FALSE(options.given("output"));
+}
+
+TEST_CASE("a default is given but not chosen, and what a file says is chosen") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() / "a.ini") << "box = 512\n";
+  Options options = declared();
+  options.parse({"--config", (directory.path() / "a.ini").string()});
+  CHECK((options.given("omega-m") && !options.chosen("omega-m")));
+  CHECK((options.given("box") && options.chosen("box")));
+}
+
+TEST_CASE("a switch is on or off, and on when it stands alone") {
+  const auto table = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.parse(words);
+    return options.is_on("table");
+  };
+  CHECK(table({}));
+  CHECK(table({"--table"}));
+  CHECK(table({"--table", "--force"}));
+  CHECK_FALSE(table({"--table", "off", "--force"}));
+  CHECK_FALSE(table({"--table=off"}));
+  expect_error(Fault::usage, "--table", [&] { (void)table({"--table", "true"}); });
+}
+
+TEST_CASE("a seed is a whole number that JSON keeps") {
+  const auto seed = [](const std::string& value) {
+    Options options = declared();
+    options.parse({"--box=" + value});
+    return options.seed("box");
+  };
+  CHECK(seed("0") == 0);
+  CHECK(seed("9007199254740991") == (std::uint64_t{1} << 53) - 1);
+  CHECK(seed("+7") == 7);
+  for (const char* value : {"-1", "9007199254740992", "18446744073709551615", "-99999999999999999999"}) {
+    expect_error(Fault::config,
+                 fmt::format("--box is {}: choose a value between 0 and 9007199254740991.", value),
+                 [&] { (void)seed(value); });
+  }
+  for (const char* value : {"1.5", "99999999999999999999.5", "+", "+-1", "++1", ""})
+    expect_error(Fault::usage, "--box", [&] { (void)seed(value); });
+}
+
+TEST_CASE("numbers stand between commas") {
+  const auto numbers = [](const std::string& value) {
+    Options options = declared();
+    options.parse({"--box", value});
+    return options.numbers("box");
+  };
+  CHECK(numbers("3") == std::vector<double>{3});
+  CHECK(numbers("0,1.5,0.25") == std::vector<double>{0, 1.5, 0.25});
+  for (const char* value : {"1,", ",1", "1,,2", "1 2", "1,x"}) {
+    expect_error(Fault::usage, fmt::format("--box is '{}'", value), [&] { (void)numbers(value); });
+  }
+}
+
+TEST_CASE("an interval is two whole numbers, and a sentence says how to write it") {
+  const auto interval = [](const std::string& value) {
+    Options options = declared();
+    options.parse({"--box=" + value});
+    return options.interval("box", 6);
+  };
+  CHECK(interval("0:6") == std::pair<std::int64_t, std::int64_t>(0, 6));
+  CHECK(interval("4:5") == std::pair<std::int64_t, std::int64_t>(4, 5));
+  for (const char* value : {"x", "3", ":", "1:", ":2", "1:2:3", "0.5:2", "0:1e1", "+:2"}) {
+    expect_error(Fault::usage, fmt::format("'{}': write I:J", value), [&] { (void)interval(value); });
+  }
+  for (const char* value : {"2:1", "2:2", "-1:2", "0:7", "0:99999999999999999999"}) {
+    expect_error(Fault::config, fmt::format("'{}': write I:J", value), [&] { (void)interval(value); });
+  }
+}
+
+TEST_CASE("a file that is no text is not quoted, and a line that is no option is") {
+  const TemporaryDirectory directory;
+  const std::string path = (directory.path() / "a.ini").string();
+  const auto parse = [&](const std::string& content) {
+    std::ofstream(path) << content;
+    Options options = declared();
+    options.parse({"--config", path});
+  };
+  CHECK_NOTHROW(parse("# Ω_m, σ_8\r\nbox\t= 100\r\n"));
+  for (const std::string& content :
+       {std::string("\0\1", 2), std::string("box = \x1b[31m1"), std::string("\x7f"),
+        std::string("box = \xc2\x9b"), std::string("box = \xff")}) {
+    expect_error(Fault::usage, path + " of --config is no text: give", [&] { parse(content); });
+  }
+  for (const char* line : {"box", "%invalid_line%", "a%prefix%b%invalid_line%%"}) {
+    expect_error(Fault::usage, path + " of --config has the line '" + line + "': write NAME = VALUE",
+                 [&] { parse(std::string("box = 1\n") + line + "\n"); });
+  }
+}
+
+TEST_CASE("what cannot be read names the option") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.parse(words);
+    return options;
+  };
+  expect_error(Fault::usage, "--bxo", [&] { parsed({"--bxo", "3"}); });
+  expect_error(Fault::usage, "--box", [&] { parsed({"--box", "1", "--box", "2"}); });
+  expect_error(Fault::usage, "many", [&] { parsed({"stray"}); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "12abc"}).number("box"); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "nan"}).number("box"); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "1e999"}).number("box"); });
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "3.5"}).integer("box", 1, 9); });
+  expect_error(Fault::config, "box", [&] { (void)parsed({"--box", "10"}).integer("box", 1, 9); });
+  expect_error(Fault::config, "omega-m", [&] { (void)parsed({"--omega-m", "0.4:0.3"}).range("omega-m"); });
+  CHECK(parsed({"--omega-m", "+0.2:+0.3"}).range("omega-m") == std::pair(0.2, 0.3));
+  CHECK(parsed({"--box", "+0.5"}).number("box") == 0.5);
+  expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "+-1"}).number("box"); });
+  for (const char* value : {"0.3:", ":0.3", "0.3:x", ":", "0.1:0.2:0.3"}) {
+    expect_error(Fault::usage,
+                 fmt::format("--omega-m is '{}': write a finite number, or two as LOW:HIGH.", value), [&] {
+                   (void)parsed({"--omega-m", value}).range("omega-m");
+                 });
+  }
+  expect_error(Fault::usage, "--output", [&] { (void)parsed({}).text("output"); });
+  expect_error(Fault::io, "absent.ini", [&] { parsed({"--config", "absent.ini"}); });
+}

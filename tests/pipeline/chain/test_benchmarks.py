@@ -1,0 +1,202 @@
+"""Every program and script of bench/ at its smallest size: that it runs and what it prints, never how fast."""
+
+import math
+import pathlib
+import re
+import tempfile
+import unittest
+
+import numpy as np
+
+from toolkit import BIN, ROOT, PipelineTest, error_line, has_bf16, named_in_runs, run, run_script, succeed
+
+PROGRAMS = BIN.parent / "bench"
+SCRIPTS = ROOT / "bench"
+WAYS = {"independent", "barrier", "end", "end-bf16", "buckets", "thread", "thread-bf16"}
+
+
+def table(text):
+    """The rows of a printed table by the names they begin with, without their last figure's unit."""
+    return {match[1]: [float(figure) for figure in match[2].split()]
+            for match in re.finditer(r"(?m)^ *([a-z][a-z0-9, -]*?)((?: +[0-9.]+)+)%?$", text)}
+
+
+class BenchTest(unittest.TestCase):
+    def assert_positive(self, *numbers):
+        for number in numbers:
+            self.assertTrue(math.isfinite(number) and number > 0, number)
+
+    def script(self, name, *words):
+        """What a script prints."""
+        done = run_script(SCRIPTS / name, *words)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+
+class Programs(BenchTest):
+    def test_sim_step(self):
+        words = ("--particles", 8, "--repeat", 1, "--copy", 1)
+        found = succeed(PROGRAMS / "bench-sim-step", *words)
+        self.assert_positive(found.pop("copy_bytes_per_second"))
+        self.assertEqual(found.keys(), {"sort", "sort, deposit", "solve", "gather, kick, drift", "step"})
+        for part in found.values():
+            self.assert_positive(part["seconds"], part["floor_seconds"], part["ratio"])
+            self.assertAlmostEqual(part["ratio"] * part["floor_seconds"], part["seconds"])
+        done = run(PROGRAMS / "bench-sim-step", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({name: len(row) for name, row in table(done.stdout).items()}, dict.fromkeys(found, 3))
+
+    def test_loader(self):
+        words = ("--size", 8, "--samples", 2, "--repeat", 1)
+        found = succeed(PROGRAMS / "bench-loader", *words)
+        self.assertEqual(found.keys(), {"plain", "gzip"})
+        for shard in found.values():
+            self.assertEqual([(line["readers"], line["turning"]) for line in shard["loader"]],
+                             [(readers, turning) for turning in (False, True) for readers in (0, 1, 2)])
+            for line in shard["loader"]:
+                self.assert_positive(line["samples_per_second"], line["ratio"], shard["pread_samples_per_second"])
+                self.assertAlmostEqual(line["ratio"] * shard["pread_samples_per_second"] / line["samples_per_second"], 1)
+        done = run(PROGRAMS / "bench-loader", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(re.findall(r"(?m)^  [012] readers(, turning samples)?: \d+ samples/s, [0-9.]+ of pread$",
+                                        done.stdout)), 12, done.stdout)
+
+    def test_shards(self):
+        """On one rank and two, which leave nothing in the directory."""
+        for ranks in (1, 2):
+            with tempfile.TemporaryDirectory() as directory:
+                found = succeed(PROGRAMS / "bench-shards", directory, "--grid", 8, "--simulations", 4, "--samples-per-shard",
+                                16, "--rounds", 1, ranks=ranks)
+                self.assertEqual(found.keys(), {"plain write and fsync", "files", "stage"})
+                for way in found.values():
+                    self.assert_positive(way["bytes_per_second"], way["ratio"])
+                self.assertAlmostEqual(found["plain write and fsync"]["ratio"], 1)
+                self.assertEqual(list(pathlib.Path(directory).iterdir()), [])
+        done = run(PROGRAMS / "bench-shards", "--samples-per-shard", 5)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("192 samples do not fill shards of 5", error_line(done, "bench-shards"))
+
+    def test_reduction(self):
+        words = ("--network", "cosmoflow32", "--size", 32, "--rounds", 1, "--steps", 1)
+        for ranks in (1, 2):
+            found = succeed(PROGRAMS / "bench-reduction", *words, "--threads", 1, "--delay", 1, ranks=ranks)
+            self.assertEqual((found.pop("ranks"), found.pop("threads")), (ranks, 1))
+            self.assertEqual(found.keys(), WAYS)
+            for way in found.values():
+                self.assert_positive(way["step_ms"], way["throughput_ratio"])
+                self.assertLessEqual(way["hidden_share"], 1)
+            self.assertAlmostEqual(found["independent"]["throughput_ratio"], 1)
+        found = succeed(PROGRAMS / "bench-reduction", *words, "--way", "thread")
+        self.assertEqual(found.keys(), {"ranks", "threads", "independent", "thread"})
+        done = run(PROGRAMS / "bench-reduction", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({name: len(row) for name, row in table(done.stdout).items()}, dict.fromkeys(WAYS, 6))
+
+    def test_histogram(self):
+        with tempfile.TemporaryDirectory() as directory:
+            positions, counts = pathlib.Path(directory) / "positions.raw", pathlib.Path(directory) / "counts.raw"
+            particles = np.random.default_rng(1).uniform(0, 4, (1000, 3)).astype("<f4")
+            particles.tofile(positions)
+            words = ("--positions", positions, "--grid", 4, "--box", 4, "--counts", counts)
+            found = succeed(PROGRAMS / "bench-histogram", *words)
+            expected = np.histogramdd(particles, bins=4, range=[(0, 4)] * 3)[0]
+            np.testing.assert_array_equal(np.fromfile(counts, "<u2").reshape(4, 4, 4), expected)
+            self.assertEqual(found["particles"], 1000)
+            self.assert_positive(found["read_seconds"], found["count_seconds"], found["threads"])
+            done = run(PROGRAMS / "bench-histogram", *words, "--threads", 1)
+            self.assertRegex(done.stdout, r"^1000 particles, 1 threads: counted in [0-9.]+ s, ")
+
+
+class Numpy(BenchTest):
+    def test_numpy(self):
+        """The script compares the counts itself."""
+        text = self.script("compare_numpy.py", "--build", BIN.parent, "--particles", 16, "--grid", 8, "--box", 32,
+                           "--rounds", 1, "--threads", 1)
+        time = r"([0-9.]+) s"
+        rows = re.findall(rf"(?m)^(\w+): histogramdd {time}, bincount {time}, cosmo {time}, read {time}; "
+                          r"histogramdd / cosmo (\S+), bincount / cosmo (\S+), cosmo / read (\S+)$", text)
+        self.assertEqual([row[0] for row in rows], ["lattice", "random"], text)
+        for row in rows:
+            self.assert_positive(*map(float, row[5:]))
+
+
+class Inference(PipelineTest, BenchTest):
+    UNIVERSES = 6
+
+    def test_inference(self):
+        model = self.root / "model"
+        succeed("cosmo-train", *self.train_words(), "--epochs", 1, "--output", model)
+        text = self.script("inference.py", BIN, model, self.data, "validation", 1)
+        turns = re.findall(r"(?m)^(\d): forward of the benchmark \d+ Gflop/s \([0-9.]+ ms\), inference \d+ "
+                           r"\([0-9.]+ samples/s\), ratio (\S+); waited [0-9.]+ % for data; memory predicted (\d+) MB, "
+                           r"measured (\d+) MB$", text)
+        self.assertEqual([turn[0] for turn in turns], ["1"], text)
+        self.assert_positive(*map(float, turns[0][1:]))
+        self.assertIn(f"\nmedian ratio {turns[0][1]}, of the best {turns[0][1]}\n", text)
+
+
+class Precisions(PipelineTest, BenchTest):
+    UNIVERSES = 6
+
+    def test_precisions(self):
+        """A CPU without bf16 is told so by cosmo-train, after the trainings in f32."""
+        words = (BIN, self.data, self.root / "precisions", 2, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 2)
+        if not has_bf16():
+            done = run_script(SCRIPTS / "precision_losses.py", *words)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("AVX512_BF16", error_line(done, "cosmo-train"))
+            return
+        text = self.script("precision_losses.py", *words)
+        figures = r"([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)"
+        rows = re.findall(rf"(?m)^ +(\d) +{figures} +{figures} *$", text)
+        self.assertEqual([row[0] for row in rows], ["1", "2"] * 2, text)
+        for row in rows:
+            for mean, low, high in (row[1:4], row[4:]):
+                self.assertTrue(0 < float(low) <= float(mean) <= float(high), row)
+        self.assertEqual(re.findall(r"(?m)^(\w+) loss", text), ["training", "validation"])
+        for difference in re.findall(r"two seeds in f32 ([0-9.]+), bf16 and f32 of a seed ([0-9.]+)", text):
+            self.assertTrue(all(math.isfinite(float(number)) for number in difference))
+
+
+class Search(PipelineTest, BenchTest):
+    UNIVERSES = 6
+
+    def test_networks(self):
+        names = ["zoo", "means of the last level only", "a second convolution, added", "learning rate 1e-2"]
+        words = ("search_networks.py", BIN, self.data, self.root / "search", "--epochs", 1, "--seeds", 1, "--only", ";".join(names))
+        text = self.script(*words)
+        rows = {row[0]: row[1:] for row in re.findall(r"(?m)^\| ([^|]+) \| ([0-9.]+) \| ([0-9.]+) \| ([0-9,]+) \| \d+ \|$", text)}
+        self.assertEqual(list(rows), names)
+        self.assertEqual(rows["zoo"][2], "55,315")  # parameters of cosmonet32
+        self.assertEqual(len({row[0] for row in rows.values()}), len(names))
+        self.assertEqual(self.script(*words), text)
+        done = run_script(SCRIPTS / "search_networks.py", *words[1:-1], "zoo;worse")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no variant 'worse'", done.stderr)
+
+
+class Complete(unittest.TestCase):
+    """What bench/ has."""
+
+    PROGRAMS = set(re.findall(r"cosmo_benchmark\((\S+)", (SCRIPTS / "CMakeLists.txt").read_text()))
+    SCRIPTS = {path.name for path in SCRIPTS.glob("*.py")}
+
+    def test_all_are_run(self):
+        run_by_tests = named_in_runs("chain/test_benchmarks.py", "train/test_benchmark.py")
+        self.assertGreater(len(self.PROGRAMS | self.SCRIPTS), 8)
+        for name in self.PROGRAMS | self.SCRIPTS:
+            self.assertTrue(name in run_by_tests, f"no test runs bench/{name}: add one to test_benchmarks.py")
+
+    def test_unknown_words_are_refused(self):
+        for name in self.PROGRAMS:
+            done = run(PROGRAMS / name, "--no-such-option")
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn("--no-such-option", error_line(done, name))
+        for name in self.SCRIPTS:
+            done = run_script(SCRIPTS / name, "--no-such-option")
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn("--no-such-option" if name.startswith("compare") else "are required", error_line(done, name))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,260 @@
+// Every stage in the same situations: what it does, its exit code and the keys of its summary.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/file/checksum.hpp"
+#include "core/run/tool.hpp"
+#include "dataset/tool/cosmo_prep.hpp"
+#include "infer/tool/cosmo_infer.hpp"
+#include "sim/tool/cosmo_sim.hpp"
+#include "tests/support/shared_output.hpp"
+#include "train/tool/cosmo_train.hpp"
+
+using namespace cosmo;
+using core::Fault;
+using core::Json;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A command line but for --output; D stands for the directory of this test.
+struct StageCase {
+  std::string name;
+  core::Tool (*tool)();
+  std::string words;
+  std::string other;          ///< another request
+  std::string input;          ///< a file that it reads, below D
+  Fault missing = Fault::io;  ///< without that file
+};
+
+const std::vector<StageCase> kStages = {
+    {"sim", &sim::cosmo_sim_tool,
+     "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 2 --save both",
+     "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 3 --save both",
+     ""},
+    {"counts", &dataset::cosmo_prep_tool, "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 16",
+     "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 8", "sim/sim-00000/snapshot_z0.hdf5"},
+    {"table", &dataset::cosmo_prep_tool, "histogram --input D/table.csv --grid 16",
+     "histogram --input D/table.csv --grid 8", "table.csv"},
+    {"data", &dataset::cosmo_prep_tool, "shard --input D/sim --subvolumes 1 --validation 1 --test 1",
+     "shard --input D/sim --subvolumes 2 --validation 1 --test 1", "sim/manifest.json"},
+    {"npy", &dataset::cosmo_prep_tool, "export --input D/data --format npy",
+     "export --input D/data --format tfrecord", "data/manifest.json"},
+    {"again", &dataset::cosmo_prep_tool, "import --input D/npy --format npy", "", "npy/manifest.json",
+     Fault::config},  // they may be files of other programs,
+    {"model", &train::cosmo_train_tool,
+     "--data D/data --network cosmoflow32 --epochs 1 --global-batch 2 --recipe paper",
+     "--data D/data --network cosmoflow32 --epochs 1 --global-batch 4 --recipe paper", "data/manifest.json"},
+    {"predictions", &infer::cosmo_infer_tool, "--model D/model --data D/data --split test --baselines centre",
+     "--model D/model --data D/data --split validation --baselines centre", "model/manifest.json"},
+    {"onnx", &infer::cosmo_infer_tool, "export --model D/model", "", "model/manifest.json"},
+};
+
+const std::set<std::string> kCommon = {"output",
+                                       "id",
+                                       "up_to_date",
+                                       "memory_bytes_per_rank",
+                                       "disk_bytes",
+                                       "memory_bytes_per_node",
+                                       "memory_available_bytes",
+                                       "disk_bytes_to_write",
+                                       "disk_bytes_to_remove",
+                                       "disk_available_bytes"};
+
+Json summary_of(const core::Ended& ended) { return Json::parse(ended.said.results); }
+
+/// All files and their content, but for times.
+std::vector<std::pair<std::string, std::string>> contents(const fs::path& directory) {
+  std::vector<std::pair<std::string, std::string>> found;
+  if (!fs::exists(directory)) return found;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file() && entry.path().filename() != ".lock")
+      found.emplace_back(entry.path().string(), core::sha256_of_file(entry.path()));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// What a rank has already grows from run to run.
+std::string without_figures(std::string text) {
+  std::erase_if(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return text;
+}
+
+void check_common(const Json& summary, const std::set<std::string>& more) {
+  std::set<std::string> wanted = kCommon;
+  wanted.insert(more.begin(), more.end());
+  for (const std::string& key : wanted) {
+    CAPTURE(key);
+    CHECK(summary.contains(key));
+  }
+}
+
+/// A chain of stages in a directory that all ranks see.
+struct Chain {
+  core::Communicator comm = core::Communicator::world();
+  core::SharedDirectory directory{comm};
+  bool is_root = comm.is_root();
+
+  fs::path at(const std::string& name) const { return directory.path / name; }
+
+  core::Ended run(const StageCase& stage, const fs::path& output, const std::string& more = "",
+                  const core::Limits& limits = {}) const {
+    std::istringstream text(stage.words + " --threads 1 --json --output " + output.string() + " " + more);
+    std::vector<std::string> words;
+    for (std::string word; text >> word;)
+      words.push_back(word.starts_with("D/") ? at(word.substr(2)).string() : word);
+    return core::run_within(comm, stage.tool(), words, limits);
+  }
+
+  /// Changes files on the root rank while the others wait.
+  void change(const std::function<void()>& what) const {
+    comm.barrier();
+    if (is_root) what();
+    comm.barrier();
+  }
+
+  void check_error(const core::Ended& ended, Fault fault, const std::vector<std::string>& parts) const {
+    CHECK(ended.exit_code == static_cast<int>(fault));
+    if (!is_root) return;
+    CAPTURE(ended.said.remarks);
+    CHECK(ended.said.results.empty());
+    CHECK(ended.said.remarks.find(": error: ") != std::string::npos);
+    CHECK(ended.said.remarks.find(": error: ") == ended.said.remarks.rfind(": error: "));
+    for (const std::string& part : parts) CHECK(ended.said.remarks.find(part) != std::string::npos);
+  }
+
+  /// A run is refused; a dry run warns of it with the same sentence, and succeeds.
+  void check_refusal(const StageCase& stage, const fs::path& output, Fault fault,
+                     const std::string& more = "", const core::Limits& limits = {}) const {
+    const core::Ended dry = run(stage, output, more + " --dry-run", limits),
+                      real = run(stage, output, more, limits);
+    CAPTURE(dry.said.remarks);
+    REQUIRE(dry.exit_code == 0);
+    if (!is_root) return check_error(real, fault, {});
+    const Json summary = summary_of(dry);
+    check_common(summary, {"dry_run", "refusals"});
+    REQUIRE(summary.at("refusals").size() == 1);
+    const auto refusal = summary.at("refusals").front().get<std::string>();
+    CHECK(dry.said.remarks.find("warning: " + refusal) != std::string::npos);
+    check_error(real, fault, {});
+    CHECK(without_figures(real.said.remarks).find(without_figures(refusal)) != std::string::npos);
+  }
+};
+
+/// Nothing is there: a dry run touches nothing and finds nothing in the way.
+void plan(const Chain& chain, const StageCase& stage) {
+  const core::Ended planned = chain.run(stage, chain.at(stage.name), "--dry-run");
+  CAPTURE(planned.said.remarks);
+  REQUIRE(planned.exit_code == 0);
+  CHECK_FALSE(fs::exists(chain.at(stage.name)));
+  if (!chain.is_root) return;
+  const Json summary = summary_of(planned);
+  check_common(summary, {"dry_run", "refusals"});
+  CHECK(summary.at("refusals").empty());
+  CHECK_FALSE(summary.at("up_to_date").get<bool>());
+  CHECK(summary.at("disk_bytes_to_write").get<std::uint64_t>() > 0);
+}
+
+void lack_memory_and_disk(const Chain& chain, const StageCase& stage) {
+  chain.check_refusal(stage, chain.at(stage.name), Fault::config, "", {.memory = 1000});
+  chain.check_refusal(stage, chain.at(stage.name), Fault::io, "", {.disk = 10});
+  CHECK_FALSE(fs::exists(chain.at(stage.name)));
+}
+
+/// --force does not replace what is no output of ours either.
+void find_others_files(const Chain& chain, const StageCase& stage) {
+  const fs::path occupied = chain.at(stage.name + "-occupied");
+  chain.change([&] {
+    fs::create_directories(occupied);
+    std::ofstream(occupied / "letter.txt") << "to somebody";
+  });
+  const auto before = contents(occupied);
+  chain.check_refusal(stage, occupied, Fault::config);
+  chain.check_refusal(stage, occupied, Fault::config, "--force");
+  CHECK(contents(occupied) == before);
+}
+
+/// A run, again, and as a dry run.
+void make(const Chain& chain, const StageCase& stage) {
+  const fs::path output = chain.at(stage.name);
+  const core::Ended made = chain.run(stage, output);
+  CAPTURE(made.said.remarks);
+  REQUIRE(made.exit_code == 0);
+  const auto files = contents(output);
+  const core::Ended again = chain.run(stage, output), dry = chain.run(stage, output, "--dry-run");
+  REQUIRE((again.exit_code == 0 && dry.exit_code == 0));
+  CHECK(contents(output) == files);
+  if (!chain.is_root) return;
+  const Json first = summary_of(made);
+  CHECK_FALSE(first.at("up_to_date").get<bool>());
+  check_common(first, {"peak_rss_bytes", "seconds"});
+  check_common(summary_of(again), {"peak_rss_bytes", "seconds"});
+  check_common(summary_of(dry), {"dry_run", "refusals"});
+  for (const Json& summary : {summary_of(again), summary_of(dry)}) {
+    CHECK(summary.at("up_to_date").get<bool>());
+    CHECK(summary.at("disk_bytes_to_write") == 0);
+    CHECK(summary.at("id") == first.at("id"));
+  }
+  std::ifstream manifest(output / "manifest.json");
+  CHECK(Json::parse(manifest).at("id") == first.at("id"));
+}
+
+/// The output of another request is in the way; --force would replace it.
+void find_another_request(const Chain& chain, const StageCase& stage) {
+  const fs::path output = chain.at(stage.name);
+  const auto before = contents(output);
+  StageCase other = stage;
+  other.words = stage.other;
+  chain.check_refusal(other, output, Fault::config);
+  const core::Ended forced = chain.run(other, output, "--force --dry-run");
+  CHECK(forced.exit_code == 0);
+  CHECK(contents(output) == before);
+  if (chain.is_root) CHECK(summary_of(forced).at("disk_bytes_to_remove").get<std::uint64_t>() > 0);
+}
+
+void lose_an_input(const Chain& chain, const StageCase& stage) {
+  const fs::path input = chain.at(stage.input), kept = chain.at("kept"), never = chain.at("never");
+  const std::string name = input.filename().string();
+  chain.change([&] {
+    fs::copy_file(input, kept);
+    fs::resize_file(input, fs::file_size(input) / 2);
+  });
+  for (const std::string dry : {"", "--dry-run"})
+    chain.check_error(chain.run(stage, never, dry), Fault::format, {name});
+  chain.change([&] { fs::remove(input); });
+  for (const std::string dry : {"", "--dry-run"})
+    chain.check_error(chain.run(stage, never, dry), stage.missing, {name});
+  chain.change([&] { fs::rename(kept, input); });
+  CHECK_FALSE(fs::exists(never));
+}
+
+}  // namespace
+
+TEST_CASE("all stages do the same in the same situation") {
+  const Chain chain;
+  chain.change([&] {
+    fs::create_directories(chain.directory.path);
+    std::ofstream(chain.at("table.csv")) << "snapshot,simulation\nsim/sim-00000/snapshot_z0.hdf5,0\n"
+                                            "sim/sim-00001/snapshot_z0.hdf5,1\n";
+  });
+  for (const StageCase& stage : kStages) {
+    CAPTURE(stage.name);
+    plan(chain, stage);
+    lack_memory_and_disk(chain, stage);
+    find_others_files(chain, stage);
+    make(chain, stage);
+    if (!stage.other.empty()) find_another_request(chain, stage);
+    if (!stage.input.empty()) lose_an_input(chain, stage);
+  }
+}
