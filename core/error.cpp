@@ -19,8 +19,7 @@ Error current_error() {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(Fault::io,
-                 "Memory ran out: use more nodes or ask for less; --dry-run prints what a run needs.");
+    return Error(Fault::io, "Memory ran out: use more nodes, or smaller data or settings.");
   } catch (const std::filesystem::filesystem_error& error) {
     return Error(Fault::io, fmt::format("{}: {}; check the path and its permissions.", error.path1().string(),
                                         error.code().message()));

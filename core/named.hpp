@@ -1,12 +1,49 @@
 #pragma once
+// Tables of choices: rows with a name, of which an option or a file gives one.
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace cosmo::core {
 
-/// A row of a table of choices, for Options::entry().
+/// A row of a table that has nothing else.
 template <class T>
 struct Named {
   const char* name;
   T value;
 };
+
+/// "a, b or c"
+std::string alternatives(const std::vector<std::string>& texts);
+
+/// The names of a table's rows.
+template <class Table>
+std::vector<std::string> names_in(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+/// "a (its meaning), b (its meaning) or c (its meaning)", of rows with a meaning.
+template <class Table>
+std::string meanings_in(const Table& table) {
+  std::vector<std::string> texts;
+  for (const auto& row : table) texts.push_back(fmt::format("{} ({})", row.name, row.meaning));
+  return alternatives(texts);
+}
+
+/// The row called `name`, or nullptr.
+template <class Table>
+auto find_row(const Table& table, std::string_view name) -> decltype(&*std::begin(table)) {
+  for (const auto& row : table) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
 
 }  // namespace cosmo::core

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <vector>
 
 #include "core/error.hpp"
 #include "core/file/input_file.hpp"
@@ -91,7 +90,7 @@ std::string sha256(std::string_view text) {
 std::string sha256_of_file(const std::filesystem::path& path) {
   std::ifstream file = open_input(path);
   Sha256 hash;
-  std::vector<char> block(1 << 20);
+  std::array<char, 1 << 16> block;  // not of the heap: every thread that hashes would get a part of its own
   while (file) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     hash.update({block.data(), static_cast<std::size_t>(file.gcount())});

@@ -60,6 +60,33 @@ std::pair<std::string, std::string> object_and_name(const std::string& attribute
   return {attribute.substr(0, slash), attribute.substr(slash + 1)};
 }
 
+/// Throws Error{format} if a dataset claims more values than its bytes in the file can stand for, or has
+/// chunks that would be inflated whole for every part that is read.
+void ensure_stored(hid_t dataset, hid_t creation, const std::string& where) {
+  constexpr std::uint64_t kMostDeflated = 1032;  // deflate makes at most so many bytes of one
+  constexpr std::uint64_t kMostChunk = std::uint64_t{64} << 20;
+  const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose);
+  const std::uint64_t size = H5Tget_size(type.get()), stored = H5Dget_storage_size(dataset);
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED,
+             packed = chunked && H5Pget_nfilters(creation) > 0;
+  ensure(points >= 0 && static_cast<std::uint64_t>(points) / (packed ? kMostDeflated : 1) <= stored / size,
+         Fault::format,
+         "{} claims {} values and only {} bytes of it are in the file: it is damaged or was never written, "
+         "restore it.",
+         where, points, stored);
+  if (!packed) return;
+  Shape chunk(32);
+  const int rank = H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+  chunk.resize(static_cast<std::size_t>(std::max(rank, 0)));
+  std::uint64_t bytes = size;
+  for (const hsize_t length : chunk) bytes = length > kMostChunk / bytes ? kMostChunk + 1 : bytes * length;
+  ensure(bytes <= kMostChunk, Fault::format,
+         "{} is compressed in chunks of more than {} MiB, each inflated whole for any part of it: make them "
+         "smaller with h5repack.",
+         where, kMostChunk >> 20);
+}
+
 }  // namespace
 
 Dataset::Dataset(Handle id, std::string where) : id_(std::move(id)), where_(std::move(where)) {
@@ -230,6 +257,7 @@ Dataset File::dataset(const std::string& name) const {
   const bool own = (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) &&
                    H5Pget_external_count(creation.get()) == 0;
   ensure(own, Fault::format, "{} /{} is stored in other files: copy them into one.", path_, name);
+  if (reading_) ensure_stored(id.get(), creation.get(), path_ + " /" + name);
   return Dataset(std::move(id), path_ + " /" + name);
 }
 
@@ -252,6 +280,7 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
 void File::close() {
   const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0;
   const bool closed = id_.close();
+  H5garbage_collect();  // what HDF5 keeps for the next file grows for hundreds of files
   ensure_written(flushed && closed, path_);
 }
 

@@ -68,7 +68,7 @@ std::vector<FileRecord> Found::whole_files(bool check_content) const {
   auto files = record.at("files").get<std::vector<FileRecord>>();
   std::erase_if(files, [&](const FileRecord& file) {
     std::error_code error;
-    if (!is_inside(file.path)) return true;
+    if (!is_reached_inside(directory, file.path)) return true;
     if (fs::file_size(directory / file.path, error) != file.bytes || error) return true;
     return check_content && sha256_of_file(directory / file.path) != file.sha256;
   });
@@ -80,7 +80,8 @@ std::vector<fs::path> Found::files_besides(const std::vector<FileRecord>& kept) 
   for (const FileRecord& file : kept) names.insert(file.path);
   std::vector<fs::path> files;
   for (const FileRecord& file : record.at("files").get<std::vector<FileRecord>>()) {
-    if (!names.contains(file.path) && is_inside(file.path)) files.push_back(directory / file.path);
+    if (!names.contains(file.path) && is_reached_inside(directory, file.path))
+      files.push_back(directory / file.path);
   }
   return files;
 }

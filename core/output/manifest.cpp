@@ -22,6 +22,17 @@ bool is_inside(const fs::path& path) {
   return !path.empty() && path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
 }
 
+bool is_reached_inside(const fs::path& directory, const fs::path& path) {
+  if (!is_inside(path)) return false;
+  std::error_code error;
+  fs::path folder = directory;
+  for (const fs::path& part : path.parent_path()) {
+    folder /= part;
+    if (fs::is_symlink(folder, error)) return false;
+  }
+  return true;
+}
+
 std::string Request::id() const {
   Json input_ids = Json::array();
   for (const InputRecord& input : inputs) input_ids.push_back(input.id);

@@ -71,6 +71,9 @@ bool covers(const std::vector<FileRecord>& records, const std::vector<std::strin
 /// Whether a recorded path stays below its output directory; others are never followed.
 bool is_inside(const std::filesystem::path& path);
 
+/// Whether a recorded path stays in `directory`, and no folder on the way to it is a link to another place.
+bool is_reached_inside(const std::filesystem::path& directory, const std::filesystem::path& path);
+
 void to_json(Json& json, const FileRecord& record);
 void from_json(const Json& json, FileRecord& record);
 void to_json(Json& json, const InputRecord& record);

@@ -203,6 +203,9 @@ fs::path OutputDirectory::part_path(const std::string& relative) const {
 
 fs::path OutputDirectory::part(const std::string& relative) const {
   const fs::path path = part_path(relative), whole = path_ / relative;
+  ensure(is_reached_inside(path_, relative), Fault::io,
+         "{} is reached through a link, and nothing is written outside of --output: remove the link.",
+         whole.string());
   make_directory(path.parent_path());
   remove_leftovers(path);
   ensure(!fs::is_directory(whole), Fault::io, "{} is a directory, where a file is to be written: remove it.",

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/named.hpp"
+
 namespace cosmo::core {
 
 /// The options of one command. First declared (add_*), then parsed, then read by name.
@@ -52,11 +54,7 @@ class Options {
   /// The entry of `table`, of core::Named or other rows with a `name`, that the option gives.
   template <class Table>
   const auto& entry(const std::string& name, const Table& table) const {
-    std::vector<std::string> names;
-    for (const auto& candidate : table) names.emplace_back(candidate.name);
-    const std::string& chosen = choice(name, names);
-    return *std::find_if(std::begin(table), std::end(table),
-                         [&](const auto& candidate) { return candidate.name == chosen; });
+    return *find_row(table, choice(name, names_in(table)));
   }
   /// "LOW:HIGH", or one number for both.
   std::pair<double, double> range(const std::string& name) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/file/text_file.hpp"
 #include "core/memory.hpp"
 #include "core/output/disk_bill.hpp"
 #include "core/parallel/node_memory.hpp"
@@ -89,10 +88,10 @@ Json facts_of(const Stage& stage, const Survey& survey) {
           {"disk_available_bytes", survey.disk.available}};
 }
 
-/// The outline with what it takes.
+/// The outline with what it takes, without an end of the last line.
 std::string plan_text(const Survey& survey, const Report& outline) {
   return outline.text +
-         fmt::format("about {} of memory per rank; {}{} to write, {} free on disk{}\n",
+         fmt::format("about {} of memory per rank; {}{} to write, {} free on disk{}",
                      bytes_text(survey.memory.per_rank), survey.needs.disk_is_exact ? "" : "at most ",
                      bytes_text(survey.disk.needed), bytes_text(survey.disk.available),
                      survey.leaving > 0 ? fmt::format("; removes {}", bytes_text(survey.leaving)) : "");
@@ -106,7 +105,7 @@ void report_plan(const Stage& stage, const Survey& survey, const Report& outline
     facts["refusals"].push_back(refusal.what());
   }
   stage.run.report(facts, survey.up_to_date ? fmt::format("{} is up to date\n", stage.target)
-                                            : plan_text(survey, outline));
+                                            : plan_text(survey, outline) + "\n");
 }
 
 }  // namespace
@@ -131,7 +130,7 @@ void run_stage(Stage& stage) {
 
   OutputDirectory output(run.comm, run.log, stage.target, stage.request, stage.overwrite, stage.slice);
   facts["up_to_date"] = output.up_to_date();
-  if (!output.up_to_date()) run.log.info("{}", trimmed(plan_text(survey, outline)));
+  if (!output.up_to_date()) run.log.info("{}", plan_text(survey, outline));
   const Report made = output.up_to_date() ? Report{stage.found(output.manifest()), ""} : stage.make(output);
   facts.update(made.facts);
   facts["peak_rss_bytes"] = run.comm.max(peak_resident_memory());

@@ -1,5 +1,6 @@
 #include "core/run/tool.hpp"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <sched.h>
 #include <unistd.h>
@@ -30,6 +31,14 @@ std::size_t process_number() {
     if (const char* rank = std::getenv(name)) return std::strtoul(rank, nullptr, 10);
   }
   return 0;
+}
+
+/// Where standard input, output or error is closed, nothing that is opened later may take its place: what is
+/// written there would go to some other file. Standard output then refuses to be written.
+void hold_standard_files() {
+  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
+    if (fcntl(file, F_GETFD) == -1) (void)open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 std::string version_text(const Tool& tool) {
@@ -228,6 +237,7 @@ void Invocation::report(const Json& summary, const std::string& text) const {
 }
 
 int run_tool(int argc, char** argv, const Tool& tool) {
+  hold_standard_files();
   remember_stop_signals();
   std::vector<std::string> words(argv + 1, argv + argc);
   std::ranges::replace(words, "-h", "--help");

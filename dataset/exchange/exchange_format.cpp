@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/file/byte_file.hpp"
 #include "core/file/gzip.hpp"
+#include "core/named.hpp"
 #include "dataset/exchange/npy.hpp"
 #include "dataset/exchange/tf_example.hpp"
 #include "dataset/exchange/tfrecord.hpp"
@@ -217,21 +218,59 @@ ForeignSample decode_cosmoflow_file(const ForeignFile& file) {
   return sample;
 }
 
-constexpr std::array<ExchangeFormat, 3> kFormats = {
-    {{"npy", "", ".npy", false, 2, kMostCount, true, false, &encode_as_npy, &decode_npy_file},
-     {"tfrecord", "mlperf", ".tfrecord", true, 2, 32767, false, true, &encode_as_mlperf, &decode_mlperf_file},
-     {"tfrecord", "cosmoflow", ".tfrecord", false, 8, kMostCount, true, false, &encode_as_cosmoflow,
-      &decode_cosmoflow_file}}};
+constexpr std::array<ExchangeFormat, 3> kFormats = {{
+    {.name = "npy",
+     .dialect = "",
+     .meaning = "an array for each sample",
+     .suffix = ".npy",
+     .compressed = false,
+     .count_bytes = 2,
+     .most_count = kMostCount,
+     .has_fields = true,
+     .unit_labels = false,
+     .encode = &encode_as_npy,
+     .decode = &decode_npy_file},
+    {.name = "tfrecord",
+     .dialect = "mlperf",
+     .meaning = "gzip; x int16, y in [-1, 1]",
+     .suffix = ".tfrecord",
+     .compressed = true,
+     .count_bytes = 2,
+     .most_count = 32767,
+     .has_fields = false,
+     .unit_labels = true,
+     .encode = &encode_as_mlperf,
+     .decode = &decode_mlperf_file},
+    {.name = "tfrecord",
+     .dialect = "cosmoflow",
+     .meaning = "data_raw and label_raw float64, physical labels",
+     .suffix = ".tfrecord",
+     .compressed = false,
+     .count_bytes = 8,
+     .most_count = kMostCount,
+     .has_fields = true,
+     .unit_labels = false,
+     .encode = &encode_as_cosmoflow,
+     .decode = &decode_cosmoflow_file},
+}};
 
 }  // namespace
+
+std::span<const ExchangeFormat> exchange_formats() { return kFormats; }
 
 const ExchangeFormat& find_exchange_format(std::string_view name, std::string_view dialect) {
   for (const ExchangeFormat& format : kFormats) {
     if (format.name == name && (format.dialect.empty() || format.dialect == dialect)) return format;
   }
-  fail(Fault::config,
-       "There is no --format '{}' of --dialect '{}': choose npy, or tfrecord of mlperf or cosmoflow.", name,
-       dialect);
+  std::vector<std::string> known;
+  for (const ExchangeFormat& format : kFormats) known.push_back(title_of(format));
+  fail(Fault::config, "There is no --format '{}' of --dialect '{}': choose {}.", name, dialect,
+       core::alternatives(known));
+}
+
+std::string title_of(const ExchangeFormat& format) {
+  return format.dialect.empty() ? std::string(format.name)
+                                : fmt::format("{} ({})", format.name, format.dialect);
 }
 
 std::size_t voxel_bytes(const ExchangeFormat& format, VoxelKind kind) {

@@ -1,10 +1,10 @@
 #pragma once
 // The formats in which other programs keep samples, a file each:
-//   npy                  /x as numpy.save writes it, (n,n,n) or (C,n,n,n), uint16
-//   tfrecord, mlperf     MLPerf-HPC's: gzip, features x (int16 bytes, channels last) and y (P floats in [−1,
-//   1]) tfrecord, cosmoflow  NERSC/CosmoFlow's of 2018: data_raw (float64 bytes, channels last), label_raw (P
-//   float64,
-//                        physical)
+//   npy                  as numpy.save writes it: (n, n, n) or (C, n, n, n), uint16
+//   tfrecord, mlperf     MLPerf-HPC's: gzip, features x (int16 bytes, channels last)
+//                        and y (P floats in [−1, 1])
+//   tfrecord, cosmoflow  NERSC/CosmoFlow's of 2018: data_raw (float64 bytes, channels last),
+//                        label_raw (P float64, physical)
 // Sources: mlcommons/hpc, cosmoflow/prepare.py and data/cosmo.py; NERSC/CosmoFlow, io_Cosmo.py.
 
 #include <cstddef>
@@ -54,6 +54,7 @@ struct ForeignFile {
 struct ExchangeFormat {
   std::string_view name;     ///< of --format
   std::string_view dialect;  ///< of --dialect, or empty
+  std::string_view meaning;
   std::string_view suffix;   ///< of its files
   bool compressed;
   std::size_t count_bytes;   ///< of a voxel, before compression
@@ -66,6 +67,12 @@ struct ExchangeFormat {
   /// rounded to float32.
   ForeignSample (*decode)(const ForeignFile&);
 };
+
+/// Every format, with each of its dialects.
+std::span<const ExchangeFormat> exchange_formats();
+
+/// "npy", "tfrecord (mlperf)"
+std::string title_of(const ExchangeFormat& format);
 
 /// Throws Error{config} naming --format or --dialect.
 const ExchangeFormat& find_exchange_format(std::string_view name, std::string_view dialect);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 
 namespace cosmo::dataset {
 
@@ -49,47 +50,54 @@ struct VoxelTransformRow {
   VoxelTransform (*make)(const VoxelScale& scale);
   VoxelTable::Fill fill;  ///< of counts
   bool every_sample;      ///< the table depends on the sample
+  std::string_view meaning;
 };
 
 constexpr std::array<VoxelTransformRow, 3> kTransforms = {{
-    {"log1p", VoxelKind::counts, make_log1p, fill_log1p, false},
-    {"mean", VoxelKind::counts, make_mean, fill_mean, true},
-    {"standard", VoxelKind::field, make_standard, nullptr, false},
+    {"log1p", VoxelKind::counts, make_log1p, fill_log1p, false, "log of 1 + count"},
+    {"mean", VoxelKind::counts, make_mean, fill_mean, true, "count / mean of the sub-volume"},
+    {"standard", VoxelKind::field, make_standard, nullptr, false, "(x - mean) / deviation, of fields"},
 }};
 
-const VoxelTransformRow& find_row(std::string_view name, Fault fault) {
-  const auto found = std::find_if(kTransforms.begin(), kTransforms.end(),
-                                  [&](const VoxelTransformRow& row) { return row.name == name; });
-  ensure(found != kTransforms.end(), fault, "There is no --voxels '{}': choose {}.", name,
-         fmt::join(voxel_transform_names(), ", "));
-  return *found;
+const VoxelTransformRow& row_of(std::string_view name) {
+  const VoxelTransformRow* row = core::find_row(kTransforms, name);
+  ensure(row != nullptr, Fault::config, "There is no --voxels '{}': choose {}.", name,
+         core::alternatives(voxel_transform_names()));
+  return *row;
+}
+
+std::vector<std::string> names_for(VoxelKind kind) {
+  std::vector<std::string> names;
+  for (const VoxelTransformRow& row : kTransforms) {
+    if (row.kind == kind) names.emplace_back(row.name);
+  }
+  return names;
 }
 
 }  // namespace
 
-std::vector<std::string> voxel_transform_names() {
-  std::vector<std::string> names;
-  for (const VoxelTransformRow& row : kTransforms) names.emplace_back(row.name);
-  return names;
+std::vector<std::string> voxel_transform_names() { return core::names_in(kTransforms); }
+
+std::string voxel_transform_help() {
+  return fmt::format("{} [{} of counts, {} of fields]", core::meanings_in(kTransforms),
+                     default_voxel_transform(VoxelKind::counts), default_voxel_transform(VoxelKind::field));
 }
 
-std::string default_voxel_transform(VoxelKind kind) {
-  return kind == VoxelKind::counts ? "log1p" : "standard";
-}
+std::string default_voxel_transform(VoxelKind kind) { return names_for(kind).front(); }
 
 VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale) {
-  const VoxelTransformRow& row = find_row(name, Fault::config);
+  const VoxelTransformRow& row = row_of(name);
   const bool counts = scale.kind == VoxelKind::counts;
   ensure(row.kind == scale.kind, Fault::config, "--voxels {} is of {} and the dataset holds {}: give {}.",
          name, counts ? "fields" : "counts", counts ? "counts" : "a float32 field",
-         counts ? "log1p or mean" : "standard");
+         core::alternatives(names_for(scale.kind)));
   return row.make(scale);
 }
 
-VoxelKind kind_of(const VoxelTransform& transform) { return find_row(transform.name, Fault::config).kind; }
+VoxelKind kind_of(const VoxelTransform& transform) { return row_of(transform.name).kind; }
 
 VoxelTable::VoxelTable(const VoxelTransform& transform) : transform_(transform), table_(kCounts) {
-  const VoxelTransformRow& row = find_row(transform.name, Fault::config);
+  const VoxelTransformRow& row = row_of(transform.name);
   ensure(row.fill != nullptr, Fault::internal, "The transform {} is not of counts.", transform.name);
   if (row.every_sample) {
     fill_ = row.fill;

@@ -24,7 +24,9 @@ struct VoxelTransform {
 
 /// The names that find_voxel_transform knows, for help texts.
 std::vector<std::string> voxel_transform_names();
-/// The transform that is meant for voxels of this kind: log1p or standard.
+/// The names with what they are, and the defaults.
+std::string voxel_transform_help();
+/// The transform that is meant for voxels of this kind: the first that is.
 std::string default_voxel_transform(VoxelKind kind);
 
 /// What a transform needs to know of the voxels of a dataset.

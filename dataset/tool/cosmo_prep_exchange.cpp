@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/file/text_file.hpp"
 #include "core/memory.hpp"
+#include "core/named.hpp"
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "dataset/exchange/export_dataset.hpp"
@@ -21,24 +22,34 @@ using core::Json;
 
 namespace {
 
+/// The names, or the dialects, that formats have.
+std::vector<std::string> formats_in(std::string_view ExchangeFormat::*word) {
+  std::vector<std::string> words;
+  for (const ExchangeFormat& format : exchange_formats()) {
+    if (!(format.*word).empty() && std::ranges::count(words, format.*word) == 0)
+      words.emplace_back(format.*word);
+  }
+  return words;
+}
+
 void declare_format(core::Options& options) {
-  options.add("format", std::nullopt, "npy (an array a sample), or tfrecord (a tf.train.Example a sample)");
-  options.add(
-      "dialect", "mlperf",
-      "of tfrecord: mlperf (gzip; x int16, y in [-1, 1]) or cosmoflow (data_raw and label_raw float64, "
-      "physical labels)");
+  std::vector<std::string> dialects;
+  for (const ExchangeFormat& format : exchange_formats()) {
+    if (!format.dialect.empty())
+      dialects.push_back(fmt::format("{} of {} ({})", format.dialect, format.name, format.meaning));
+  }
+  options.add("format", std::nullopt, core::alternatives(formats_in(&ExchangeFormat::name)));
+  options.add("dialect", formats_in(&ExchangeFormat::dialect).front(), core::alternatives(dialects));
 }
 
 const ExchangeFormat& chosen_format(const core::Options& options) {
-  const std::string& name = options.choice("format", {"npy", "tfrecord"});
-  ensure(name == "tfrecord" || !options.chosen("dialect"), Fault::config,
-         "--dialect is of --format tfrecord: leave it out.");
-  return find_exchange_format(name, options.choice("dialect", {"mlperf", "cosmoflow"}));
-}
-
-std::string name_of(const ExchangeFormat& format) {
-  return format.dialect.empty() ? std::string(format.name)
-                                : fmt::format("{} ({})", format.name, format.dialect);
+  const std::string& name = options.choice("format", formats_in(&ExchangeFormat::name));
+  const bool dialects = std::ranges::any_of(exchange_formats(), [&](const ExchangeFormat& format) {
+    return format.name == name && !format.dialect.empty();
+  });
+  ensure(dialects || !options.chosen("dialect"), Fault::config, "--format {} has no --dialect: leave it out.",
+         name);
+  return find_exchange_format(name, options.choice("dialect", formats_in(&ExchangeFormat::dialect)));
 }
 
 /// Bytes that the threads of a rank work with: counts, what is made of them, and the file.
@@ -120,7 +131,7 @@ class ExportStage : public core::Stage {
     output.finish(run.tool, export_details(input_, dataset_), run.facts);
     written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
     return {facts_of(output.manifest(), written),
-            fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), name_of(*format_))};
+            fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), title_of(*format_))};
   }
 
   Json found(const core::Manifest& there) override { return facts_of(there, {}); }

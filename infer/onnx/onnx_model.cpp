@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "core/version.hpp"
 #include "infer/onnx/onnx_graph.hpp"
 
@@ -184,24 +186,37 @@ struct Translation {
   }
 };
 
+/// The nodes of one of dataset's voxel transforms before its offset and scale; returns the last one.
+struct VoxelNodes {
+  std::string_view name;
+  std::string (*append)(OnnxGraph&, const std::string& counts);
+};
+
+std::string append_log1p(OnnxGraph& graph, const std::string& counts) {
+  const std::string sum = graph.node("Add", {counts, graph.constant("voxels.one", 1)}, "voxels/plus_one");
+  return graph.node("Log", {sum}, "voxels/log");
+}
+
+std::string append_mean(OnnxGraph& graph, const std::string& counts) {
+  const std::string mean = graph.node("ReduceMean", {counts}, "voxels/mean",
+                                      OnnxAttributes().add("axes", std::vector<std::int64_t>{1, 2, 3, 4}));
+  // Of a sample without a particle: 0 / tiny is 0, as 0 / 1.
+  const std::string divisor =
+      graph.node("Max", {mean, graph.constant("voxels.tiny", 1e-30)}, "voxels/divisor");
+  return graph.node("Div", {counts, divisor}, "voxels/relative");
+}
+
+constexpr std::array<VoxelNodes, 3> kVoxelNodes = {
+    {{"log1p", &append_log1p},
+     {"mean", &append_mean},
+     {"standard", [](OnnxGraph&, const std::string& values) { return values; }}}};
+
 /// The nodes that make the network's input of counts, as dataset::VoxelTransform defines them.
 void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform,
                             const std::string& target) {
-  std::string values = "counts";
-  if (transform.name == "log1p") {
-    values = graph.node("Add", {values, graph.constant("voxels.one", 1)}, "voxels/plus_one");
-    values = graph.node("Log", {values}, "voxels/log");
-  } else if (transform.name == "mean") {
-    const std::string mean = graph.node("ReduceMean", {values}, "voxels/mean",
-                                        OnnxAttributes().add("axes", std::vector<std::int64_t>{1, 2, 3, 4}));
-    // Of a sample without a particle: 0 / tiny is 0, as 0 / 1.
-    const std::string divisor =
-        graph.node("Max", {mean, graph.constant("voxels.tiny", 1e-30)}, "voxels/divisor");
-    values = graph.node("Div", {values, divisor}, "voxels/relative");
-  } else {
-    core::ensure(transform.name == "standard", core::Fault::internal, "No ONNX nodes for the voxels {}.",
-                 transform.name);
-  }
+  const VoxelNodes* nodes = core::find_row(kVoxelNodes, transform.name);
+  core::ensure(nodes != nullptr, core::Fault::internal, "No ONNX nodes for the voxels {}.", transform.name);
+  const std::string values = nodes->append(graph, "counts");
   const std::string centred =
       graph.node("Sub", {values, graph.constant("voxels.offset", transform.offset)}, "voxels/centred");
   graph.node("Mul", {centred, graph.constant("voxels.scale", transform.scale)}, target);

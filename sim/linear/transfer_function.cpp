@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 
 namespace cosmo::sim {
 
@@ -77,13 +78,6 @@ struct EisensteinHu {
   }
 };
 
-struct Row {
-  std::string_view name;
-  TransferFunction (*make)(const core::Cosmology&);
-};
-constexpr std::array<Row, 2> kTransferFunctions = {
-    {{"eisenstein-hu", eisenstein_hu}, {"no-wiggle", no_wiggle}}};
-
 }  // namespace
 
 TransferFunction eisenstein_hu(const core::Cosmology& cosmology) { return EisensteinHu(cosmology); }
@@ -104,11 +98,10 @@ TransferFunction no_wiggle(const core::Cosmology& cosmology) {
 }
 
 std::function<TransferFunction(const core::Cosmology&)> find_transfer_function(std::string_view name) {
-  for (const Row& row : kTransferFunctions) {
-    if (row.name == name) return row.make;
-  }
-  core::fail(core::Fault::config, "There is no transfer function \"{}\": use {} or {}.", name,
-             kTransferFunctions[0].name, kTransferFunctions[1].name);
+  const TransferFunctionEntry* entry = core::find_row(kTransferFunctions, name);
+  core::ensure(entry != nullptr, core::Fault::config, "There is no transfer function \"{}\": use {}.", name,
+               core::alternatives(core::names_in(kTransferFunctions)));
+  return entry->make;
 }
 
 }  // namespace cosmo::sim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -22,8 +23,18 @@ TransferFunction eisenstein_hu(const core::Cosmology& cosmology);
 /// Source: Eisenstein & Hu 1998, equations 26 and 28-31.
 TransferFunction no_wiggle(const core::Cosmology& cosmology);
 
-/// What makes the transfer function called `name`: "eisenstein-hu" or "no-wiggle".
-/// Throws Error{config} that lists the names.
+struct TransferFunctionEntry {
+  std::string_view name;
+  TransferFunction (*make)(const core::Cosmology&);
+  std::string_view meaning;
+};
+
+/// Every transfer function that is a formula, the default one first.
+inline constexpr std::array<TransferFunctionEntry, 2> kTransferFunctions = {
+    {{"eisenstein-hu", &eisenstein_hu, "with acoustic oscillations"},
+     {"no-wiggle", &no_wiggle, "the same without them"}}};
+
+/// What makes the transfer function called `name`. Throws Error{config} that lists the names.
 std::function<TransferFunction(const core::Cosmology&)> find_transfer_function(std::string_view name);
 
 }  // namespace cosmo::sim

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "sim/nbody/force_kernel.hpp"
 #include "sim/suite/design_table.hpp"
 
@@ -88,17 +89,17 @@ void ensure_fixed(const Plan& plan, const SpectrumTable& table) {
     const bool shape = parameter.name == "omega_m" || parameter.name == "h" || parameter.name == "omega_b" ||
                        (parameter.name == "n_s" && table.kind == SpectrumTable::Kind::power);
     core::ensure(!shape, Fault::config,
-                 "--{} varies and --transfer {} is the spectrum of one {}: fix it, or use eisenstein-hu.",
-                 option_name(parameter.name), table.path, parameter.name);
+                 "--{} varies and --transfer {} is the spectrum of one {}: fix it, or use {}.",
+                 option_name(parameter.name), table.path, parameter.name, kTransferFunctions.front().name);
   }
 }
 
 void read_transfer(const core::Options& options, Plan& plan) {
   plan.numerics.transfer = options.text("transfer");
-  if (plan.numerics.transfer == "eisenstein-hu" || plan.numerics.transfer == "no-wiggle") return;
+  if (core::find_row(kTransferFunctions, plan.numerics.transfer) != nullptr) return;
   core::ensure(std::filesystem::exists(plan.numerics.transfer), Fault::io,
-               "--transfer {} is neither eisenstein-hu nor no-wiggle nor a file: correct the name.",
-               plan.numerics.transfer);
+               "--transfer {} is not {}, and not a file: correct the name.", plan.numerics.transfer,
+               core::alternatives(core::names_in(kTransferFunctions)));
   plan.numerics.table = read_spectrum_table(plan.numerics.transfer);
   ensure_fixed(plan, *plan.numerics.table);
 }
@@ -149,16 +150,18 @@ void declare_suite(core::Options& options) {
   options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, the same whatever h");
   options.add("particles", "256", "particles a side");
   options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
-  options.add("force-kernel", std::nullopt,
-              "deconvolved, four-point or two-point, of which the first is the strongest at small distances "
-              "[deconvolved, but four-point if the mesh is finer than the particles]");
+  options.add(
+      "force-kernel", std::nullopt,
+      fmt::format("differences that make forces of the potential: {} [{}, but {} if the mesh is finer than "
+                  "the particles]",
+                  core::meanings_in(kForceKernels), best_force_kernel(1, 1), best_force_kernel(2, 1)));
   options.add("steps", "10", "time steps, equal in the scale factor");
   options.add("z-initial", "9", "redshift at which the steps begin");
   options.add("redshifts", "0", "redshifts of the output, between commas, up to --z-initial");
-  options.add(
-      "transfer", "eisenstein-hu",
-      "transfer function: eisenstein-hu, no-wiggle, or a FILE of CAMB or CLASS with k in h/Mpc: two columns "
-      "k, P, or a transfer table");
+  options.add("transfer", std::string(kTransferFunctions.front().name),
+              fmt::format("transfer function: {}; or a FILE of CAMB or CLASS with k in h/Mpc: two columns k, "
+                          "P, or a transfer table",
+                          core::meanings_in(kTransferFunctions)));
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
   options.add_flag(
@@ -188,7 +191,7 @@ Plan read_plan(const core::Options& options) {
   numerics.mesh_per_side = options.given("mesh") ? static_cast<int>(options.integer("mesh", 4, 8192))
                                                  : numerics.particles_per_side;
   numerics.force_kernel = options.given("force-kernel")
-                              ? options.choice("force-kernel", {"deconvolved", "four-point", "two-point"})
+                              ? options.entry("force-kernel", kForceKernels).name
                               : best_force_kernel(numerics.mesh_per_side, numerics.particles_per_side);
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");

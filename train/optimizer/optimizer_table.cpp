@@ -35,12 +35,14 @@ std::unique_ptr<Optimizer> make_sgd(const OptimizerSettings& settings,
 /// Rates: Mathuriya et al. 2018, III-B; MLPerf HPC's CosmoFlow, configs/cosmo.yaml (0.001 for a batch of 64,
 /// in proportion for others).
 constexpr std::array<OptimizerEntry, 3> kOptimizers = {{
-    {"adamw", "weight-decay",
+    {"adamw", "Adam with decoupled weight decay", "weight-decay",
      [](const OptimizerSettings& settings) { return core::Json(settings.weight_decay); },
      [](int) { return 3e-3; }, [](double rate) { return std::min(1e-5, rate); }, 2, &make_adamw},
-    {"larc-adam", "larc", [](const OptimizerSettings& settings) { return core::Json(settings.larc.name); },
+    {"larc-adam", "Adam with layer-wise rates, the 2018 paper's", "larc",
+     [](const OptimizerSettings& settings) { return core::Json(settings.larc.name); },
      [](int) { return 2e-3; }, [](double rate) { return std::min(1e-4, rate); }, 2, &make_larc_adam},
-    {"sgd", "momentum", [](const OptimizerSettings& settings) { return core::Json(settings.momentum); },
+    {"sgd", "with momentum", "momentum",
+     [](const OptimizerSettings& settings) { return core::Json(settings.momentum); },
      [](int batch) { return 1e-3 * batch / 64; }, [](double rate) { return rate; }, 1, &make_sgd},
 }};
 

@@ -22,6 +22,7 @@ struct OptimizerSettings {
 
 struct OptimizerEntry {
   const char* name;
+  const char* meaning;
   const char* option;                               ///< that no other optimizer has
   core::Json (*setting)(const OptimizerSettings&);  ///< its value
   double (*learning_rate)(int global_batch);        ///< unless --learning-rate says so

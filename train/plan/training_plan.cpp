@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "dataset/shard/voxel_transform.hpp"
+#include "train/nn/model/model_manifest.hpp"
 #include "train/nn/posterior/mixture_head.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/optimizer/sgd.hpp"
@@ -22,11 +24,8 @@ constexpr int kMostEpochs = 1'000'000;
 }  // namespace
 
 void declare_training(core::Options& options) {
-  std::string names;
-  for (const nn::NetworkEntry& entry : nn::networks())
-    names += fmt::format("{} ({}), ", entry.name, entry.meaning);
   options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
-  options.add("network", "cosmoflow", names + "or FILE.json");
+  options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json");
   declare_recipe(options);
   options.add("epochs", "50", "passes over the training samples");
   options.add("global-batch", std::nullopt,
@@ -47,7 +46,7 @@ void declare_training(core::Options& options) {
               "--decay-epochs; paper: 0]");
   options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
   options.add("decay-by", std::nullopt, "FACTORS,... of what it would be without any drop, one for each");
-  options.add("optimizer", std::nullopt, "adamw, larc-adam or sgd (with momentum)" + by_recipe("optimizer"));
+  options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"));
   options.add("weight-decay", "1e-4",
               "of adamw: share of the weights, times the learning rate, that a step takes away");
   options.add(
@@ -71,9 +70,7 @@ void declare_training(core::Options& options) {
       "five parameters" +
           by_recipe("loss"));
   options.add("components", "3", "of --loss mixture: its Gaussians, 1 to 8");
-  options.add("voxels", std::nullopt,
-              "network input: log1p (log of 1 + count) or mean (count / mean of the sub-volume) of counts, "
-              "standard ((x - mean) / deviation) of fields [log1p of counts, standard of fields]");
+  options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help());
   options.add("augment", std::nullopt,
               "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
               "shift whole "
@@ -119,8 +116,7 @@ namespace {
 nn::NetworkSpec read_named_network(const core::Options& options) {
   const std::string& name = options.text("network");
   if (!name.ends_with(".json")) {
-    std::vector<std::string> names;
-    for (const nn::NetworkEntry& entry : nn::networks()) names.emplace_back(entry.name);
+    std::vector<std::string> names = core::names_in(nn::networks());
     names.emplace_back("FILE.json");
     return nn::find_network(options.choice("network", names));
   }
@@ -377,7 +373,10 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
-  return {"train", config, {core::input_record(plan.data, data.base, plan.output)}};
+  return {.stage = "train",
+          .config = config,
+          .inputs = {core::input_record(plan.data, data.base, plan.output)},
+          .check = &nn::check_model_manifest};
 }
 
 }  // namespace cosmo::train

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/finite.hpp"
@@ -135,6 +137,10 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
     core::ensure(core::all_finite(std::span<const float>(arena.values)), core::Fault::format,
                  "{} holds {} that are not finite: restore the file, or train again.", path.string(),
                  arena.name);
+    core::ensure(std::string_view(arena.name) != "second_moment" ||
+                     std::ranges::all_of(arena.values, [](float value) { return value >= 0; }),
+                 core::Fault::format, "{} holds a {} below 0: restore the file, or train again.",
+                 path.string(), arena.name);
   }
   TrainingProgress progress;
   progress.epoch = static_cast<int>(file.integer_attribute("epoch"));
@@ -147,6 +153,10 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   const std::size_t columns = columns_of(figures, parameters, earlier);
   const auto epochs = static_cast<std::size_t>(progress.epoch);
   const std::vector<double> rows = file.read<double>("history", {epochs, columns});
+  core::ensure(std::isfinite(progress.epoch_loss) &&
+                   std::ranges::all_of(rows, [](double value) { return std::isfinite(value); }),
+               core::Fault::format, "{} holds losses that are not finite: restore the file, or train again.",
+               path.string());
   for (std::size_t e = 0; e < epochs; ++e) {
     progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), figures, parameters));
   }

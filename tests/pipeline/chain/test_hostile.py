@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import unittest
@@ -11,7 +12,7 @@ import unittest
 import h5py
 import numpy as np
 
-from toolkit import ENVIRONMENT, PipelineTest, command, cosmo_train, error_line, record_again, succeed
+from toolkit import ENVIRONMENT, PipelineTest, command, cosmo_train, error_line, record_again, run, succeed
 
 USAGE, CONFIG, IO, FORMAT, NUMERIC = 2, 3, 4, 5, 6
 
@@ -33,19 +34,80 @@ class Hostile(PipelineTest):
         return sentence
 
     @contextlib.contextmanager
-    def altered_model(self, name, weights=None, **details):
+    def altered_model(self, name, change_weights=None, **details):
         """A copy of the model with one weight or members of its manifest changed, and all checksums right."""
         copy = shutil.copytree(self.model, self.root / name)
-        if weights is not None:
+        if change_weights is not None:
             path, = (copy / state["path"] for state in json.loads((copy / "manifest.json").read_text())["checkpoints"] if state["best"])
             with h5py.File(path, "r+") as file:
                 for group in ("weights", "average"):
                     if group in file:
-                        weights(file[group])
+                        change_weights(file[group])
             record_again(copy, path)
         manifest = json.loads((copy / "manifest.json").read_text())
         (copy / "manifest.json").write_text(json.dumps(manifest | details))
         yield copy
+
+    def test_nothing_outside_of_the_output_is_written_or_removed(self):
+        suite = ("generate", "--simulations", 4, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 1)
+        output, home = self.root / "linked", self.root / "home"
+        run("cosmo-sim", *suite, "--select", "0:2", "--output", output)
+        home.mkdir()
+        (home / "thesis.txt").write_text("years")
+        (output / "sim-00003").symlink_to(home)
+        with open(output / "journal.jsonl", "a") as journal:
+            journal.write(json.dumps({"bytes": 6, "path": "sim-00003/thesis.txt", "sha256": "0" * 64}) + "\n")
+        self.refused(IO, "sim-00003", "cosmo-sim", *suite, "--output", output)
+        self.assertEqual([path.name for path in home.iterdir()], ["thesis.txt"])
+        (output / "sim-00003").unlink()
+        self.assertEqual(run("cosmo-sim", *suite, "--output", output).returncode, 0)
+
+    def test_a_closed_standard_error_costs_nothing(self):
+        words = command(1, "cosmo-sim", "generate", "--box", 64, "--particles", 16, "--steps", 1, "--output", self.root / "unheard")
+        done = subprocess.run(["bash", "-c", '"$@" 2>&-', "bash", *words], env=ENVIRONMENT, stdout=subprocess.DEVNULL, timeout=60)
+        self.assertEqual(done.returncode, 0)
+
+    def test_values_that_are_not_in_the_file_are_not_made_up(self):
+        def counts(name, cells, particles, **storage):
+            copy = pathlib.Path(shutil.copy(self.counts, self.root / name))
+            with h5py.File(copy, "r+") as file:
+                del file["counts"]
+                file.create_dataset("counts", (cells,) * 3, "<u2", **storage)
+                if storage.get("compression"):
+                    file["counts"][0, 0, 0] = particles
+                file.attrs["voxel"] = np.float64(file.attrs["box"] / cells)
+                file.attrs["particles"] = np.uint64(particles)
+            return copy
+        for name, cells, storage in (("sparse.h5", 1024, {"chunks": (128,) * 3}), ("unwritten.h5", 4096, {}),
+                                     ("bomb.h5", 512, {"chunks": (512,) * 3, "compression": "gzip"})):
+            path = counts(name, cells, 1, **storage)
+            for tool, *words in (("cosmo-sim", "inspect", path), ("cosmo-infer", "--model", self.model, "--input", path)):
+                with self.subTest(name=name, tool=tool):
+                    self.refused(FORMAT, name, tool, *words)
+
+    def test_checkpoints_hold_numbers_that_a_training_can_have(self):
+        changes = {"loss": lambda file: file.attrs.modify("epoch_loss", np.nan),
+                   "history": lambda file: file["history"].write_direct(np.full(file["history"].shape, np.nan)),
+                   "second": lambda file: [data.write_direct(-np.ones(data.shape, "f4")) for data in file["second_moment"].values()
+                                           if isinstance(data, h5py.Dataset)] or file["second_moment"].visititems(
+                                               lambda _, item: item.write_direct(-np.ones(item.shape, "f4")) if isinstance(item, h5py.Dataset) else None)}
+        for name, change in changes.items():
+            with self.subTest(name):
+                model = shutil.copytree(self.model, self.root / f"checkpoint-{name}")
+                path = sorted(model.glob("checkpoints/*.h5"))[-1]
+                with h5py.File(path, "r+") as file:
+                    change(file)
+                record_again(model, path)
+                self.refused(FORMAT, path.name, "cosmo-train", *self.train_words(), "--epochs", 2, "--resume", "--output", model)
+
+    def test_a_models_manifest_that_nobody_can_use_is_written_again(self):
+        for name, change in (("none", {"checkpoints": []}), ("weights", {"weights": "second_moment"})):
+            with self.subTest(name), self.altered_model(f"useless-{name}", **change) as model:
+                self.refused(FORMAT, "train again", "cosmo-infer", "export", "--model", model, "--output", self.root / f"{name}.onnx")
+                done = run("cosmo-train", *self.train_words(), "--epochs", 1, "--output", model)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = run("cosmo-infer", "export", "--model", model, "--output", self.root / f"{name}.onnx")
+                self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_pipes_and_devices_are_not_waited_for(self):
         pipe = self.root / "pipe"
@@ -133,7 +195,7 @@ class Hostile(PipelineTest):
                 group[name]["weights"][...] = np.float32(value)
             return change
         for name, value in (("nan", np.nan), ("inf", np.inf), ("large", 3e38)):
-            with self.altered_model(name, weights=spoil(value)) as model:
+            with self.altered_model(name, change_weights=spoil(value)) as model:
                 output = self.root / f"{name}-predictions"
                 self.refused(NUMERIC, "", "cosmo-infer", "--model", model, "--data", self.data, "--output", output)
                 self.assertFalse((output / "predictions.csv").exists())

@@ -140,6 +140,10 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
       model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
     model.complete = json.at("complete");
   });
+  core::ensure(
+      model.weights == "weights" || model.weights == "average", core::Fault::format,
+      "{} predicts with \"{}\" of its checkpoints, which are not weights: restore it, or train again.",
+      source, model.weights);
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
                "{} has an input of {} channels and {} voxels a side: restore it, or train again.", source,
                model.input.channels, model.input.size);
@@ -176,6 +180,14 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                core::Fault::format, "{} has a network that its checkpoint {} does not hold: train again.",
                source, file.path);
   return model;
+}
+
+void check_model_manifest(const core::Manifest& manifest) {
+  try {
+    (void)parse_model_manifest(manifest, std::string(core::kManifestName));
+  } catch (const core::Error& error) {
+    if (error.fault() != core::Fault::config) throw;
+  }
 }
 
 ModelManifest load_model_manifest(const std::filesystem::path& directory) {

@@ -102,6 +102,8 @@ void from_json(const core::Json& json, InputRange& range);
 /// The model that a manifest of stage "train" describes, checked; sentences name `source`. Throws
 /// Error{format}, and Error{config} if no epoch of the training is finished.
 ModelManifest parse_model_manifest(core::Manifest base, const std::string& source);
+/// Throws as parse_model_manifest(), but for a training that has not finished an epoch.
+void check_model_manifest(const core::Manifest& manifest);
 
 /// Throws as core::load_manifest does, and Error{config} if no epoch of the training is finished.
 ModelManifest load_model_manifest(const std::filesystem::path& directory);

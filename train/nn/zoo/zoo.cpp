@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 
 namespace cosmo::nn {
 
@@ -24,12 +25,10 @@ constexpr std::array<NetworkEntry, 7> kNetworks = {{
 std::span<const NetworkEntry> networks() { return kNetworks; }
 
 NetworkSpec find_network(std::string_view name) {
-  std::string known;
-  for (const NetworkEntry& entry : kNetworks) {
-    if (entry.name == name) return entry.make();
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  core::fail(core::Fault::config, "There is no --network \"{}\": choose one of {}.", name, known);
+  const NetworkEntry* entry = core::find_row(kNetworks, name);
+  core::ensure(entry != nullptr, core::Fault::config, "There is no --network \"{}\": choose {}.", name,
+               core::alternatives(core::names_in(kNetworks)));
+  return entry->make();
 }
 
 }  // namespace cosmo::nn

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Fails where CONTRIBUTING's table "to add / touch" is not true: what is there already of each kind stands in the files that the table names, and in no other."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOMS = ("core", "sim", "histogram", "dataset", "train", "infer")
+
+# For each row, by its first words: an example's name as a pattern, and files that know the name for another reason than that it is there to be
+# chosen: a default, a formula that is used elsewhere, prose.
+ROWS = {
+    "a network": (r"\bcosmoflow64\b", ()),
+    "a kind of layer": (r'"resample"|\bResample&|struct Resample', ()),
+    "an optimizer": (r"\bsgd\b|\bSgd\b", ()),
+    "a transfer function": (r"no_wiggle|no-wiggle", ()),
+    "a force kernel": (r'"two-point"', ()),
+    "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp",)),
+    "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),
+    "another FFT library": (r"fftw3?_|fftwf_", ()),
+    "another deep-learning backend": (r"\bdnnl(::|_)", ()),
+    "a stage": (r"public core::Stage", tuple(f"{room}/tool/" for room in ROOMS)),
+}
+
+
+def rows():
+    """{first words: paths} of the table."""
+    table = {}
+    for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) != 4 or cells[1] in ("", "to add", "---"):
+            continue
+        paths = re.findall(r"`([^`]+)`", cells[2])
+        key = next((key for key in ROWS if cells[1].startswith(key)), None)
+        if key:
+            table[key] = paths
+    return table
+
+
+def named(paths):
+    """What the paths of a row stand for: files, files of any name (NAME.cpp), folders, and files beside the last one."""
+    places, folder = [], ""
+    for path in paths:
+        if path.startswith("."):  # an ending of the path before
+            places.append(places[-1].rpartition(".")[0] + path)
+            continue
+        if "/" in path:
+            folder = path.rpartition("/")[0]
+        elif re.fullmatch(r"\w+\.[ch]pp", path):
+            path = f"{folder}/{path}"
+        else:
+            continue  # the name of something in a file
+        places.append(path)
+    return places
+
+
+def is_named(source, places):
+    for place in places:
+        folder, _, name = place.rpartition("/")
+        beside = name and "." in name and source.rpartition("/")[0] == folder
+        if source == place or (not name and source.startswith(place)) or ("." not in name and source.startswith(place)):
+            return True
+        if beside and ("NAME" in name or source.rpartition(".")[0] == place.rpartition(".")[0]):
+            return True
+    return False
+
+
+def main():
+    faults, table = [], rows()
+    for key in ROWS:
+        if key not in table:
+            faults.append(f"CONTRIBUTING.md has no row for {key}")
+    for key, paths in table.items():
+        pattern, elsewhere = ROWS[key]
+        places = named(paths)
+        for place in places:
+            if "NAME" not in place and not (ROOT / place).exists():
+                faults.append(f"{key}: {place} is not there")
+        found = [path.relative_to(ROOT).as_posix() for room in ROOMS for path in sorted((ROOT / room).glob("**/*.[ch]pp"))
+                 if re.search(pattern, re.sub(r"//.*", "", path.read_text()))]
+        if not found:
+            faults.append(f"{key}: nothing is called {pattern}")
+        for source in found:
+            if not is_named(source, places) and not source.startswith(elsewhere):
+                faults.append(f"{key}: {source} knows {pattern}, and the table does not name it")
+    # The rule itself must bite.
+    assert not is_named("sim/tool/suite_plan.cpp", named(["sim/nbody/force_kernel.cpp"])) and is_named("train/nn/zoo/x.cpp", ["train/nn/zoo/NAME.cpp"])
+    print("\n".join(faults) or f"{len(table)} rows are true")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
