@@ -12,6 +12,7 @@
 #include "core/file/text_file.hpp"
 #include "core/printable.hpp"
 #include "core/random.hpp"
+#include "core/run/help_text.hpp"
 
 namespace cosmo::core {
 
@@ -265,8 +266,8 @@ std::string Options::help() const {
   std::string text;
   for (std::size_t i = 0; i < declarations_.size(); ++i) {
     const auto& value = declarations_[i].default_value;
-    text += fmt::format("  {:<{}}  {}{}\n", names[i], width, declarations_[i].help,
-                        value ? fmt::format(" [{}]", *value) : "");
+    const std::string help = declarations_[i].help + (value ? fmt::format(" [{}]", *value) : "");
+    text += fmt::format("  {:<{}}  {}\n", names[i], width, wrapped(help, help_width(), width + 4, width + 4));
   }
   return text;
 }

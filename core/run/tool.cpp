@@ -18,6 +18,7 @@
 #include "core/parallel/stop_signals.hpp"
 #include "core/parallel/watchdog.hpp"
 #include "core/printable.hpp"
+#include "core/run/help_text.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::core {
@@ -65,14 +66,17 @@ std::string other_commands(const Tool& tool) {
 }
 
 std::string command_help(const Tool& tool, const Command& command, const Options& options) {
-  const std::string space = command.name.empty() ? "" : " ";
-  return fmt::format(
-      "{}{}{}: {}\n\nOptions [default]:\n{}\nExample:\n  {}\n\nExit codes: 0 done, 2 usage, 3 values that "
-      "cannot work, "
-      "4 input/output or memory, 5 damaged or foreign file,\n6 numbers out of range, 70 a bug of ours{}.\n{}",
-      tool.name, space, command.name, command.summary, options.help(), command.example,
-      command.on_stop == OnStop::save ? ", 75 stopped before all was done: the same command goes on" : "",
-      command.name.empty() ? other_commands(tool) : "");
+  const std::size_t width = help_width();
+  const std::string name = command.name.empty() ? tool.name : tool.name + " " + command.name;
+  const std::string codes = fmt::format(
+      "Exit codes: 0 done, 2 usage, 3 values that cannot work, 4 input/output or memory, 5 damaged or "
+      "foreign file, 6 numbers "
+      "out of range, 70 a bug of ours{}.",
+      command.on_stop == OnStop::save ? ", 75 stopped before all was done: the same command goes on" : "");
+  return fmt::format("{}\n\nOptions [default]:\n{}\nExample:\n  {}\n\n{}\n{}",
+                     wrapped(name + ": " + command.summary, width, 0, 0), options.help(),
+                     wrapped(command.example, width, 2, 6, " \\"), wrapped(codes, width, 0, 0),
+                     command.name.empty() ? other_commands(tool) : "");
 }
 
 const Command& find_command(const Tool& tool, std::vector<std::string>& words) {

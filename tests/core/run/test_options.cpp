@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/run/help_text.hpp"
 #include "core/run/options.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -150,4 +151,12 @@ TEST_CASE("what cannot be read names the option") {
   }
   expect_error(Fault::usage, "--output", [&] { (void)parsed({}).text("output"); });
   expect_error(Fault::io, "absent.ini", [&] { parsed({"--config", "absent.ini"}); });
+}
+
+TEST_CASE("help is broken into lines between words, by columns of UTF-8") {
+  CHECK(wrapped("one two three", 100, 4, 4) == "one two three");
+  CHECK(wrapped("one two three", 11, 4, 4) == "one two\n    three");
+  CHECK(wrapped("³³³ ³³³ x", 11, 4, 4) == "³³³ ³³³\n    x");
+  CHECK(wrapped("aword longerthanaline b", 8, 0, 2) == "aword\n  longerthanaline\n  b");
+  CHECK(wrapped("tool --option value --other", 24, 2, 6, " \\") == "tool --option value \\\n      --other");
 }

@@ -101,6 +101,7 @@ class Options(Refusing):
                            "--quiet", "--json"):
                 self.assertIn(option, help_text.stdout)
             self.assertIn("Example", help_text.stdout)
+            self.assertLessEqual(max(map(len, help_text.stdout.splitlines())), 100)
             version = run(tool, "--version")
             self.assertEqual(version.returncode, 0)
             self.assertRegex(version.stdout, rf"^{tool} \d+\.\d+\.\d+ \(\S+; (Release|Debug), \w+ [\d.]+, ")
