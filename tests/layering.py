@@ -53,7 +53,7 @@ THIRD_PARTY = {
     r"version_facts\.hpp": {"core/version.cpp"},
 }
 
-POSIX = {"fcntl.h", "sched.h", "signal.h", "sys/file.h", "sys/mman.h", "sys/prctl.h", "sys/resource.h", "sys/stat.h", "sys/syscall.h", "sys/wait.h",
+POSIX = {"fcntl.h", "sched.h", "signal.h", "sys/file.h", "sys/ioctl.h", "sys/mman.h", "sys/prctl.h", "sys/resource.h", "sys/stat.h", "sys/syscall.h", "sys/wait.h",
          "unistd.h"}
 STANDARD = re.compile(r"^[a-z_]+$")  # <vector>, <cstdint>, ...
 
