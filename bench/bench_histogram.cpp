@@ -22,7 +22,7 @@ constexpr int kRepetitions = 7;
 
 core::Buffer<float> read_positions(const std::string& path) {
   core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
-               "{} is no file: give --positions a file of float32.", path);
+               "{} is not a file: give --positions a file of float32.", path);
   core::Buffer<float> positions(std::filesystem::file_size(path) / sizeof(float));
   std::ifstream(path, std::ios::binary)
       .read(reinterpret_cast<char*>(positions.data()),
@@ -58,9 +58,9 @@ double sum(std::span<const float> values) {
 
 void declare(core::Options& options) {
   options.add("positions", std::nullopt, "file of float32 (particles, 3)");
-  options.add("grid", "256", "voxels a side");
+  options.add("grid", "256", "voxels per side");
   options.add("box", "512", "side of the periodic box, in the positions' unit");
-  options.add("counts", std::nullopt, "file to write: uint16, voxels a side cubed");
+  options.add("counts", std::nullopt, "file to write: uint16, voxels per side cubed");
 }
 
 void run_benchmark(const core::Invocation& run) {

@@ -118,7 +118,7 @@ void measure(const fs::path& directory, const Settings& settings, const char* na
 }
 
 void declare(core::Options& options) {
-  options.add("size", "128", "voxels a side of a sample");
+  options.add("size", "128", "voxels per side of a sample");
   options.add("samples", "32", "of the shard");
   options.add("repeat", "5", "times the shard is read each way; the fastest counts");
 }

@@ -142,7 +142,7 @@ struct Record {
 
 void declare(core::Options& options) {
   options.add("network", "cosmoflow", "of the zoo");
-  options.add("size", "128", "voxels a side");
+  options.add("size", "128", "voxels per side");
   options.add(
       "way", std::nullopt,
       "to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "

@@ -163,7 +163,7 @@ Times measure(const core::Communicator& comm, const Settings& settings, const fs
 
 void declare(core::Options& options) {
   options.add_positional("directory", "on the disk to be measured [that of temporary files]");
-  options.add("grid", "256", "voxels a side of a universe; a sample has half as many");
+  options.add("grid", "256", "voxels per side of a universe; a sample has half as many");
   options.add("simulations", "24", "universes, of eight samples each");
   options.add("samples-per-shard", "64", "a divisor of all samples");
   options.add("rounds", "5", "in which every way has its turn; the median counts");

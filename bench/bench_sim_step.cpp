@@ -41,8 +41,8 @@ double median_seconds(
 }
 
 void declare(core::Options& options) {
-  options.add("particles", "256", "particles a side");
-  options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
+  options.add("particles", "256", "particles per side");
+  options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
   options.add("spacing", "2", "distance of the particles, Mpc/h");
   options.add("repeat", "5", "times each part is run; the median counts");
   options.add("copy", "512", "MiB that are copied to measure the memory's speed: more than caches hold");

@@ -77,8 +77,8 @@ def compare(build, directory, path, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--particles", type=int, default=256, help="particles a side")
-    parser.add_argument("--grid", type=int, default=256, help="voxels a side")
+    parser.add_argument("--particles", type=int, default=256, help="particles per side")
+    parser.add_argument("--grid", type=int, default=256, help="voxels per side")
     parser.add_argument("--box", type=float, default=512, help="Mpc/h")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)

@@ -44,9 +44,9 @@ void Progress::advance(std::int64_t units, std::string_view remark) {
   since_shown_.restart();
   const double elapsed = since_start_.seconds();
   const double rate = static_cast<double>(done_) / elapsed;
-  const std::string pace = rate >= 1        ? fmt::format("{:.1f} a second", rate)
-                           : rate * 60 >= 1 ? fmt::format("{:.1f} a minute", rate * 60)
-                                            : fmt::format("{:.1f} an hour", rate * 3600);
+  const std::string pace = rate >= 1        ? fmt::format("{:.1f} per second", rate)
+                           : rate * 60 >= 1 ? fmt::format("{:.1f} per minute", rate * 60)
+                                            : fmt::format("{:.1f} per hour", rate * 3600);
   const std::string time = done_ < total_
                                ? format_duration(static_cast<double>(total_ - done_) / rate) + " left"
                                : "in " + format_duration(elapsed);

@@ -40,7 +40,7 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
          "{} has schema '{}': this version reads {}.", path, file.text_attribute("schema"), kCountSchema);
   ensure(shape.size() == 3 && shape[0] > 0 && shape[0] <= kMostCells && shape[1] == shape[0] &&
              shape[2] == shape[0],
-         Fault::format, "{} /counts has shape ({}), which is no cube: restore the file.", path,
+         Fault::format, "{} /counts has shape ({}), which is not a cube: restore the file.", path,
          fmt::join(shape, ", "));
   CountFileHeader header{.grid = {static_cast<int>(shape[0]), file.number_attribute("box")},
                          .redshift = file.number_attribute("redshift"),

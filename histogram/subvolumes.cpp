@@ -7,7 +7,7 @@ namespace cosmo::histogram {
 Subvolumes::Subvolumes(int grid_cells, int cuts) : cuts_(cuts), cells_(cuts > 0 ? grid_cells / cuts : 0) {
   core::ensure(
       cells_ > 0 && cells_ * cuts == grid_cells, core::Fault::config,
-      "A --grid of {} voxels a side cannot be cut in {} equal parts: choose --subvolumes that divide it.",
+      "A --grid of {} voxels per side cannot be cut in {} equal parts: choose --subvolumes that divide it.",
       grid_cells, cuts);
 }
 

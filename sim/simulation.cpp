@@ -126,7 +126,7 @@ void validate(const SimulationConfig& config, int ranks) {
            name, value, least);
   }
   ensure(config.mesh_per_side >= config.particles_per_side / kMostPerCell, Fault::config,
-         "--mesh {} is too coarse for --particles {}: choose at least one cell for {} particles a side.",
+         "--mesh {} is too coarse for --particles {}: choose at least one cell for {} particles per side.",
          config.mesh_per_side, config.particles_per_side, kMostPerCell);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   ensure(n * n * n / static_cast<std::uint64_t>(ranks) < (std::uint64_t{1} << 31), Fault::config,

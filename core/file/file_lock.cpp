@@ -33,7 +33,7 @@ int open_lock(const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(file);
-    fail(Fault::io, "{} is no regular file: remove it.", path.string());
+    fail(Fault::io, "{} is not a regular file: remove it.", path.string());
   }
   return file;
 }

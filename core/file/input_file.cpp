@@ -18,7 +18,7 @@ std::uintmax_t ensure_readable(const fs::path& path) {
   ensure(fs::exists(status), Fault::io, "{} does not exist or cannot be seen: check its name.",
          path.string());
   ensure(fs::is_regular_file(status), Fault::io,
-         "{} is no regular file: give one, a pipe or device will not do.", path.string());
+         "{} is not a regular file: give one, a pipe or device will not do.", path.string());
   ensure(::access(path.c_str(), R_OK) == 0, Fault::io, "{} cannot be opened ({}): check its permissions.",
          path.string(), std::strerror(errno));
   return fs::file_size(path);

@@ -179,11 +179,11 @@ File File::create(const std::filesystem::path& path, const Communicator& comm,
 File File::open(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   (void)ensure_readable(path);
-  ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format, "{} is no HDF5 file: check its name, or restore it.",
-         path.string());
+  ensure(H5Fis_hdf5(path.c_str()) != 0, Fault::format,
+         "{} is not an HDF5 file: check its name, or restore it.", path.string());
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  ensure(id.get() >= 0, Fault::format, "{} is no readable HDF5 file: it is truncated or damaged, restore it.",
-         path.string());
+  ensure(id.get() >= 0, Fault::format,
+         "{} is not a readable HDF5 file: it is truncated or damaged, restore it.", path.string());
   const Handle creation(H5Fget_create_plist(id.get()), H5Pclose);
   hsize_t user_block = 0;
   std::size_t addresses = 0, lengths = 0;

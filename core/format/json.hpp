@@ -23,7 +23,7 @@ requires(std::integral<T> && !std::same_as<T, bool>) struct nlohmann::adl_serial
         : value.is_number_integer() ? take(*value.template get_ptr<const std::int64_t*>(), number)
         : value.is_number_float()   ? take(*value.template get_ptr<const double*>(), number)
                                     : false;
-    if (!held) throw Json::type_error::create(302, "value is no whole number that fits", &value);
+    if (!held) throw Json::type_error::create(302, "value is not a whole number that fits", &value);
   }
 
  private:

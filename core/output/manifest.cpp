@@ -99,7 +99,7 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
 Manifest load_manifest(const fs::path& directory, std::string_view stage) {
   const fs::path path = directory / kManifestName;
   ensure(fs::exists(path), Fault::io,
-         "{} does not exist: {} is no finished output, run the stage that makes it to its end.",
+         "{} does not exist: {} is not a finished output; run the stage that makes it to its end.",
          path.string(), directory.string());
   Manifest manifest = parse_manifest(read_json(path), path, stage);
   for (const FileRecord& record : manifest.files) check_size(directory, record);

@@ -83,7 +83,7 @@ void check_replaceable(const std::filesystem::path& image) {
   for (const std::filesystem::path& written : {image, part_of(image)}) {
     std::error_code error;  // mostly that there is none yet
     ensure(!std::filesystem::exists(written, error) || is_png(written), Fault::config,
-           "--png would replace {}, which is no PNG image: choose another name.", written.string());
+           "--png would replace {}, which is not a PNG image: choose another name.", written.string());
   }
 }
 

@@ -136,7 +136,7 @@ void Options::read_config(const std::string& path) {
   std::erase(content, '\r');
   // Sentences quote its lines.
   ensure(printable(content) == content, Fault::usage,
-         "The file {} of --config is no text: give a file of lines NAME = VALUE in UTF-8.", path);
+         "The file {} of --config is not text: give a file of lines NAME = VALUE in UTF-8.", path);
   std::istringstream lines(content);
   po::options_description description;
   for (const Declaration& option : declarations_) {  // a file in a file would be read by nobody

@@ -106,7 +106,7 @@ Options declare_options(const Command& command) {
   }
   options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
   options.add("threads", "0",
-              "OpenMP threads a rank; 0: the cores available, shared by the ranks of a machine");
+              "OpenMP threads per rank; 0: the cores available, shared by the ranks of a machine");
   options.add(
       "peer-timeout", "5",
       "minutes without a sign of life after which a rank is taken for lost, and the run ends; 0: never");

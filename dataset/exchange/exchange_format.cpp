@@ -74,7 +74,7 @@ std::vector<To> to_voxels(std::span<const std::byte> bytes, const std::string& s
   for (std::size_t i = 0; i < voxels.size(); ++i) {
     From value;
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
-    ensure(is_voxel<To>(value), Fault::format, "{} has {} at voxel {}, which is no {}.", source, value, i,
+    ensure(is_voxel<To>(value), Fault::format, "{} has {} at voxel {}, which is not a {}.", source, value, i,
            std::is_same_v<To, float>
                ? "finite float32: correct the file"
                : "count from 0 to 65535: give counts, or import fields by cosmo-prep import --voxels field");
@@ -113,11 +113,11 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
   const bool cube =
       (shape.size() == 3 || shape.size() == 4) && std::equal(shape.end() - 2, shape.end(), shape.end() - 3);
   const int channels = shape.size() == 4 ? shape.front() : 1;
-  ensure(
-      cube && channels == file.channels, Fault::format,
-      "{} has the shape ({}), which is no cube of {} channel{}: as many --redshifts are needed as there are "
-      "channels, which come first.",
-      file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
+  ensure(cube && channels == file.channels, Fault::format,
+         "{} has the shape ({}), which is not a cube of {} channel{}: as many --redshifts are needed as "
+         "there are "
+         "channels, which come first.",
+         file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
 }
 
 std::vector<std::byte> encode_as_npy(const OutgoingSample& sample) {
@@ -177,11 +177,11 @@ std::vector<int> shape_of(std::size_t bytes, std::size_t voxel_bytes, const Fore
   const auto channels = static_cast<std::size_t>(file.channels);
   const auto side = static_cast<std::size_t>(
       std::lround(std::cbrt(static_cast<double>(bytes) / static_cast<double>(voxel_bytes * channels))));
-  ensure(
-      side > 0 && side * side * side * channels * voxel_bytes == bytes, Fault::format,
-      "{} holds {} bytes of voxels, which are no cube of {} channel{} of {} bytes: give the --redshifts and "
-      "the --dialect that it has.",
-      file.path.string(), bytes, channels, channels == 1 ? "" : "s", voxel_bytes);
+  ensure(side > 0 && side * side * side * channels * voxel_bytes == bytes, Fault::format,
+         "{} holds {} bytes of voxels, which are not a cube of {} channel{} of {} bytes: give the "
+         "--redshifts and "
+         "the --dialect that it has.",
+         file.path.string(), bytes, channels, channels == 1 ? "" : "s", voxel_bytes);
   const auto n = static_cast<int>(side);
   return channels == 1 ? std::vector<int>{n, n, n} : std::vector<int>{file.channels, n, n, n};
 }
@@ -212,7 +212,7 @@ ForeignSample decode_cosmoflow_file(const ForeignFile& file) {
   ForeignSample sample = sample_of<double>(bytes_of(features, "data_raw", source), file);
   const auto labels = bytes_of(features, "label_raw", source);
   ensure(!labels.empty() && labels.size() % sizeof(double) == 0, Fault::format,
-         "{} has {} bytes of labels, which are no float64: restore it.", source, labels.size());
+         "{} has {} bytes of labels, which are not a float64: restore it.", source, labels.size());
   sample.labels.resize(labels.size() / sizeof(double));
   std::memcpy(sample.labels.data(), labels.data(), labels.size());
   return sample;

@@ -216,8 +216,8 @@ SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, co
   const int side = found.scans.front().side, channels = static_cast<int>(settings.redshifts.size());
   for (const Scan& scan : found.scans) {
     ensure(scan.side == side, Fault::format,
-           "{} has {} voxels a side and {} has {}: import cubes of one size.", table.rows.front().file, side,
-           table.rows[scan.row].file, scan.side);
+           "{} has {} voxels per side and {} has {}: import cubes of one size.", table.rows.front().file,
+           side, table.rows[scan.row].file, scan.side);
   }
   SampleSpec spec;
   spec.parameters = space;

@@ -52,7 +52,7 @@ std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& f
 std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source) {
   const std::filesystem::path path = source.directory / kSampleTableName;
   const core::FileRecord* record = source.base.find(kSampleTableName);
-  ensure(record != nullptr, Fault::format, "{} is no part of its manifest: restore both.", path.string());
+  ensure(record != nullptr, Fault::format, "{} is not part of its manifest: restore both.", path.string());
   core::check_content(source.directory, *record);
   const SampleTable table = read_sample_table(path);
   std::map<std::string, std::vector<SampleRow>> shards;

@@ -70,7 +70,7 @@ NpyArray decode_npy(std::span<const std::byte> file, const std::string& source) 
   };
   const unsigned version = byte(kMagic.size());
   ensure(text.starts_with(kMagic) && version >= 1 && version <= 3, Fault::format,
-         "{} is no .npy file: save it by numpy.save.", source);
+         "{} is not an .npy file: save it by numpy.save.", source);
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   std::size_t length = 0;
   for (std::size_t b = 0; b < length_bytes; ++b) length |= std::size_t{byte(length_at + b)} << (8 * b);

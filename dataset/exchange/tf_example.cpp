@@ -52,7 +52,7 @@ class Fields {
 
  private:
   void check(bool good) const {
-    ensure(good, Fault::format, "{} is no tf.train.Example: restore it.", source_);
+    ensure(good, Fault::format, "{} is not a tf.train.Example: restore it.", source_);
   }
   std::uint64_t varint() {
     std::uint64_t number = 0;

@@ -35,7 +35,7 @@ void validate(const LoaderConfig& config) {
   ensure(config.micro_batch > 0 && config.global_batch > 0 &&
              config.global_batch % (std::int64_t{config.ranks} * config.micro_batch) == 0,
          Fault::config,
-         "--global-batch {} is no multiple of --micro-batch {} × {} ranks: change one of the three.",
+         "--global-batch {} is not a multiple of --micro-batch {} × {} ranks: change one of the three.",
          config.global_batch, config.micro_batch, config.ranks);
 }
 

@@ -17,7 +17,7 @@ void check_listed(const Sample& sample, const SplitRecord& record, const std::fi
                   Split split) {
   const auto found = std::ranges::find(record.simulations, sample.simulation);
   ensure(found != record.simulations.end(), Fault::format,
-         "{} holds simulation {}, which is no {} data: restore the file.", shard.string(), sample.simulation,
+         "{} holds simulation {}, which is not {} data: restore the file.", shard.string(), sample.simulation,
          name_of(split));
   const std::uint64_t seed = record.seeds[static_cast<std::size_t>(found - record.simulations.begin())];
   ensure(sample.seed == seed, Fault::format,

@@ -34,14 +34,14 @@ void check_spec(const SampleSpec& spec, const std::string& source) {
   const std::vector<int>& shape = spec.shape;
   ensure((shape.size() == 3 || shape.size() == 4) && std::all_of(shape.begin(), shape.end(), positive) &&
              std::equal(shape.end() - 2, shape.end(), shape.end() - 3),
-         Fault::format, "{} has samples of shape ({}), which are no cubes: restore the file.", source,
+         Fault::format, "{} has samples of shape ({}), which are not cubes: restore the file.", source,
          fmt::join(shape, ", "));
   ensure(spec.redshifts.size() == static_cast<std::size_t>(spec.channels()), Fault::format,
          "{} has {} redshifts for {} channels: restore the file.", source, spec.redshifts.size(),
          spec.channels());
   ensure(std::isfinite(spec.box_size.value) && spec.box_size.value > 0 && std::isfinite(spec.mean_count) &&
              (spec.mean_count > 0 || spec.kind == VoxelKind::field),
-         Fault::format, "{} has a box of {} {} and {} particles a voxel: restore the file.", source,
+         Fault::format, "{} has a box of {} {} and {} particles per voxel: restore the file.", source,
          spec.box_size.value, name_of(spec.box_size.unit), spec.mean_count);
   ensure(spec.rolls >= 0 && spec.rolls <= kMostRolls, Fault::format,
          "{} has {} rolls of a universe: restore the file.", source, spec.rolls);

@@ -95,7 +95,7 @@ ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings
          "for example --omega-m 0.25:0.35.");
   ensure(
       settings.grid == suite.grid || (settings.grid > 0 && suite.grid % settings.grid == 0), Fault::config,
-      "--grid {} does not divide the {} voxels a side of the suite's counts: choose a divisor, or make the "
+      "--grid {} does not divide the {} voxels per side of the suite's counts: choose a divisor, or make the "
       "suite with that --grid.",
       settings.grid, suite.grid);
   for (const core::SimulationRecord& record : suite.simulations) {

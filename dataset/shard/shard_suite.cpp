@@ -53,7 +53,7 @@ Sample describe(const SimulationRecord& record, const PlannedSample& planned, co
   for (const std::string& name : parameters.names) {
     const auto* row = core::find_cosmology_parameter(name);
     ensure(row != nullptr, Fault::format,
-           "The suite varies {}, which is no known parameter: run cosmo-sim again.", name);
+           "The suite varies {}, which is not a known parameter: run cosmo-sim again.", name);
     sample.parameters.push_back(record.cosmology.*row->member);
   }
   return sample;

@@ -188,7 +188,7 @@ std::vector<Damage> find_wrong_files(const std::filesystem::path& directory, con
       if (manifest.find(path) == nullptr && !unfinished) extra.insert(path);
     }
   }
-  for (const std::string& path : extra) add(path, " is no file of the dataset: remove it.");
+  for (const std::string& path : extra) add(path, " is not a file of the dataset: remove it.");
   return damages;
 }
 

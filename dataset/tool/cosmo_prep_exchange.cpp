@@ -217,7 +217,7 @@ ForeignSettings read_settings(const core::Options& options) {
   settings.directory = options.text("input");
   settings.table = options.text("samples");
   settings.box_size = core::parse_length(options.text("box"), "--box");
-  ensure(settings.box_size.value > 0, Fault::config, "--box {} is no size: give a positive one.",
+  ensure(settings.box_size.value > 0, Fault::config, "--box is {}: give a positive length.",
          options.text("box"));
   settings.redshifts = options.numbers("redshifts");
   settings.kind =
@@ -262,13 +262,14 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
              "--{} is of files that --samples tells of; an export says it itself: leave it out.", name);
     }
     std::error_code error;
-    ensure(!std::filesystem::is_directory(input, error) ||
-               std::filesystem::exists(input / core::kManifestName, error),
-           Fault::config,
-           "{} is no export of ours, it has no manifest.json: tell what is in its files by --samples "
-           "FILE.csv and "
-           "--box.",
-           input.string());
+    ensure(
+        !std::filesystem::is_directory(input, error) ||
+            std::filesystem::exists(input / core::kManifestName, error),
+        Fault::config,
+        "{} is not an export of this toolkit, for it has no manifest.json: describe its files by --samples "
+        "FILE.csv and "
+        "--box.",
+        input.string());
     import.source = load_export(input, format);
     import.request = import_request(*import.source, target);
     import.dataset = import.source->dataset;

@@ -93,7 +93,7 @@ void declare_histogram(core::Options& options) {
       "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory; or a "
       "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, perhaps "
       "simulation and seed (docs/formats.md)");
-  options.add("grid", std::nullopt, "voxels a side of the counts");
+  options.add("grid", std::nullopt, "voxels per side of the counts");
   histogram::declare_gadget_reading(options);
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {

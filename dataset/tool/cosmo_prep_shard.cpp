@@ -16,10 +16,11 @@ namespace cosmo::dataset {
 
 void declare_shard(core::Options& options) {
   options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
-  options.add("grid", std::nullopt,
-              "voxels a side of a simulation: a divisor of the suite's, whose counts are summed [as many as "
-              "they have]");
-  options.add("subvolumes", "2", "cuts a side: each simulation gives this many cubed samples, 1 to 6");
+  options.add(
+      "grid", std::nullopt,
+      "voxels per side of a simulation: a divisor of the suite's, whose counts are summed [as many as "
+      "they have]");
+  options.add("subvolumes", "2", "cuts per side: each simulation gives this many cubed samples, 1 to 6");
   options.add("redshifts", "0", "of the counts, between commas: a channel each, in this order");
   options.add(
       "rolls", "0",

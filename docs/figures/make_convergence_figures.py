@@ -75,7 +75,7 @@ class Simulator:
         return json.loads(path.read_text())
 
     def spectrum(self, setting, seed, particles=None):
-        """k and P at z = 0, of counts on twice as many voxels a side as particles, whatever the force mesh."""
+        """k and P at z = 0, of counts on twice as many voxels per side as particles, whatever the force mesh."""
         particles = particles or self.particles
         def make():
             universe, _ = self.generate(particles, setting, seed, "--grid", str(2 * particles))

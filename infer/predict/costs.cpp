@@ -43,7 +43,7 @@ core::Json Costs::to_json() const {
 
 std::string Costs::text() const {
   const double rate = static_cast<double>(samples) / seconds;
-  return fmt::format("{} samples in {}: {:.4g} samples/s, {:.4g} Gflop/s, {} resident a rank", samples,
+  return fmt::format("{} samples in {}: {:.4g} samples/s, {:.4g} Gflop/s, {} resident per rank", samples,
                      core::format_duration(seconds), rate, rate * flop / 1e9,
                      core::format_bytes(static_cast<double>(memory_peak)));
 }

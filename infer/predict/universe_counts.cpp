@@ -81,10 +81,11 @@ double voxel_of(const nn::ModelManifest& model, std::optional<double> h, const s
 int cells_of(const nn::ModelManifest& model, double voxels, const std::string& path) {
   const core::Length voxel = model.normalisation.voxel_size;
   const double cells = std::round(voxels);
-  ensure(cells >= 1 && std::abs(voxels / cells - 1) < kSameLength, Fault::config,
-         "{} has a box of {:.9g} of the model's voxels of {} {}, which is no whole number: give a universe "
-         "whose box they divide.",
-         path, voxels, voxel.value, name_of(voxel.unit));
+  ensure(
+      cells >= 1 && std::abs(voxels / cells - 1) < kSameLength, Fault::config,
+      "{} has a box of {:.9g} of the model's voxels of {} {}, which is not a whole number: give a universe "
+      "whose box they divide.",
+      path, voxels, voxel.value, name_of(voxel.unit));
   ensure(
       std::fmod(cells, model.input.size) == 0 && cells <= kMostCells, Fault::config,
       "{} has {}³ of the model's voxels and the model reads {}³: give a box whose side is a multiple of {} "

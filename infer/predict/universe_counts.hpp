@@ -54,7 +54,7 @@ struct OpenUniverse {
   std::variant<std::vector<histogram::CountFile>, histogram::GadgetSnapshot, dataset::ForeignSample> content;
   std::string path;
   int cells;                          ///< a side, of the model's voxels
-  int factor;                         ///< cells a side of the file's that make one of them
+  int factor;                         ///< cells per side of the file's that make one of them
   std::optional<std::uint64_t> seed;  ///< of the initial conditions, if known
 
   /// What read_universe() allocates with so many threads. [bytes]

@@ -56,7 +56,8 @@ std::string forecast_text(const Report& report) {
   const core::Json* unit = find_metric(report.metrics, {"forecast", "power_spectrum", "k_unit"});
   return html::paragraph(
       fmt::format(
-          "The forecast is what a Fisher estimate expects of the power spectrum alone. It is no bound: what "
+          "The forecast is what a Fisher estimate expects of the power spectrum alone. It is not a bound: "
+          "what "
           "reads more than <i>P</i>(<i>k</i>) off a universe may do better. It uses <i>P</i>(<i>k</i>) as "
           "measured, with window and shot noise, in {} bins up to <i>k</i> = {} {}; derivatives of ln "
           "<i>P</i>(<i>k</i>) at the centre of the ranges are from a quadratic regression on {} training "

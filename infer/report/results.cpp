@@ -184,7 +184,8 @@ std::string paired_section(const Report& report) {
           one_universe(report)
               ? ". One universe has no standard error: whether a difference is more than chance is not known."
               : "; “better in” is the share of universes in which it is. Standard errors are by paired "
-                "bootstrap over universes; a difference within about two of them of zero is no finding.")) +
+                "bootstrap over universes; a difference within about two of them of zero is not a "
+                "finding.")) +
           html::table("network −", symbols_of(report), rows));
 }
 
@@ -293,7 +294,7 @@ std::string uncertainty_section(const Report& report, const std::vector<html::Fi
   if (!likelihood.empty()) {
     const bool finite = number_at(report.metrics, joined(top, {"negative_log_likelihood"})).has_value();
     content +=
-        html::paragraph("Joint negative log-likelihood a universe, of all parameters in label units: " +
+        html::paragraph("Joint negative log-likelihood per universe, of all parameters in label units: " +
                         (finite ? likelihood + ". Smaller is better."
                                 : "infinite, since truths lie outside of the ranges that the model knows."));
   }

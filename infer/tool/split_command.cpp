@@ -280,7 +280,7 @@ class SplitStage : public core::Stage {
     const std::uint64_t disk = job_.samples() * kBytesPerRow + kReportBytes;
     return {.memory = memory_.most,
             .memory_cause = "The predictions need",
-            .memory_remedy = "use fewer models, or fewer ranks a node",
+            .memory_remedy = "use fewer models, or fewer ranks per node",
             .disk = disk,
             .disk_missing = disk,
             .disk_cause = "The predictions to write"};

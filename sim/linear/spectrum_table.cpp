@@ -235,11 +235,12 @@ void ensure_covers(const SpectrumTable& table, double n_s, const core::GridSpec&
          "--transfer {} begins at k = {:.6g} h/Mpc and the box needs it from {:.6g}: extend the table at its "
          "low end.",
          table.path, table.first_k, fundamental);
-  ensure(table.last_k >= corner, Fault::config,
-         "--transfer {} ends at k = {:.6g} h/Mpc and {} particles a side need it to {:.6g}: extend the table "
-         "at its "
-         "high end (kmax in CAMB, P_k_max_h/Mpc in CLASS).",
-         table.path, table.last_k, particles.cells_per_side, corner);
+  ensure(
+      table.last_k >= corner, Fault::config,
+      "--transfer {} ends at k = {:.6g} h/Mpc and {} particles per side need it to {:.6g}: extend the table "
+      "at its "
+      "high end (kmax in CAMB, P_k_max_h/Mpc in CLASS).",
+      table.path, table.last_k, particles.cells_per_side, corner);
   constexpr double kMostExtrapolated = 0.05;
   const double share = extrapolated_share(table, n_s);
   ensure(share <= kMostExtrapolated, Fault::config,

@@ -165,8 +165,8 @@ class Rows {
                "{} has particle {} at {} Mpc/h, outside its box of {} Mpc/h: restore the file.", path_,
                ids_[i], x, box);
         ensure(std::abs(v) < kLightSpeed, Fault::format,
-               "{} has particle {} move at {} km/s, which is no velocity: restore the file.", path_, ids_[i],
-               v);
+               "{} has particle {} move at {} km/s, which is not a velocity: restore the file.", path_,
+               ids_[i], v);
         motion.add(c, v);
       }
     }
@@ -348,7 +348,7 @@ void run_inspect(const core::Invocation& run) {
     ensure(thickness.value_or(1) > 0, Fault::config, "--thickness is {} Mpc/h: give more than 0.",
            thickness.value_or(1));
     ensure(std::filesystem::is_regular_file(path), Fault::io,
-           "{} is no file: give a snapshot or counts file.", path);
+           "{} is not a file: give a snapshot or counts file.", path);
     if (run.options.given("png")) check_image(path, run.options.text("png"));
     if (run.comm.is_root()) recorded = core::check_in_suite(path);
   });

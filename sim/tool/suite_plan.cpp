@@ -148,8 +148,8 @@ void declare_suite(core::Options& options) {
   }
   options.add("seed", "1", "seed of everything random; each universe gets its own from it");
   options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, the same whatever h");
-  options.add("particles", "256", "particles a side");
-  options.add("mesh", std::nullopt, "cells a side of the force mesh [= particles]");
+  options.add("particles", "256", "particles per side");
+  options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
   options.add(
       "force-kernel", std::nullopt,
       fmt::format("differences that make forces of the potential: {} [{}, but {} if the mesh is finer than "
@@ -169,7 +169,7 @@ void declare_suite(core::Options& options) {
       "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
-  options.add("grid", std::nullopt, "voxels a side of the counts [= particles / 2]");
+  options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add(
       "select", std::nullopt,
@@ -208,8 +208,8 @@ Plan read_plan(const core::Options& options) {
                                          : numerics.particles_per_side / 2;
   core::ensure(
       grid >= numerics.particles_per_side / kMostPerCell, Fault::config,
-      "--grid {} is too coarse for --particles {}: choose at least one voxel for {} particles a side.", grid,
-      numerics.particles_per_side, kMostPerCell);
+      "--grid {} is too coarse for --particles {}: choose at least one voxel for {} particles per side.",
+      grid, numerics.particles_per_side, kMostPerCell);
   plan.grid = plan.save_counts ? grid : 0;
   plan.slice = read_slice(options, plan.simulations);
   const bool grouped = options.given("ranks-per-simulation");

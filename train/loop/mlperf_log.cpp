@@ -33,7 +33,7 @@ void check_log_path(const fs::path& path, const std::vector<RunDirectory>& direc
   try {
     ensure_outside("mllog", path, directories);
     ensure(!is_of_others(path), Fault::config,
-           "{} of --mllog is no MLPerf log and would be replaced by one: choose another file.",
+           "{} of --mllog is not an MLPerf log and would be replaced by one: choose another file.",
            path.string());
     ensure(!fs::is_directory(path) && fs::is_directory(fs::absolute(path).parent_path()) &&
                core::may_write(path),

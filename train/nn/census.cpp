@@ -47,7 +47,7 @@ Shape window_positions(const std::string& name, Shape input, int channels, int w
   ensure_window(name, window, stride, padding);
   const std::int64_t padded = input.size + 2 * padding;
   ensure(padded >= window, Fault::config,
-         "Layer {} needs at least {} cells a side but its input has {}: choose another --network, or data "
+         "Layer {} needs at least {} cells per side but its input has {}: choose another --network, or data "
          "with larger samples.",
          name, window - 2 * padding, input.size);
   return output_shape(name, channels, (padded - window) / stride + 1);
@@ -61,15 +61,16 @@ LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
 std::int64_t count_weights(const std::string& name, int outputs, Shape kernel, Shape used) {
   const double flop = 2.0 * outputs * kernel.channels * std::pow(kernel.size, 3) * std::pow(used.size, 3);
   ensure(flop <= kMostFlop, Fault::config,
-         "Layer {} would take {:.3g} flop a sample: give fewer outputs or a smaller kernel.", name, flop);
+         "Layer {} would take {:.3g} flop per sample: give fewer outputs or a smaller kernel.", name, flop);
   return outputs * kernel.elements();
 }
 
 /// Of a layer that makes more cells.
 Shape larger(const std::string& name, int channels, std::int64_t size) {
-  ensure(size <= kMostCells, Fault::config,
-         "Layer {} would make {} cells a side, and {} are the most: give a smaller factor, stride or kernel.",
-         name, size, kMostCells);
+  ensure(
+      size <= kMostCells, Fault::config,
+      "Layer {} would make {} cells per side, and {} are the most: give a smaller factor, stride or kernel.",
+      name, size, kMostCells);
   return output_shape(name, channels, size);
 }
 
@@ -234,7 +235,7 @@ NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs) {
     census.layers.back().vector = vector;
     flop += static_cast<double>(census.layers.back().forward_flop);
     flop += static_cast<double>(census.layers.back().input_grid_flop);
-    ensure(flop <= kMostFlop, Fault::config, "Network {} would take {:.3g} flop a sample: make it smaller.",
+    ensure(flop <= kMostFlop, Fault::config, "Network {} would take {:.3g} flop per sample: make it smaller.",
            spec.name, flop);
     if (std::holds_alternative<Normalise>(layer.kind)) census.normalised = shapes.front().channels;
   }

@@ -17,7 +17,7 @@ void ensure_memory(const core::Communicator& comm, std::int64_t bytes_per_rank) 
   comm.agree([&] {
     core::ensure(needed <= available, core::Fault::config,
                  "The training needs {} more memory on a node, which has {}: use a smaller --micro-batch, a "
-                 "smaller network, or fewer ranks a node.",
+                 "smaller network, or fewer ranks per node.",
                  core::format_bytes(needed), core::format_bytes(available));
   });
 }

@@ -28,8 +28,9 @@ void declare_training(core::Options& options) {
   options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json");
   declare_recipe(options);
   options.add("epochs", "50", "passes over the training samples");
-  options.add("global-batch", std::nullopt,
-              "samples a step, all ranks together, as far as there are so many" + by_recipe("global-batch"));
+  options.add(
+      "global-batch", std::nullopt,
+      "samples per step, all ranks together, as far as there are so many" + by_recipe("global-batch"));
   options.add("micro-batch", std::nullopt,
               "samples a rank works on at once [as many as make up one 128³ volume; four if the network "
               "normalises, which would go forward twice with several of them a step]");
@@ -57,7 +58,7 @@ void declare_training(core::Options& options) {
               "gradients with a larger norm are scaled to it, or off" + by_recipe("clip-norm"));
   options.add(
       "average", std::nullopt,
-      "decay a step of the weights' exponential average, which is then what is validated and used, or off" +
+      "decay per step of the weights' exponential average, which is then what is validated and used, or off" +
           by_recipe("average"));
   options.add("choice-epochs", std::nullopt,
               "the best epoch is that with the lowest validation loss, averaged over so many up to it" +

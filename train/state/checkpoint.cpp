@@ -127,7 +127,7 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
                                  const SavedArenas& saved, std::size_t parameters) {
   const File file = File::open(path);
   core::ensure(file.text_attribute("schema") == kSchema, core::Fault::format,
-               "{} is no checkpoint of this version: train again.", path.string());
+               "{} is not a checkpoint of this version: train again.", path.string());
   core::ensure(file.text_attribute("network") == text_of(spec), core::Fault::format,
                "{} is a checkpoint of another network: choose another --output.", path.string());
   core::ensure(saved.average == nullptr || file.has(WeightAverage::kGroup), core::Fault::format,

@@ -38,9 +38,9 @@ void declare_benchmark(core::Options& options) {
   options.add_flag("benchmark",
                    "time training steps on synthetic data instead; of the options above it takes --network, "
                    "--micro-batch, --precision and --dropout");
-  options.add("size", std::nullopt, "voxels a side for --benchmark [what the network is meant for]");
+  options.add("size", std::nullopt, "voxels per side for --benchmark [what the network is meant for]");
   options.add("channels", std::nullopt,
-              "counts a voxel for --benchmark [what the network is meant for: mlperf 4, others 1]");
+              "counts per voxel for --benchmark [what the network is meant for: mlperf 4, others 1]");
 }
 
 void check_purpose(const core::Options& options) {
@@ -74,14 +74,13 @@ void run_benchmark(const core::Invocation& run) {
   ensure_memory(run.comm, memory);
   const BenchmarkResult result = benchmark(run.comm, config, run.threads);
   announce(run.log, result.operations);
-  run.report(
-      result.to_json(),
-      fmt::format(
-          "{}\n{:.1f} ms a step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the measured peak of "
-          "{:.0f} Gflop/s ({}), {} resident\n",
-          result.tables(), result.step_time * 1e3, result.ranks, result.batch, result.useful_rate() / 1e9,
-          100 * result.useful_rate() / result.peak, result.peak / 1e9, result.peak_unit,
-          core::format_bytes(result.peak_rss)));
+  run.report(result.to_json(),
+             fmt::format("{}\n{:.1f} ms per step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the "
+                         "measured peak of "
+                         "{:.0f} Gflop/s ({}), {} resident\n",
+                         result.tables(), result.step_time * 1e3, result.ranks, result.batch,
+                         result.useful_rate() / 1e9, 100 * result.useful_rate() / result.peak,
+                         result.peak / 1e9, result.peak_unit, core::format_bytes(result.peak_rss)));
 }
 
 }  // namespace cosmo::train

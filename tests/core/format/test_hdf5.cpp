@@ -83,10 +83,10 @@ TEST_CASE("a file that is not what it should be is refused by name") {
   hdf5::File::create(foreign).set_attribute("name", std::vector<std::string>{"Omega_m", "sigma\xff"});
   expect_error(Fault::format, "name", [&] { (void)hdf5::File::open(foreign).texts_attribute("name"); });
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
-  expect_error(Fault::format, "a.h5 is no readable HDF5 file: it is truncated",
+  expect_error(Fault::format, "a.h5 is not a readable HDF5 file: it is truncated",
                [&] { (void)hdf5::File::open(path); });
   std::ofstream(path) << "text";
-  expect_error(Fault::format, "a.h5 is no HDF5 file", [&] { (void)hdf5::File::open(path); });
+  expect_error(Fault::format, "a.h5 is not an HDF5 file", [&] { (void)hdf5::File::open(path); });
   expect_error(Fault::io, "absent.h5", [&] { (void)hdf5::File::open(directory.path() / "absent.h5"); });
   expect_error(Fault::io, "absent", [&] { (void)hdf5::File::create(directory.path() / "absent" / "a.h5"); });
 }

@@ -117,7 +117,7 @@ TEST_CASE("a file that is no text is not quoted, and a line that is no option is
   for (const std::string& content :
        {std::string("\0\1", 2), std::string("box = \x1b[31m1"), std::string("\x7f"),
         std::string("box = \xc2\x9b"), std::string("box = \xff")}) {
-    expect_error(Fault::usage, path + " of --config is no text: give", [&] { parse(content); });
+    expect_error(Fault::usage, path + " of --config is not text: give", [&] { parse(content); });
   }
   for (const char* line : {"box", "%invalid_line%", "a%prefix%b%invalid_line%%"}) {
     expect_error(Fault::usage, path + " of --config has the line '" + line + "': write NAME = VALUE",

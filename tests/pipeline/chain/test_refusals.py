@@ -63,7 +63,7 @@ class Options(Refusing):
         self.refused(IO, ["--config"], "cosmo-sim", "generate", "--output", self.root / "never", "--config", self.root)
         binary = self.root / "binary.ini"
         binary.write_bytes(b"\x7fELF\0\x1b[31m")
-        self.refused(USAGE, [binary, "no text"], "cosmo-sim", "generate", "--output", self.root / "never", "--config",
+        self.refused(USAGE, [binary, "not text"], "cosmo-sim", "generate", "--output", self.root / "never", "--config",
                      binary)
         for name, value, code, part in (("--seed", 2**64 - 1, CONFIG, "between 0 and 9007199254740991"),
                                         ("--mesh", 10**20 - 1, CONFIG, "between 4 and 8192"),
@@ -135,7 +135,7 @@ class Values(Refusing):
         for ranks in (1, 2):  # the sentence tells the number of ranks
             done = run("cosmo-train", *self.train_words(), *output, "--micro-batch", 3, ranks=ranks)
             self.assertEqual(done.returncode, CONFIG)
-            self.assertIn(f"--global-batch 8 is no multiple of --micro-batch 3 × {ranks} ranks",
+            self.assertIn(f"--global-batch 8 is not a multiple of --micro-batch 3 × {ranks} ranks",
                           error_line(done, "cosmo-train"))
         for ranks, batch, sentence in ((3, 16, "--global-batch 16 must be a multiple of the 3 ranks: give 15 or 18,"),
                                        (3, 2, "--global-batch 2 must be a multiple of the 3 ranks: give 3,"),
@@ -181,7 +181,7 @@ class Values(Refusing):
         one = {"counts_of_ranks": (1,)}
         self.refused(IO, [table, "eisenstein-hu"], *words, **one)
         eisenstein_hu.write_power(table, rows=100, high=1.2)
-        self.refused(CONFIG, [table, "ends at k = 1.2", "32 particles a side need it to 1.36"], *words)
+        self.refused(CONFIG, [table, "ends at k = 1.2", "32 particles per side need it to 1.36"], *words)
         eisenstein_hu.write_power(table, rows=100, low=0.05)
         self.refused(CONFIG, [table, "begins at k = 0.05", "0.0490"], *words, **one)
         eisenstein_hu.write_power(table, rows=100, amplitude=1e9)

@@ -52,7 +52,7 @@ class MadeUp(unittest.TestCase):
         for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "0.390 <h>/Mpc"):
             self.assertIn(text, page.text)  # as text, not as markup
         self.assertIn("can not be read any more", page.text)
-        self.assertEqual(page.text.count("no bound"), 1)
+        self.assertEqual(page.text.count("not a bound"), 1)
         self.assertNotIn("relative_error", page.text)
         self.assertIn(("uncertainty.coverage.omega_m.within_2_sigma_se", "—"), page.numbers)
         self.assertIn("A share of 0 or 1 has a dash", page.text)

@@ -334,7 +334,7 @@ class Foreign(ForeignTest):
         field = (self.x / self.x.mean() - 1).astype("<f4")
         self.write_npy(self.root / "fields", field)
         words = ["import", "--input", "fields", "--samples", "npy.csv", *FORMATS["npy"], *self.COMMON]
-        self.refused_alike(FORMAT, ["no count", "--voxels field"], *words, "--output", "refused")
+        self.refused_alike(FORMAT, ["not a count", "--voxels field"], *words, "--output", "refused")
         self.prep(*words, "--voxels", "field", "--output", "from-fields")
         self.prep("verify", "from-fields", ranks=2)
         for (simulation, n), (voxels, _, _) in self.imported("from-fields").items():
@@ -355,7 +355,7 @@ class ForeignRefusals(ForeignTest):
         self.refused(CONFIG, ["names no parameter"], *tf, *self.COMMON)
         self.refused(CONFIG, ["has 2 labels"], *tf, *self.COMMON, "--parameters", "omega_m=0:1")
         self.refused(FORMAT, ["--dialect"], *tf, "--dialect", "cosmoflow", *self.COMMON, *self.RANGES)
-        self.refused(FORMAT, ["no cube"], *tf, "--box", 64, *self.RANGES)
+        self.refused(FORMAT, ["not a cube"], *tf, "--box", 64, *self.RANGES)
         self.refused(CONFIG, ["beyond"], *npy, *self.COMMON, *table, "--parameters", "omega_m=0.3:0.31,sigma8")
         self.refused(USAGE, ["empty range"], *npy, *self.COMMON, *table, "--parameters", "omega_m=1:0")
 

@@ -228,7 +228,7 @@ class BadSnapshots(Histogram):
         self.refused(IO, ["nowhere"], self.root / "nowhere")
         text = self.root / "text.hdf5"
         text.write_text("no HDF5")
-        self.refused(FORMAT, [text, "no HDF5 file"], text)
+        self.refused(FORMAT, [text, "not an HDF5 file"], text)
         with h5py.File(text, "w") as file:
             file["data"] = np.zeros(3)
         self.refused(FORMAT, [text, "NumFilesPerSnapshot"], text)

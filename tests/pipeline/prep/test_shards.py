@@ -216,7 +216,7 @@ class Shards(DirectoryTest):
         self.refused(CONFIG, ["--subvolumes is 0"], "--subvolumes", 0)
         for grid in (24, 5, 8):
             self.refused(CONFIG, [f"--grid {grid} does not divide the 12 voxels"], "--grid", grid)
-        self.refused(CONFIG, ["12 voxels a side cannot be cut in 5"], "--subvolumes", 5)
+        self.refused(CONFIG, ["12 voxels per side cannot be cut in 5"], "--subvolumes", 5)
         self.refused(CONFIG, ["--samples-per-shard is 0"], "--samples-per-shard", 0)
 
     def altered(self, name, change, simulation="sim-00003", redshift="0.5"):

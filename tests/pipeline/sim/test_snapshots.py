@@ -260,10 +260,10 @@ class SnapshotTest(DirectoryTest):
     def test_an_image_replaces_images_alone(self):
         text, before = self.root / "text.png", "not to be lost"
         text.write_text(before)
-        self.refused(3, ["--png", text, "no PNG"], self.counts, "--png", text, ranks=2)
+        self.refused(3, ["--png", text, "not a PNG"], self.counts, "--png", text, ranks=2)
         (self.root / "new.png.part").write_text(before)
-        self.refused(3, ["--png", "new.png.part", "no PNG"], self.counts, "--png", self.root / "new.png")
-        self.refused(3, ["--png", self.sim, "no PNG"], self.counts, "--png", self.sim)
+        self.refused(3, ["--png", "new.png.part", "not a PNG"], self.counts, "--png", self.root / "new.png")
+        self.refused(3, ["--png", self.sim, "not a PNG"], self.counts, "--png", self.sim)
         self.assertEqual((text.read_text(), (self.root / "new.png.part").read_text()), (before, before))
 
     def test_what_is_missing_or_foreign(self):
@@ -273,7 +273,7 @@ class SnapshotTest(DirectoryTest):
             file["x"] = np.arange(3)
         self.refused(IO, [self.root / "absent"], self.root / "absent", ranks=2)
         self.refused(IO, [self.root], self.root)
-        self.refused(FORMAT, [text, "no HDF5 file"], text, ranks=2)
+        self.refused(FORMAT, [text, "not an HDF5 file"], text, ranks=2)
         self.refused(FORMAT, [foreign, "schema"], foreign)
         with h5py.File(foreign, "a") as file:
             file.attrs["schema"] = "someone.else/1"

@@ -367,7 +367,7 @@ class Memory(Suite):
     def test_grids_and_meshes_without_room_for_the_particles_are_refused_at_once(self):
         for option in ("--grid", "--mesh"):
             words = ["generate", "--particles", 256, option, 7 if option == "--mesh" else 1, "--output", self.root / "never"]
-            self.refused(CONFIG, [f"{option} ", "too coarse for --particles 256", "32 particles a side"], *words)
+            self.refused(CONFIG, [f"{option} ", "too coarse for --particles 256", "32 particles per side"], *words)
         self.assertFalse((self.root / "never").exists())
 
     def test_a_mesh_that_beats_with_the_lattice_is_warned_of(self):

@@ -161,13 +161,13 @@ class Networks(PipelineTest):
         path = self.root / "refused.json"
         for layer, changes, code, sentence in (
                 ("near", {"factor": 1}, 3, "Layer near has factor 1: it must be at least 2."),
-                ("near", {"factor": 1000}, 3, "Layer near would make 4000 cells a side"),
+                ("near", {"factor": 1000}, 3, "Layer near would make 4000 cells per side"),
                 ("near", {"factor": 3}, 3, "Layer join joins the channels of tensors with 16³ and 12³ cells"),
                 ("near", {"interpolation": "cubic"}, 5, "use nearest, linear or periodic"),
                 ("up", {"stride": 0}, 3, "stride 0"),
                 ("up", {"kernel": 9, "padding": 7, "stride": 1}, 3, "Layer up has a kernel of 9³ cells, larger than its output"),
                 ("up", {"padding": "periodic"}, 5, "wrong type for \"padding\""),
-                ("up", {"stride": 1000}, 3, "Layer up would make 3004 cells a side")):
+                ("up", {"stride": 1000}, 3, "Layer up would make 3004 cells per side")):
             layers = [entry | changes if entry["name"] == layer else entry for entry in UNET["layers"]]
             path.write_text(json.dumps(UNET | {"layers": layers}))
             for ranks in (1, 2):
@@ -428,7 +428,7 @@ class Networks(PipelineTest):
             (counts, [], 2, "--box"),
             (counts, ["--box", "128Mpc"], 3, "give it in Mpc/h"),
             (counts[:48, :48, :48], ["--box", 96], 3, "multiple of 32"),
-            (counts[:32], ["--box", 128], 5, "no cube"),
+            (counts[:32], ["--box", 128], 5, "not a cube"),
             (counts + 0.5, ["--box", 128], 5, "no count"),
             (-counts.astype("<i4"), ["--box", 128], 5, "no count"),
             (suite, [], 3, "is a suite"),

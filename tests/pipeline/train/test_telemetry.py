@@ -113,7 +113,7 @@ class Telemetry(PipelineTest):
         inside = [(shard, "--data"), (self.data / "new.log", "--data"), (link / "new.log", "--data"),
                   (output, "--output"), (output / "new.log", "--output"), (stage / "a" / "b.log", "--stage")]
         for ranks in (1, 2):
-            for log, option in [*inside, (notes, "no MLPerf log")]:
+            for log, option in [*inside, (notes, "not an MLPerf log")]:
                 if ranks == 2 and log != shard:
                     continue
                 done = run("cosmo-train", *self.train_words(), "--output", output, "--stage", stage, "--mllog", log,
@@ -161,7 +161,7 @@ class Telemetry(PipelineTest):
             shown += chunk
         os.close(ours)
         self.assertEqual(process.wait(), 0)
-        live = rb"\r\x1b\[K\x1b\[\?7l144 / 144 samples, [0-9.]+ a second, in [^,]+, epoch 3, loss [0-9.]+, [0-9.e+]+ Gflop/s, \d+ % of the peak\x1b\[\?7h"
+        live = rb"\r\x1b\[K\x1b\[\?7l144 / 144 samples, [0-9.]+ per second, in [^,]+, epoch 3, loss [0-9.]+, [0-9.e+]+ Gflop/s, \d+ % of the peak\x1b\[\?7h"
         self.assertRegex(shown, live)
         self.assertRegex(shown, rb"\r\x1b\[Kepoch 3: loss [0-9.]+, validation [0-9.]+, ")
 

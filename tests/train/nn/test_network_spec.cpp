@@ -211,9 +211,9 @@ TEST_CASE("layers of more flop than can be counted are refused") {
     return refusal(test::chain("n", {kind, Dense{3}}), {1000, 128}, 3);
   };
   CHECK_THAT(of(Convolution{2147483647, 128}),
-             Contains("Layer a would take 9.01e+18 flop a sample: give fewer"));
-  CHECK_THAT(of(Dense{2147483647}), Contains("Layer a would take 9.01e+18 flop a sample: give fewer"));
-  CHECK_THAT(of(Convolution{1 << 30, 1, 128}), Contains("flop a sample"));  // over the input's cells
+             Contains("Layer a would take 9.01e+18 flop per sample: give fewer"));
+  CHECK_THAT(of(Dense{2147483647}), Contains("Layer a would take 9.01e+18 flop per sample: give fewer"));
+  CHECK_THAT(of(Convolution{1 << 30, 1, 128}), Contains("flop per sample"));  // over the input's cells
   // Each layer has few enough.
   CHECK_THAT(refusal(long_chain(100, Convolution{1 << 20, 1}), {1 << 20, 8}, 3),
              Contains("Network n would take"));
@@ -248,8 +248,8 @@ TEST_CASE("layers that make more cells are refused in a sentence if they cannot 
   };
   CHECK_THAT(of(Resample{1}), Contains("Layer a has factor 1: it must be at least 2."));
   CHECK_THAT(of(Resample{-2}), Contains("factor -2"));
-  CHECK_THAT(of(Resample{257}), Contains("2056 cells a side") && Contains("2048") && Contains("smaller"));
-  CHECK_THAT(of(Resample{2147483647}), Contains("17179869176 cells a side"));
+  CHECK_THAT(of(Resample{257}), Contains("2056 cells per side") && Contains("2048") && Contains("smaller"));
+  CHECK_THAT(of(Resample{2147483647}), Contains("17179869176 cells per side"));
   CHECK_THAT(of(Transposed{4, 2, 0}), Contains("stride 0"));
   CHECK_THAT(of(Transposed{4, 0, 1}), Contains("window 0"));
   CHECK_THAT(of(Transposed{4, 3, 1, 3}), Contains("padding 3"));
@@ -260,11 +260,11 @@ TEST_CASE("layers that make more cells are refused in a sentence if they cannot 
                                                      Contains("2 a side") && Contains("less padding"));
   CHECK_THAT(of(Transposed{4, 3, 1, 2}, {1, 1}), Contains("-1 a side"));
   CHECK_THAT(of(Transposed{100, 1900, 1}, {100000, 8}),
-             Contains("Layer a would take 7.02e+19 flop a sample"));
+             Contains("Layer a would take 7.02e+19 flop per sample"));
   CHECK_THAT(of(Transposed{200, 2, 290}), Contains("Layer a would make 1.68e+12 values of a sample"));
   CHECK_THAT(of(Resample{200}, {300, 8}), Contains("Layer a would make 1.23e+12 values of a sample"));
-  CHECK_THAT(of(Transposed{4, 2, 400}), Contains("2802 cells a side"));
-  CHECK_THAT(of(Transposed{4, 2000000000, 2000000000}), Contains("16000000000 cells a side"));
+  CHECK_THAT(of(Transposed{4, 2, 400}), Contains("2802 cells per side"));
+  CHECK_THAT(of(Transposed{4, 2000000000, 2000000000}), Contains("16000000000 cells per side"));
   CHECK_THAT(refusal(test::chain("n", {Dense{4}, Transposed{4, 2, 2}, Dense{3}}), {1, 8}, 3),
              Contains("Layer b reads a, a vector"));
   CHECK_THAT(refusal(test::chain("n", {Dense{4}, Resample{2}, Dense{3}}), {1, 8}, 3),

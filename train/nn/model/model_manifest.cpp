@@ -145,7 +145,7 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
       "{} predicts with \"{}\" of its checkpoints, which are not weights: restore it, or train again.",
       source, model.weights);
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
-               "{} has an input of {} channels and {} voxels a side: restore it, or train again.", source,
+               "{} has an input of {} channels and {} voxels per side: restore it, or train again.", source,
                model.input.channels, model.input.size);
   check_network(model, source);
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
