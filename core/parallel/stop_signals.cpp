@@ -43,10 +43,15 @@ void obey_stop_signals() {
 
 bool stop_received() { return received != 0; }
 
+Error stopped_early() {
+  return Error(
+      Fault::stopped,
+      "Stopped before all was done: what is finished is kept, and the same command goes on from there.",
+      true);
+}
+
 void stop_if_asked(const Communicator& comm) {
-  if (comm.max(stop_received() ? 1 : 0) == 0) return;
-  throw Error(Fault::stopped,
-              "Stopped as asked: what is finished is kept, and the same command goes on from there.", true);
+  if (comm.max(stop_received() ? 1 : 0) > 0) throw stopped_early();
 }
 
 }  // namespace cosmo::core

@@ -108,6 +108,16 @@ void report_plan(const Stage& stage, const Survey& survey, const Report& outline
                                             : plan_text(survey, outline) + "\n");
 }
 
+/// What was made, or how it was stopped.
+Report make(Stage& stage, OutputDirectory& output) {
+  try {
+    return stage.make(output);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::stopped || !error.agreed()) throw;
+    return {{}, {}, error};
+  }
+}
+
 }  // namespace
 
 Stage::Stage(const Invocation& invocation) : run(invocation) {
@@ -131,11 +141,12 @@ void run_stage(Stage& stage) {
   OutputDirectory output(run.comm, run.log, stage.target, stage.request, stage.overwrite, stage.slice);
   facts["up_to_date"] = output.up_to_date();
   if (!output.up_to_date()) run.log.info("{}", plan_text(survey, outline));
-  const Report made = output.up_to_date() ? Report{stage.found(output.manifest()), ""} : stage.make(output);
+  const Report made = output.up_to_date() ? Report{stage.found(output.manifest()), ""} : make(stage, output);
+  facts["complete"] = !made.ending;
   facts.update(made.facts);
   facts["peak_rss_bytes"] = run.comm.max(peak_resident_memory());
   facts["seconds"] = timer.seconds();
-  run.report(facts, made.text.empty() ? fmt::format("{} is up to date\n", stage.target) : made.text);
+  run.report(facts, output.up_to_date() ? fmt::format("{} is up to date\n", stage.target) : made.text);
   if (made.ending) throw *made.ending;
 }
 

@@ -28,7 +28,7 @@ struct Needs {
 /// What is printed: facts with --json, else text.
 struct Report {
   Json facts = Json::object();
-  std::string text;                  ///< lines; empty after a run that found everything there
+  std::string text;                  ///< lines
   std::optional<Error> ending = {};  ///< thrown once the rest is printed
 };
 
@@ -62,8 +62,9 @@ class Stage {
 /// directory does (core/output/output_directory.hpp), Error{config} if a node has too little memory,
 /// Error{io} if the disk has too little room. All summaries have: output, id, up_to_date,
 /// memory_bytes_per_rank, memory_bytes_per_node, memory_available_bytes, disk_bytes, disk_bytes_to_write,
-/// disk_bytes_to_remove, disk_available_bytes; those of dry runs dry_run and refusals; others peak_rss_bytes
-/// and seconds. Collective.
+/// disk_bytes_to_remove, disk_available_bytes; those of dry runs dry_run and refusals; others complete,
+/// peak_rss_bytes and seconds. A run that is stopped prints its summary before it throws Error{stopped}.
+/// Collective.
 void run_stage(Stage& stage);
 
 }  // namespace cosmo::core

@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
 #include "core/file/checksum.hpp"
-#include "core/run/tool.hpp"
-#include "dataset/tool/cosmo_prep.hpp"
-#include "infer/tool/cosmo_infer.hpp"
-#include "sim/tool/cosmo_sim.hpp"
-#include "tests/support/shared_output.hpp"
-#include "train/tool/cosmo_train.hpp"
+#include "core/parallel/stop_signals.hpp"
+#include "tests/stages/chain.hpp"
 
 using namespace cosmo;
 using core::Fault;
@@ -27,37 +21,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A command line but for --output; D stands for the directory of this test.
+/// A command line without --output (chain.hpp).
 struct StageCase {
   std::string name;
-  core::Tool (*tool)();
+  std::string tool;
   std::string words;
   std::string other;          ///< another request
   std::string input;          ///< a file that it reads, below D
   Fault missing = Fault::io;  ///< without that file
+  bool goes_on = true;        ///< if it was stopped; others end with the signal
 };
 
 const std::vector<StageCase> kStages = {
-    {"sim", &sim::cosmo_sim_tool,
+    {"sim", "cosmo-sim",
      "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 2 --save both",
      "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 3 --save both",
      ""},
-    {"counts", &dataset::cosmo_prep_tool, "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 16",
-     "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 8", "sim/sim-00000/snapshot_z0.hdf5"},
-    {"table", &dataset::cosmo_prep_tool, "histogram --input D/table.csv --grid 16",
+    {"counts", "cosmo-prep", "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 16",
+     "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 8", "sim/sim-00000/snapshot_z0.hdf5",
+     Fault::io, false},
+    {"table", "cosmo-prep", "histogram --input D/table.csv --grid 16",
      "histogram --input D/table.csv --grid 8", "table.csv"},
-    {"data", &dataset::cosmo_prep_tool, "shard --input D/sim --subvolumes 1 --validation 1 --test 1",
+    {"data", "cosmo-prep", "shard --input D/sim --subvolumes 1 --validation 1 --test 1",
      "shard --input D/sim --subvolumes 2 --validation 1 --test 1", "sim/manifest.json"},
-    {"npy", &dataset::cosmo_prep_tool, "export --input D/data --format npy",
-     "export --input D/data --format tfrecord", "data/manifest.json"},
-    {"again", &dataset::cosmo_prep_tool, "import --input D/npy --format npy", "", "npy/manifest.json",
+    {"npy", "cosmo-prep", "export --input D/data --format npy", "export --input D/data --format tfrecord",
+     "data/manifest.json"},
+    {"again", "cosmo-prep", "import --input D/npy --format npy", "", "npy/manifest.json",
      Fault::config},  // they may be files of other programs,
-    {"model", &train::cosmo_train_tool,
-     "--data D/data --network cosmoflow32 --epochs 1 --global-batch 2 --recipe paper",
+    {"model", "cosmo-train", "--data D/data --network cosmoflow32 --epochs 1 --global-batch 2 --recipe paper",
      "--data D/data --network cosmoflow32 --epochs 1 --global-batch 4 --recipe paper", "data/manifest.json"},
-    {"predictions", &infer::cosmo_infer_tool, "--model D/model --data D/data --split test --baselines centre",
-     "--model D/model --data D/data --split validation --baselines centre", "model/manifest.json"},
-    {"onnx", &infer::cosmo_infer_tool, "export --model D/model", "", "model/manifest.json"},
+    {"predictions", "cosmo-infer", "--model D/model --data D/data --split test --baselines centre",
+     "--model D/model --data D/data --split validation --baselines centre", "model/manifest.json", Fault::io,
+     false},
+    {"onnx", "cosmo-infer", "export --model D/model", "", "model/manifest.json", Fault::io, false},
 };
 
 const std::set<std::string> kCommon = {"output",
@@ -100,38 +96,13 @@ void check_common(const Json& summary, const std::set<std::string>& more) {
   }
 }
 
-/// A chain of stages in a directory that all ranks see.
-struct Chain {
-  core::Communicator comm = core::Communicator::world();
-  core::SharedDirectory directory{comm};
-  bool is_root = comm.is_root();
-
-  fs::path at(const std::string& name) const { return directory.path / name; }
-
+/// The stages, one after another.
+struct StageChain : Chain {
   core::Ended run(const StageCase& stage, const fs::path& output, const std::string& more = "",
                   const core::Limits& limits = {}) const {
-    std::istringstream text(stage.words + " --threads 1 --json --output " + output.string() + " " + more);
-    std::vector<std::string> words;
-    for (std::string word; text >> word;)
-      words.push_back(word.starts_with("D/") ? at(word.substr(2)).string() : word);
-    return core::run_within(comm, stage.tool(), words, limits);
-  }
-
-  /// Changes files on the root rank while the others wait.
-  void change(const std::function<void()>& what) const {
-    comm.barrier();
-    if (is_root) what();
-    comm.barrier();
-  }
-
-  void check_error(const core::Ended& ended, Fault fault, const std::vector<std::string>& parts) const {
-    CHECK(ended.exit_code == static_cast<int>(fault));
-    if (!is_root) return;
-    CAPTURE(ended.said.remarks);
-    CHECK(ended.said.results.empty());
-    CHECK(ended.said.remarks.find(": error: ") != std::string::npos);
-    CHECK(ended.said.remarks.find(": error: ") == ended.said.remarks.rfind(": error: "));
-    for (const std::string& part : parts) CHECK(ended.said.remarks.find(part) != std::string::npos);
+    return Chain::run(
+        stage.tool + " " + stage.words + " --threads 1 --json --output " + output.string() + " " + more,
+        limits);
   }
 
   /// A run is refused; a dry run warns of it with the same sentence, and succeeds.
@@ -153,7 +124,7 @@ struct Chain {
 };
 
 /// Nothing is there: a dry run touches nothing and finds nothing in the way.
-void plan(const Chain& chain, const StageCase& stage) {
+void plan(const StageChain& chain, const StageCase& stage) {
   const core::Ended planned = chain.run(stage, chain.at(stage.name), "--dry-run");
   CAPTURE(planned.said.remarks);
   REQUIRE(planned.exit_code == 0);
@@ -166,14 +137,14 @@ void plan(const Chain& chain, const StageCase& stage) {
   CHECK(summary.at("disk_bytes_to_write").get<std::uint64_t>() > 0);
 }
 
-void lack_memory_and_disk(const Chain& chain, const StageCase& stage) {
+void lack_memory_and_disk(const StageChain& chain, const StageCase& stage) {
   chain.check_refusal(stage, chain.at(stage.name), Fault::config, "", {.memory = 1000});
   chain.check_refusal(stage, chain.at(stage.name), Fault::io, "", {.disk = 10});
   CHECK_FALSE(fs::exists(chain.at(stage.name)));
 }
 
 /// --force does not replace what is no output of ours either.
-void find_others_files(const Chain& chain, const StageCase& stage) {
+void find_others_files(const StageChain& chain, const StageCase& stage) {
   const fs::path occupied = chain.at(stage.name + "-occupied");
   chain.change([&] {
     fs::create_directories(occupied);
@@ -185,8 +156,26 @@ void find_others_files(const Chain& chain, const StageCase& stage) {
   CHECK(contents(occupied) == before);
 }
 
+/// One rank is asked to stop before the first unit of work.
+void stop(const StageChain& chain, const StageCase& stage) {
+  core::remember_stop_signals();
+  if (chain.comm.rank() + 1 == chain.comm.size()) std::raise(SIGTERM);
+  const core::Ended stopped = chain.run(stage, chain.at(stage.name));
+  core::remember_stop_signals();  // forgets the one that came
+  CHECK(stopped.exit_code == static_cast<int>(Fault::stopped));
+  if (!chain.is_root) return;
+  CAPTURE(stopped.said.remarks);
+  const Json summary = summary_of(stopped);
+  check_common(summary, {"complete", "peak_rss_bytes", "seconds"});
+  CHECK_FALSE(summary.at("complete").get<bool>());
+  CHECK_FALSE(summary.at("up_to_date").get<bool>());
+  CHECK(stopped.said.remarks.ends_with(
+      stage.tool +
+      ": Stopped before all was done: what is finished is kept, and the same command goes on from there.\n"));
+}
+
 /// A run, again, and as a dry run.
-void make(const Chain& chain, const StageCase& stage) {
+void make(const StageChain& chain, const StageCase& stage) {
   const fs::path output = chain.at(stage.name);
   const core::Ended made = chain.run(stage, output);
   CAPTURE(made.said.remarks);
@@ -198,8 +187,9 @@ void make(const Chain& chain, const StageCase& stage) {
   if (!chain.is_root) return;
   const Json first = summary_of(made);
   CHECK_FALSE(first.at("up_to_date").get<bool>());
-  check_common(first, {"peak_rss_bytes", "seconds"});
-  check_common(summary_of(again), {"peak_rss_bytes", "seconds"});
+  CHECK(first.at("complete").get<bool>());
+  check_common(first, {"complete", "peak_rss_bytes", "seconds"});
+  check_common(summary_of(again), {"complete", "peak_rss_bytes", "seconds"});
   check_common(summary_of(dry), {"dry_run", "refusals"});
   for (const Json& summary : {summary_of(again), summary_of(dry)}) {
     CHECK(summary.at("up_to_date").get<bool>());
@@ -211,7 +201,7 @@ void make(const Chain& chain, const StageCase& stage) {
 }
 
 /// The output of another request is in the way; --force would replace it.
-void find_another_request(const Chain& chain, const StageCase& stage) {
+void find_another_request(const StageChain& chain, const StageCase& stage) {
   const fs::path output = chain.at(stage.name);
   const auto before = contents(output);
   StageCase other = stage;
@@ -223,7 +213,7 @@ void find_another_request(const Chain& chain, const StageCase& stage) {
   if (chain.is_root) CHECK(summary_of(forced).at("disk_bytes_to_remove").get<std::uint64_t>() > 0);
 }
 
-void lose_an_input(const Chain& chain, const StageCase& stage) {
+void lose_an_input(const StageChain& chain, const StageCase& stage) {
   const fs::path input = chain.at(stage.input), kept = chain.at("kept"), never = chain.at("never");
   const std::string name = input.filename().string();
   chain.change([&] {
@@ -242,7 +232,7 @@ void lose_an_input(const Chain& chain, const StageCase& stage) {
 }  // namespace
 
 TEST_CASE("all stages do the same in the same situation") {
-  const Chain chain;
+  const StageChain chain;
   chain.change([&] {
     fs::create_directories(chain.directory.path);
     std::ofstream(chain.at("table.csv")) << "snapshot,simulation\nsim/sim-00000/snapshot_z0.hdf5,0\n"
@@ -253,6 +243,7 @@ TEST_CASE("all stages do the same in the same situation") {
     plan(chain, stage);
     lack_memory_and_disk(chain, stage);
     find_others_files(chain, stage);
+    if (stage.goes_on) stop(chain, stage);
     make(chain, stage);
     if (!stage.other.empty()) find_another_request(chain, stage);
     if (!stage.input.empty()) lose_an_input(chain, stage);

@@ -43,82 +43,150 @@ std::optional<Ending> ending_of(const Wishes& wishes) {
   return wishes.time_is_up ? std::optional(Ending::out_of_time) : std::nullopt;
 }
 
+/// Measures a rank's steps from beside them.
+class StepClock {
+ public:
+  StepClock(RankTimes& times, const GradientStep& gradient, const GradientReducer& reducer)
+      : times_(times), gradient_(gradient), reducer_(reducer) {}
+
+  /// Runs `work`, whose time counts as computing, but for its sums over ranks.
+  template <class Function>
+  void compute(const Function& work) {
+    const core::Timer timer;
+    const double summing = gradient_.summing();
+    work();
+    times_.computing += timer.seconds() - (gradient_.summing() - summing);
+  }
+  void finished_step() {
+    times_.reduction = reducer_.times();
+    ++times_.steps;
+  }
+
+ private:
+  RankTimes& times_;
+  const GradientStep& gradient_;
+  const GradientReducer& reducer_;
+};
+
+/// A training from its first step in this run to its last.
+class EpochLoop {
+ public:
+  EpochLoop(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
+            const TrainingData& data, TrainingState& state, const std::function<void()>& save)
+      : comm_(comm),
+        monitor_(monitor),
+        config_(config),
+        data_(data),
+        state_(state),
+        save_(save),
+        reducer_(comm, state.network.gradients(), config.micro_batches_per_step, config.wire),
+        gradient_(comm, state.network, reducer_,
+                  {config.loss, static_cast<int>(data.validation.parameters.size()),
+                   config.micro_batches_per_step, config.seed}),
+        loss_(data.reader),
+        clock_(state.times, gradient_, reducer_),
+        watch_(config, data.validation.loader) {}
+
+  Ending run() {
+    ensure_equal_replicas(comm_, state_.network.weights(), progress_.step);
+    start_loading(progress_.epoch);
+    while (progress_.epoch < config_.epochs) {
+      monitor_.begin_epoch(progress_.epoch + 1);
+      while (const auto batch = data_.loader.next()) {
+        clock_.compute([&] { gradient_.take(*batch, progress_.step, loss_); });
+        if (!batch->last_of_step) continue;
+        if (const auto ending = finish_step(batch->samples_in_step)) return *ending;
+      }
+      if (const auto ending = finish_epoch()) return *ending;
+    }
+    return Ending::complete;
+  }
+
+ private:
+  /// Sums the gradients over ranks and updates the weights; saves the state if it is time to.
+  std::optional<Ending> finish_step(int samples) {
+    reducer_.finish();
+    watch_.finished(Work::step);
+    const bool last = progress_.step + 1 == (progress_.epoch + 1) * data_.loader.steps_per_epoch();
+    const Agreement step = agree(comm_, loss_.sum(), watch_.before(last ? Work::validation : Work::step));
+    if (!std::isfinite(step.loss)) loss_.fail(comm_, state_.network, progress_.step);
+    clock_.compute([&] { update_weights(); });
+    clock_.finished_step();
+    progress_.epoch_loss += step.loss;
+    loss_.reset();
+    monitor_.step(samples, step.loss);
+    const std::optional<Ending> ending = ending_of(step.wishes);
+    if (ending || step.wishes.save) save();
+    if (!ending) monitor_.resume();
+    return ending;
+  }
+
+  void update_weights() {
+    clip_gradient(state_.network.gradients(), config_.clip_norm);
+    state_.optimizer.step(progress_.step++);
+    if (state_.average != nullptr) state_.average->update(progress_.step);
+  }
+
+  /// Predicts the validation split and saves the state, while the next epoch's first batches are read.
+  std::optional<Ending> finish_epoch() {
+    ensure_equal_replicas(comm_, state_.network.weights(), progress_.step);
+    start_loading(progress_.epoch + 1);
+    monitor_.begin_validation();
+    Validation validation = validate_average();
+    watch_.finished(Work::validation);
+    EpochMetrics& metrics = validation.metrics;
+    metrics.epoch = ++progress_.epoch;
+    metrics.step = progress_.step;
+    metrics.learning_rate = state_.optimizer.learning_rate(progress_.step - 1);
+    metrics.train_loss = std::exchange(progress_.epoch_loss, 0) / data_.reader.size();
+    progress_.history.push_back(metrics);
+    monitor_.end_epoch(validation);
+    save();
+    if (progress_.epoch == config_.epochs) return std::nullopt;
+    return ending_of(agree(comm_, 0, watch_.before(Work::step)).wishes);
+  }
+
+  /// With the average of the weights in place of the weights, if there is one.
+  Validation validate_average() {
+    if (state_.average != nullptr) state_.average->swap();
+    if (state_.network.normalises()) measure_features(comm_, state_.network, *data_.measured);
+    Validation validation = validate(comm_, config_.loss, data_.validation, state_.network, data_.baseline);
+    if (state_.average != nullptr) state_.average->swap();
+    return validation;
+  }
+
+  void start_loading(int epoch) {
+    if (epoch == config_.epochs) return;
+    const std::int64_t done = progress_.step - epoch * data_.loader.steps_per_epoch();
+    data_.loader.start_epoch(static_cast<std::uint32_t>(epoch),
+                             static_cast<std::uint32_t>(std::max<std::int64_t>(0, done)));
+  }
+
+  void save() {
+    monitor_.pause();
+    save_();
+    watch_.finished(Work::checkpoint);
+  }
+
+  const core::Communicator& comm_;
+  TrainingMonitor& monitor_;
+  const TrainerConfig& config_;
+  const TrainingData& data_;
+  TrainingState& state_;
+  TrainingProgress& progress_ = state_.progress;
+  const std::function<void()>& save_;
+  GradientReducer reducer_;
+  GradientStep gradient_;
+  StepLoss loss_;
+  StepClock clock_;
+  Watch watch_;
+};
+
 }  // namespace
 
 Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
-  auto& [network, optimizer, progress, times, average] = state;
-  ensure_equal_replicas(comm, network.weights(), progress.step);
-  GradientReducer reducer(comm, network.gradients(), config.micro_batches_per_step, config.wire);
-  GradientStep gradient(comm, network, reducer,
-                        {config.loss, static_cast<int>(data.validation.parameters.size()),
-                         config.micro_batches_per_step, config.seed});
-  Watch watch(config, data.validation.loader);
-  const auto checkpoint = [&] {
-    monitor.pause();
-    save();
-    watch.finished(Work::checkpoint);
-  };
-  const std::int64_t steps_per_epoch = data.loader.steps_per_epoch();
-  StepLoss loss(data.reader);
-  const auto start_epoch = [&](int epoch) {
-    if (epoch == config.epochs) return;
-    const std::int64_t first_step = std::max<std::int64_t>(0, state.progress.step - epoch * steps_per_epoch);
-    data.loader.start_epoch(static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(first_step));
-  };
-  start_epoch(progress.epoch);
-
-  while (progress.epoch < config.epochs) {
-    monitor.begin_epoch(progress.epoch + 1);
-    while (const auto batch = data.loader.next()) {
-      const core::Timer computing;
-      const double summing = gradient.summing();
-      gradient.take(*batch, progress.step, loss);
-      times.computing += computing.seconds() - (gradient.summing() - summing);
-      if (!batch->last_of_step) continue;
-      reducer.finish();
-      times.reduction = reducer.times();
-
-      watch.finished(Work::step);
-      const bool last = progress.step + 1 == (progress.epoch + 1) * steps_per_epoch;
-      const Agreement step = agree(comm, loss.sum(), watch.before(last ? Work::validation : Work::step));
-      if (!std::isfinite(step.loss)) loss.fail(comm, network, progress.step);
-      const core::Timer updating;
-      clip_gradient(network.gradients(), config.clip_norm);
-      optimizer.step(progress.step++);
-      if (average != nullptr) average->update(progress.step);
-      times.computing += updating.seconds();
-      progress.epoch_loss += step.loss;
-      loss.reset();
-      ++times.steps;
-      monitor.step(batch->samples_in_step, step.loss);
-      const std::optional<Ending> ending = ending_of(step.wishes);
-      if (ending || step.wishes.save) checkpoint();
-      if (ending) return *ending;
-      monitor.resume();
-    }
-    ensure_equal_replicas(comm, network.weights(), progress.step);
-
-    start_epoch(progress.epoch + 1);  // which reads its first batches in the meantime
-    monitor.begin_validation();
-    if (average != nullptr) average->swap();
-    if (network.normalises()) measure_features(comm, network, *data.measured);
-    Validation validation = validate(comm, config.loss, data.validation, network, data.baseline);
-    if (average != nullptr) average->swap();
-    watch.finished(Work::validation);
-    EpochMetrics& metrics = validation.metrics;
-    metrics.epoch = ++progress.epoch;
-    metrics.step = progress.step;
-    metrics.learning_rate = optimizer.learning_rate(progress.step - 1);
-    metrics.train_loss = std::exchange(progress.epoch_loss, 0) / data.reader.size();
-    progress.history.push_back(metrics);
-    monitor.end_epoch(validation);
-    checkpoint();
-    if (progress.epoch == config.epochs) break;
-    const std::optional<Ending> ending = ending_of(agree(comm, 0, watch.before(Work::step)).wishes);
-    if (ending) return *ending;
-  }
-  return Ending::complete;
+  return EpochLoop(comm, monitor, config, data, state, save).run();
 }
 
 }  // namespace cosmo::train

@@ -1,5 +1,6 @@
 #include "train/tool/training_report.hpp"
 
+#include "core/parallel/stop_signals.hpp"
 #include "train/nn/summary.hpp"
 
 namespace cosmo::train {
@@ -42,12 +43,9 @@ core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome)
   report.text += core::format_duration(seconds) + "\n" + monitor.describe() + "\n" + reading.describe() +
                  stragglers.describe();
   if (ending != Ending::complete) {
-    report.text +=
-        fmt::format("stopped {} after step {}, which is saved: the same command goes on from there\n",
-                    ending == Ending::asked ? "as asked" : "before the time limit", progress.step);
-    report.ending = core::Error(
-        core::Fault::stopped,
-        fmt::format("{} is not finished: the same command goes on from there.", plan.output), true);
+    report.text += fmt::format("stopped {} after step {}, which is saved\n",
+                               ending == Ending::asked ? "as asked" : "before the time limit", progress.step);
+    report.ending = core::stopped_early();
   }
   return report;
 }

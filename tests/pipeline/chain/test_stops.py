@@ -190,7 +190,7 @@ class AnyMoment(Stoppable):
                 os.kill(process.pid if ranks == 1 else children(process.pid)[-1], number)
                 _, told = process.communicate(timeout=60)
             self.assertEqual(process.returncode, STOPPED, told)
-            self.assertIn("cosmo-sim: Stopped as asked", told)
+            self.assertIn("cosmo-sim: Stopped before all was done", told)
             self.assertNotIn("error", told)
             self.assertLess(len(list(output.glob("sim-*"))), 24)
             succeed(*words, "--output", output)
