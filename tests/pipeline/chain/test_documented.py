@@ -251,8 +251,8 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md",
-             "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/glossary.md", "docs/optimizer.md",
+             "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
 
     def test_commands(self):
         for page in self.PAGES:
