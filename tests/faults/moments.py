@@ -132,7 +132,7 @@ class Life:
 
 
 def campaign(chain, signals, ranks, races, report):
-    """So many of each; returns what went wrong."""
+    """Tries this number of each; returns what went wrong."""
     life, ends, wrong = Life(chain), {}, []
 
     def tell(kind, stage, end, why):

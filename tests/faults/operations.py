@@ -114,7 +114,7 @@ class Chain:
 
 
 def campaign(chain, most, report, stages=None):
-    """At most so many operations of each stage and way, spread evenly; returns the number of faults and what went wrong."""
+    """Lets at most `most` operations of each stage fail in each way, spread evenly; returns the number of faults and what went wrong."""
     faults, wrong = 0, []
     for stage in stages or chain.stages:
         for reads in (False, True):

@@ -65,7 +65,7 @@ class Training:
         os.kill(rank, signal.SIGCONT)
 
     def end(self):
-        """Asks it to stop; returns its exit code and what it said."""
+        """Asks it to stop; returns its exit code and standard error."""
         self.process.send_signal(signal.SIGUSR1)
         told = self.process.communicate(timeout=120)[1]
         return self.process.returncode, told

@@ -153,7 +153,7 @@ TEST_CASE("the force of a point mass agrees with Ewald's sum, and on itself is b
   CHECK(self < 1e-6);  // deposited weights are rounded to one quantum, gathered ones are not
 }
 
-TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's end, and tells an overflow") {
+TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's end, and finds an overflow") {
   const auto comm = core::Communicator::world();
   const int n = 16;
   const float box = 10;
@@ -206,7 +206,7 @@ TEST_CASE("a crowd in one cell attracts as one particle of its mass, until even 
 TEST_CASE("particles deposited in portions are those deposited at once") {
   const auto comm = core::Communicator::world();
   const core::GridSpec grid{16, 10};
-  const std::size_t some = 5000;  // at a node, and as many anywhere
+  const std::size_t some = 5000;  // particles at a node, and the same number anywhere
   std::vector<float> x(6 * some, 5);
   const core::RandomStream random(7, core::Purpose::design);
   for (std::size_t i = 3 * some; i < x.size(); ++i) {

@@ -172,12 +172,12 @@ void lack_memory_and_disk(const Chain& chain, const StageCase& stage) {
   CHECK_FALSE(fs::exists(chain.at(stage.name)));
 }
 
-/// --force does not replace what is no output of ours either.
+/// Files that the toolkit did not write are not replaced, even with --force.
 void find_others_files(const Chain& chain, const StageCase& stage) {
   const fs::path occupied = chain.at(stage.name + "-occupied");
   chain.change([&] {
     fs::create_directories(occupied);
-    std::ofstream(occupied / "letter.txt") << "to somebody";
+    std::ofstream(occupied / "letter.txt") << "to a friend";
   });
   const auto before = contents(occupied);
   chain.check_refusal(stage, occupied, Fault::config);
@@ -241,7 +241,7 @@ void lose_an_input(const Chain& chain, const StageCase& stage) {
 
 }  // namespace
 
-TEST_CASE("all stages do the same in the same situation") {
+TEST_CASE("all stages behave the same in the same situation") {
   const Chain chain;
   chain.change([&] {
     fs::create_directories(chain.directory.path);

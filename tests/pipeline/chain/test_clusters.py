@@ -192,7 +192,7 @@ class Snakefile(DirectoryTest):
         return result
 
     def wait_for_training(self, output, epochs):
-        """The process of a training that has finished so many epochs."""
+        """The process of a training that has finished at least `epochs` epochs."""
         self.wait_for(lambda: any(int(path.name[6:12]) >= epochs for path in output.glob("model/checkpoints/epoch-*.h5")))
         return self.wait_for(lambda: tool_of(output, "cosmo-train"))
 

@@ -21,7 +21,7 @@ class FigureTest(unittest.TestCase):
         return done.stdout
 
     def assert_picture(self, path, width):
-        """A PNG file of so many pixels a row, in which something is drawn."""
+        """A PNG file of `width` pixels per row, in which something is drawn."""
         content = path.read_bytes()
         self.assertEqual(content[:8], b"\x89PNG\r\n\x1a\n", path)
         self.assertEqual(struct.unpack(">I", content[16:20])[0], width, path)

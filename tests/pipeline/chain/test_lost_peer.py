@@ -1,4 +1,4 @@
-"""Ranks that are lost without a goodbye: the others say so and end, and the same command goes on from what is saved."""
+"""Ranks that are lost without a goodbye: the others report it and end, and the same command goes on from what is saved."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def is_there(pid):
 
 
 def report(line):
-    """Tells what was measured, if asked for."""
+    """Prints what was measured, if asked for."""
     if "COSMO_TIMES" in os.environ:
         print(line, file=sys.stderr, flush=True)
 
@@ -100,7 +100,7 @@ class LostPeer(DirectoryTest):
         self.assertGreater(at - since, 0.8 * timeout)
         self.assertLess(at - since, timeout + LATER)
         self.all_gone(processes)
-        report(f"{self.id()}: rank {lost} lost, told after {at - since:.2f} s, all gone after {time.monotonic() - since:.2f} s")
+        report(f"{self.id()}: rank {lost} lost, reported after {at - since:.2f} s, all gone after {time.monotonic() - since:.2f} s")
         return sentence
 
     def all_gone(self, processes):
@@ -155,7 +155,7 @@ class AtTheEnds(LostPeer):
             self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
             self.assertIn("error: MPI_Init has not ended for", sentences[0][1])
             self.all_gone(processes)
-            report(f"{self.id()}: rank {lost} stopped, told {sentences[0][0] - begin:.2f} s after the start")
+            report(f"{self.id()}: rank {lost} stopped, reported {sentences[0][0] - begin:.2f} s after the start")
             self.assertFalse(output.exists())
 
     def test_a_rank_that_works_for_long_is_waited_for(self):
@@ -186,7 +186,7 @@ class AtTheEnds(LostPeer):
         self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
         self.assertIn("error: All is done, but MPI_Finalize has not ended for", sentences[0][1])
         self.all_gone(processes)
-        report(f"{self.id()}: told {sentences[0][0] - begin:.2f} s after the manifest")
+        report(f"{self.id()}: reported {sentences[0][0] - begin:.2f} s after the manifest")
         self.assertEqual(contents(output), contents(self.data))
 
 

@@ -132,7 +132,7 @@ class Values(Refusing):
         self.refused(CONFIG, ["omega_m"], "cosmo-sim", "generate", *output, "--simulations", 4, "--omega-m", "0.01:0.3")
         self.refused(USAGE, ["--loss", "mae or mse"], "cosmo-train", *self.train_words(), *output, "--loss", "l3")
         self.refused(CONFIG, ["--micro-batch"], "cosmo-train", *self.train_words(), *output, "--micro-batch", 0)
-        for ranks in (1, 2):  # the sentence tells the number of ranks
+        for ranks in (1, 2):  # the sentence names the number of ranks
             done = run("cosmo-train", *self.train_words(), *output, "--micro-batch", 3, ranks=ranks)
             self.assertEqual(done.returncode, CONFIG)
             self.assertIn(f"--global-batch 8 is not a multiple of --micro-batch 3 × {ranks} ranks",
@@ -265,7 +265,7 @@ class Directories(Refusing):
             for force in ([], ["--force"]):
                 self.refused(FORMAT, [f"{journal} is damaged: remove the directory or choose another --output."], *words,
                              *force)
-        journal.write_text(whole + "{}\n[1]\n")  # which are no records
+        journal.write_text(whole + "{}\n[1]\n")  # which are not records
         self.assertEqual(succeed(*words)["simulations_made"], 1)
 
     def test_a_refused_directory_is_not_touched(self):

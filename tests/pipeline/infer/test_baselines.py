@@ -19,7 +19,7 @@ class Baselines(PipelineTest):
     @classmethod
     def sim_words(cls):
         words = super().sim_words()
-        words[words.index("--box") + 1] = 384  # 128 tell little
+        words[words.index("--box") + 1] = 384  # a box of 128 has little information
         return words
 
     @classmethod

@@ -282,7 +282,7 @@ class Leaks(PipelineTest):
         shared = seeds["test"] & (set(seen["train"]) | set(seen["validation"]))
         self.assertTrue(shared)
         infer = ["--model", self.model, "--data", other]
-        for split in ("test", "train"):  # another dataset's training data are no choice of this model's
+        for split in ("test", "train"):  # the training split of another dataset is not this model's
             self.refused([other, f"{split} universes", "the model's training"], "cosmo-infer", *infer, "--split",
                          split, "--output", self.root / "never")
         output = self.root / "seen"

@@ -203,7 +203,7 @@ def moments(weights, logs, about=0.0, matrix=np.eye(3)):
 
 
 class Mixtures(PipelineTest):
-    """--loss mixture from training to predictions, these against brute force over what its ONNX file says."""
+    """--loss mixture from training to predictions, these against brute force over the outputs of its ONNX file."""
 
     @classmethod
     def setUpClass(cls):

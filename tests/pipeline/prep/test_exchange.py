@@ -59,7 +59,7 @@ class ExchangeTest(PrepTest):
 
 class Exports(ExchangeTest):
     def foreign_sample(self, name, path):
-        """Voxels and labels as a program that knows only the format reads them."""
+        """Voxels and labels as read by a program that has nothing but the format."""
         if name == "npy":
             return np.load(path), None
         data = path.read_bytes()

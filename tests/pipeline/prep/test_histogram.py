@@ -73,7 +73,7 @@ class Counts(Histogram):
         self.assertEqual((manifest["stage"], [file["path"] for file in manifest["files"]]), ("histogram", ["counts_z0.h5"]))
         self.assertEqual([item["path"] for item in manifest["inputs"]],
                          [f"../snapdir_004/{file.name}" for file in self.files])
-        # The next tools take it, and notice when it is not what the manifest says.
+        # The next tools take it, and notice when it is not what the manifest records.
         self.assertEqual(succeed("cosmo-sim", "inspect", path)["particles"], N)
         content = bytearray(path.read_bytes())
         content[-9] ^= 1

@@ -31,12 +31,12 @@ def edit(bad, change):
 
 
 def edit_record(bad, **changes):
-    """Changes what the manifest says of the shard."""
+    """Changes the record of the shard in the manifest."""
     edit(bad, lambda told: next(record for record in told["files"] if record["path"] == SHARD).update(changes))
 
 
 def hide(bad):
-    """Makes the manifest agree with its files, as one would who hides a change."""
+    """Makes the manifest agree with its files, to hide a change."""
     def agree(told):
         for record in told["files"]:
             path = bad / record["path"]

@@ -235,7 +235,7 @@ class Slices(Suite):
 
 class Repairs(Suite):
     def altered(self, name, alter):
-        """A copy of the suite whose manifest somebody changed."""
+        """A copy of the suite with a changed manifest."""
         output = shutil.copytree(self.whole, self.root / name)
         manifest = json.loads((output / "manifest.json").read_text())
         alter(manifest)
@@ -378,7 +378,7 @@ class Memory(Suite):
             self.assertEqual(done.stderr.count(f"warning: --mesh {more[0]} beats"), told, done.stderr)
 
     def as_if_made(self, output, words):
-        """A finished suite that says it is of `words`, which nobody has the memory for."""
+        """A manifest of a finished suite that claims the options `words`, for which no machine has the memory."""
         shutil.copytree(self.whole, output)
         manifest = json.loads((output / "manifest.json").read_text())
         plan = succeed("cosmo-sim", *words, "--dry-run", "--output", output)

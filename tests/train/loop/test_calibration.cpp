@@ -50,7 +50,7 @@ Suite suite_of(int rows, const Vector& noise, double correlation) {
   return suite;
 }
 
-/// Of two parameters, from two or three numbers.
+/// A map of two parameters, from its two diagonal or all three triangular elements.
 nn::Matrix map_of(const std::vector<double>& numbers) { return nn::triangle_of(numbers, 2); }
 
 /// -log of the prior of a calibration, but for a constant.
