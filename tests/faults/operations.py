@@ -27,7 +27,7 @@ TOGETHER = {"together, rank 0": 0, "together, rank 1": 1}  # stages of two ranks
 
 
 def files_of(directory):
-    """What a run wrote, without what MPI-IO wrote for itself and could not remove."""
+    """The files that a run wrote, without those that MPI-IO wrote for itself and could not remove."""
     return {path: data for path, data in contents(directory).items() if ".locktest." not in str(path)}
 
 
@@ -76,7 +76,7 @@ class Chain:
         return faults
 
     def count(self, stage, reads):
-        """How many operations a whole run makes."""
+        """The number of operations of a whole run."""
         out, count = self.root / "out", self.root / "count"
         shutil.rmtree(out, ignore_errors=True)
         count.unlink(missing_ok=True)

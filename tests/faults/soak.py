@@ -30,7 +30,7 @@ def memory(process):
 
 
 def epochs_done(output):
-    """Of which a training has saved the losses."""
+    """The number of epochs whose losses a training has saved."""
     try:
         return len((output / "history.csv").read_text().splitlines()) - 1
     except OSError:

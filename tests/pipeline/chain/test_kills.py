@@ -1,4 +1,4 @@
-"""Whatever file operation, or moment, kills a run, the same command finishes it, and every file is an unbroken run's.
+"""Killed at any file operation or moment, a run is finished by the same command, and every file is an unbroken run's.
 
 COSMO_KILLS=all kills at each file operation and 200 random moments of cosmo-sim and cosmo-prep, and 50 of cosmo-train on
 one rank and on two (40 minutes):
@@ -99,7 +99,7 @@ class Killed(DirectoryTest):
         return killed
 
     def operations(self, tool, *words):
-        """How many changes to its directory a whole run makes, and what it leaves."""
+        """The number of changes to its directory that a whole run makes, and the files that it leaves."""
         parts, count = self.root / "counted", self.root / "count"
         done = run_with_faults({"KILL_UNDER": parts, "KILL_COUNT": count}, tool, *words, "--output", parts)
         self.assertEqual(done.returncode, 0, done.stderr)

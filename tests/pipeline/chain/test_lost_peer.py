@@ -92,7 +92,7 @@ class LostPeer(DirectoryTest):
         return contents(output)
 
     def check_loss(self, ranks, processes, lost, since, timeout=TIMEOUT):
-        """The one sentence, its time, the exit code, and that all processes are gone; returns the sentence."""
+        """Checks the one sentence, its time, the exit code, and that all processes are gone; returns the sentence."""
         code, _, sentences = ranks.end()
         self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
         at, sentence = sentences[0]
@@ -140,7 +140,7 @@ class Stopped(LostPeer):
 
 
 class AtTheEnds(LostPeer):
-    """Of a run, in MPI's own collective calls too."""
+    """Ranks lost at the ends of a run, in MPI's own collective calls too."""
 
     def start(self, output, faults):
         """cosmo-prep on two ranks."""
@@ -191,7 +191,7 @@ class AtTheEnds(LostPeer):
 
 
 class AskedToStop(LostPeer):
-    """With the default timeout of minutes."""
+    """Runs with the default timeout of minutes."""
 
     def test_a_rank_that_is_asked_to_stop_does_not_wait_long_for_a_lost_one(self):
         """As under srun, which passes signals on."""

@@ -229,7 +229,7 @@ class OldDatasets(OldFilesTest):
 
     @of_each_set
     def test_the_old_dataset_is_exported_as_it_was(self):
-        """What gzip compresses may be compressed otherwise."""
+        """Data compressed by gzip may be compressed in another way."""
         for name, uncompressed in (("npy", bytes), ("tfrecord", gzip.decompress)):
             again(name, name + "-again")
             samples = table(f"{name}/samples.csv")

@@ -112,7 +112,7 @@ class Options(Refusing):
 class Values(Refusing):
     """Numbers, spectra and designs of cosmo-sim."""
 
-    def test_values_that_are_no_numbers_or_out_of_range(self):
+    def test_values_that_are_not_numbers_or_out_of_range(self):
         output = ["--output", self.root / "never"]
         self.refused(USAGE, ["--box"], "cosmo-sim", "generate", *output, "--box", "wide")
         self.refused(USAGE, ["--seed"], "cosmo-sim", "generate", *output, "--seed", "1.5")
@@ -217,7 +217,7 @@ class Values(Refusing):
 
 
 class Directories(Refusing):
-    """What stands in the place of an output."""
+    """Things in the place of an output."""
 
     def test_a_damaged_manifest_of_ones_own(self):
         data = self.copy(self.data, "torn")
@@ -285,7 +285,7 @@ class Directories(Refusing):
             self.refused(CONFIG, [self.sim, "input"], "cosmo-prep", *self.prep_words(), "--output", self.sim, *force)
             self.refused(CONFIG, [self.model, "stage"], "cosmo-prep", *self.prep_words(), "--output", self.model, *force)
 
-    def test_somebody_elses_directory(self):
+    def test_someone_elses_directory(self):
         thesis = self.root / "thesis"
         thesis.mkdir()
         (thesis / "thesis.tex").write_text("years of work")

@@ -232,7 +232,7 @@ class Shards(DirectoryTest):
         (sim / "manifest.json").write_text(json.dumps(manifest))
         return ["--input", sim, "--redshifts", "0,0.5"]
 
-    def test_counts_that_are_not_what_the_suite_says(self):
+    def test_counts_that_are_not_what_the_suite_records(self):
         def set_attribute(name, value):
             return lambda file: file.attrs.modify(name, value)
 

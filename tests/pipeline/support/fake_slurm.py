@@ -55,7 +55,7 @@ def sbatch(words):
 
 
 def run_job(job, task, script, arguments, options):
-    """Runs a job, or one task of an array, once; returns whether it is over, not requeued."""
+    """Lets a job, or one array task, run once; returns whether it is over, not requeued."""
     # The last task of an array has the array's own number.
     is_array = task is not None
     number = job if not is_array or options["--array"].endswith(f"-{task}") else 1000 + task
