@@ -15,7 +15,7 @@ using histogram::ParticleCounter;
 
 namespace {
 
-/// The cell by its definition: how many of the edges i (L/n), 0 < i < n, are not above x.
+/// The cell by its definition: the number of edges i (L/n), 0 < i < n, are not above x.
 int cell_by_edges(double x, const core::GridSpec& spec) {
   int cell = 0;
   while (cell + 1 < spec.cells_per_side && x >= (cell + 1) * spec.cell_size()) ++cell;
@@ -148,7 +148,7 @@ TEST_CASE("every item is taken once: each thread its own in order, then the last
 }
 
 TEMPLATE_TEST_CASE("particles in the order of a lattice and at random are counted alike", "", float, double) {
-  // 64³ particles are 8 chunks; grids with one bucket, with few and with one a plane.
+  // 64³ particles are 8 chunks; grids with one bucket, with few and with one per plane.
   const double box = 100;
   const std::vector<TestType> lattice = displaced_lattice<TestType>(64, box), random = shuffled(lattice);
   for (const int cells : {7, 96, 256, 300}) {
@@ -179,7 +179,7 @@ TEST_CASE("particles may come in portions, of either type") {
 }
 
 TEST_CASE("counts above the largest uint16 and positions that are not numbers are refused") {
-  // Of one bucket, where the particles are sorted, and of 32, where they are counted at once.
+  // Grids of one bucket, where the particles are sorted, and of 32, where they are counted at once.
   for (const core::GridSpec spec : {core::GridSpec{8, 8}, core::GridSpec{128, 8}}) {
     std::vector<float> crowd(3 * 65535, 2.51f);
     const histogram::CountGrid full = counts_of(spec, crowd);

@@ -58,7 +58,8 @@ TEST_CASE("regressions predict sub-volumes and universes, better from more stati
     for (const auto& row : methods[m].universes.rows)
       CHECK((row.prediction[0] >= 1 && row.prediction[0] <= 3));
   }
-  // The mean of 16 numbers of scatter 1; sub-volumes are drawn to the centre by their noise, which stays.
+  // The mean of 16 numbers of scatter 1. Noise biases the predictions of sub-volumes towards the centre, which
+  // their mean keeps.
   CHECK(rmse(2) == Approx(0.25).epsilon(0.2));
   CHECK(rmse(0) > 1.2 * rmse(2));
   CHECK(rmse(1) < 0.8 * rmse(0));

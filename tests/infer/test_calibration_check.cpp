@@ -16,8 +16,8 @@ namespace {
 
 const core::ParameterSpace kSpace{{"a", "b"}, {-1, -1}, {1, 1}};
 
-/// Truths drawn from the flat prior, what data with this noise and its correlation say of each, and that
-/// after `wrong`.
+/// Checks exact posteriors, changed by `wrong`, of truths drawn from the flat prior and measured with this
+/// noise and its correlation.
 template <class Wrong>
 infer::CalibrationCheck checked(double noise, double correlation, const Wrong& wrong,
                                 std::uint32_t universes = 1200, std::uint64_t seed = 8) {

@@ -113,7 +113,7 @@ TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not
   REQUIRE((found.universes && found.subvolumes));
   CHECK(found.universes->universes == 100);
   CHECK(found.universes->bins == 3);
-  // Three bins of 0.2, and the mean of four sub-volumes: 0.2 / sqrt(3) and half of it.
+  // From three bins of 0.2, and from the mean of four sub-volumes: 0.2 / sqrt(3) and half of that.
   CHECK(found.subvolumes->parameters[0].fisher_sigma == Approx(0.2 / std::sqrt(3)).epsilon(0.15));
   CHECK(found.universes->parameters[0].fisher_sigma == Approx(0.1 / std::sqrt(3)).epsilon(0.3));
   CHECK(found.universes->parameters[1].sigma == Approx(1 / std::sqrt(3)).epsilon(0.1));  // P(k) ignores b

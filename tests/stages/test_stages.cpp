@@ -85,7 +85,7 @@ std::vector<std::pair<std::string, std::string>> contents(const fs::path& direct
   return found;
 }
 
-/// What a rank has already grows from run to run.
+/// The text without its numbers: the memory that a rank already has grows from run to run.
 std::string without_figures(std::string text) {
   std::erase_if(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   return text;

@@ -25,7 +25,7 @@ double normal_mass(double low, double high) {
   return (std::erf(high / std::numbers::sqrt2) - std::erf(low / std::numbers::sqrt2)) / 2;
 }
 
-/// From centres, deviations and one correlation of all pairs.
+/// A Gaussian from centres, deviations and one correlation of all pairs.
 TruncatedGaussian gaussian(const std::vector<double>& centre, const std::vector<double>& deviation,
                            double correlation) {
   const std::size_t n = centre.size();
