@@ -36,7 +36,7 @@ MOST_FILES = 24  # of ours in a folder
 THIRD_PARTY = {
     r"fmt/": {"*"},
     r"nlohmann/json_fwd": {"*"},
-    r"nlohmann/": {"core/format"},  # whose json.hpp says how whole numbers are read
+    r"nlohmann/": {"core/format"},  # whose json.hpp defines how whole numbers are read
     r"omp\.h": {"*"},
     r"mpi\.h": {"core/parallel", "core/version.cpp"},
     r"hdf5\.h": {"core/format", "core/version.cpp"},

@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 packages+=(catch2 python3 python3-h5py python3-numpy python3-onnx python3-torch python3-yt)
 install_packages
 build release -DBUILD_TESTING=ON ${COSMO_STRICT:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON}
-# Tests wait for each other's ranks and for the disk: three times as many at once as there are cores keep the cores busy.
+# Tests wait for each other's ranks and for the disk: three tests per core at once keep the cores busy.
 ctest --preset release --no-tests=error -j $((3 * $(nproc))) "$@"

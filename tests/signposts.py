@@ -8,8 +8,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("core", "sim", "histogram", "dataset", "train", "infer")
 
-# For each row, by its first words: an example's name as a pattern, and files that know the name for another reason than that it is there to be
-# chosen: a default, a formula that is used elsewhere, prose.
+# For each row, by its first words: an example's name as a pattern, and files that contain the name for another reason than that it can be
+# chosen there: a default, a formula that is used elsewhere, prose.
 ROWS = {
     "a network": (r"\bcosmoflow64\b", ()),
     "a kind of layer": (r'"resample"|\bResample&|struct Resample', ()),
@@ -83,7 +83,7 @@ def main():
             faults.append(f"{key}: nothing is called {pattern}")
         for source in found:
             if not is_named(source, places) and not source.startswith(elsewhere):
-                faults.append(f"{key}: {source} knows {pattern}, and the table does not name it")
+                faults.append(f"{key}: {source} contains {pattern}, and the table does not name it")
     # The rule itself must bite.
     assert not is_named("sim/tool/suite_plan.cpp", named(["sim/nbody/force_kernel.cpp"])) and is_named("train/nn/zoo/x.cpp", ["train/nn/zoo/NAME.cpp"])
     print("\n".join(faults) or f"{len(table)} rows are true")

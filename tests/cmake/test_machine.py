@@ -36,7 +36,7 @@ class Machine(unittest.TestCase):
         (self.root / "CMakeLists.txt").write_text(PROJECT)
 
     def configure(self, architecture):
-        """Both with what a configuration says, on one line."""
+        """Configures; returns the exit code and the output on one line."""
         done = subprocess.run(["cmake", "-G", "Ninja", "-S", self.root, "-B", self.root / "build", f"-DCOSMO_ARCHITECTURE={architecture}"],
                               capture_output=True, text=True)
         return done.returncode, " ".join((done.stdout + done.stderr).split())

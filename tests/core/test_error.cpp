@@ -8,7 +8,7 @@
 
 using namespace cosmo::core;
 
-TEST_CASE("whatever is thrown is a sentence with an exit code") {
+TEST_CASE("every exception becomes a sentence with an exit code") {
   const auto told = [](const auto& thrown) {
     try {
       throw thrown;

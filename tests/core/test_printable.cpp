@@ -12,7 +12,7 @@ TEST_CASE("text for a terminal keeps letters and lines, and obeys nothing") {
   CHECK(printable(std::string("a\0b", 3)) == "a\\x00b");
 }
 
-TEST_CASE("bytes that are no UTF-8 are told by their numbers") {
+TEST_CASE("bytes that are not UTF-8 are shown as numbers") {
   // Cut short, a lone follower, two lengths too long, a surrogate, beyond the last character, no lead.
   for (const char* bad :
        {"\xce", "\xa9", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"}) {
@@ -24,7 +24,7 @@ TEST_CASE("bytes that are no UTF-8 are told by their numbers") {
   CHECK(is_utf8(""));
 }
 
-TEST_CASE("of long text the middle is left out, also within a character") {
+TEST_CASE("the middle of long text is left out, also within a character") {
   const std::string text = std::string(1000, 'a') + "Ω" + std::string(1000, 'b');
   CHECK(printable(text, 2002) == text);
   CHECK(printable(text, 20) == "aaaaaaaaaa [1982 bytes] bbbbbbbbbb");

@@ -7,7 +7,7 @@
 
 using namespace cosmo::core;
 
-TEST_CASE("a timer tells seconds since it was made, and from a restart on anew") {
+TEST_CASE("a timer returns the seconds since it was made or restarted") {
   Timer timer;
   const Timer copy = timer;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));

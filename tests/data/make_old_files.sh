@@ -4,7 +4,7 @@
 #
 #   tests/data/c06b980   made at commit c06b980 (0.1.0), release build with -march=native on a Sapphire Rapids
 #
-# A set is never made again: it is what that version wrote. docs/decisions/0013-old-files.md tells how to add one.
+# A set is never made again: it is what that version wrote. docs/decisions/0013-old-files.md explains how to add one.
 set -euo pipefail
 tools=$(realpath "$1")
 [[ -e $2 ]] && { echo "$2 is there: a set is made once" >&2; exit 1; }
@@ -82,7 +82,7 @@ cosmo-infer --config infer.ini --model model --output predictions
 cosmo-infer --config infer.ini --model gaussian --baselines centre --output posteriors
 cosmo-infer export --format onnx --model model --output onnx
 
-# What the tools said of these files.
+# What the tools printed about these files.
 mkdir said
 cosmo-sim inspect sim/sim-00000/counts_z0.h5 --json > said/counts.json
 cosmo-sim inspect single/sim-00000/snapshot_z0.5.hdf5 --json > said/snapshot.json
@@ -90,5 +90,5 @@ cosmo-prep describe data --json > said/data.json
 cosmo-infer --model model --input single/sim-00000/snapshot_z0.hdf5 --json > said/universe.json
 cosmo-infer --model two-channels --input sim/sim-00002 --json > said/two-channels.json
 
-find . -name .lock -delete  # who held them is nothing to read later
+find . -name .lock -delete  # later versions do not read who held them
 find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS

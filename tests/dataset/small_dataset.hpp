@@ -25,11 +25,11 @@ void flip_bit(const std::filesystem::path& path, std::streamoff position);
 /// Where the counts of a sample stand in its shard, which is not compressed.
 std::streamoff find_counts(const std::filesystem::path& path, std::uint32_t sample);
 
-/// Writes `samples` training samples, 5 a shard, and returns the manifest that describes them. Sample i is of
-/// simulation i; only training data is there.
+/// Writes `samples` training samples, 5 per shard, and returns their manifest. Sample i belongs to
+/// simulation i; there is only training data.
 DatasetManifest write_dataset(const std::filesystem::path& directory, std::uint32_t samples,
                               Compression compression = Compression::none);
-/// The same of fields that are no counts.
+/// The same for fields, which are not counts.
 DatasetManifest write_fields(const std::filesystem::path& directory, std::uint32_t samples,
                              Compression compression = Compression::none);
 

@@ -17,7 +17,7 @@ TEST_CASE("shares minimise the squared error of the mixture, and stay within 0 a
   CHECK(baseline.mix(said) == std::vector<float>{1, 1, 1, 1, 3, 2});
 }
 
-TEST_CASE("labels like what a network says have no share") {
+TEST_CASE("labels equal to the network's have no share") {
   const std::vector<float> said = {1, 2};
   dataset::BaselineLabels same(said, 2);
   same.choose_shares(said, std::vector<float>{3, 4});

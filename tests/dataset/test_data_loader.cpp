@@ -20,7 +20,7 @@ const VoxelTransform kLog1p = find_voxel_transform("log1p", {VoxelKind::counts, 
 /// What an epoch delivered: for each step the samples of all ranks in rank order.
 using Steps = std::vector<std::vector<std::uint32_t>>;
 
-/// Runs an epoch on each rank in turn and checks the shape of every batch.
+/// Goes through one epoch on each rank in turn and checks the shape of every batch.
 Steps run_epoch(SplitReader& reader, LoaderConfig config, std::uint32_t epoch) {
   Steps steps;
   for (config.rank = 0; config.rank < config.ranks; ++config.rank) {
@@ -51,7 +51,7 @@ Steps run_epoch(SplitReader& reader, LoaderConfig config, std::uint32_t epoch) {
 
 }  // namespace
 
-TEST_CASE("every sample comes once an epoch, in steps that do not depend on the ranks") {
+TEST_CASE("every sample comes once per epoch, in steps that do not depend on the ranks") {
   const TemporaryDirectory directory;
   const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
   SplitReader reader(directory.path(), manifest, Split::train);
@@ -143,7 +143,7 @@ TEST_CASE("augmentation turns samples anew each epoch and keeps their values") {
   REQUIRE(changed > 15);
 }
 
-TEST_CASE("rolls shift samples anew each epoch and keep their values, whoever reads") {
+TEST_CASE("rolls shift samples anew each epoch and keep their values, with any readers") {
   const TemporaryDirectory directory;
   const DatasetManifest manifest = write_dataset(directory.path(), kSamples);
   SplitReader reader(directory.path(), manifest, Split::train);

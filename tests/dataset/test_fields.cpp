@@ -1,4 +1,4 @@
-// Samples of float32 fields, which are no counts.
+// Samples of float32 fields, which are not counts.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -49,7 +49,7 @@ TEST_CASE("a field is read back bit by bit, plain and compressed") {
   }
 }
 
-TEST_CASE("shards know the statistics of their fields") {
+TEST_CASE("shards record the statistics of their fields") {
   const TemporaryDirectory directory;
   const DatasetManifest manifest = write_fields(directory.path(), kSamples);
   const auto [mean, deviation] = plain_statistics();
@@ -65,7 +65,7 @@ TEST_CASE("shards know the statistics of their fields") {
   REQUIRE_FALSE(nearly_equal(backwards, manifest.field));
 }
 
-TEST_CASE("a loader standardises fields, whoever reads them and however they are turned") {
+TEST_CASE("a loader standardises fields, with any readers and in any orientation") {
   const TemporaryDirectory directory;
   const DatasetManifest manifest = write_fields(directory.path(), kSamples);
   SplitReader reader(directory.path(), manifest, Split::train);
@@ -108,7 +108,7 @@ TEST_CASE("transforms are refused for voxels of the other kind") {
                [&] { DataLoader(reader, log1p, {}); });
 }
 
-TEST_CASE("values that are no finite numbers are not written") {
+TEST_CASE("values that are not finite numbers are not written") {
   const TemporaryDirectory directory;
   const SampleSpec spec = write_fields(directory.path(), 5).spec;
   for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),

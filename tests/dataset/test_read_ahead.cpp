@@ -54,7 +54,7 @@ TEST_CASE("threads work ahead by the slots and no further") {
   REQUIRE(settled(4));
 }
 
-TEST_CASE("what making an item threw is thrown where it is taken") {
+TEST_CASE("what was thrown while making an item is thrown where it is taken") {
   for (const int threads : {0, 1, 2}) {
     ReadAhead ahead(threads, 3, [](std::size_t item, int) {
       if (item == 5) throw std::runtime_error("the fifth");

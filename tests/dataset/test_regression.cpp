@@ -51,7 +51,7 @@ TEST_CASE("a linear function is learned from correlated features of any scale, a
   MatrixXd fresh = noise(rows, 6, 3);
   fresh.col(1) = fresh.col(0) + 0.01 * fresh.col(1);
   fresh.col(2) = (1e6 * fresh.col(2)).array() + 1e7;
-  fresh.col(3).setConstant(77);  // has told nothing
+  fresh.col(3).setConstant(77);  // was constant in training
   CHECK(rms(regression.predict(fresh) - truth(fresh)) < 0.03);
   CHECK(regression.choices()[0].components == 0);
 }
@@ -68,12 +68,11 @@ TEST_CASE("cross-validation finds that a product is worth its coefficients") {
   const Regression regression(x, truth(x) + 0.05 * noise(rows, 2, 6), groups_of(rows, 1));
   CHECK(regression.choices()[0].components >= 3);
   CHECK(rms((regression.predict(fresh) - truth(fresh)).col(1)) < 0.02);
-  // Principal components of features that do not depend on each other are any: five of them span all
-  // products.
+  // Independent features have arbitrary principal components: only all five of them span all products.
   CHECK(regression.held_out().rows() == rows);
 }
 
-TEST_CASE("what is held out errs as fresh rows do, and noise is predicted by the mean") {
+TEST_CASE("held-out rows have the errors of fresh ones, and noise is predicted by the mean") {
   const Index rows = 500;
   MatrixXd x = noise(rows, 20, 7), fresh = noise(rows, 20, 8);
   const MatrixXd y = x.col(0) + noise(rows, 1, 9), fresh_y = fresh.col(0) + noise(rows, 1, 10);
@@ -86,8 +85,8 @@ TEST_CASE("what is held out errs as fresh rows do, and noise is predicted by the
   CHECK(of_nothing.choices()[0].penalty > 1);
 }
 
-TEST_CASE("a group is never parted: what only marks its group predicts nothing") {
-  // Eight rows a group, nearly alike, with a target of pure noise: parted groups would know it by heart.
+TEST_CASE("a group is never split: a feature that only marks its group predicts nothing") {
+  // Eight nearly equal rows per group, with a target of pure noise: split groups would let it be memorised.
   const Index groups = 60, size = 8;
   const MatrixXd marks = noise(groups, 50, 12), targets = noise(groups, 1, 13);
   MatrixXd x(groups * size, 50), y(groups * size, 1);

@@ -104,7 +104,7 @@ TEST_CASE("a shard of another dataset is refused even if its checksum were right
   CHECK_THROWS_WITH(ShardReader(path, other), Contains("shape"));
 }
 
-TEST_CASE("labels that are no numbers in their range are refused") {
+TEST_CASE("labels that are not numbers in their range are refused") {
   const TemporaryDirectory directory;
   const SampleSpec spec{.parameters = {{"h"}, {0.5}, {0.9}},
                         .shape = {2, 2, 2},

@@ -52,7 +52,7 @@ TEST_CASE("a split that leaves nothing to train on is refused") {
   CHECK_THROWS_WITH(split_suite(list, 4294967295u, 2, 1), Contains("too few"));
 }
 
-TEST_CASE("fewer simulations to train on are among the more, and the others stay where they are") {
+TEST_CASE("a smaller training split is part of a larger one, and the other splits stay as they are") {
   const auto list = simulations(100);
   const SuiteSplit all = split_suite(list, 10, 20, 7), some = split_suite(list, 10, 20, 7, 30),
                    few = split_suite(list, 10, 20, 7, 5);

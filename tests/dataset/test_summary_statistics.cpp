@@ -47,7 +47,7 @@ void check_all(const std::vector<double>& found, const std::vector<double>& expe
 
 }  // namespace
 
-TEST_CASE("counts are summed up as numpy sums them up") {
+TEST_CASE("the statistics of counts agree with numpy") {
   // c = (7x + 13y + 29z + xyz) % 11 * ((x + 2y + 3z) % 5) in a box of 64; numpy.fft.fftn, numpy.bincount of
   // floor(|k| + 1/2), numpy.histogram.
   const auto counts = filled<std::uint16_t>(8, [](int x, int y, int z) {

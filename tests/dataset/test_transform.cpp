@@ -23,7 +23,7 @@ TEST_CASE("log1p is the same affine map of log(1 + n) for every sample") {
   REQUIRE(table.for_sample(dense)[65535] == Approx(std::log(65536 / 9.0)));
 }
 
-TEST_CASE("any counts are looked up in any place as one by one") {
+TEST_CASE("counts are looked up alike together and one by one, at any place") {
   VoxelTable table(find_voxel_transform("log1p", {VoxelKind::counts, 1}));
   const auto entries = table.for_sample({});
   for (const unsigned largest : {31u, 40u, 65535u}) {

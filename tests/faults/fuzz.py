@@ -1,7 +1,7 @@
 """Damages, by chance but from a seed, each kind of file that the tools read, and watches what they do with it.
 
-A tool may do its work or refuse, in one sentence and within a time and a memory; it may not end by a signal, hang, call it a
-bug of ours, or print what a terminal obeys. Checksums and ids are made to agree with the damage, so that it is met by what
+A tool may do its work or refuse, in one sentence and within a time and a memory; it may not end by a signal, hang, report an
+internal error, or print what a terminal obeys. Checksums and ids are made to agree with the damage, so that it is met by what
 reads the file and not by the checksum.
 """
 
@@ -40,7 +40,7 @@ class Target:
     file: str
     words: tuple
     text: bool = False
-    signed_in: str = ""   # directory whose manifest tells size and sha256 of the file
+    signed_in: str = ""   # directory whose manifest records size and sha256 of the file
     has_id: bool = False  # it is a manifest
 
 
@@ -199,7 +199,7 @@ def sign(target, directory):
             manifest["id"] = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
             path.write_text(json.dumps(manifest))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass  # it is no manifest any more
+            pass  # it is not a manifest any more
 
 
 def limit():
@@ -220,13 +220,13 @@ def complaint(code, told):
 
 
 def by_chance(target, seed):
-    """Of a file's bytes the damaged ones."""
+    """A function from a file's bytes to damaged ones."""
     chance = random.Random(f"{target.name} {seed}")
     return lambda content: (damaged_text if target.text else damaged_bytes)(content, chance)
 
 
 def attack(workshop, target, damage):
-    """Damages a target's file, if `damage` is given, and runs its command; returns (exit code, what is wrong, what was told)."""
+    """Damages a target's file, if `damage` is given, and runs its command; returns (exit code, what is wrong, standard error)."""
     with tempfile.TemporaryDirectory(prefix="cosmo-fuzz-") as holder:
         directory = pathlib.Path(holder)
         workshop.copy(target, directory)
@@ -243,7 +243,7 @@ def attack(workshop, target, damage):
 
 
 def campaign(workshop, runs, report, first=0, names=None):
-    """So many runs of every target; returns {target: {exit code: runs}} and what went wrong, a line each."""
+    """Runs every target `runs` times; returns {target: {exit code: runs}} and what went wrong, one line each."""
     table, wrong = {}, []
     for target in targets():
         if names and target.name not in names:

@@ -2,7 +2,7 @@
 
 The rest is as in fuzz.py: checksums agree with the damage, and the tool reads the file or refuses.
 
-Usage: heaps.py [DAMAGES]   (of each kind)
+Usage: heaps.py [DAMAGES]   (damages per kind)
 """
 
 import collections
@@ -42,7 +42,7 @@ def words_of_heap(content):
 
 
 def damaged(number):
-    """The damage of this number, of all that are possible, of a file's bytes."""
+    """A function that does damage number `number`, of all possible ones, to a file's bytes."""
     def damage(content):
         words = words_of_heap(content)
         at = words[number // len(VALUES) % len(words)]
@@ -51,7 +51,7 @@ def damaged(number):
 
 
 def campaign(damages, report):
-    """So many damages of each kind, from the heap's beginning; returns {kind: {exit code: runs}} and what went wrong."""
+    """Does the first `damages` damages to files of each kind, from the heap's beginning; returns {kind: {exit code: runs}} and what went wrong."""
     table, wrong = {}, []
     for target in TARGETS:
         codes = table[target.name] = collections.Counter()

@@ -1,4 +1,4 @@
-"""What comes at any moment of a run's life: signals, ranks that are lost or late, a second run into the same directory.
+"""Events at any moment of a run: signals, ranks that are lost or late, a second run into the same directory.
 
 The run may end with one sentence. Then the same command has to give every file of an unbroken run.
 
@@ -75,7 +75,7 @@ class Life:
         return "" if operations.files_of(self.out) == self.unbroken(stage, ranks)[1] else " other files"
 
     def signalled(self, stage, number, part):
-        """A signal after so much of the run's time; returns how it ended and what is wrong."""
+        """Sends a signal after this part of the run's time; returns how it ended and what is wrong."""
         delay = part * self.unbroken(stage, 1)[0]
         shutil.rmtree(self.out, ignore_errors=True)
         process = self.start(stage)
@@ -104,7 +104,7 @@ class Life:
         try:
             told = process.communicate(timeout=30)[1]
         except subprocess.TimeoutExpired:
-            # The others may have left MPI_Finalize, with all done, before it stopped: then none is there to miss it.
+            # The others may have left MPI_Finalize, with all done, before it stopped: then no rank is left to miss it.
             wrong = "hangs" if children(process.pid) != [hit] else ""
             os.kill(hit, signal.SIGCONT)
             told = process.communicate(timeout=30)[1]
@@ -132,7 +132,7 @@ class Life:
 
 
 def campaign(chain, signals, ranks, races, report):
-    """So many of each; returns what went wrong."""
+    """Tries this number of each; returns what went wrong."""
     life, ends, wrong = Life(chain), {}, []
 
     def tell(kind, stage, end, why):

@@ -27,7 +27,7 @@ TOGETHER = {"together, rank 0": 0, "together, rank 1": 1}  # stages of two ranks
 
 
 def files_of(directory):
-    """What a run wrote, without what MPI-IO wrote for itself and could not remove."""
+    """The files that a run wrote, without those that MPI-IO wrote for itself and could not remove."""
     return {path: data for path, data in contents(directory).items() if ".locktest." not in str(path)}
 
 
@@ -76,7 +76,7 @@ class Chain:
         return faults
 
     def count(self, stage, reads):
-        """How many operations a whole run makes."""
+        """The number of operations of a whole run."""
         out, count = self.root / "out", self.root / "count"
         shutil.rmtree(out, ignore_errors=True)
         count.unlink(missing_ok=True)
@@ -114,7 +114,7 @@ class Chain:
 
 
 def campaign(chain, most, report, stages=None):
-    """At most so many operations of each stage and way, spread evenly; returns the number of faults and what went wrong."""
+    """Lets at most `most` operations of each stage fail in each way, spread evenly; returns the number of faults and what went wrong."""
     faults, wrong = 0, []
     for stage in stages or chain.stages:
         for reads in (False, True):

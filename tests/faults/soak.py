@@ -30,7 +30,7 @@ def memory(process):
 
 
 def epochs_done(output):
-    """Of which a training has saved the losses."""
+    """The number of epochs whose losses a training has saved."""
     try:
         return len((output / "history.csv").read_text().splitlines()) - 1
     except OSError:
@@ -65,7 +65,7 @@ class Training:
         os.kill(rank, signal.SIGCONT)
 
     def end(self):
-        """Asks it to stop; returns its exit code and what it said."""
+        """Asks it to stop; returns its exit code and standard error."""
         self.process.send_signal(signal.SIGUSR1)
         told = self.process.communicate(timeout=120)[1]
         return self.process.returncode, told

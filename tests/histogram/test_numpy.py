@@ -86,7 +86,7 @@ class Counts(DirectoryTest):
         for ranks in (1, 2):
             self.refused(["65535", "--grid"], crowded, ranks)
 
-    def test_positions_that_are_no_numbers_are_refused(self):
+    def test_positions_that_are_not_numbers_are_refused(self):
         self.refused(["finite"], np.array([[1, np.nan, 2]], dtype=np.float32), 2)
 
 

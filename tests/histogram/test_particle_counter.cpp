@@ -15,15 +15,15 @@ using histogram::ParticleCounter;
 
 namespace {
 
-/// The cell by its definition: how many of the edges i (L/n), 0 < i < n, are not above x.
+/// The cell by its definition: the number of edges i (L/n), 0 < i < n, are not above x.
 int cell_by_edges(double x, const core::GridSpec& spec) {
   int cell = 0;
   while (cell + 1 < spec.cells_per_side && x >= (cell + 1) * spec.cell_size()) ++cell;
   return cell;
 }
 
-/// The cell of each coordinate, found as that of a particle with all three equal to it; nothing if one is no
-/// number.
+/// The cell of each coordinate, found as that of a particle with all three equal to it; empty if one is not
+/// a number.
 template <class T>
 std::vector<int> cells_found(const core::GridSpec& spec, const std::vector<T>& coordinates) {
   std::vector<T> positions;
@@ -119,7 +119,7 @@ TEMPLATE_TEST_CASE("a cell contains its lower edge, and the last one its upper e
   }
 }
 
-TEMPLATE_TEST_CASE("coordinates outside the box are wrapped, and what is no number is told", "", float,
+TEMPLATE_TEST_CASE("coordinates outside the box are wrapped, and NaN and infinity are reported", "", float,
                    double) {
   const core::GridSpec spec{10, 10.0};
   std::vector<TestType> outside = {-1, TestType(-0.001), 11, 25, -20, 1005, 10, 0};
@@ -148,7 +148,7 @@ TEST_CASE("every item is taken once: each thread its own in order, then the last
 }
 
 TEMPLATE_TEST_CASE("particles in the order of a lattice and at random are counted alike", "", float, double) {
-  // 64³ particles are 8 chunks; grids with one bucket, with few and with one a plane.
+  // 64³ particles are 8 chunks; grids with one bucket, with few and with one per plane.
   const double box = 100;
   const std::vector<TestType> lattice = displaced_lattice<TestType>(64, box), random = shuffled(lattice);
   for (const int cells : {7, 96, 256, 300}) {
@@ -178,8 +178,8 @@ TEST_CASE("particles may come in portions, of either type") {
   }));
 }
 
-TEST_CASE("counts that no uint16 holds and positions that are no numbers are refused") {
-  // Of one bucket, where the particles are sorted, and of 32, where they are counted at once.
+TEST_CASE("counts above the largest uint16 and positions that are not numbers are refused") {
+  // Grids of one bucket, where the particles are sorted, and of 32, where they are counted at once.
   for (const core::GridSpec spec : {core::GridSpec{8, 8}, core::GridSpec{128, 8}}) {
     std::vector<float> crowd(3 * 65535, 2.51f);
     const histogram::CountGrid full = counts_of(spec, crowd);

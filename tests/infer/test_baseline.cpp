@@ -11,8 +11,8 @@ namespace {
 
 const core::ParameterSpace kSpace{{"a"}, {1.0}, {3.0}};
 
-/// Universes first ... last - 1 of eight sub-volumes. a moves P(k), with a scatter of 0.5 a bin and
-/// sub-volume; the skewness tells it, with half that.
+/// Universes first ... last - 1 of eight sub-volumes. a moves P(k), with a scatter of 0.5 per bin and
+/// sub-volume; it also moves the skewness, with half that scatter.
 dataset::StatisticsTable make_table(std::uint32_t first, std::uint32_t last) {
   const core::RandomStream stream(9, core::Purpose::bootstrap);
   dataset::StatisticsTable table{{}, {0.1, 0.2}, {10, 20}, core::LengthUnit::mpc_h};
@@ -53,12 +53,13 @@ TEST_CASE("regressions predict sub-volumes and universes, better from more stati
     CHECK(methods[m].universes.rows.size() == 150);
     CHECK(methods[m].subvolumes.rows.size() == (m < 2 ? 1200 : 0));
     CHECK(methods[m].universes.rows[7].simulation == 157);
-    // What cross-validation promises is what comes.
+    // The error that cross-validation predicts is the one found.
     CHECK(methods[m].universes.rows[0].deviation[0] == Approx(rmse(m)).epsilon(0.2));
     for (const auto& row : methods[m].universes.rows)
       CHECK((row.prediction[0] >= 1 && row.prediction[0] <= 3));
   }
-  // The mean of 16 numbers of scatter 1; sub-volumes are drawn to the centre by their noise, which stays.
+  // The mean of 16 numbers of scatter 1. Noise biases the predictions of sub-volumes towards the centre, which
+  // their mean keeps.
   CHECK(rmse(2) == Approx(0.25).epsilon(0.2));
   CHECK(rmse(0) > 1.2 * rmse(2));
   CHECK(rmse(1) < 0.8 * rmse(0));
@@ -67,7 +68,7 @@ TEST_CASE("regressions predict sub-volumes and universes, better from more stati
   CHECK(subvolumes.rmse.value == Approx(methods[0].subvolumes.rows[0].deviation[0]).epsilon(0.1));
 }
 
-TEST_CASE("the centre has no deviation to tell") {
+TEST_CASE("the centre has no predicted deviation") {
   const dataset::PredictionTable table{kSpace, {{0, 0, 0, {1.5}, {1.4}, 0, {0.1}}}};
   const auto centre = infer::predict_centre(table);
   CHECK(centre.rows[0].prediction == std::vector{2.0});

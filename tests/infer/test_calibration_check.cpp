@@ -16,8 +16,8 @@ namespace {
 
 const core::ParameterSpace kSpace{{"a", "b"}, {-1, -1}, {1, 1}};
 
-/// Truths drawn from the flat prior, what data with this noise and its correlation say of each, and that
-/// after `wrong`.
+/// Checks exact posteriors, changed by `wrong`, of truths drawn from the flat prior and measured with this
+/// noise and its correlation.
 template <class Wrong>
 infer::CalibrationCheck checked(double noise, double correlation, const Wrong& wrong,
                                 std::uint32_t universes = 1200, std::uint64_t seed = 8) {
@@ -41,7 +41,7 @@ infer::CalibrationCheck checked(double noise, double correlation, const Wrong& w
   return infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below);
 }
 
-/// Of the parameters, and of all together.
+/// One verdict on each parameter, and one on all together.
 using Verdicts = std::vector<bool>;
 
 Verdicts verdicts_of(const infer::CalibrationCheck& check) {
@@ -49,7 +49,7 @@ Verdicts verdicts_of(const infer::CalibrationCheck& check) {
           check.cover_band.holds(check.covered)};
 }
 
-/// Drawn out about the centre.
+/// Stretches a posterior about its centre.
 auto drawn_out(double factor) {
   return [factor](TruncatedGaussian& g) {
     g = nn::mapped(g, g.centre, nn::triangle_of(std::vector{factor, factor}, 2));
@@ -78,7 +78,7 @@ TEST_CASE("posteriors too narrow, too wide and shifted leave the bands") {
   CHECK(shifted == Verdicts{false, true, false});
 }
 
-TEST_CASE("a wrong correlation is seen by all parameters together alone") {
+TEST_CASE("a wrong correlation is seen only by the check of all parameters together") {
   const auto mirrored = [](TruncatedGaussian& g) { g.factor[1][0] = -g.factor[1][0]; };
   CHECK(verdicts_of(checked(0.05, 0.9, mirrored)) == Verdicts{true, true, false});
 }

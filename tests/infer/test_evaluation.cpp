@@ -42,7 +42,7 @@ TEST_CASE("figures and their standard errors are those of normal errors") {
   CHECK(metrics.slope.standard_error == Approx(0.1 / spread_of_truth / std::sqrt(n)).epsilon(0.2));
 }
 
-TEST_CASE("sub-volumes of one universe count as one where they err alike") {
+TEST_CASE("sub-volumes of one universe count as one where their errors are equal") {
   const auto alike = infer::evaluate(noisy_table(100, 8, true)).front();
   const auto alone = infer::evaluate(noisy_table(100, 1, true)).front();
   const auto apart = infer::evaluate(noisy_table(100, 8, false)).front();

@@ -67,7 +67,7 @@ TEST_CASE("a range of a single value is familiar for a tenth around") {
   CHECK(warnings(narrow, {1.2}).size() == 1);
 }
 
-TEST_CASE("P(k) is named with the bin that is furthest outside, once a channel") {
+TEST_CASE("P(k) is named with the bin that is furthest outside, once per channel") {
   nn::ModelManifest quiet = model();
   std::ranges::fill(quiet.range->channels[0].power_high, 1e-6);
   quiet.range->channels[0].power_high[2] = 1e-8;
@@ -77,7 +77,7 @@ TEST_CASE("P(k) is named with the bin that is furthest outside, once a channel")
   CHECK(found[0].find("2 of 2 samples") != std::string::npos);
 }
 
-TEST_CASE("a model that tells nothing of its training samples says that nothing was compared") {
+TEST_CASE("a model without a training range gives a warning that nothing was compared") {
   nn::ModelManifest old = model();
   old.range.reset();
   const auto found = warnings(old, {1});

@@ -30,7 +30,7 @@ std::pair<MatrixXd, MatrixXd> gaussian_suite(Index rows, const MatrixXd& derivat
   return {labels, statistics + scatter * noise};
 }
 
-/// Figures of one parameter, label units physical, that tells sigma = 1 / sqrt(information).
+/// Forecast of one parameter with sigma = 1 / sqrt(information); label units are physical.
 infer::ParameterForecast forecast_of_one(double information) {
   const core::ParameterSpace one{{"a"}, {9}, {11}};
   return infer::expected_errors(MatrixXd::Constant(1, 1, information), one).front();
@@ -74,7 +74,7 @@ TEST_CASE("expected errors run from the prior's to the Fisher matrix's") {
   CHECK(half.fisher_sigma == Approx(1));
 }
 
-TEST_CASE("a parameter that is degenerate with another is known no better than its prior lets it") {
+TEST_CASE("the error of a parameter that is degenerate with another is limited by the prior") {
   MatrixXd fisher(2, 2);
   fisher << 1e4, 1e4, 1e4, 1e4;  // only a + b is known, to 1/100
   const auto found = infer::expected_errors(fisher, kSpace);
@@ -93,7 +93,7 @@ TEST_CASE("bins of k are grouped without gap, finer than the ratio only where a 
   CHECK(dataset::group_bins(64, 200) == std::vector<std::size_t>{0, 64});
 }
 
-TEST_CASE("a forecast is made of enough universes, from their unrolled sub-volumes, or not at all") {
+TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not rolled, or not at all") {
   const core::RandomStream stream(3, core::Purpose::bootstrap);
   dataset::StatisticsTable table{{}, {0.1, 0.2, 0.3}, {10, 20, 30}, core::LengthUnit::mpc_h};
   const auto add = [&](std::uint32_t universe, std::uint16_t roll) {
@@ -113,7 +113,7 @@ TEST_CASE("a forecast is made of enough universes, from their unrolled sub-volum
   REQUIRE((found.universes && found.subvolumes));
   CHECK(found.universes->universes == 100);
   CHECK(found.universes->bins == 3);
-  // Three bins of 0.2, and the mean of four sub-volumes: 0.2 / sqrt(3) and half of it.
+  // From three bins of 0.2, and from the mean of four sub-volumes: 0.2 / sqrt(3) and half of that.
   CHECK(found.subvolumes->parameters[0].fisher_sigma == Approx(0.2 / std::sqrt(3)).epsilon(0.15));
   CHECK(found.universes->parameters[0].fisher_sigma == Approx(0.1 / std::sqrt(3)).epsilon(0.3));
   CHECK(found.universes->parameters[1].sigma == Approx(1 / std::sqrt(3)).epsilon(0.1));  // P(k) ignores b

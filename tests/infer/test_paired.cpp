@@ -6,7 +6,7 @@
 
 using namespace cosmo;
 
-TEST_CASE("differences of errors that rise and fall together are known better than the errors") {
+TEST_CASE("differences of correlated errors have smaller uncertainties than the errors") {
   const core::RandomStream stream(3, core::Purpose::bootstrap);
   const int universes = 200;
   dataset::PredictionTable network{{{"p"}, {0.0}, {4.0}}, {}};

@@ -128,7 +128,7 @@ TEST_CASE("the partner of a field has every mode and every first-order displacem
   CHECK(comm.sum(second) == 0);
 }
 
-TEST_CASE("one plane wave moves particles as Zel'dovich says and has no second order") {
+TEST_CASE("one plane wave moves particles as in Zel'dovich's solution and has no second order") {
   const auto comm = core::Communicator::world();
   const int n = 32;
   const double box = 100, k = 2 * 2 * std::numbers::pi / box, amplitude = 5;

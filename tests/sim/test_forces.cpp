@@ -153,7 +153,7 @@ TEST_CASE("the force of a point mass agrees with Ewald's sum, and on itself is b
   CHECK(self < 1e-6);  // deposited weights are rounded to one quantum, gathered ones are not
 }
 
-TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's end, and tells an overflow") {
+TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's end, and finds an overflow") {
   const auto comm = core::Communicator::world();
   const int n = 16;
   const float box = 10;
@@ -195,7 +195,7 @@ TEST_CASE("a crowd in one cell attracts as one particle of its mass, until even 
     return pull;
   };
   const Point alone = pull_of(1);
-  // At this place a cell of 2^21, 2^19 and 2^17 quanta a particle is full at about 10, 40 and 160 thousand.
+  // At this place a cell of 2^21, 2^19 and 2^17 quanta per particle is full at about 10, 40 and 160 thousand.
   for (const std::size_t crowd : {2000, 20'000, 100'000, 400'000}) {
     const Point together = pull_of(crowd);
     for (std::size_t c = 0; c < 3; ++c) CHECK(together[c] == Approx(alone[c]).epsilon(3e-5));
@@ -206,7 +206,7 @@ TEST_CASE("a crowd in one cell attracts as one particle of its mass, until even 
 TEST_CASE("particles deposited in portions are those deposited at once") {
   const auto comm = core::Communicator::world();
   const core::GridSpec grid{16, 10};
-  const std::size_t some = 5000;  // at a node, and as many anywhere
+  const std::size_t some = 5000;  // particles at a node, and the same number anywhere
   std::vector<float> x(6 * some, 5);
   const core::RandomStream random(7, core::Purpose::design);
   for (std::size_t i = 3 * some; i < x.size(); ++i) {
@@ -217,7 +217,7 @@ TEST_CASE("particles deposited in portions are those deposited at once") {
   const auto deposit = [&](fourier::FourierMesh& mesh, std::initializer_list<std::span<const float>> shares) {
     sim::MassAssignment mass(mesh);
     sim::ParticleOrder order(grid, mesh.slab());
-    mass.deposit({}, order, 1 << 16);  // with 2^20 quanta a particle a cell is full at 4096
+    mass.deposit({}, order, 1 << 16);  // with 2^20 quanta per particle a cell is full at 4096
     for (const auto share : shares) {
       sim::ParticleSet particles = sim::ParticleSet::at(share);
       CHECK(particles.p().empty());

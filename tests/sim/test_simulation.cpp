@@ -133,7 +133,7 @@ TEST_CASE("outputs on the way are where linear theory has them, and spectra foll
            }});
 }
 
-TEST_CASE("momenta are what moves the particles") {
+TEST_CASE("momenta are what move the particles") {
   const auto comm = core::Communicator::world();
   if (comm.size() > 1) return;  // pairs outputs by order
   auto config = small_config();
@@ -198,7 +198,7 @@ TEST_CASE("particles just inside the far edge stay in boxes of any size") {
   }
 }
 
-TEST_CASE("small fluctuations grow as linear theory says") {
+TEST_CASE("small fluctuations grow as in linear theory") {
   const auto comm = core::Communicator::world();
   if (comm.size() > 1) return;  // pairs particles with their Lagrangian nodes by order
   struct Case {

@@ -77,7 +77,7 @@ TEST_CASE("a tabulated Eisenstein-Hu spectrum is the internal one between its ro
   CHECK(worst_difference(tables.read("", power_row, 500), 2e-4, 20) < 3e-5);
 }
 
-TEST_CASE("a P(k) table tells its own sigma8, and its amplitude changes nothing else") {
+TEST_CASE("a P(k) table has its own sigma8, and its amplitude changes nothing else") {
   const Tables tables;
   const auto power = fiducial();
   const auto table = tables.read(

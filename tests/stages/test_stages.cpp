@@ -81,7 +81,7 @@ std::vector<std::pair<std::string, std::string>> contents(const fs::path& direct
   return found;
 }
 
-/// What a rank has already grows from run to run.
+/// The text without its numbers: the memory that a rank already has grows from run to run.
 std::string without_figures(std::string text) {
   std::erase_if(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   return text;
@@ -143,12 +143,12 @@ void lack_memory_and_disk(const StageChain& chain, const StageCase& stage) {
   CHECK_FALSE(fs::exists(chain.at(stage.name)));
 }
 
-/// --force does not replace what is no output of ours either.
+/// Files that the toolkit did not write are not replaced, even with --force.
 void find_others_files(const StageChain& chain, const StageCase& stage) {
   const fs::path occupied = chain.at(stage.name + "-occupied");
   chain.change([&] {
     fs::create_directories(occupied);
-    std::ofstream(occupied / "letter.txt") << "to somebody";
+    std::ofstream(occupied / "letter.txt") << "to a friend";
   });
   const auto before = contents(occupied);
   chain.check_refusal(stage, occupied, Fault::config);
@@ -231,7 +231,7 @@ void lose_an_input(const StageChain& chain, const StageCase& stage) {
 
 }  // namespace
 
-TEST_CASE("all stages do the same in the same situation") {
+TEST_CASE("all stages behave the same in the same situation") {
   const StageChain chain;
   chain.change([&] {
     fs::create_directories(chain.directory.path);

@@ -6,8 +6,8 @@
 //   COSMO_KILL_AT=N     SIGKILL at the Nth operation that changes something below
 //   COSMO_KILL_UNDER    this directory; a write is done by half before; 0: never; "stdout": at its flushes
 //   COSMO_KILL_SIGNAL   another signal, as a number: 19 stops the process until it is continued
-//   COSMO_PAUSE         sleeps for so many seconds instead
-//   COSMO_FAIL          it fails with this errno instead, as a number; "short": it does half of its work, and says so
+//   COSMO_PAUSE         sleeps for this number of seconds instead
+//   COSMO_FAIL          it fails with this errno instead, as a number; "short": it does half of the work
 //   COSMO_READS         reads below COSMO_KILL_UNDER count instead of changes
 //   COSMO_FAULT_RANK    only in this rank of an mpirun
 //   COSMO_INIT          a signal's number, sent to the process as it enters MPI_Init_thread
@@ -55,7 +55,7 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// Counts one operation and tells whether the process is to die in it.
+/// Counts one operation and returns whether the process is to die in it.
 bool is_last(std::string_view path);
 
 /// Counts down the operations below COSMO_KILL_UNDER.
@@ -166,7 +166,7 @@ ssize_t write_vector(int file, const iovec* parts, int count, off_t offset, bool
   });
 }
 
-/// What a call gives back that has failed.
+/// What a failed call returns.
 template <class Act>
 auto failed(const Act& act) {
   using Result = decltype(act());

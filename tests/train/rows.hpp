@@ -9,7 +9,7 @@
 
 namespace cosmo::test {
 
-/// Values in a tensor of so many images and blocks of channels of side³ cells.
+/// Number of values in a tensor of images, each of `blocks` blocks of channels of side³ cells.
 inline std::size_t tensor_size(std::int64_t images, std::int64_t blocks, std::int64_t side) {
   return static_cast<std::size_t>(images * blocks * side * side * side * nn::kBlock);
 }

@@ -25,7 +25,7 @@ TEST_CASE("checksums give their standards' known answers") {
   expect_error(Fault::io, "absent", [&] { (void)sha256_of_file(directory.path() / "absent"); });
 }
 
-TEST_CASE("a CRC-32 of any length, alignment and cut is what the definition says") {
+TEST_CASE("a CRC-32 of any length, alignment and division agrees with the definition") {
   std::vector<std::byte> bytes(900);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i + 7 * i / 3);
   const auto by_definition = [](std::span<const std::byte> all) {

@@ -28,7 +28,7 @@ TEST_CASE("a length is read, kept and converted in its unit") {
   CHECK_THROWS_AS(read_length({{"box", 1}}, "box"), Json::exception);
 }
 
-TEST_CASE("a text file is lines with numbers, and says where a cell is no number") {
+TEST_CASE("a text file is read as numbered lines, and an error names the cell that is not a number") {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "table";
   std::ofstream(path, std::ios::binary) << "# k\r\n\n 1.5\t-2e3 \nnan,1e309, x,\n";
@@ -46,7 +46,7 @@ TEST_CASE("a text file is lines with numbers, and says where a cell is no number
     expect_error(Fault::format, path.string() + " line 4", [&] { (void)file.number(file.lines()[2], cell); });
 }
 
-TEST_CASE("a byte order mark is no part of the text") {
+TEST_CASE("a byte order mark is not part of the text") {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "table";
   std::ofstream(path, std::ios::binary) << "\xEF\xBB\xBFomega_m\n0.3\n";
@@ -56,7 +56,7 @@ TEST_CASE("a byte order mark is no part of the text") {
   CHECK(file.lines()[0].number == 1);
 }
 
-TEST_CASE("what is no text file is refused") {
+TEST_CASE("what is not a text file is refused") {
   const TemporaryDirectory directory;
   const auto refused = [&](Fault fault, const std::string& content, const std::string& part) {
     const auto path = directory.path() / "file";

@@ -82,7 +82,7 @@ TEST_CASE("an altered manifest is written again, of the files that have their co
   comm.barrier();
 }
 
-TEST_CASE("a damaged manifest or journal is said to be, a line that is no record is torn") {
+TEST_CASE("a damaged manifest or journal is reported, and a line that is not a record counts as torn") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);
   const bool finished = GENERATE(true, false);
@@ -134,7 +134,7 @@ TEST_CASE("what is in the way of a file is named, and no part of it is written")
   CHECK_FALSE(fs::exists(path / "a.txt.part"));
 }
 
-TEST_CASE("a file of the output that became a directory is in the way, not a riddle") {
+TEST_CASE("a file of the output that became a directory is reported as being in the way") {
   const TemporaryDirectory directory;
   const Communicator comm = Communicator::world().split(Communicator::world().rank());
   const fs::path path = directory.path() / "out";

@@ -84,7 +84,7 @@ TEST_CASE("another request is refused, naming the setting, and replaced by force
   comm.barrier();
 }
 
-TEST_CASE("a look tells what is there and touches nothing") {
+TEST_CASE("looking at a directory reports what is there and changes nothing") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);
   const auto look = [&](const Request& what, bool force = false) {
@@ -120,7 +120,7 @@ TEST_CASE("a look tells what is there and touches nothing") {
   comm.barrier();
 }
 
-TEST_CASE("free disk is told of what does not exist yet, and of what cannot") {
+TEST_CASE("free disk space is reported for paths that do not exist") {
   const TemporaryDirectory directory;
   const auto free = static_cast<double>(available_disk(directory.path()));
   CHECK(free > 0);
@@ -128,7 +128,7 @@ TEST_CASE("free disk is told of what does not exist yet, and of what cannot") {
     CHECK(static_cast<double>(available_disk(directory.path() / path)) == Approx(free).epsilon(0.1));
 }
 
-TEST_CASE("what a stop in the middle of publishing leaves is put right") {
+TEST_CASE("a stop in the middle of publishing is repaired") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);
   produce(comm, shared.path, true);

@@ -25,7 +25,7 @@ TEST_CASE("a lock that cannot be noted names the reason") {
   std::signal(SIGXFSZ, handler);
 }
 
-TEST_CASE("a directory with somebody else's files is not touched, one in use is not shared") {
+TEST_CASE("a directory with foreign files is not touched, and one in use is not shared") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);
   if (comm.is_root()) {
@@ -43,7 +43,7 @@ TEST_CASE("a directory with somebody else's files is not touched, one in use is 
   comm.barrier();
 }
 
-TEST_CASE("disjoint slices share a directory, and whoever finds all files there finishes it") {
+TEST_CASE("disjoint slices share a directory, and the one that finds all files there finishes it") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm), alone(comm);
   Request asked = request();

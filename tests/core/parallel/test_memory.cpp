@@ -21,7 +21,7 @@ void write(const fs::path& root, const std::string& path, const std::string& tex
 TEST_CASE("available memory is what the system has, or what a control group leaves") {
   const TemporaryDirectory directory;
   const fs::path& root = directory.path();
-  CHECK(available_memory(root) > std::uint64_t{1} << 60);  // nobody tells
+  CHECK(available_memory(root) > std::uint64_t{1} << 60);  // no file states it
   write(root, "proc/meminfo", "MemTotal:  9000 kB\nMemFree:  10 kB\nMemAvailable:  4000 kB\n");
   CHECK(available_memory(root) == 4000 * 1024);
 

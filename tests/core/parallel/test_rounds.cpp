@@ -34,7 +34,7 @@ TEST_CASE("groups of ranks share the items, each worked on by one whole group") 
   }
 }
 
-TEST_CASE("a failure ends the rounds for all, the first item's counts, and what others finished is told") {
+TEST_CASE("a failure ends the rounds on all ranks with the first item's error, and counts finished items") {
   const Communicator comm = Communicator::world();
   const Communicator group = comm.split(comm.rank());
   int done = 0, mine = -1;
@@ -58,18 +58,18 @@ TEST_CASE("a failure ends the rounds for all, the first item's counts, and what 
   CHECK(noted == std::vector<std::int64_t>{1, 1, 1, 1, 0, 0, 0, 0});
 }
 
-TEST_CASE("a failure that a part of a group knows of does not wait for the others") {
+TEST_CASE("a failure that only a part of a group sees does not wait for the others") {
   const Communicator comm = Communicator::world();
   if (comm.size() == 1) return;
   const Communicator group = comm.split(0);
-  // On every rank here, so that nobody is left waiting; in a tool it ends in MPI_Abort.
+  // It occurs on every rank here, so that none is left waiting; in a tool it ends in MPI_Abort.
   expect_error(Fault::io, "alone", [&] {
     in_rounds(
         comm, group, 1, [](std::size_t) { fail(Fault::io, "alone"); }, [](std::size_t) { FAIL("after"); });
   });
 }
 
-TEST_CASE("a request to stop, of any rank, ends the rounds between two of them") {
+TEST_CASE("a request to stop on any rank ends the rounds between two of them") {
   const Communicator comm = Communicator::world();
   const auto ranks = static_cast<std::size_t>(comm.size());
   for (const std::size_t items : {2 * ranks, 3 * ranks}) {  // rounds after the first: 1 and 2

@@ -26,7 +26,7 @@ TEST_CASE("time in which the listener was stopped counts for one wake-up") {
   CHECK(silence.of_at_least(2) == Others{0});
 }
 
-TEST_CASE("ranks are told with their hosts, neighbours of one host together") {
+TEST_CASE("ranks are named with their hosts, neighbours on one host together") {
   const std::vector<std::string> hosts{"a", "a", "b", "b", "b", "a"};
   CHECK(with_hosts({1}, hosts) == "rank 1 on a");
   CHECK(with_hosts({1, 2, 3, 4}, hosts) == "rank 1 on a, ranks 2 to 4 on b");
@@ -36,7 +36,7 @@ TEST_CASE("ranks are told with their hosts, neighbours of one host together") {
   CHECK(with_hosts(many, std::vector<std::string>(20, "c")).ends_with("rank 14 on c and others"));
 }
 
-TEST_CASE("of those who see a loss, root tells it first, then one rank of each host") {
+TEST_CASE("of the ranks that see a loss, root reports it first, then one rank of each host") {
   const std::vector<std::string> hosts{"a", "a", "a", "b", "b", "c", "d", "e"};
   std::vector<int> turns;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) turns.push_back(turn_to_speak(rank, hosts));

@@ -46,7 +46,7 @@ TEST_CASE("signals that ask to stop are remembered") {
   }
 }
 
-TEST_CASE("signals end a process again that obeys them") {
+TEST_CASE("signals end a process once it obeys them again") {
   for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) {
     check_child(signal, [&] {
       remember_stop_signals();
@@ -56,7 +56,7 @@ TEST_CASE("signals end a process again that obeys them") {
   }
 }
 
-TEST_CASE("a signal that came before a process obeys them ends it then") {
+TEST_CASE("a signal that came earlier ends a process once it obeys them") {
   for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) {
     check_child(signal, [&] {
       remember_stop_signals();

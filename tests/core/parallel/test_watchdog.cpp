@@ -9,7 +9,7 @@ using namespace cosmo::core;
 
 namespace {
 
-/// Nobody may raise it.
+/// An alarm that must not be raised.
 void no_alarm(const std::string& sentence, bool) { FAIL(sentence); }
 
 }  // namespace

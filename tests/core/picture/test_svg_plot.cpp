@@ -7,7 +7,7 @@
 using namespace cosmo;
 namespace svg = core::svg;
 
-TEST_CASE("what comes from files is no markup") {
+TEST_CASE("text from files is not taken as markup") {
   CHECK(svg::escaped("<a href=\"x\" id='y'>&amp;") == "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;amp;");
   CHECK(svg::escaped("σ_8 = 0.8") == "σ_8 = 0.8");
   CHECK(svg::image(10, 10, "a < b", "").find("<title>a &lt; b</title>") != std::string::npos);

@@ -35,7 +35,7 @@ TEST_CASE("the command line wins over the file, the file over defaults") {
   CHECK_FALSE(options.given("output"));
 }
 
-TEST_CASE("a default is given but not chosen, and what a file says is chosen") {
+TEST_CASE("a default is given but not chosen, and a value in a file is chosen") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() / "a.ini") << "box = 512\n";
   Options options = declared();
@@ -89,7 +89,7 @@ TEST_CASE("numbers stand between commas") {
   }
 }
 
-TEST_CASE("an interval is two whole numbers, and a sentence says how to write it") {
+TEST_CASE("an interval is two whole numbers, and a sentence explains how to write it") {
   const auto interval = [](const std::string& value) {
     Options options = declared();
     options.parse({"--box=" + value});
@@ -105,7 +105,7 @@ TEST_CASE("an interval is two whole numbers, and a sentence says how to write it
   }
 }
 
-TEST_CASE("a file that is no text is not quoted, and a line that is no option is") {
+TEST_CASE("a file that is not text is not quoted, and a line that is not an option is") {
   const TemporaryDirectory directory;
   const std::string path = (directory.path() / "a.ini").string();
   const auto parse = [&](const std::string& content) {

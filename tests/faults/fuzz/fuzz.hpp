@@ -32,7 +32,7 @@ inline std::filesystem::path file_of(const std::uint8_t* data, std::size_t size)
   return file_of(std::as_bytes(std::span(data, size)));
 }
 
-/// Runs `read`, which may refuse what it reads; a bug of ours and what nobody foresaw end the program.
+/// Runs `read`, which may refuse its input; internal errors and unexpected exceptions end the program.
 template <class Read>
 void read_or_refuse(const Read& read) {
   try {

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cosmo;
-  constexpr std::size_t kRoot = 64;  // where a file's first block tells the place of the root's header
+  constexpr std::size_t kRoot = 64;  // where a file's first block has the address of the root's header
   std::uint64_t root = 0;
   if (size < kRoot + sizeof root) return 0;
   std::memcpy(&root, data + kRoot, sizeof root);

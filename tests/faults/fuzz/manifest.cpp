@@ -10,7 +10,7 @@ namespace {
 
 using namespace cosmo;
 
-/// With the id that its content has, if it is a manifest.
+/// The JSON with the id that its content has, if it is a manifest.
 core::Json mended(core::Json json) {
   try {
     const core::Request request{json.at("stage"), json.at("config"), json.at("inputs")};

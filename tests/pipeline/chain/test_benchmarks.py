@@ -139,7 +139,7 @@ class Precisions(PipelineTest, BenchTest):
     UNIVERSES = 6
 
     def test_precisions(self):
-        """A CPU without bf16 is told so by cosmo-train, after the trainings in f32."""
+        """On a CPU without bf16 cosmo-train refuses it, after the trainings in f32."""
         words = (BIN, self.data, self.root / "precisions", 2, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 2)
         if not has_bf16():
             done = run_script(SCRIPTS / "precision_losses.py", *words)

@@ -162,7 +162,7 @@ class Chain(PipelineTest):
         succeed("cosmo-sim", *self.sim_words(), "--output", self.sim, "--force")
         self.assertEqual(sha256(victim), digest)
 
-    def test_a_dry_run_writes_nothing_and_tells_the_cost(self):
+    def test_a_dry_run_writes_nothing_and_reports_the_cost(self):
         absent = self.root / "absent"
         for tool, words in (("cosmo-sim", self.sim_words()), ("cosmo-prep", self.prep_words()),
                             ("cosmo-train", self.train_words())):

@@ -1,4 +1,4 @@
-"""The job scripts of pipelines/slurm, run by a Slurm that is none (fake_slurm.py), and the Snakefile on this machine, both at their
+"""The job scripts of pipelines/slurm, run by a stand-in for Slurm (fake_slurm.py), and the Snakefile on this machine, both at their
 smallest size; test_slurm.py runs them in a real Slurm."""
 
 import json
@@ -27,7 +27,7 @@ class Settings(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""), path)
 
     def test_every_setting_is_used(self):
-        """By its name, or by submit.sh as `nodes` and the like of each stage."""
+        """Every setting is used by its name, or by submit.sh as `nodes` and the like of each stage."""
         settings = (SLURM / "settings.env").read_text()
         names = set(re.findall(r"(?m)(?:^|\s)(\w+)=", re.sub(r"#.*|\"[^\"]*\"", "", settings)))
         self.assertGreater(len(names), 24)
@@ -71,7 +71,7 @@ class Scripts(DirectoryTest):
         return [call for call in calls if call["program"] == program and all(call[name] == value for name, value in values.items())]
 
     def test_a_chain_whose_jobs_are_stopped(self):
-        """Of the array its first task and its last, which has the array's own number; the training after each of its steps."""
+        """The first and last task of the array stop, the last with the array's own number, and the training after each step."""
         ids, calls = self.submit("stopped", {"cosmo-sim": [STOPPED, None, None, 137]}, train=self.TRAIN + " --time-limit 0",
                                  slurm="--partition=p --account=a", stage=self.root / "a disk", cores=4, train_nodes=3, train_ranks=4)
         self.assertEqual(list(ids), list(JOBS))
@@ -116,7 +116,7 @@ class Scripts(DirectoryTest):
         self.assertEqual([ends[ids[stage]] for stage in JOBS], [0, STOPPED, "cancelled", "cancelled"])
 
     def test_an_error_that_stays(self):
-        """It ends the job at once, with the tool's exit code; what may pass is tried again."""
+        """It ends the job at once, with the tool's exit code; failures that may pass are tried again."""
         ids, calls = self.submit("wrong", {"cosmo-prep": [4]}, prep="--subvolumes 1 --validation 20")
         self.assertEqual([call["words"] for call in self.called(calls, "scontrol")], [["requeue", ids["shard"]]])
         ends = {str(call["job"]): call["exit"] for call in self.called(calls, "end")}
@@ -192,7 +192,7 @@ class Snakefile(DirectoryTest):
         return result
 
     def wait_for_training(self, output, epochs):
-        """The process of a training that has finished so many epochs."""
+        """The process of a training that has finished at least `epochs` epochs."""
         self.wait_for(lambda: any(int(path.name[6:12]) >= epochs for path in output.glob("model/checkpoints/epoch-*.h5")))
         return self.wait_for(lambda: tool_of(output, "cosmo-train"))
 

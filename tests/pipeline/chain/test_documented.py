@@ -25,7 +25,7 @@ PROGRAMS = BIN.parent / "bench"
 SCRIPTS = {f"{path.parent.relative_to(ROOT)}/{path.name}": path
            for folder in ("bench", "docs/figures") for path in (ROOT / folder).glob("*.py")}
 
-# One after another. Universes, samples and networks of 256 and 128 cells a side become four times smaller, all of them,
+# One after another. Universes, samples and networks of 256 and 128 cells per side become four times smaller, all of them,
 # so that those which do not fit each other still do not.
 SIZES = [
     (r"--simulations \d+", "--simulations 8"), (r"--validation \d+", "--validation 2"), (r"--test \d+", "--test 3"),
@@ -38,7 +38,7 @@ SIZES = [
     (r"--epochs \d+", "--epochs 3"), (r"--warmup-epochs \d+", "--warmup-epochs 1"), (r"--decay-at \S+", "--decay-at 1,2"),
     (r"--threads 2", "--threads 1"), (r"--bind-to core", "--bind-to none"),  # there may be fewer cores than ranks
 ]
-# What stands for a name of the reader's, by the command; "…" for words of his.
+# Names for placeholders that the reader is to replace, by the command; "…" stands for several words.
 NAMES = {
     r"cosmo-prep histogram": {"SNAPSHOT": "snapdir_004", "N": "64", "DIR": "counts"},
     r"cosmo-prep (verify|describe)": {"DIR": "data"},
@@ -53,7 +53,7 @@ NAMES = {
     r"bench-reduction": {"MS": "1"},
     r"bench-shards": {"[DIRECTORY]": "--grid 16 --simulations 4 --samples-per-shard 16 --rounds 1"},
 }
-# What `code` leaves out that the tool must be told; then it is run with --dry-run, where there is one. The first that
+# Options that `code` leaves out and the tool needs; then it is run with --dry-run, where there is one. The first that
 # has all words of a key counts.
 REST = {
     "cosmo-sim generate": {"--particles": "32", "--output": "new"},
@@ -203,7 +203,7 @@ class Documents(DirectoryTest):
         done = subprocess.run(["bash", "-c", text], cwd=cls.root, env=dict(ENVIRONMENT, PATH=path), capture_output=True,
                               text=True, timeout=120)
         if done.returncode == 3 and "AVX512_BF16" in done.stderr and not has_bf16():
-            return  # refused, as docs/network.md says
+            return  # refused, as described in docs/network.md
         assert done.returncode == 0, (f"`{text}` ended with {done.returncode}; if it needs another size or name, add it to "
                                       f"SIZES or NAMES in test_documented.py:\n{done.stdout}{done.stderr}")
 
@@ -232,7 +232,7 @@ class Documents(DirectoryTest):
             self.assertTrue(option in known, f"{tool} {subcommand} does not know {option}")
 
     def ends_with_an_option(self, text):
-        """Whether it is no command but tells of an option, whose value it leaves out."""
+        """Whether it is not a command but a mention of an option without its value."""
         last = text.split()[-1]
         return last.startswith("--") and options_of(*tool_of(text))[last]
 
@@ -251,8 +251,8 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/optimizer.md", "docs/reading.md",
-             "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/glossary.md", "docs/optimizer.md",
+             "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
 
     def test_commands(self):
         for page in self.PAGES:
@@ -330,7 +330,7 @@ class Words(unittest.TestCase):
         self.assertEqual(read, set(pages()), "name the page in one of the classes")
 
     def test_every_line_of_a_block_is_understood(self):
-        """A block of commands has no line that is none, and no other block looks like one: no command is overlooked."""
+        """A block of commands has only commands, and no other block looks like one: no command is overlooked."""
         looks = re.compile(r"cosmo-\w|(bench|docs|tests|pipelines)/\w|bench-|python|ctest|\./")
         for page in pages():
             for language, text in pieces(page):
@@ -354,7 +354,7 @@ class Words(unittest.TestCase):
                     continue
                 lines = [line for line in text.splitlines() if line.split() and line.split()[0] not in OTHERS_PROGRAMS]
                 for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", "\n".join(lines)):
-                    self.assertTrue(option in known, f"{page.name}: no tool or script knows {option}; if it is another "
+                    self.assertTrue(option in known, f"{page.name}: no tool or script has {option}; if it is another "
                                                      "program's, add it to OTHERS_OPTIONS in test_documented.py")
 
     def test_every_file_is_there(self):

@@ -59,7 +59,7 @@ class Operations(unittest.TestCase):
                 code, why = chain.attack("histogram", at, "EIO", reads=False)
                 self.assertEqual((code, why), (4, ""), f"operation {at}")
             reads = chain.count("infer", reads=True)
-            for at in range(reads - 9, reads + 1):  # what the report tells of earlier stages
+            for at in range(reads - 9, reads + 1):  # what the report shows of earlier stages
                 self.assertEqual(chain.attack("infer", at, "EIO", reads=True)[1], "", f"read {at}")
         self.assertEqual(wrong, [])
         self.assertGreaterEqual(faults, 3000 if ALL else 60)

@@ -21,7 +21,7 @@ class FigureTest(unittest.TestCase):
         return done.stdout
 
     def assert_picture(self, path, width):
-        """A PNG file of so many pixels a row, in which something is drawn."""
+        """A PNG file of `width` pixels per row, in which something is drawn."""
         content = path.read_bytes()
         self.assertEqual(content[:8], b"\x89PNG\r\n\x1a\n", path)
         self.assertEqual(struct.unpack(">I", content[16:20])[0], width, path)
@@ -76,7 +76,7 @@ class Scaling(FigureTest):
                              {"delayed": 12, "data": 3})
 
     def rows(self, text):
-        """Of each table."""
+        """The number of rows of each table."""
         return [table.count("\n") - 2 for table in re.findall(r"(?:\|.*\n)+", text)]
 
 
@@ -91,7 +91,7 @@ class Quickstart(PipelineTest, FigureTest):
 
 class Complete(unittest.TestCase):
     def test_all_are_run(self):
-        """And all pictures that the documents show are there."""
+        """All scripts are run, and all pictures that the documents show are there."""
         scripts = {path.name for path in FIGURES.glob("*.py")}
         self.assertGreater(len(scripts), 2)
         for name in scripts:

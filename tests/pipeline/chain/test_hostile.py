@@ -1,4 +1,4 @@
-"""Input that was made to harm: nothing hangs, crashes, obeys it, or takes memory without end; each is one sentence."""
+"""Input that was made to harm: nothing hangs, crashes, obeys it, or takes memory without end; each refusal is one sentence."""
 
 import contextlib
 import gzip
@@ -100,7 +100,7 @@ class Hostile(PipelineTest):
                 record_again(model, path)
                 self.refused(FORMAT, path.name, "cosmo-train", *self.train_words(), "--epochs", 2, "--resume", "--output", model)
 
-    def test_a_models_manifest_that_nobody_can_use_is_written_again(self):
+    def test_a_models_manifest_that_is_unusable_is_written_again(self):
         for name, change in (("none", {"checkpoints": []}), ("weights", {"weights": "second_moment"})):
             with self.subTest(name), self.altered_model(f"useless-{name}", **change) as model:
                 self.refused(FORMAT, "train again", "cosmo-infer", "export", "--model", model, "--output", self.root / f"{name}.onnx")
@@ -236,7 +236,7 @@ class Hostile(PipelineTest):
                         self.assertIn(done.returncode, (0, CONFIG, FORMAT), f"{words} {at - heap} {value}: {done.stderr}")
 
     def test_bytes_of_other_files_are_not_taken(self):
-        """Of which no checksum speaks."""
+        """No checksum covers such bytes."""
         elsewhere = self.root / "elsewhere.h5"
         with h5py.File(self.counts) as file, h5py.File(elsewhere, "w") as other:
             counts = file["counts"][...]

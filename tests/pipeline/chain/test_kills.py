@@ -1,4 +1,4 @@
-"""Whatever file operation, or moment, kills a run, the same command finishes it, and every file is an unbroken run's.
+"""Killed at any file operation or moment, a run is finished by the same command, and every file is an unbroken run's.
 
 COSMO_KILLS=all kills at each file operation and 200 random moments of cosmo-sim and cosmo-prep, and 50 of cosmo-train on
 one rank and on two (40 minutes):
@@ -34,13 +34,13 @@ SMALL_NETWORK = {"name": "small", "input": "voxels", "layers": [
 
 
 def report(line):
-    """Tells of what is to be shown in full."""
+    """Prints a line, if all kills were asked for."""
     if ALL:
         print(line, file=sys.stderr, flush=True)
 
 
 def kill_ranks_after(seconds, victims, ranks, tool, *words):
-    """Starts a tool, kills the ranks `victims` after so many seconds if it is not done by then, and waits for the rest."""
+    """Starts a tool, kills the ranks `victims` after this number of seconds if it is not done by then, and waits for the rest."""
     with subprocess.Popen(command(ranks, tool, *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
         try:
@@ -56,7 +56,7 @@ def kill_ranks_after(seconds, victims, ranks, tool, *words):
 
 
 def last_checkpoint(output):
-    """What a rerun says that it goes on from: nothing, or the last checkpoint that is noted, which must be whole."""
+    """What a rerun reports that it goes on from: nothing, or the last recorded checkpoint, which must be whole."""
     manifest, journal = output / "manifest.json", output / "journal.jsonl"
     records = []
     if manifest.exists():
@@ -99,7 +99,7 @@ class Killed(DirectoryTest):
         return killed
 
     def operations(self, tool, *words):
-        """How many changes to its directory a whole run makes, and what it leaves."""
+        """The number of changes to its directory that a whole run makes, and the files that it leaves."""
         parts, count = self.root / "counted", self.root / "count"
         done = run_with_faults({"KILL_UNDER": parts, "KILL_COUNT": count}, tool, *words, "--output", parts)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -119,7 +119,7 @@ class Killed(DirectoryTest):
                                            parts, ranks=ranks)
                     if ranks == 1:
                         self.assertEqual(done.returncode, -signal.SIGKILL)
-                    else:  # mpirun's exit code, which tells that somebody was killed
+                    else:  # mpirun's exit code, which reports that a rank was killed
                         self.assertNotEqual(done.returncode, 0)
                 self.survives(kill, whole, tool, *words, *together, ranks=ranks)
         report(f"{self.id()}: killed at {len(chosen)} of {total} file operations")
@@ -156,7 +156,7 @@ class Universes(Killed):
         self.kill_at_operations(6, "cosmo-sim", *SIM, "--save", "both")
 
     def test_one_of_two_slices_killed(self):
-        """The other, at work in the same directory, comes to its end, and nobody publishes half a suite."""
+        """The other, at work in the same directory, comes to its end, and neither publishes half a suite."""
         whole, killed = contents(self.sim), ["cosmo-sim", *SIM, "--select", "0:2"]
         total, _ = self.operations(*killed)
         for at in range(1, total + 1) if ALL else (total // 4, total // 2, total - total // 4):

@@ -1,4 +1,4 @@
-"""Ranks that are lost without a goodbye: the others say so and end, and the same command goes on from what is saved."""
+"""Ranks that are lost without a goodbye: the others report it and end, and the same command goes on from what is saved."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def is_there(pid):
 
 
 def report(line):
-    """Tells what was measured, if asked for."""
+    """Prints what was measured, if asked for."""
     if "COSMO_TIMES" in os.environ:
         print(line, file=sys.stderr, flush=True)
 
@@ -92,7 +92,7 @@ class LostPeer(DirectoryTest):
         return contents(output)
 
     def check_loss(self, ranks, processes, lost, since, timeout=TIMEOUT):
-        """The one sentence, its time, the exit code, and that all processes are gone; returns the sentence."""
+        """Checks the one sentence, its time, the exit code, and that all processes are gone; returns the sentence."""
         code, _, sentences = ranks.end()
         self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
         at, sentence = sentences[0]
@@ -100,7 +100,7 @@ class LostPeer(DirectoryTest):
         self.assertGreater(at - since, 0.8 * timeout)
         self.assertLess(at - since, timeout + LATER)
         self.all_gone(processes)
-        report(f"{self.id()}: rank {lost} lost, told after {at - since:.2f} s, all gone after {time.monotonic() - since:.2f} s")
+        report(f"{self.id()}: rank {lost} lost, reported after {at - since:.2f} s, all gone after {time.monotonic() - since:.2f} s")
         return sentence
 
     def all_gone(self, processes):
@@ -140,7 +140,7 @@ class Stopped(LostPeer):
 
 
 class AtTheEnds(LostPeer):
-    """Of a run, in MPI's own collective calls too."""
+    """Ranks lost at the ends of a run, in MPI's own collective calls too."""
 
     def start(self, output, faults):
         """cosmo-prep on two ranks."""
@@ -155,7 +155,7 @@ class AtTheEnds(LostPeer):
             self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
             self.assertIn("error: MPI_Init has not ended for", sentences[0][1])
             self.all_gone(processes)
-            report(f"{self.id()}: rank {lost} stopped, told {sentences[0][0] - begin:.2f} s after the start")
+            report(f"{self.id()}: rank {lost} stopped, reported {sentences[0][0] - begin:.2f} s after the start")
             self.assertFalse(output.exists())
 
     def test_a_rank_that_works_for_long_is_waited_for(self):
@@ -186,12 +186,12 @@ class AtTheEnds(LostPeer):
         self.assertEqual((code, len(sentences)), (IO, 1), ranks.lines)
         self.assertIn("error: All is done, but MPI_Finalize has not ended for", sentences[0][1])
         self.all_gone(processes)
-        report(f"{self.id()}: told {sentences[0][0] - begin:.2f} s after the manifest")
+        report(f"{self.id()}: reported {sentences[0][0] - begin:.2f} s after the manifest")
         self.assertEqual(contents(output), contents(self.data))
 
 
 class AskedToStop(LostPeer):
-    """With the default timeout of minutes."""
+    """Runs with the default timeout of minutes."""
 
     def test_a_rank_that_is_asked_to_stop_does_not_wait_long_for_a_lost_one(self):
         """As under srun, which passes signals on."""

@@ -86,7 +86,7 @@ def shards_of(directory):
 
 class OldFilesTest(unittest.TestCase):
     def assert_alike(self, found, said):
-        """All that a summary told is still told, and its numbers are the same but for rounding; texts may differ."""
+        """A summary still has all that it had, and its numbers are the same but for rounding; texts may differ."""
         if isinstance(said, dict):
             for key, value in said.items():
                 self.assertIn(key, found)
@@ -140,7 +140,7 @@ class OldSets(OldFilesTest):
 
     @of_each_set
     def test_the_same_commands_are_up_to_date(self):
-        """The version is no part of what identifies a request."""
+        """The version is not part of what identifies a request."""
         for directory in FINISHED:
             tool, words = command_of(directory)
             before = times(directory)
@@ -229,7 +229,7 @@ class OldDatasets(OldFilesTest):
 
     @of_each_set
     def test_the_old_dataset_is_exported_as_it_was(self):
-        """What gzip compresses may be compressed otherwise."""
+        """Data compressed by gzip may be compressed in another way."""
         for name, uncompressed in (("npy", bytes), ("tfrecord", gzip.decompress)):
             again(name, name + "-again")
             samples = table(f"{name}/samples.csv")

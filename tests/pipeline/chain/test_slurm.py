@@ -34,7 +34,7 @@ class InSlurm(DirectoryTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # Ranks on two nodes share no memory, as mpi.env says of those of one machine.
+        # Ranks on two nodes share no memory, unlike those of one machine, for which mpi.env is made.
         environment = {**ENVIRONMENT, "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
         cls.start = time.monotonic()
         cls.slurm = private_slurm.PrivateSlurm(cls.root / "slurm", environment)
@@ -53,7 +53,7 @@ class InSlurm(DirectoryTest):
         return self.root / f"{name}.env"
 
     def tell(self, text):
-        """A line of the log that docs/clusters.md shows."""
+        """Prints a line of the log that docs/clusters.md shows."""
         print(f"{time.monotonic() - self.start:6.1f} s  {text}", flush=True)
 
     def tell_ids(self, what, ids):
@@ -63,7 +63,7 @@ class InSlurm(DirectoryTest):
         self.slurm.wait(lambda: (output / f"sim/sim-{number:05}").exists())
 
     def wait_for_epoch(self, output, epochs):
-        """Until a training has gone on to so many epochs, and its ranks run."""
+        """Waits until a training has finished at least `epochs` epochs and its ranks run."""
         self.slurm.wait(lambda: any(int(path.name[6:12]) >= epochs for path in output.glob("model/checkpoints/epoch-*.h5")))
         self.slurm.wait(lambda: len(self.slurm.ranks("cosmo-train")) == 2)
 

@@ -22,7 +22,7 @@ EPOCHS = 30  # two seconds
 
 
 def files_of(output):
-    """sha256 of what a training has made in its directory, of which there may be none yet."""
+    """sha256 of the files that a training has made in its directory, which need not exist yet."""
     return {name: digest for name, digest in contents(output).items() if name != "journal.jsonl"}
 
 
@@ -113,7 +113,7 @@ class Signals(Stoppable):
             self.assertEqual(contents(output), wholes[ranks], f"{ranks} ranks, signal {number} to {target}")
 
     def test_a_terminated_mpirun_leaves_whole_files(self):
-        """mpirun makes SIGTERM of both, and kills its ranks two seconds later; its exit code is 1."""
+        """mpirun passes both on as SIGTERM and kills its ranks two seconds later; its exit code is 1."""
         whole, output = self.root / "unterminated", self.root / "terminated"
         self.train(whole, ranks=2, epochs=EPOCHS)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -139,7 +139,7 @@ class AnyMoment(Stoppable):
         return int(caught, 16) >> (number - 1) & 1
 
     def signalled(self, delay, *words):
-        """Sends SIGUSR1 so long after main() has begun; returns the exit code."""
+        """Sends SIGUSR1 `delay` seconds after main() has begun; returns the exit code."""
         with subprocess.Popen(["env", *ALONE, BIN / words[0], *map(str, words[1:])], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
             while not self.remembers(process, signal.SIGUSR1):
@@ -239,7 +239,7 @@ class FullDisks(Stoppable):
             done = run_with_faults({"DISK_BYTES": room, "DISK_SUFFIX": suffix}, "cosmo-train", *words, "--output",
                                    output, ranks=ranks)
             if done.returncode == 0 and suffix == "journal.jsonl.part":
-                continue  # it is written once
+                continue  # it is written only once
             self.assertEqual(done.returncode, IO, done.stderr)
             self.assertIn(str(output), error_line(done, "cosmo-train"))
             if room > size and suffix == ".h5.part":
@@ -251,7 +251,7 @@ class FullDisks(Stoppable):
         """The last checkpoint that the manifest lists is the last that had room, and is whole."""
         states = json.loads((output / "manifest.json").read_text())["checkpoints"]
         last = max(states, key=lambda state: state["path"])
-        self.assertEqual(last["step"] + last["epoch"], saved)  # one a step, and one an epoch
+        self.assertEqual(last["step"] + last["epoch"], saved)  # one per step, and one per epoch
         for state in states:
             self.assertEqual(sha256(output / state["path"]), state["sha256"])
 
@@ -355,7 +355,7 @@ class Checkpoints(Stoppable):
         self.assertEqual(contents(output), finished)
 
     def test_a_truncated_checkpoint_before_the_manifest_stands(self):
-        """The journal is what a run leaves that finds no room for its first manifest."""
+        """A run with no disk space for its first manifest leaves the journal."""
         output = self.root / "truncated-early"
         words = [*self.train_words(), "--epochs", 2, "--time-limit", 0, "--output", output]
         done = run_with_faults({"DISK_BYTES": 100, "DISK_SUFFIX": "manifest.json.part"}, "cosmo-train", *words)

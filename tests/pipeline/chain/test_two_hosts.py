@@ -75,7 +75,7 @@ class TwoHosts(LostPeer):
                 ip("netns", "del", host)
 
     def start(self, seconds, tool, *words):
-        """Starts a tool with a rank on each host and so many seconds of --peer-timeout."""
+        """Starts a tool with a rank on each host and a --peer-timeout of this number of seconds."""
         settings = {"plm_rsh_agent": self.agent, "btl": "self,tcp", "btl_tcp_if_include": LINK, "oob_tcp_if_include": LINK,
                     "orte_tmpdir_base": f"{SESSIONS.name}/hosts"}
         chosen = [word for name, value in settings.items() for word in ("--mca", name, value)]
@@ -87,7 +87,7 @@ class TwoHosts(LostPeer):
         ip("-n", HOSTS[1], "link", "set", LINK, state)
 
     def survives_cuts(self, begun, tool, *words):
-        """Cuts the link for three seconds, and for good; `begun(output)` tells when a run is in its middle."""
+        """Cuts the link for three seconds, and for good; `begun(output)` is true when a run is in its middle."""
         whole, output = self.root / f"{tool}-whole", self.root / f"{tool}-parts"
         succeed(tool, *words, "--output", whole, ranks=2)
         ranks = self.start(20, tool, *words, "--output", output)
@@ -111,7 +111,7 @@ class TwoHosts(LostPeer):
         code, _, sentences = ranks.end()
         self.assertEqual(code, IO, ranks.lines)
         self.assertIn(f"No sign of life for 5.0 s (--peer-timeout) from rank 1 on {HOSTS[1]}: ", sentences[0][1])
-        report(f"{tool}: told {sentences[0][0] - since:.2f} s after the cut, both ranks gone after {gone:.2f} s, mpirun "
+        report(f"{tool}: reported {sentences[0][0] - since:.2f} s after the cut, both ranks gone after {gone:.2f} s, mpirun "
                f"after {time.monotonic() - since:.2f} s\n{sentences}")
         succeed(tool, *words, "--output", output, ranks=2)
         self.assertEqual(contents(output), contents(whole))

@@ -19,7 +19,7 @@ class Baselines(PipelineTest):
     @classmethod
     def sim_words(cls):
         words = super().sim_words()
-        words[words.index("--box") + 1] = 384  # 128 tell little
+        words[words.index("--box") + 1] = 384  # a box of 128 has little information
         return words
 
     @classmethod
@@ -58,7 +58,7 @@ class Baselines(PipelineTest):
                 for name, value in zip(PARAMETERS, rms):
                     self.assertAlmostEqual(found[name]["rmse"], value, places=12)
 
-    def test_all_methods_are_there_and_the_power_spectrum_tells_sigma8(self):
+    def test_all_methods_are_there_and_the_power_spectrum_predicts_sigma8(self):
         metrics = self.infer("all", "--threads", 1)
         whole = {"centre"} | {f"{prefix}{name}" for prefix in ("", "universe_") for name in REGRESSIONS}
         for figures, methods in ((metrics, whole), (metrics["per_subvolume"], {"centre", *REGRESSIONS})):
@@ -124,7 +124,7 @@ class Baselines(PipelineTest):
         self.assertIn("--baselines", error_line(refused, "cosmo-infer"))
 
     def test_rolls_and_few_universes(self):
-        """Rolls of a universe are learned from with it; without universes enough there is no forecast."""
+        """Regressions learn from a universe and its rolls alike; with too few universes there is no forecast."""
         rolled, few = self.root / "rolled", self.root / "few"
         succeed("cosmo-prep", *self.prep_words(), "--rolls", 2, "--output", rolled)
         metrics = self.infer("rolled_out", data=rolled)

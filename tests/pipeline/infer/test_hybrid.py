@@ -108,7 +108,7 @@ class Hybrid(PipelineTest):
         of_zero, of_one = (evaluate(model, counts=counts, baseline=value * ones)["labels"] for value in (0, 1))
         shares = np.array(self.manifest()["validation"]["baseline_share"])
         np.testing.assert_allclose(of_one - of_zero, np.broadcast_to(shares, of_one.shape), atol=1e-6)
-        # Mixed with itself, what the network says is what it would say alone.
+        # Mixed with itself, the network's prediction is the one that it makes alone.
         alone = of_zero / (1 - shares) if shares.max() < 1 else of_zero
         mixed = evaluate(model, counts=counts, baseline=alone.astype(np.float32))
         if shares.max() < 1:

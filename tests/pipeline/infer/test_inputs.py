@@ -68,7 +68,7 @@ class Inputs(unittest.TestCase):
         self.generate("internal", *words)
         for universe in (0, 1):
             with h5py.File(self.counts("table", universe)) as one, h5py.File(self.counts("internal", universe)) as two:
-                self.assertLess(abs(one["counts"][...].astype(int) - two["counts"][...]).sum(), 20)  # of 8192
+                self.assertLess(abs(one["counts"][...].astype(int) - two["counts"][...]).sum(), 20)  # it could be 8192
 
     def test_a_longer_sobol_suite_begins_with_the_shorter(self):
         words = [*TINY, "--design", "sobol", "--omega-m", "0.25:0.35", "--sigma8", "0.78:0.95"]

@@ -1,4 +1,4 @@
-"""report.html: its numbers are those of metrics.json, it needs nothing else, and it warns of what is not unseen."""
+"""report.html: its numbers are those of metrics.json, it needs nothing else, and it warns of data that the model has seen."""
 
 import json
 import pathlib
@@ -29,7 +29,7 @@ class MadeUp(unittest.TestCase):
         metrics = json.loads((self.root / "metrics.json").read_text())
         return *check_page(self.root, metrics), metrics
 
-    def test_every_section_tells_the_numbers_of_metrics(self):
+    def test_every_section_has_the_numbers_of_metrics(self):
         page, places, files, metrics = self.make()
         self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "settings", "costs",
                                     "provenance"})
@@ -84,7 +84,7 @@ class MadeUp(unittest.TestCase):
 
 
 class Reports(PipelineTest):
-    """Of real runs."""
+    """Reports of real runs."""
 
     @classmethod
     def setUpClass(cls):
@@ -282,7 +282,7 @@ class Leaks(PipelineTest):
         shared = seeds["test"] & (set(seen["train"]) | set(seen["validation"]))
         self.assertTrue(shared)
         infer = ["--model", self.model, "--data", other]
-        for split in ("test", "train"):  # another dataset's training data are no choice of this model's
+        for split in ("test", "train"):  # the training split of another dataset is not this model's
             self.refused([other, f"{split} universes", "the model's training"], "cosmo-infer", *infer, "--split",
                          split, "--output", self.root / "never")
         output = self.root / "seen"

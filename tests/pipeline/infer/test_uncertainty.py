@@ -57,7 +57,7 @@ class Uncertainty(PipelineTest):
         manifests = [json.loads((self.root / name / "manifest.json").read_text()) for name in ("whole1", "whole2")]
         self.assertEqual(manifests[0]["id"], manifests[1]["id"])
 
-    def test_the_model_tells_its_calibration(self):
+    def test_the_model_records_its_calibration(self):
         model = self.root / "gaussian"
         manifest = json.loads((model / "manifest.json").read_text())
         best = next(state for state in manifest["checkpoints"] if state["best"])
@@ -72,7 +72,7 @@ class Uncertainty(PipelineTest):
         self.assertEqual(manifest["network"]["layers"][-1]["outputs"], 9)
         self.assertNotIn("calibration_per_universe", json.loads((self.root / "labels" / "manifest.json").read_text())["validation"])
 
-    def test_a_split_is_the_same_on_any_ranks_and_tells_deviations_and_coverage(self):
+    def test_a_split_is_the_same_on_any_ranks_with_deviations_and_coverage(self):
         first, metrics = self.infer(self.root / "gaussian", "one-rank")
         second, _ = self.infer(self.root / "gaussian", "two-ranks", ranks=2)
         self.assertEqual(contents(first), contents(second))
@@ -88,7 +88,7 @@ class Uncertainty(PipelineTest):
                 self.assertLessEqual(0, coverage["within_1_sigma"])
                 self.assertLessEqual(coverage["within_1_sigma"], coverage["within_2_sigma"])
                 for row in rows:
-                    self.assertTrue(low < row[f"predicted_{name}"] < high)  # the mean of what is inside
+                    self.assertTrue(low < row[f"predicted_{name}"] < high)  # the mean of the part inside
                     self.assertTrue(0 < row[f"deviation_{name}"] < (high - low) / 2)
                 absolute = sum(abs(row[f"predicted_{name}"] - row[f"true_{name}"]) for row in rows) / len(rows)
                 self.assertAlmostEqual(figures["network"][name]["mae"], 2 * absolute / (high - low), places=9)
@@ -174,7 +174,7 @@ def limited(values, limit):
 
 
 class Component:
-    """What 9 outputs say of three labels: the log of a Gaussian's density, uncut and but for a constant."""
+    """The meaning of 9 outputs for three labels: the log of a Gaussian's density, uncut and but for a constant."""
 
     def __init__(self, outputs):
         self.centre, slopes = limited(outputs[:3], 10), limited(outputs[6:], 30)
@@ -203,7 +203,7 @@ def moments(weights, logs, about=0.0, matrix=np.eye(3)):
 
 
 class Mixtures(PipelineTest):
-    """--loss mixture from training to predictions, these against brute force over what its ONNX file says."""
+    """--loss mixture from training to predictions, these against brute force over the outputs of its ONNX file."""
 
     @classmethod
     def setUpClass(cls):
@@ -300,7 +300,7 @@ class Mixtures(PipelineTest):
         for name in NAMES:
             self.assertAlmostEqual(both[name]["value"], (found[name]["value"] + alone[name]["value"]) / 2, places=12)
 
-    def test_what_it_costs_is_told_and_bf16_trains_it(self):
+    def test_what_it_costs_is_reported_and_bf16_trains_it(self):
         plan = self.train(self.root / "planned", "--components", 5, "--dry-run")
         self.assertGreater(plan["memory_bytes_per_rank"], 0)
         self.assertFalse((self.root / "planned").exists())
@@ -343,7 +343,7 @@ def reference_point(universe, parameters):
 
 
 def simulated_band(numbers, probabilities, counts_of, sets=4000):
-    """Lowest and highest counts that hold all of uniform numbers' together in 95 % of sets."""
+    """Lowest and highest counts of the band that contains all counts of uniform numbers together in 95 % of sets."""
     chances = [[math.comb(numbers, x) * p**x * (1 - p)**(numbers - x) for x in range(numbers + 1)] for p in probabilities]
     tails = [np.minimum(np.cumsum(chance), np.cumsum(chance[::-1])[::-1]) for chance in chances]
     drawn = np.random.default_rng(1).random((sets, numbers))
@@ -419,7 +419,7 @@ class Calibration(DirectoryTest):
             inside &= tarp["band_low"][i] <= tarp["coverage"][i] <= tarp["band_high"][i]
         self.assertEqual(tarp["inside"], inside)
 
-    def test_any_ranks_and_threads_say_the_same_and_the_text_and_the_page_tell_it(self):
+    def test_any_ranks_and_threads_give_the_same_and_the_text_and_the_page_show_it(self):
         for name, words, ranks in (("one", ["--threads", 1], 1), ("two", ["--threads", 2], 1), ("ranks", [], 2)):
             self.infer(self.root / name, *words, ranks=ranks)
             self.assertEqual(contents(self.root / name), contents(self.predictions))

@@ -59,7 +59,7 @@ class ExchangeTest(PrepTest):
 
 class Exports(ExchangeTest):
     def foreign_sample(self, name, path):
-        """Voxels and labels as a program that knows only the format reads them."""
+        """Voxels and labels as read by a program that has nothing but the format."""
         if name == "npy":
             return np.load(path), None
         data = path.read_bytes()
@@ -152,7 +152,7 @@ class Imports(ExchangeTest):
 
 class Interruptions(ExchangeTest):
     def survives_kills(self, kills, whole, *words):
-        """Killed at file operations all along, reruns on one rank and on two write the bytes of an unbroken run."""
+        """After kills at file operations throughout, reruns on one rank and on two write the bytes of an unbroken run."""
         cut, count = self.root / f"cut-{words[0]}", self.root / "operations"
         words = [*words, "--output", cut.name]
 
@@ -199,7 +199,7 @@ class DamageTest(ExchangeTest):
 
 
 class Damages(DamageTest):
-    """Whatever was altered in an export is named."""
+    """Every alteration of an export is named."""
 
     def test_a_flipped_bit_in_a_sample(self):
         for file, words in self.damaged(lambda path: flip(path, path.stat().st_size // 2)):
@@ -211,7 +211,7 @@ class Damages(DamageTest):
 
 
 class Losses(DamageTest):
-    """Whatever an export lacks is named."""
+    """Everything that an export lacks is named."""
 
     def test_a_truncated_sample(self):
         for file, words in self.damaged(lambda path: os.truncate(path, 30)):
@@ -237,7 +237,7 @@ class Refusals(ExchangeTest):
         self.refused(USAGE, [], *words, "zip")
         self.refused(CONFIG, [], *words, "npy", "--dialect", "mlperf")
 
-    def test_an_input_that_is_no_dataset(self):
+    def test_an_input_that_is_not_a_dataset(self):
         self.refused_alike(FORMAT, ["sim"], *self.export("npy", "sim"), "--output", "never")
 
     def test_a_damaged_dataset(self):
@@ -248,7 +248,7 @@ class Refusals(ExchangeTest):
 
 
 class ForeignTest(ExchangeTest):
-    """What others might have: counts of 6 universes, two samples each, of two redshifts, in three formats."""
+    """Samples as others might have them: counts of 6 universes, two samples each, of two redshifts, in three formats."""
 
     COMMON = ["--box", 64, "--redshifts", "0,1", "--samples-per-shard", 5, "--quiet"]
     RANGES = ["--parameters", "omega_m=0.2:0.4,sigma8=0.7:0.9"]
@@ -314,10 +314,10 @@ class Foreign(ForeignTest):
             np.testing.assert_array_equal(voxels, x)
             np.testing.assert_allclose(labels, y, atol=tolerance)
         splits = [split for _, _, split in found]
-        self.assertEqual(splits[::2], splits[1::2])  # a universe is of one split
+        self.assertEqual(splits[::2], splits[1::2])  # a universe belongs to one split
         manifest = self.manifest(name)
         self.assertEqual((manifest["statistics"]["particles_in"], manifest["redshifts"]), (self.x.sum(), [0, 1]))
-        self.comes_back(name, "npy")  # and on in our own way
+        self.comes_back(name, "npy")  # and is exported and imported again
         return splits
 
     def test_npy_files(self):
@@ -359,7 +359,7 @@ class ForeignRefusals(ForeignTest):
         self.refused(CONFIG, ["beyond"], *npy, *self.COMMON, *table, "--parameters", "omega_m=0.3:0.31,sigma8")
         self.refused(USAGE, ["empty range"], *npy, *self.COMMON, *table, "--parameters", "omega_m=1:0")
 
-    def test_what_an_export_of_ours_knows_is_not_to_be_told(self):
+    def test_what_an_export_records_is_not_an_option(self):
         self.refused(CONFIG, ["leave it out"], "import", "--input", "npy", "--format", "npy", "--box", 3, "--output",
                      "never")
 

@@ -73,7 +73,7 @@ class Counts(Histogram):
         self.assertEqual((manifest["stage"], [file["path"] for file in manifest["files"]]), ("histogram", ["counts_z0.h5"]))
         self.assertEqual([item["path"] for item in manifest["inputs"]],
                          [f"../snapdir_004/{file.name}" for file in self.files])
-        # The next tools take it, and notice when it is not what the manifest says.
+        # The next tools take it, and notice when it is not what the manifest records.
         self.assertEqual(succeed("cosmo-sim", "inspect", path)["particles"], N)
         content = bytearray(path.read_bytes())
         content[-9] ^= 1
@@ -166,7 +166,7 @@ class Counts(Histogram):
         snapshot.write_bytes(content)
         self.refused(FORMAT, [snapshot, "sha256"], snapshot)
 
-    def test_cosmology_that_nobody_states_is_named(self):
+    def test_cosmology_that_is_not_stated_is_named(self):
         [file] = write_gadget4(self.root / "bare", self.positions, 1, cosmology=False)
         done = run("cosmo-prep", "histogram", "--input", file, "--output", self.root / "bare-counts", "--grid", GRID)
         self.assertEqual(done.returncode, 0)
@@ -195,7 +195,7 @@ class Counts(Histogram):
         self.assertFalse((self.root / "dry").exists())
 
     def test_kills(self):
-        """At every file operation: the same command finishes, with the same bytes."""
+        """After a kill at any file operation the same command finishes, with the same bytes."""
         words = ["histogram", "--input", self.snapshot, "--grid", GRID, *COSMOLOGY]
         parts, count = self.root / "killed", self.root / "count"
         done = run_with_faults({"KILL_UNDER": parts, "KILL_COUNT": count}, "cosmo-prep", *words, "--output", parts)

@@ -58,7 +58,7 @@ class Sharding(CommandTest):
             self.assertEqual(after[str(path)], before[str(path)], path)
 
     def test_a_run_that_was_stopped_goes_on_from_its_torn_journal(self):
-        """After three shards, and half a line."""
+        """The journal has three shards and half a line."""
         torn = self.copy("data", "torn")
         manifest = self.manifest("torn")
         head = {key: manifest[key] for key in ("stage", "config", "inputs", "id")}
@@ -111,7 +111,7 @@ class Checks(CommandTest):
         self.refused_alike(FORMAT, ["bad/validation/shard-00000.h5"], "verify", "bad")
 
     def test_an_altered_manifest_is_written_again(self):
-        """Whatever in it later stages could not read."""
+        """Every alteration is one that later stages could not read."""
         self.copy("data", "altered")
         whole = self.contents("altered")
         path = self.root / "altered/manifest.json"
@@ -143,7 +143,7 @@ class Refusals(CommandTest):
         self.refused(USAGE, [], *words, "--validation", "x")
         self.refused(USAGE, [], "shard", "--input", "sim")
 
-    def test_inputs_that_are_no_suite_to_learn_from(self):
+    def test_inputs_that_are_not_a_suite_to_learn_from(self):
         self.refused(FORMAT, [], "shard", "--input", "data", "--output", "never")
         make_suite(self.root / "fixed", 4, 4, 0)
         self.refused(CONFIG, ["No parameter varies"], "shard", "--input", "fixed", "--output", "never")

@@ -96,7 +96,7 @@ class Shards(PrepTest):
                 self.assertEqual((path.stat().st_size, sha256(path)), (record["bytes"], record["sha256"]))
             self.assertEqual(len(list((self.root / name).glob("*/*.h5"))), len(manifest["files"]))
 
-    def test_the_manifest_tells_of_the_universes(self):
+    def test_the_manifest_names_the_universes(self):
         particles = int(sum(cube.sum(dtype=np.int64) for cube in self.cubes.values()))
         for manifest in self.manifests.values():
             self.assertEqual(manifest["parameters"], self.suite["parameters"])

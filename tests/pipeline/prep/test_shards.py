@@ -190,7 +190,7 @@ class Shards(DirectoryTest):
             shutil.rmtree(sim)
             shutil.rmtree(data)
         print("peak resident memory: " + ", ".join(f"{p / 1e6:.1f} MB of {u} simulations" for u, p in peaks.items()))
-        # A few kB a simulation: what the manifest says of it.
+        # A few kB per simulation: its entries in the manifest.
         self.assertLess(peaks[many], peaks[few] + 10e3 * (many - few) + 3e6)
 
     def refused(self, code, parts, *words):
@@ -232,7 +232,7 @@ class Shards(DirectoryTest):
         (sim / "manifest.json").write_text(json.dumps(manifest))
         return ["--input", sim, "--redshifts", "0,0.5"]
 
-    def test_counts_that_are_not_what_the_suite_says(self):
+    def test_counts_that_are_not_what_the_suite_records(self):
         def set_attribute(name, value):
             return lambda file: file.attrs.modify(name, value)
 

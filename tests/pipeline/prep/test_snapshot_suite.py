@@ -118,7 +118,7 @@ class SnapshotSuiteTest(DirectoryTest):
         self.assertFalse((self.root / "dry").exists())
 
     def test_kills(self):
-        """At every fifth file operation: the same command finishes, with the same bytes."""
+        """After a kill at any fifth file operation the same command finishes, with the same bytes."""
         parts, count = self.root / "killed", self.root / "count"
         words = [*self.words, "--input", self.altered(*self.lines[:6]), "--output", parts]
         done = run_with_faults({"KILL_UNDER": parts, "KILL_COUNT": count}, "cosmo-prep", *words)

@@ -1,4 +1,4 @@
-"""cosmo-prep verify finds and names whatever happened to a dataset, on 1 and 2 ranks; describe shows it."""
+"""cosmo-prep verify finds and names every damage to a dataset, on 1 and 2 ranks; describe shows it."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SHARD, OTHER = "train/shard-00001.h5", "train/shard-00002.h5"
 
 
 def swap(bad):
-    """Two shards change their names."""
+    """Swaps the names of two shards."""
     (bad / SHARD).rename(bad / "spare")
     (bad / OTHER).rename(bad / SHARD)
     (bad / "spare").rename(bad / OTHER)
@@ -31,12 +31,12 @@ def edit(bad, change):
 
 
 def edit_record(bad, **changes):
-    """Changes what the manifest says of the shard."""
+    """Changes the record of the shard in the manifest."""
     edit(bad, lambda told: next(record for record in told["files"] if record["path"] == SHARD).update(changes))
 
 
 def hide(bad):
-    """Makes the manifest agree with its files, as one would who hides a change."""
+    """Makes the manifest agree with its files, to hide a change."""
     def agree(told):
         for record in told["files"]:
             path = bad / record["path"]
@@ -46,7 +46,7 @@ def hide(bad):
 
 
 def append_sample(bad):
-    """One sample more, new in every respect, with all that follows from it."""
+    """Appends a sample that is new in every respect, with all that follows from it."""
     with h5py.File(bad / SHARD, "r+") as shard:
         columns = {name: np.concatenate([shard[name], shard[name][-1:]]) for name in shard}
         columns["subvolume"][-1] = 200
@@ -107,7 +107,7 @@ class VerifyTest(PrepTest):
         return lines
 
     def names(self, parts, damage, *how, **changes):
-        """Checks that verify finds a damage of a fresh copy, and that its words name it."""
+        """Checks that verify finds a damage of a fresh copy, and that its message names it."""
         damage(self.copy(), *how, **changes)
         lines = "\n".join(self.found_alike())
         for part in parts:
@@ -230,7 +230,7 @@ class HiddenNumbers(VerifyTest):
 
 
 class Descriptions(VerifyTest):
-    def test_it_tells_what_the_manifest_tells(self):
+    def test_it_prints_what_the_manifest_records(self):
         summary, manifest = self.summary("describe", "data"), self.manifest("data")
         for key in ("shape", "parameters", "splits", "statistics", "config", "code"):
             self.assertEqual(summary[key], manifest[key])

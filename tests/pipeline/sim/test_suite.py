@@ -104,7 +104,7 @@ class Outputs(Suite):
                 self.assertIn(part, error_line(done, "cosmo-prep"))
 
     def test_a_full_disk(self):
-        """One sentence, exit 4, nothing that has its final name is torn, and the rerun goes on."""
+        """The error is one sentence with exit 4, no file with a final name is torn, and a rerun continues."""
         whole, words = self.root / "both", [*SIM, "--save", "both"]
         succeed("cosmo-sim", *words, "--output", whole)
         for suffix in ("counts_z0.h5.part", "snapshot_z0.hdf5.part", "power_spectrum.csv.part"):
@@ -235,7 +235,7 @@ class Slices(Suite):
 
 class Repairs(Suite):
     def altered(self, name, alter):
-        """A copy of the suite whose manifest somebody changed."""
+        """A copy of the suite with a changed manifest."""
         output = shutil.copytree(self.whole, self.root / name)
         manifest = json.loads((output / "manifest.json").read_text())
         alter(manifest)
@@ -301,7 +301,7 @@ class DryRuns(Suite):
         self.assertEqual(times(self.root), before)
         return plan, done.stdout + done.stderr
 
-    def test_it_tells_what_is_there_and_what_is_to_make(self):
+    def test_it_reports_what_is_there_and_what_is_to_make(self):
         plan, text = self.told(*SIM, "--output", self.root / "never/there")
         self.assertRegex(text, r"memory per rank; [\d.]+ kB to write, ")
         self.assertEqual((plan["up_to_date"], plan["simulations_to_make"], plan["simulations_left"], plan["select"]),
@@ -321,7 +321,7 @@ class DryRuns(Suite):
         self.assertEqual((plan["simulations_to_make"], plan["simulations_left"], plan["select"]), (3, 1, [2, 6]))
         self.assertEqual(plan["disk_bytes_to_write"] * 2, plan["disk_bytes"])
 
-    def test_it_tells_the_refusal_of_a_real_run(self):
+    def test_it_reports_the_refusal_of_a_real_run(self):
         words = [*SIM, "--seed", 2, "--output", self.whole]
         plan, text = self.told(*words)
         self.assertIn(plan["refusals"][0], text)
@@ -334,7 +334,7 @@ class DryRuns(Suite):
         self.assertEqual(plan["disk_bytes_to_remove"], made)
 
     def test_a_disk_that_is_too_small(self):
-        """30 TB are refused, but not by whom they are made already or who makes another slice."""
+        """30 TB are refused, but not where they are made already or belong to another slice."""
         words = ["generate", "--particles", 256, "--redshifts", "0,1,2,3,4,5,6,7,8,9", "--save", "particles",
                  "--simulations", 5_000, "--output", self.root / "never/there"]
         plan, _ = self.told(*words)
@@ -356,7 +356,7 @@ class Memory(Suite):
                          "--output", self.root / "never", ranks=ranks)
         self.assertFalse((self.root / "never").exists())
 
-    def test_a_dry_run_tells_and_warns(self):
+    def test_a_dry_run_reports_and_warns(self):
         done = run("cosmo-sim", *self.LARGE, "--dry-run", "--json", "--output", self.root / "never")
         self.assertEqual(done.returncode, 0)
         self.assertIn("warning: --particles 256 with --mesh 8192 and --grid 128 need", done.stderr)
@@ -378,7 +378,7 @@ class Memory(Suite):
             self.assertEqual(done.stderr.count(f"warning: --mesh {more[0]} beats"), told, done.stderr)
 
     def as_if_made(self, output, words):
-        """A finished suite that says it is of `words`, which nobody has the memory for."""
+        """A manifest of a finished suite that claims the options `words`, for which no machine has the memory."""
         shutil.copytree(self.whole, output)
         manifest = json.loads((output / "manifest.json").read_text())
         plan = succeed("cosmo-sim", *words, "--dry-run", "--output", output)

@@ -29,7 +29,7 @@ def small(output, **values):
 
 
 def run_unbroken(output, values):
-    """The chain of these values without jobs, on as many ranks and threads."""
+    """Runs the chain of these values without jobs, on the same number of ranks and threads."""
     for tool, ranks, words in (
             ("cosmo-sim", 1, f"generate --simulations {values['simulations']} {values['sim']} --output sim"),
             ("cosmo-prep", 1, f"shard {values['prep']} --input sim --output data"),

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Slurm for tests: sbatch, srun or scontrol, by the name of the link that it is called by. Jobs run at once, in sbatch itself.
 
-Its directory, $FAKE_SLURM, has calls.jsonl, a line a call, and may have failures.json, {tool: [exit codes of its next runs]},
+Its directory, $FAKE_SLURM, has calls.jsonl, one line per call, and may have failures.json, {tool: [exit codes of its next runs]},
 of which null lets it run.
 """
 
@@ -27,7 +27,7 @@ def calls():
 
 
 def split(words):
-    """({option: value}, the words from the first on that is no option)."""
+    """({option: value}, the words from the first one that is not an option on)."""
     first = next((i for i, word in enumerate(words) if not word.startswith("--")), len(words))
     return {name: value for name, _, value in (word.partition("=") for word in words[:first])}, words[first:]
 
@@ -55,7 +55,7 @@ def sbatch(words):
 
 
 def run_job(job, task, script, arguments, options):
-    """Runs a job, or a task of an array, once; returns whether it is over, not requeued."""
+    """Lets a job, or one array task, run once; returns whether it is over, not requeued."""
     # The last task of an array has the array's own number.
     is_array = task is not None
     number = job if not is_array or options["--array"].endswith(f"-{task}") else 1000 + task

@@ -66,7 +66,7 @@ def free_ports(number):
 
 
 def name_of(process):
-    """Of its program; "" of one that has ended."""
+    """Name of a process's program; "" if it has ended."""
     try:
         return pathlib.Path(f"/proc/{process}/comm").read_text().strip()
     except OSError:
@@ -74,7 +74,7 @@ def name_of(process):
 
 
 def parent_of(process):
-    """Its process; 0 of one that has ended."""
+    """Process id of a process's parent; 0 if it has ended."""
     try:
         return int(pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -82,7 +82,7 @@ def parent_of(process):
 
 
 class PrivateSlurm:
-    """Two nodes of two cores. `environment` is for those who submit to it."""
+    """Two nodes of two cores. `environment`: that of the programs which submit jobs."""
 
     def __init__(self, root, environment):
         self.root = pathlib.Path(root)
@@ -125,7 +125,7 @@ class PrivateSlurm:
         return done.stdout
 
     def processes(self, **variables):
-        """Of this Slurm's jobs, by their environment."""
+        """Processes of this Slurm's jobs, by their environment."""
         wanted = {f"{name}={value}".encode() for name, value in {"SLURM_CONF": self.root / "slurm.conf", **variables}.items()}
         found = []
         for process in pathlib.Path("/proc").iterdir():
@@ -180,7 +180,7 @@ class PrivateSlurm:
         return {line.split()[0]: tuple(line.split()[1:]) for line in lines if line}
 
     def hurry(self):
-        """Lets requeued jobs, which Slurm would keep for two minutes, start after three seconds; not at once, for nodes refuse what is
+        """Lets requeued jobs, which Slurm would keep for two minutes, start after three seconds. Not at once, since nodes refuse a start
         as old as the job's end."""
         waiting = [job for job, state in self.jobs().items() if state == ("PD", "BeginTime")]
         self.waiting = {job: self.waiting.get(job, time.monotonic()) for job in waiting}

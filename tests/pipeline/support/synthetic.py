@@ -36,7 +36,7 @@ def parameters_of(index, universes):
 
 def write_suite(directory, universes, grid, redshifts=(0,), box=64.0):
     """A suite as cosmo-sim leaves it, of random counts; returns {(index, redshift): counts}."""
-    # One field, moved for each universe and redshift: so large suites cost no more than writing them.
+    # One field, moved for each universe and redshift: so that large suites cost no more than writing them.
     base = np.random.default_rng(1).poisson(np.random.default_rng(2).gamma(0.5, 2, grid**3)).astype("<u2")
     records, counts = [], {}
     for index in range(universes):
@@ -63,7 +63,7 @@ def write_suite(directory, universes, grid, redshifts=(0,), box=64.0):
 
 
 def write_fields(directory, universes, side, box=32.0):
-    """A dataset of float32 fields, one sample a universe, whose mean follows omega_m."""
+    """A dataset of float32 fields, one sample per universe, whose mean follows omega_m."""
     generator, simulations = np.random.default_rng(3), np.arange(universes)
     splits = {"validation": simulations[:2], "test": simulations[2:4], "train": simulations[4:]}
     records, training, suite = {}, None, "sha256:" + sha256(b"fields")

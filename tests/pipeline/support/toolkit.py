@@ -92,7 +92,7 @@ def run_with_faults(faults, tool, *words, ranks=1, cwd=None):
 
 
 def kill_after(seconds, tool, *words):
-    """Starts a tool and kills it after so many seconds, if it is not done by then; returns whether that killed it."""
+    """Starts a tool and kills it after this number of seconds, if it is not done by then; returns whether that killed it."""
     process = subprocess.Popen(command(1, tool, *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     try:
@@ -201,7 +201,7 @@ def record_again(directory, path):
     manifest = json.loads((directory / "manifest.json").read_text())
     record, = [record for record in manifest["files"] if record["path"] == path.relative_to(directory).as_posix()]
     record.update(bytes=path.stat().st_size, sha256=sha256(path))
-    for state in manifest.get("checkpoints", []):  # of a model, which tells it twice
+    for state in manifest.get("checkpoints", []):  # a model records it twice
         if state["path"] == record["path"]:
             state["sha256"] = record["sha256"]
     (directory / "manifest.json").write_text(json.dumps(manifest))

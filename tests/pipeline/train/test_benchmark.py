@@ -60,13 +60,13 @@ class Benchmark(unittest.TestCase):
     LABELS = ("slow",)
 
     def test_channels(self):
-        """mlperf's own are the default."""
+        """The channels of mlperf are its default."""
         for words in ([], ["--channels", 4]):
             found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, *words, "--dry-run")
             self.assertEqual(found["parameters"], 8907556)
 
     def test_options_of_a_training_are_refused(self):
-        """On the command line and in a file; so are the benchmark's without it."""
+        """They are refused on the command line and in a file; so are the benchmark's options without --benchmark."""
         words = ["--benchmark", "--network", "cosmoflow32", "--size", 32, "--dry-run"]
         with tempfile.TemporaryDirectory() as directory:
             config = pathlib.Path(directory) / "train.ini"

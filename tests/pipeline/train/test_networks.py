@@ -175,7 +175,7 @@ class Networks(PipelineTest):
                 self.assertEqual(refused.returncode, code, refused.stderr)
                 self.assertIn(sentence, error_line(refused, "cosmo-train"))
 
-    def test_the_benchmark_tells_their_layers(self):
+    def test_the_benchmark_lists_their_layers(self):
         found = succeed("cosmo-train", "--benchmark", "--network", self.root / "unet.json", "--size", 32)
         self.assertEqual([layer["layer"] for layer in found["layers"]], ["a", "b", "up", "more", "c", "parameters"])
         up = next(layer for layer in found["layers"] if layer["layer"] == "up")
@@ -184,7 +184,7 @@ class Networks(PipelineTest):
         resampled = [(entry["layer"], entry["phase"]) for entry in found["operations"] if entry["implementation"] == "resample"]
         self.assertEqual(resampled, [(name, phase) for name in ("near", "linear", "box") for phase in ("forward", "input gradient")])
 
-    def test_onnx_of_an_empty_sample_is_no_division_by_zero(self):
+    def test_onnx_of_an_empty_sample_does_not_divide_by_zero(self):
         _, model = self.export("odd")
         out = evaluate(model, counts=np.zeros((1, 1, 32, 32, 32), np.float32))
         self.assertTrue(np.isfinite(out["parameters"]).all())
@@ -203,7 +203,7 @@ class Networks(PipelineTest):
             expected = [[float(row["predicted_omega_m"]), float(row["predicted_sigma8"])] for row in csv.DictReader(file)]
         np.testing.assert_allclose(out, expected, atol=5e-6)
 
-    def test_what_onnx_says_of_itself(self):
+    def test_what_onnx_records_of_itself(self):
         _, model = self.export("mlperf")
         facts = {entry.key: entry.value for entry in model.metadata_props}
         manifest = json.loads((self.models["mlperf"][0] / "manifest.json").read_text())
@@ -232,7 +232,7 @@ class Networks(PipelineTest):
         succeed(*words, path, "--force")
         self.assertEqual(contents(directory)["model.onnx"], contents(self.root)["odd.onnx"])
 
-    def test_onnx_beside_whoever_asks_and_in_new_directories(self):
+    def test_onnx_beside_the_caller_and_in_new_directories(self):
         model = self.models["odd"][0].resolve()
         place = self.root / "elsewhere"
         place.mkdir()
@@ -331,7 +331,7 @@ class Networks(PipelineTest):
         self.assertEqual(refused.returncode, 3)
         self.assertIn("has no particle", error_line(refused, "cosmo-infer"))
 
-    def test_universes_that_the_model_knows_are_warned_of(self):
+    def test_universes_that_the_model_has_seen_are_warned_of(self):
         for split, words in (("train", "trained on"), ("validation", "chose the model's checkpoint"), ("test", None)):
             known = json.loads((self.data / "manifest.json").read_text())["splits"][split]
             counts, seed = self.sim / f"sim-{known['simulations'][0]:05}/counts_z0.h5", known["seeds"][0]
@@ -350,7 +350,7 @@ class Networks(PipelineTest):
         told = run("cosmo-infer", "--model", self.models["cosmoflow32"][0], "--input", fine)
         self.assertIn("2³ cells are summed up to each of the model's voxels", told.stderr)
 
-    def test_a_model_without_ranges_says_that_it_cannot_compare(self):
+    def test_a_model_without_ranges_warns_that_it_cannot_compare(self):
         model = self.root / "old"
         shutil.copytree(self.models["odd"][0], model)
         manifest = json.loads((model / "manifest.json").read_text())
@@ -360,7 +360,7 @@ class Networks(PipelineTest):
         self.assertEqual(len(found["warnings"]), 1)
         self.assertIn("was not checked", found["warnings"][0])
 
-    def test_a_dry_run_tells_what_a_run_needs_and_refuses_what_it_would(self):
+    def test_a_dry_run_reports_what_a_run_needs_and_refuses_what_it_would(self):
         snapshot = self.counts("odd").parent / "snapshot_z0.hdf5"
         for path in (self.counts("odd"), snapshot):
             plan = succeed("cosmo-infer", "--model", self.models["odd"][0], "--input", path, "--dry-run")
@@ -371,7 +371,7 @@ class Networks(PipelineTest):
             self.assertEqual(refused.returncode, code, refused.stderr)
 
     def test_a_split_unlike_the_training_data_is_warned_of(self):
-        """Of a suite with an eighth of the particles, and beyond the range of Omega_m."""
+        """The split is from a suite with an eighth of the particles and beyond the range of Omega_m."""
         sim, data = self.root / "sparse", self.root / "sparse-data"
         words = [word if word != 64 or before != "--particles" else 32
                  for before, word in zip(["", *super().sim_words()], super().sim_words())]

@@ -1,4 +1,4 @@
-"""What a training tells of itself: MLPerf's log, its speed, a live line, and a figure of its losses."""
+"""What a training reports: MLPerf's log, its speed, a live line, and a figure of its losses."""
 
 import json
 import os
@@ -166,7 +166,7 @@ class Telemetry(PipelineTest):
         self.assertRegex(shown, rb"\r\x1b\[Kepoch 3: loss [0-9.]+, validation [0-9.]+, ")
 
     def test_figure(self):
-        """Well-formed, recorded, with a point an epoch of history.csv."""
+        """Well-formed, recorded, with a point for each epoch of history.csv."""
         output = self.root / "figure"
         self.train("figure")
         files = [record["path"] for record in json.loads((output / "manifest.json").read_text())["files"]]

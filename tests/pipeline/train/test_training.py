@@ -17,7 +17,7 @@ EPOCHS = 4
 
 
 def store_again(path, storage):
-    """Replaces the counts of a shard by the same, stored otherwise: keywords of h5py's create_dataset."""
+    """Stores the counts of a shard in another form: keywords of h5py's create_dataset."""
     with h5py.File(path, "r+") as shard:
         counts = shard["x"][:]
         del shard["x"]
@@ -145,7 +145,7 @@ class Repeats(Trained):
         whole = self.root / "unbroken"
         self.train(whole)
         words = [*self.train_words(), "--epochs", EPOCHS, "--decay-epochs", EPOCHS, "--threads", 1]
-        for kill, delay in enumerate((None, 0, 0.02, 0.05, 0.1)):  # before, and so long after the first checkpoint
+        for kill, delay in enumerate((None, 0, 0.02, 0.05, 0.1)):  # None: before the first checkpoint; else seconds after it
             parts = self.root / f"killed{kill}"
             if delay is None:
                 self.assertTrue(kill_after(0.1, "cosmo-train", *words, "--output", parts))
@@ -161,7 +161,7 @@ class Repeats(Trained):
             self.assertEqual(contents(parts), contents(whole))
 
     def test_resume_needs_something_to_resume(self):
-        """Which is looked at before shards are staged."""
+        """It is checked before shards are staged."""
         stage = self.root / "stage-of-nothing"
         for ranks in (1, 2):
             done = run("cosmo-train", *self.train_words(), "--output", self.root / "nothing", "--resume", "--stage", stage,
@@ -171,7 +171,7 @@ class Repeats(Trained):
             self.assertFalse(stage.exists())
 
     def test_a_full_disk_is_one_sentence_and_leaves_no_part(self):
-        """Whichever checkpoint it is; the same command goes on from the one before."""
+        """This holds for every checkpoint; the same command goes on from the one before."""
         whole, output = self.root / "roomy", self.root / "full"
         self.train(whole)
         size = next((whole / "checkpoints").iterdir()).stat().st_size
@@ -217,7 +217,7 @@ class Layouts(Trained):
         self.assertNotEqual(*losses)
         self.assertAlmostEqual(*losses, delta=0.05 * losses[0])
 
-    def test_a_training_tells_what_its_ranks_waited_for(self):
+    def test_a_training_reports_what_its_ranks_waited_for(self):
         for ranks in (1, 2):
             summary = self.train(self.root / f"times{ranks}", ranks=ranks, epochs=2)
             for part in ("computing", "waiting", "exposed"):
@@ -258,7 +258,7 @@ class Layouts(Trained):
 class Reading(Trained):
     """Shards: read ahead, stored otherwise, staged."""
 
-    def test_readers_change_nothing_and_tell_how_long_training_waited(self):
+    def test_readers_change_nothing_and_report_how_long_training_waited(self):
         whole, threads = self.root / "no-readers", self.root / "readers"
         self.train(whole, "--readers", 0)
         summary = self.train(threads, "--readers", 2, ranks=2)

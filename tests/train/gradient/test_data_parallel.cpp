@@ -70,7 +70,7 @@ double norm(const std::vector<double>& values) {
   return std::sqrt(sum);
 }
 
-/// The loss of each step of a training on ever the same kSamples samples.
+/// The loss of each step of a training on the same kSamples samples throughout.
 std::vector<double> train_a_while(const core::Communicator& comm, int micro_batch,
                                   const std::string& optimizer_name, int steps) {
   nn::Network network(nn::with_outputs(nn::find_network("cosmoflow32"), kOutputs), kInput, kOutputs,

@@ -21,14 +21,14 @@ double normal(const core::RandomStream& stream, std::uint32_t a, std::uint32_t b
   return stream.normals({a, b, 7})[0];
 }
 
-/// Each a mixture of itself.
+/// Each Gaussian as a mixture of one component.
 std::vector<nn::Mixture> alone(const std::vector<TruncatedGaussian>& gaussians) {
   std::vector<nn::Mixture> mixtures;
   for (const TruncatedGaussian& gaussian : gaussians) mixtures.push_back({nn::component(1, gaussian)});
   return mixtures;
 }
 
-/// Truths drawn from the flat prior, and of each what data with this noise say: exact posteriors.
+/// Truths drawn from the flat prior, and the exact posterior of each from data with this noise.
 struct Suite {
   std::vector<TruncatedGaussian> posteriors;
   std::vector<Vector> truths;
@@ -50,7 +50,7 @@ Suite suite_of(int rows, const Vector& noise, double correlation) {
   return suite;
 }
 
-/// Of two parameters, from two or three numbers.
+/// A map of two parameters, from its two diagonal or all three triangular elements.
 nn::Matrix map_of(const std::vector<double>& numbers) { return nn::triangle_of(numbers, 2); }
 
 /// -log of the prior of a calibration, but for a constant.

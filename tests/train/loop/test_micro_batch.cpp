@@ -1,4 +1,4 @@
-// How many samples a rank works on at once if nobody says it.
+// The default number of samples that a rank works on at once.
 #include <catch2/catch.hpp>
 
 #include "train/plan/training_plan.hpp"

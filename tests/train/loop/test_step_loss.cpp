@@ -33,7 +33,7 @@ std::string refusal(const core::Communicator& comm, const train::StepLoss& loss,
 
 }  // namespace
 
-TEST_CASE("what the ranks want after a step is what one of them wants") {
+TEST_CASE("all ranks adopt the wish that one of them has after a step") {
   const core::Communicator comm = core::Communicator::world();
   const bool is_last = comm.rank() == comm.size() - 1;
   const train::Agreement found = train::agree(comm, 0.5, {false, is_last, comm.is_root()});

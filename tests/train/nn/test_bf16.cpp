@@ -24,7 +24,7 @@ namespace {
 struct Case {
   nn::NetworkSpec spec;
   nn::Shape input;
-  double tolerance = 0.01;  ///< of gradients, of their norms
+  double tolerance = 0.01;  ///< largest error of gradients, relative to their norms
 };
 
 // First layers in f32 and in bf16, average pools after either, channels that leave padding in blocks.

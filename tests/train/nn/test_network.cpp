@@ -126,7 +126,7 @@ TEST_CASE("the memory of a network is known before it is allocated") {
   CHECK(core::peak_resident_memory() < before + (std::size_t{256} << 20));
 }
 
-TEST_CASE("every operation tells what it is, its implementation and, while timed, its time") {
+TEST_CASE("every operation reports what it is, its implementation and, while timed, its time") {
   nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
   const auto count = [&](nn::Work work, nn::Phase phase) {
     const auto operations = network.operations();

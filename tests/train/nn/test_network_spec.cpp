@@ -25,7 +25,7 @@ std::string refusal(const nn::NetworkSpec& spec, Shape input, int outputs,
   return "accepted";
 }
 
-/// As test::chain, of any length: so many layers of a kind and a dense one.
+/// As test::chain, of any length: `layers` layers of one kind and a dense one.
 nn::NetworkSpec long_chain(int layers, const nn::Layer::Kind& kind) {
   nn::NetworkSpec spec{"n", "layer0", {}};
   for (int i = 0; i < layers; ++i)
@@ -192,7 +192,7 @@ TEST_CASE("JSON that is not a network is refused") {
       R"({"name":"n","input":"x","layers":[{"name":"a","inputs":["x"],"kind":"dense","outputs":3,"slope":1,"size":2}]})");
 }
 
-TEST_CASE("an interpolation that there is not, is refused by name") {
+TEST_CASE("an unknown interpolation is refused by name") {
   const auto json = nlohmann::json::parse(R"({"name": "n", "input": "x", "layers": [
       {"name": "a", "inputs": ["x"], "kind": "resample", "factor": 2, "interpolation": "cubic"}]})");
   try {

@@ -22,7 +22,7 @@ constexpr double kRate = 2e-3;
 
 struct Probed {
   const nn::Parameter& parameter;
-  std::size_t index;  ///< of those that are learned
+  std::size_t index;  ///< among the learned parameters
   const json& reference;
 
   double scale() const { return reference["gradient_norm"].get<double>(); }

@@ -23,7 +23,7 @@ double norm(const std::vector<double>& x) {
   return std::sqrt(sum);
 }
 
-/// The equations of section III-B and of Adam, one parameter, in double and without an eye to speed.
+/// The equations of section III-B and of Adam, one parameter, in double and without regard to speed.
 class Reference {
  public:
   Reference(std::span<const float> values, LarcMode mode)

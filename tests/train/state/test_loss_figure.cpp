@@ -41,7 +41,7 @@ const train::EpochMetrics& lowest(const std::vector<train::EpochMetrics>& histor
 
 }  // namespace
 
-TEST_CASE("the loss figure has a point an epoch, both curves, and the best epoch") {
+TEST_CASE("the loss figure has a point per epoch, both curves, and the best epoch") {
   const auto history = history_of(9, 0.1);
   const std::string svg = train::loss_figure(history, lowest(history), "cosmoflow", "mae");
   CHECK(svg == train::loss_figure(history, lowest(history), "cosmoflow", "mae"));

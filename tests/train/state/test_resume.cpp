@@ -206,7 +206,7 @@ TEST_CASE("saving after every step changes nothing") {
   CHECK(checkpoints <= 2);
 }
 
-TEST_CASE("what a killed run left of checkpoints goes when the training goes on") {
+TEST_CASE("remains of checkpoints from a killed run are removed when the training continues") {
   const core::Communicator comm = core::Communicator::world();
   Experiment experiment(comm);
   const Outcome whole = experiment.run("whole", kNever);

@@ -167,7 +167,7 @@ TEST_CASE("a resampled field agrees with its definition") {
 TEST_CASE("periodic interpolation does not see where a box is cut, the other one does") {
   for (const bool wrapped : {true, false}) {
     const Interpolation interpolation = wrapped ? Interpolation::periodic : Interpolation::linear;
-    // The squares of what lies between cells tell whether it is the same.
+    // The mean square shows whether the values between cells are the same.
     const nn::NetworkSpec spec = test::chain("n", {Resample{2, interpolation}, GlobalMean{true}, Dense{1}});
     constexpr std::size_t kSide = 4;
     nn::Network network(spec, {1, kSide}, 1, 1, nn::Mode::inference);

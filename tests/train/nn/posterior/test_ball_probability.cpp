@@ -34,7 +34,7 @@ TEST_CASE("draws have the moments of a cut normal variable, and lie in the inter
   }
 }
 
-TEST_CASE("of one parameter the probability within a distance is a difference of cumulative ones") {
+TEST_CASE("for one parameter the probability within a distance is a difference of cumulative ones") {
   const core::RandomStream stream(3, core::Purpose::posterior_draw);
   for (const double centre : {0.1, 0.9, -1.5}) {
     const TruncatedGaussian g{1, {centre}, {{{1 / 0.4}}}};
@@ -45,7 +45,7 @@ TEST_CASE("of one parameter the probability within a distance is a difference of
   }
 }
 
-TEST_CASE("with correlations and cuts it is that of brute force, and a pure function of its arguments") {
+TEST_CASE("with correlations and cuts it agrees with brute force, and is a pure function of its arguments") {
   const core::RandomStream stream(4, core::Purpose::posterior_draw);
   const TruncatedGaussian gaussians[] = {{2, {0.2, -0.3}, {{{5}, {-6, 4}}}},
                                          {2, {1.3, 0.5}, {{{2}, {3, 4}}}},

@@ -25,7 +25,7 @@ double normal_mass(double low, double high) {
   return (std::erf(high / std::numbers::sqrt2) - std::erf(low / std::numbers::sqrt2)) / 2;
 }
 
-/// From centres, deviations and one correlation of all pairs.
+/// A Gaussian from centres, deviations and one correlation of all pairs.
 TruncatedGaussian gaussian(const std::vector<double>& centre, const std::vector<double>& deviation,
                            double correlation) {
   const std::size_t n = centre.size();
@@ -40,7 +40,7 @@ TruncatedGaussian gaussian(const std::vector<double>& centre, const std::vector<
   return result;
 }
 
-/// By the midpoint rule over the box, so many points a side.
+/// Moments by the midpoint rule over the box, with `side` points per axis.
 TruncatedMoments brute_force(const TruncatedGaussian& g, int side) {
   const auto n = static_cast<std::size_t>(g.parameters);
   std::size_t points = 1;
@@ -142,7 +142,7 @@ TEST_CASE("without correlations the box's probability is a product of error func
   }
 }
 
-TEST_CASE("with correlations probability and moments are those of brute force") {
+TEST_CASE("with correlations probability and moments agree with brute force") {
   struct Case {
     std::vector<double> centre, deviation;
     double correlation;
@@ -226,7 +226,7 @@ TEST_CASE("the likelihood's gradient is what finite differences give") {
   }
 }
 
-TEST_CASE("the likelihood of a network that begins, of one that knows nothing, and of one parameter") {
+TEST_CASE("the likelihood of an untrained network, of the flat prior, and of one parameter") {
   std::vector<float> gradient(9);
   std::vector<float> flat(9, 0.0f);  // deviations of e³: the flat prior
   for (std::size_t i = 3; i < 6; ++i) flat[i] = -3;
@@ -247,7 +247,7 @@ TEST_CASE("the likelihood of a network that begins, of one that knows nothing, a
   CHECK(nn::likelihood(two, one, std::vector{0.8f}, {1, 1, 1}) == Approx(-std::log(density)));
 }
 
-TEST_CASE("whatever a network says the likelihood and its gradient are finite, and padding has none") {
+TEST_CASE("the likelihood and its gradient are finite for any outputs, and padding has no gradient") {
   const std::vector<float> wild = {0,    1,     -1,    50,     -50,
                                    1e3f, -1e3f, 1e30f, -1e30f, std::numeric_limits<float>::max()};
   for (int parameters = 1; parameters <= 4; ++parameters) {

@@ -164,7 +164,7 @@ TEST_CASE("components begin apart and with equal weights") {
   CHECK(nn::moments_of(begun).mean[0] == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("whatever a network says of a mixture, its likelihood and gradient are finite") {
+TEST_CASE("a mixture's likelihood and gradient are finite for any outputs") {
   const std::vector<float> wild = {0, 1, -1, 50, -50, 1e3f, -1e3f, 1e30f, std::numeric_limits<float>::max()};
   const core::RandomStream stream(5, core::Purpose::gaussian_field);
   const auto width = static_cast<std::size_t>(nn::mixture_outputs(2, 3));
@@ -182,7 +182,7 @@ TEST_CASE("whatever a network says of a mixture, its likelihood and gradient are
   CHECK_FALSE(std::isfinite(nn::likelihood(gradient, nan, std::vector<float>(2), {2, 1, 1, 3})));
 }
 
-TEST_CASE("averages are finite whatever the network says") {
+TEST_CASE("averages are finite for any outputs") {
   constexpr int kParameters = 5;
   const auto each = static_cast<std::size_t>(nn::mixture_outputs(kParameters, 0));
   const core::RandomStream stream(23, core::Purpose::gaussian_field);
