@@ -56,7 +56,7 @@ std::vector<std::byte> channels_first(const std::vector<T>& values, std::size_t 
   return turned;
 }
 
-/// Whether a number is a voxel of type To.
+/// Whether a number is a valid voxel of type To.
 template <class To, class From>
 bool is_voxel(From value) {
   if constexpr (std::is_same_v<To, float>) {
@@ -114,9 +114,8 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
       (shape.size() == 3 || shape.size() == 4) && std::equal(shape.end() - 2, shape.end(), shape.end() - 3);
   const int channels = shape.size() == 4 ? shape.front() : 1;
   ensure(cube && channels == file.channels, Fault::format,
-         "{} has the shape ({}), which is not a cube of {} channel{}: as many --redshifts are needed as "
-         "there are "
-         "channels, which come first.",
+         "{} has the shape ({}), which is not a cube of {} channel{}: give one of --redshifts per "
+         "channel, and store channels first.",
          file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
 }
 
@@ -163,7 +162,7 @@ std::vector<std::byte> encode_as_cosmoflow(const OutgoingSample& sample) {
                             {"label_raw", OutgoingFeature::Kind::bytes, std::as_bytes(sample.physical)});
 }
 
-/// The one value of bytes of a feature.
+/// The single byte string of a feature.
 std::span<const std::byte> bytes_of(const std::map<std::string, Feature>& features, const char* name,
                                     const std::string& source) {
   const auto found = features.find(name);
@@ -172,7 +171,7 @@ std::span<const std::byte> bytes_of(const std::map<std::string, Feature>& featur
   return found->second.bytes.front();
 }
 
-/// The shape of a cube of so many bytes.
+/// The shape of a cube that takes `bytes` bytes.
 std::vector<int> shape_of(std::size_t bytes, std::size_t voxel_bytes, const ForeignFile& file) {
   const auto channels = static_cast<std::size_t>(file.channels);
   const auto side = static_cast<std::size_t>(

@@ -1,5 +1,5 @@
 #pragma once
-// The formats in which other programs keep samples, a file each:
+// The file formats in which other programs keep samples:
 //   npy                  as numpy.save writes it: (n, n, n) or (C, n, n, n), uint16
 //   tfrecord, mlperf     MLPerf-HPC's: gzip, features x (int16 bytes, channels last)
 //                        and y (P floats in [−1, 1])
@@ -27,7 +27,7 @@ auto with_voxels(VoxelKind kind, std::span<const std::byte> bytes, const Use& us
                                    : as(reinterpret_cast<const float*>(bytes.data()));
 }
 
-/// What a file is to hold of a sample.
+/// The content of a file to write for one sample.
 struct OutgoingSample {
   VoxelKind kind;
   std::span<const std::byte> voxels;  ///< counts or field (C, n, n, n)
@@ -36,35 +36,35 @@ struct OutgoingSample {
   std::span<const float> unit;        ///< the same in [−1, 1]
 };
 
-/// What a file of another program holds.
+/// The content of another program's file.
 struct ForeignSample {
   std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
-  std::vector<std::byte> voxels;  ///< of the kind that was asked for (C, n, n, n)
+  std::vector<std::byte> voxels;  ///< (C, n, n, n) of the requested kind
   std::vector<double> labels;     ///< (P), or none in an .npy file
 };
 
-/// Where a sample stands, and what it is.
+/// Location of a sample, and how to read it.
 struct ForeignFile {
   std::filesystem::path path;
-  std::optional<std::uint32_t> record;  ///< in a TFRecord file; without it the only one
+  std::optional<std::uint32_t> record;  ///< number in a TFRecord file; without it, the file's only record
   int channels = 1;
   VoxelKind kind = VoxelKind::counts;
 };
 
 struct ExchangeFormat {
-  std::string_view name;     ///< of --format
-  std::string_view dialect;  ///< of --dialect, or empty
+  std::string_view name;     ///< value of --format
+  std::string_view dialect;  ///< value of --dialect, or empty
   std::string_view meaning;
-  std::string_view suffix;   ///< of its files
+  std::string_view suffix;   ///< file name suffix
   bool compressed;
-  std::size_t count_bytes;   ///< of a voxel, before compression
-  std::uint64_t most_count;  ///< that a voxel can have
-  bool has_fields;           ///< beside counts
-  bool unit_labels;          ///< in [−1, 1]; else physical, if there are any
+  std::size_t count_bytes;   ///< bytes per count, before compression
+  std::uint64_t most_count;  ///< largest count that a voxel can have
+  bool has_fields;           ///< holds fields, too, not only counts
+  bool unit_labels;          ///< labels lie in [−1, 1]; else physical, if there are any
   std::vector<std::byte> (*encode)(const OutgoingSample&);
-  /// Reads a sample of cubes. Throws Error{io}, or Error{format} naming the file if it is damaged, no cube,
-  /// or holds what its kind does not: counts are whole numbers from 0 to 65535, fields finite numbers,
-  /// rounded to float32.
+  /// Reads a sample of cubes. Throws Error{io}, or Error{format} naming the file if it is damaged, is not a
+  /// cube, or holds values that its kind excludes: counts are whole numbers from 0 to 65535, fields finite
+  /// numbers, rounded to float32.
   ForeignSample (*decode)(const ForeignFile&);
 };
 
@@ -77,11 +77,11 @@ std::string title_of(const ExchangeFormat& format);
 /// Throws Error{config} naming --format or --dialect.
 const ExchangeFormat& find_exchange_format(std::string_view name, std::string_view dialect);
 
-/// Of a voxel of this kind, before compression. [bytes]
+/// Size of a voxel of this kind, before compression. [bytes]
 std::size_t voxel_bytes(const ExchangeFormat& format, VoxelKind kind);
 
-/// Throws Error{config} if the format has no float32 fields and the samples are such, Error{numeric} if it
-/// has no room for the largest count.
+/// Throws Error{config} if the samples are float32 fields and the format has none, Error{numeric} if the
+/// format cannot hold the largest count.
 void check_fits(const ExchangeFormat& format, VoxelKind kind, std::uint64_t largest_count);
 
 }  // namespace cosmo::dataset

@@ -20,7 +20,7 @@ using core::Fault;
 
 namespace {
 
-/// "train/shard-00000_00012.npy", of row 12 of train/shard-00000.h5
+/// "train/shard-00000_00012.npy", for row 12 of train/shard-00000.h5
 std::string sample_path(const std::string& shard, std::size_t row, const ExchangeFormat& format) {
   return fmt::format("{}_{:05}{}", std::filesystem::path(shard).replace_extension().string(), row,
                      format.suffix);
@@ -61,7 +61,7 @@ class Exporter {
     for (const core::FileRecord& file : output.manifest().files) there_.insert(file.path);
   }
 
-  /// Writes what is missing of the shard; returns its lines of the table.
+  /// Writes the shard's samples that are missing; returns all of its lines of the table.
   std::string export_shard(const std::filesystem::path& directory, const std::string& path, Split split,
                            Written& written) {
     SharedShard shard(directory / path, spec_);
@@ -72,7 +72,7 @@ class Exporter {
       lines += sample_table_line(file, split, path, shard.reader().sample(row), shard.reader().crc32(row));
       if (!there_.contains(file)) missing.push_back(row);
     }
-    // Makes the folder. What a killed run left of the other files is written over.
+    // Creates the folder. Leftovers of a killed run are overwritten.
     if (!missing.empty()) (void)output_.part(sample_path(path, missing.front(), format_));
     std::vector<core::FileRecord> records(missing.size());
     core::in_threads(missing.size(), [&](std::size_t i, std::size_t thread) {
@@ -112,7 +112,7 @@ class Exporter {
   std::vector<core::FileRecord> finished_;
 };
 
-/// Every rank's text by number, on every rank.
+/// The numbered texts of all ranks, on every rank.
 std::map<std::size_t, std::string> gather(const core::Communicator& comm,
                                           const std::map<std::size_t, std::string>& mine) {
   std::map<std::size_t, std::string> all;

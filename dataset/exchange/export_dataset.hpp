@@ -2,8 +2,8 @@
 // A dataset in the files of another format, and back.
 //
 //   manifest.json     stage "export": config {format, dialect}; dataset: the manifest.json of the dataset
-//   samples.csv       what the files have no room for, a line a sample in the dataset's order
-//   train/shard-00000_00000.npy, …     a file a sample: row 0 of train/shard-00000.h5
+//   samples.csv       what the files cannot hold, one line per sample in the dataset's order
+//   train/shard-00000_00000.npy, …     one file per sample: row 0 of train/shard-00000.h5
 
 #include <cstdint>
 #include <filesystem>
@@ -18,13 +18,13 @@
 
 namespace cosmo::dataset {
 
-/// What was written, beside what was there.
+/// What this run wrote, in addition to what was already there.
 struct Written {
   std::uint64_t samples = 0;
-  std::uint64_t bytes = 0;  ///< of their files
+  std::uint64_t bytes = 0;  ///< total size of their files
 };
 
-/// What is asked for: this dataset, which is in `directory`, in this format at `target`.
+/// The request to export this dataset, which is in `directory`, to `target` in this format.
 core::Request export_request(const std::filesystem::path& directory, const DatasetManifest& dataset,
                              const ExchangeFormat& format, const std::filesystem::path& target);
 

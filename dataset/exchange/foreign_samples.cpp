@@ -30,7 +30,7 @@ std::vector<double> to_physical(const std::vector<double>& labels, const core::P
   for (std::size_t p = 0; p < labels.size(); ++p) {
     ensure(
         space.low[p] < space.high[p], Fault::config,
-        "The labels of {} lie in [-1, 1], so their ranges must be told: give --parameters NAME=LOW:HIGH,….",
+        "The labels of {} lie in [-1, 1], so their ranges are needed: give --parameters NAME=LOW:HIGH,….",
         file);
     ensure(std::abs(labels[p]) <= 1 + kRounding, Fault::format,
            "{} has the label {} outside [-1, 1]: give the --dialect that it is in.", file, labels[p]);
@@ -53,7 +53,7 @@ std::vector<std::vector<double>> parameters_of(const SampleTable& table, const S
   }
   const bool in_table = columns.size() == space.size();
   ensure(in_table || (columns.empty() && format.name == "tfrecord"), Fault::config,
-         "The table has no column for each of {}: add them, for the files do not tell.",
+         "The table needs a column for each of {}: add those that are missing.",
          fmt::join(space.names, ", "));
   std::vector<std::vector<double>> parameters;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -93,7 +93,8 @@ struct Universe {
   std::map<std::uint8_t, std::size_t> rows;  ///< by sub-volume
 };
 
-/// Rows by simulation, checked: one seed, split and set of parameters each, and as many samples.
+/// Rows by simulation, checked: each simulation has one seed, split and set of parameters, and all have the
+/// same number of samples.
 std::map<std::uint32_t, Universe> universes_of(const SampleTable& table,
                                                const std::vector<std::vector<double>>& parameters) {
   std::map<std::uint32_t, Universe> universes;
@@ -104,19 +105,19 @@ std::map<std::uint32_t, Universe> universes_of(const SampleTable& table,
     const std::size_t number = row.subvolume.value_or(static_cast<std::uint8_t>(universe.rows.size() % 256));
     const bool fits = universe.rows.emplace(static_cast<std::uint8_t>(number), r).second;
     ensure(fits, Fault::format,
-           "{} is sub-volume {} of simulation {}, as another one is: give each its own number, of 256.",
+           "{} and another sample are sub-volume {} of simulation {}: give each its own number below 256.",
            row.file, number, row.simulation);
     const std::size_t first = universe.rows.begin()->second;
     ensure(
         universe.seed == seed && universe.split == row.split && parameters[first] == parameters[r],
         Fault::format,
-        "{} and {} are of simulation {} and have not the same seed, split and parameters: correct the table.",
+        "{} and {} are from simulation {} but not of the same seed, split and parameters: correct the table.",
         table.rows[first].file, row.file, row.simulation);
   }
   const std::size_t samples = universes.begin()->second.rows.size();
   for (const auto& [simulation, universe] : universes) {
     ensure(universe.rows.size() == samples, Fault::format,
-           "Simulation {} has {} samples and simulation {} has {}: give as many of each.",
+           "Simulation {} has {} samples and simulation {} has {}: give the same number of each.",
            universes.begin()->first, samples, simulation, universe.rows.size());
   }
   return universes;
@@ -165,7 +166,7 @@ std::vector<std::size_t> rows_of(Split split, const std::vector<std::uint32_t>& 
   return dealt;
 }
 
-/// All that decides the dataset but the samples themselves.
+/// Everything that determines the dataset, except the samples themselves.
 core::Json config_of(const ForeignSettings& settings, const ExchangeFormat& format,
                      const core::ParameterSpace& space, bool drawn) {
   core::Json config = {{"import", format.dialect.empty() ? format.name : format.dialect},
@@ -180,7 +181,7 @@ core::Json config_of(const ForeignSettings& settings, const ExchangeFormat& form
   return config;
 }
 
-/// The samples as an input: known by their content, not by their files.
+/// The samples as an input, which is identified by their content, not by their files.
 core::InputRecord input_of(const ForeignSettings& settings, const SampleTable& table, const Scans& found,
                            const std::map<std::uint32_t, Universe>& universes,
                            const std::filesystem::path& target) {
@@ -229,7 +230,7 @@ SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, co
   return spec;
 }
 
-/// All that is known of the samples.
+/// Everything that is known about the samples.
 struct Sources {
   const ForeignSettings& settings;
   const SampleTable& table;
@@ -238,7 +239,7 @@ struct Sources {
   const std::map<std::uint32_t, Universe>& universes;
 };
 
-/// Throws Error{format} if two lines of the table are the same voxels: splits might share them.
+/// Throws Error{format} if two lines of the table have the same voxels, which splits might then share.
 void refuse_twins(const ForeignSettings& settings, const SampleTable& table, const Scans& found) {
   std::map<std::string_view, std::size_t> row_of;
   const auto name = [&](std::size_t row) {
@@ -253,7 +254,7 @@ void refuse_twins(const ForeignSettings& settings, const SampleTable& table, con
   }
 }
 
-/// Lays the samples of a split out over its shards.
+/// Distributes the samples of a split over its shards.
 void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>& simulations,
                 const Sources& sources) {
   const auto rows = rows_of(split, simulations, sources.universes, sources.settings.seed);

@@ -17,12 +17,12 @@
 
 namespace cosmo::dataset {
 
-/// What neither files nor table tell.
+/// What neither the files nor the table state.
 struct ForeignSettings {
-  std::filesystem::path directory;  ///< that the table's paths are relative to
+  std::filesystem::path directory;  ///< the table's paths are relative to it
   std::filesystem::path table;
   core::Length box_size;                ///< side of a sample
-  std::vector<double> redshifts = {0};  ///< of the channels (C)
+  std::vector<double> redshifts = {0};  ///< (C) redshifts of the channels
   VoxelKind kind = VoxelKind::counts;
   /// Names, and ranges where they are stated (low < high); empty: the table's columns.
   core::ParameterSpace parameters;
@@ -30,11 +30,11 @@ struct ForeignSettings {
   std::uint32_t validation = 0;  ///< universes; 0: a tenth, at least 1. Not used if the table has splits.
   std::uint32_t test = 0;
   Compression compression = Compression::none;
-  std::uint64_t seed = 1;  ///< of the split and of the order of training samples
+  std::uint64_t seed = 1;  ///< seed of the split and of the order of training samples
   bool allow_leak = false;
 };
 
-/// Where the voxels of a sample stand, and what they were when they were first read.
+/// Location of a sample's voxels, and their checksum when they were first read.
 struct ForeignVoxels {
   ForeignFile file;
   std::uint32_t crc32;
@@ -43,10 +43,10 @@ struct ForeignVoxels {
 struct ForeignShard {
   std::string path;
   std::vector<Sample> samples;
-  std::vector<ForeignVoxels> voxels;  ///< of each
+  std::vector<ForeignVoxels> voxels;  ///< voxels of each sample
 };
 
-/// What is to be written, before anything is.
+/// What will be written, decided before anything is.
 struct ForeignPlan {
   core::Request request;
   DatasetManifest manifest;  ///< all but `base`
@@ -54,7 +54,7 @@ struct ForeignPlan {
   Compression compression;
 };
 
-/// Reads every sample once: the id is that of their content. The ranks share the samples. Collective.
+/// Reads every sample once, since the id depends on their content. The ranks share the samples. Collective.
 /// Throws, on every rank, Error{io}, Error{format} naming the bad file or line, or Error{config} if labels,
 /// ranges or universes are missing, or if splits share seeds and that is not allowed.
 ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,

@@ -1,5 +1,5 @@
 #pragma once
-// What stands in the files of other programs, before anything is made of them.
+// A first look at the files of other programs, before anything is written.
 
 #include <array>
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace cosmo::dataset {
 
 /// What was found in a sample.
 struct Scan {
-  std::uint64_t row;     ///< of the table
-  std::uint64_t labels;  ///< how many
+  std::uint64_t row;     ///< row of the table
+  std::uint64_t labels;  ///< number of labels
   int side;
   std::uint32_t crc32;
   VoxelStatistics voxels;
-  std::array<char, 64> sha256;  ///< of the voxels
+  std::array<char, 64> sha256;  ///< digest of the voxels
 };
 
 struct Scans {
   std::vector<Scan> scans;                  ///< by row
-  std::vector<std::vector<double>> labels;  ///< by row; of the files
+  std::vector<std::vector<double>> labels;  ///< by row; as the files hold them
 };
 
-/// Where the sample of a row stands.
+/// Location of a row's sample.
 ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row);
 
 /// Reads every sample once. The ranks share them. Collective. Throws as ExchangeFormat::decode.

@@ -32,7 +32,7 @@ std::vector<double> labels_in(const ExchangeFormat& format, const core::Paramete
   return {unit.begin(), unit.end()};
 }
 
-/// The voxels of a line of the table, compared with all that is known of them.
+/// The voxels of a line of the table, checked against everything that is recorded about them.
 std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& format, const SampleRow& row) {
   const core::FileRecord* record = source.base.find(row.file);
   ensure(record != nullptr, Fault::format, "{} names the file {}, which its manifest does not: restore it.",
@@ -43,12 +43,12 @@ std::vector<std::byte> read_voxels(const Export& source, const ExchangeFormat& f
   const bool same =
       sample.shape == spec.shape && core::crc32(sample.voxels) == row.crc32 &&
       (sample.labels.empty() || sample.labels == labels_in(format, spec.parameters, row.parameters));
-  ensure(same, Fault::format, "{} holds another sample than its line of {} says: restore it.",
+  ensure(same, Fault::format, "{} holds another sample than its line of {} lists: restore it.",
          (source.directory / row.file).string(), kSampleTableName);
   return std::move(sample.voxels);
 }
 
-/// The lines of the table by shard, which are those of the dataset.
+/// The lines of the table by shard, checked against the dataset's shards.
 std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source) {
   const std::filesystem::path path = source.directory / kSampleTableName;
   const core::FileRecord* record = source.base.find(kSampleTableName);
@@ -63,7 +63,7 @@ std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source
     for (const std::string& shard : split.shards) samples += shards[shard].size();
     listed += split.shards.size();
     ensure(samples == split.samples, Fault::format,
-           "{} has {} samples of {} that the manifest tells: restore it.", path.string(), samples,
+           "{} has {} samples of a split and the manifest lists {}: restore it.", path.string(), samples,
            split.samples);
   }
   ensure(shards.size() == listed && table.parameters == source.dataset.spec.parameters.names, Fault::format,

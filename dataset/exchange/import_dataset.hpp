@@ -1,5 +1,5 @@
 #pragma once
-// An export of a dataset, made into the dataset again.
+// Turns an export back into the dataset that was exported.
 
 #include <filesystem>
 
@@ -15,15 +15,15 @@ namespace cosmo::dataset {
 /// An export on disk.
 struct Export {
   std::filesystem::path directory;
-  core::Manifest base;      ///< of the export
-  DatasetManifest dataset;  ///< that was exported; its files are not looked for
+  core::Manifest base;      ///< manifest of the export
+  DatasetManifest dataset;  ///< what was exported; its files need not exist
 };
 
 /// Reads and checks both manifests. Throws Error{io} or Error{format} naming the file, Error{config} if the
 /// export is of another format.
 Export load_export(const std::filesystem::path& directory, const ExchangeFormat& format);
 
-/// The request that the exported dataset answers, at `target`: its id is the same.
+/// The request of the exported dataset, for an output at `target`; its id is the same.
 core::Request import_request(const Export& source, const std::filesystem::path& target);
 
 /// Writes the shards that `output` does not hold yet, as they were: each file is compared with its sha256,
@@ -32,8 +32,8 @@ core::Request import_request(const Export& source, const std::filesystem::path& 
 void import_dataset(const core::Communicator& comm, const core::Log& log, core::OutputDirectory& output,
                     const Export& source, const ExchangeFormat& format);
 
-/// Whether all shards in `output` have the bytes that the exported ones had: not if another version of the
-/// program or of zlib wrote them.
+/// Whether all shards in `output` have the same bytes as the exported ones. Another version of
+/// the program or of zlib may have written those differently.
 bool are_identical(const core::Manifest& output, const DatasetManifest& dataset);
 
 }  // namespace cosmo::dataset

@@ -13,7 +13,7 @@
 
 namespace cosmo::dataset {
 
-/// A shard whose samples stand in files of another format.
+/// A shard whose samples are in files of another format.
 struct ImportedShard {
   std::string path;
   std::vector<Sample> samples;

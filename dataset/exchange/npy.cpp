@@ -18,7 +18,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersion = 2;  // bytes after the magic
 constexpr std::size_t kAlignment = 64;
 
-/// The Python source between `begin` and `end` behind the header's key.
+/// The Python source between `begin` and `end` after the header's key.
 std::string_view value_of(std::string_view header, std::string_view key, std::string_view begin,
                           std::string_view end, const std::string& source) {
   const std::size_t at = header.find(fmt::format("'{}':", key));

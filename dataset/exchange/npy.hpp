@@ -1,5 +1,5 @@
 #pragma once
-// NumPy's .npy files: "\x93NUMPY", version, a line of Python that tells type, order and shape, the elements.
+// NumPy's .npy files: "\x93NUMPY", version, a line of Python with type, order and shape, the elements.
 // Source: numpy.lib.format, versions 1.0 to 3.0.
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace cosmo::dataset {
 std::vector<std::byte> encode_npy(std::string_view type, const std::vector<int>& shape,
                                   std::span<const std::byte> elements);
 
-/// An array that was read; `elements` are a part of the file's bytes.
+/// An array that was read; `elements` is a part of the file's bytes.
 struct NpyArray {
   std::string type;
   std::vector<int> shape;

@@ -28,7 +28,7 @@ void read_shift(const core::Cell& cell, SampleRow& row) {
   row.shift[axis] = whole_number<std::uint16_t>(cell, "shift");
 }
 
-/// Of a stranger's table, too: it may not name what is not his.
+/// The table may come from a stranger, so it may name only files below --input.
 void read_file(const core::Cell& cell, SampleRow& row) {
   ensure(!cell.text.empty(), Fault::format, "{} names no file: correct the table.", cell.place());
   ensure(core::is_inside(cell.text), Fault::format,
@@ -44,7 +44,7 @@ void read_split(const core::Cell& cell, SampleRow& row) {
   row.split = static_cast<Split>(found - kSplitNames.begin());
 }
 
-/// How a column that is no parameter is read.
+/// A column that is not a parameter, and how it is read.
 struct Column {
   std::string_view name;
   void (*read)(const core::Cell&, SampleRow&);

@@ -1,7 +1,7 @@
 #pragma once
-// samples.csv: what is known of samples whose voxels stand in files of other formats; a line each.
+// samples.csv: one line for each sample whose voxels are in a file of another format.
 //
-//   file, simulation, omega_m, sigma8      the least that a table needs: paths are relative to --input
+//   file, simulation, omega_m, sigma8      the columns that a table needs; paths are relative to --input
 //   train/shard-00000_00000.npy, 12, 0.31, 0.82
 //
 // Other columns: record (number in a TFRecord file, from 0), split (train, validation, test), shard (where
@@ -23,7 +23,7 @@ namespace cosmo::dataset {
 
 inline constexpr const char* kSampleTableName = "samples.csv";
 
-/// A line of the table; what it has no column for is empty.
+/// A line of the table; fields without a column are empty.
 struct SampleRow {
   std::string file;
   std::optional<std::uint32_t> record;
@@ -33,8 +33,8 @@ struct SampleRow {
   std::optional<std::uint8_t> subvolume;
   std::optional<std::uint64_t> seed;
   std::optional<std::uint32_t> crc32;
-  std::uint16_t roll = 0;                   ///< of the box before it was cut
-  std::array<std::uint16_t, 3> shift = {};  ///< of the roll
+  std::uint16_t roll = 0;                   ///< number of the roll of the box before it was cut
+  std::array<std::uint16_t, 3> shift = {};  ///< voxel of the box that the roll made the first
   std::vector<double> parameters;           ///< (P)
 };
 
@@ -45,7 +45,7 @@ struct SampleTable {
 
 /// The header of a table that has all columns but record; parameters (P).
 std::string sample_table_header(const std::vector<std::string>& parameters);
-/// A line of it. Numbers are the shortest that read back as they were.
+/// A line of that table. Numbers have the shortest form that reads back unchanged.
 std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
                               const Sample& sample, std::uint32_t crc32);
 

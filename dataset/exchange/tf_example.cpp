@@ -14,7 +14,7 @@ using Wire = core::ProtobufWire;
 
 namespace {
 
-/// All that precedes a feature's content in the Features message.
+/// Everything that precedes a feature's content in the Features message.
 std::string prefix_of(const OutgoingFeature& feature) {
   const std::size_t content = feature.content.size();
   const std::string value = core::protobuf_header(1, content);
@@ -48,7 +48,7 @@ class Fields {
     return true;
   }
   bool is(std::uint64_t number, Wire wire) const { return number_ == number && wire_ == wire; }
-  std::span<const std::byte> value() const { return value_; }  ///< of a field that is no varint
+  std::span<const std::byte> value() const { return value_; }  ///< content, unless it is a varint
 
  private:
   void check(bool good) const {
@@ -72,7 +72,7 @@ class Fields {
   std::span<const std::byte> value_;
 };
 
-/// Calls visit(value) for every delimited field of this number.
+/// Calls visit(value) for every delimited field with this number.
 template <class Visit>
 void each(std::span<const std::byte> message, std::uint64_t number, const std::string& source,
           const Visit& visit) {
@@ -81,7 +81,7 @@ void each(std::span<const std::byte> message, std::uint64_t number, const std::s
   }
 }
 
-/// Packed or not: both are allowed.
+/// Appends the floats of a list, packed or not: both are allowed.
 void add_floats(std::span<const std::byte> list, const std::string& source, std::vector<float>& floats) {
   for (Fields fields(list, source); fields.next();) {
     if (!fields.is(1, Wire::delimited) && !fields.is(1, Wire::fixed32)) continue;

@@ -27,8 +27,8 @@ std::vector<std::byte> encode_example(std::span<const OutgoingFeature> features)
 
 /// A feature that was read.
 struct Feature {
-  std::vector<std::span<const std::byte>> bytes;  ///< of a BytesList; parts of the message
-  std::vector<float> floats;                      ///< of a FloatList
+  std::vector<std::span<const std::byte>> bytes;  ///< values of a BytesList; parts of the message
+  std::vector<float> floats;                      ///< values of a FloatList
 };
 
 /// The features of a message, which must outlive them; those of other kinds are empty. Throws Error{format}

@@ -21,7 +21,7 @@ using core::Fault;
 namespace {
 
 constexpr std::size_t kLength = 8, kHeader = 12, kChecksum = 4;
-constexpr std::uint64_t kLongest = std::uint64_t{1} << 31;  // of a record: what protobuf allows
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 31;  // bytes of a record that protobuf allows
 
 template <class T>
 T number_in(std::span<const std::byte> bytes, std::size_t at) {
@@ -34,15 +34,15 @@ std::uint32_t masked_crc32c(std::span<const std::byte> bytes) {
   return std::rotr(core::crc32c(bytes), 15) + 0xa282ead8u;
 }
 
-/// What a file holds, from its beginning on.
+/// The content of a file, read from its beginning.
 class Content {
  public:
   virtual ~Content() = default;
-  /// Fills `bytes` with what comes next, and returns how many came: fewer at the end only.
+  /// Fills `bytes` with what comes next and returns the number of bytes read, smaller only at the end.
   virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  /// Leaves so many bytes out; whether there were as many.
+  /// Skips `bytes` bytes; returns whether the file had that many.
   virtual bool skip(std::uint64_t bytes) = 0;
-  /// How many may come.
+  /// Upper bound on the bytes that are left.
   virtual std::uint64_t left() = 0;
 };
 
@@ -86,7 +86,7 @@ class GzipContent : public Content {
 
  private:
   static constexpr std::uint64_t kMostInflation =
-      1032;  // of deflate. Source: zlib.net, "zlib Technical Details"
+      1032;  // largest ratio of deflate. Source: zlib.net, "zlib Technical Details"
 
   core::GzipFile file_;
   std::uint64_t most_;
@@ -100,7 +100,7 @@ std::unique_ptr<Content> open_content(const std::filesystem::path& path) {
 }
 
 void check(bool good, const std::string& source) {
-  ensure(good, Fault::format, "{} is damaged, cut short or no TFRecord file: restore it.", source);
+  ensure(good, Fault::format, "{} is damaged, cut short or not a TFRecord file: restore it.", source);
 }
 
 /// The length of the next record; nothing at the end.

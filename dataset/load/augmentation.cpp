@@ -12,7 +12,7 @@ namespace {
 /// A cube of `side` read along the axes of a symmetry.
 struct TurnedCube {
   std::ptrdiff_t first;                  ///< where output voxel (0, 0, 0) is read
-  std::array<std::ptrdiff_t, 3> stride;  ///< in the input, of a step along each output axis
+  std::array<std::ptrdiff_t, 3> stride;  ///< in the input, for one step along each output axis
 };
 
 TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
@@ -26,7 +26,7 @@ TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
   return cube;
 }
 
-constexpr std::ptrdiff_t kTile = 32;  // counts: a cache line of them
+constexpr std::ptrdiff_t kTile = 32;  // counts in a cache line
 
 /// to[i] = map(from[i × stride]), with stride 1 or -1.
 template <class T, class Map>
@@ -40,7 +40,7 @@ void map_row(float* to, const T* from, std::ptrdiff_t stride, std::ptrdiff_t siz
   }
 }
 
-/// One channel whose rows stay rows.
+/// Transforms one channel whose rows stay rows.
 template <class T, class Map>
 void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const Map& map, const T* input,
                     float* voxels) {
@@ -52,8 +52,8 @@ void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const Map& map,
   }
 }
 
-/// One channel whose input rows run along output axis `row`, x or y: by square tiles of that axis and z, each
-/// transposed in cache.
+/// Transforms one channel whose input rows run along output axis `row`, x or y, by square tiles of that axis
+/// and z, each transposed in cache.
 template <class T, class Map>
 void transform_tiles(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const Map& map,
                      const T* input, float* voxels) {

@@ -15,14 +15,14 @@ using core::Fault;
 
 namespace {
 
-/// At most `size` elements from `first` on, as many as there are.
+/// The elements from `first` on, at most `size` of them.
 std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::size_t first,
                                        std::size_t size) {
   const auto rest = all.subspan(std::min(first, all.size()));
   return rest.first(std::min(size, rest.size()));
 }
 
-/// What the loader does of what it is asked for. Only HDF5 can read what is not plain, from one thread.
+/// The settings that the loader can follow: only HDF5 can read what is not plain, from one thread.
 LoaderConfig validated(LoaderConfig config, const SplitReader& reader) {
   validate(config);
   if (!reader.is_plain()) config.readers = 0;
@@ -152,7 +152,7 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   slot.seconds = making.seconds();
 }
 
-/// The sample's voxels as stored, in the reader's buffer.
+/// The sample's voxels, as stored or rolled, in one of the reader's buffers.
 template <class T>
 std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
   const std::span voxels(reinterpret_cast<T*>(reader.voxels.data()), source_.spec().voxels());

@@ -25,14 +25,14 @@ struct LoaderConfig {
   bool augment = false;             ///< turn samples by the cube's symmetries; only while shuffling
   bool roll = false;                ///< shift them, periodic boxes, along the axes; only while augmenting
   int readers = 1;                  ///< threads that read ahead; 0: next() reads
-  std::uint32_t most = UINT32_MAX;  ///< samples, the first of the split
-  int spare = 1;                    ///< batches that wait beside one a reader and the one that next() gave
+  std::uint32_t most = UINT32_MAX;  ///< samples to deliver, the first of the split
+  int spare = 1;                    ///< batches beside one per reader and the one that next() returned
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
 void validate(const LoaderConfig& config);
 
-/// What a rank works on at a time. Rows from `valid` on are zero padding and count for nothing.
+/// What a rank works on at a time. Rows from `valid` on are zero padding and do not count.
 /// Spans are valid until the loader's next call.
 struct Batch {
   std::span<const float> voxels;           ///< (micro_batch, C, n, n, n), transformed
@@ -45,21 +45,21 @@ struct Batch {
 
 /// What reading has taken so far.
 struct ReadStatistics {
-  double waited = 0;        ///< in next() [s]
-  double reading = 0;       ///< of all readers together, transforms included [s]
+  double waited = 0;        ///< time in next() [s]
+  double reading = 0;       ///< time of all readers together, transforms included [s]
   std::uint64_t bytes = 0;  ///< read from shards
 
   ReadStatistics& operator+=(const ReadStatistics& other);
 };
 
-/// Delivers each sample of a split exactly once an epoch, for any number of ranks. A step is the next
+/// Delivers each sample of a split exactly once per epoch, for any number of ranks. A step is the next
 /// `global_batch` samples of the epoch's order; rank r of R works on its r-th contiguous part, in
 /// global_batch / (R micro_batch) batches on every rank, the last step included. So the samples of a step
 /// depend on (seed, epoch) alone, never on the ranks. Does not communicate.
 ///
-/// Threads read, check, transform and turn samples into a ring of readers + 1 + spare batches, which are the
-/// same bits for any number of them. Shards that only HDF5 can decode (SplitReader::is_plain) are read in
-/// next().
+/// Threads read, check, transform and turn samples into a ring of readers + 1 + spare batches, which have
+/// the same bits for any number of threads. Shards that only HDF5 can decode (SplitReader::is_plain) are read
+/// in next().
 class DataLoader {
  public:
   /// `reader` must outlive the loader. Throws Error{config} unless ranks × micro-batch divides the global
@@ -69,13 +69,13 @@ class DataLoader {
   DataLoader& operator=(const DataLoader&) = delete;
 
   std::uint32_t steps_per_epoch() const;
-  /// Begins to read the epoch from a step on, at most steps_per_epoch(); what is left of another is dropped.
+  /// Begins to read the epoch at `first_step`, at most steps_per_epoch(); drops the rest of another epoch.
   void start_epoch(std::uint32_t epoch, std::uint32_t first_step = 0);
   /// The next batch of this rank, or nothing at the end of the epoch and before the first.
   /// Throws Error{format} naming the shard of a damaged sample.
   std::optional<Batch> next();
   const ReadStatistics& statistics() const { return statistics_; }
-  /// [bytes] What a loader of `spec` allocates, whatever the number of samples.
+  /// Bytes that a loader for `spec` allocates, whatever the number of samples.
   static std::size_t memory_bytes(const SampleSpec& spec, const LoaderConfig& config);
 
  private:
@@ -85,11 +85,11 @@ class DataLoader {
     double seconds;
     std::uint64_t bytes;
   };
-  /// What each reader has for itself.
+  /// One reader's own working memory.
   struct Reader {
-    std::optional<VoxelTable> table;  ///< of counts
-    core::Buffer<std::byte> voxels;   ///< of a sample as stored
-    core::Buffer<std::byte> rolled;   ///< of one that is to be rolled
+    std::optional<VoxelTable> table;  ///< transform of counts
+    core::Buffer<std::byte> voxels;   ///< a sample as stored
+    core::Buffer<std::byte> rolled;   ///< the sample after a roll
     core::hdf5::ChunkReader chunks;
   };
 
@@ -110,8 +110,8 @@ class DataLoader {
   std::vector<std::uint32_t> order_;
   std::uint32_t epoch_ = 0;
   std::size_t first_ = 0;    ///< batch of the epoch that reading began with, the ring's item 0
-  std::size_t next_ = 0;     ///< batch that next() gives
-  std::size_t batches_ = 0;  ///< of the epoch
+  std::size_t next_ = 0;     ///< batch that next() returns
+  std::size_t batches_ = 0;  ///< batches of the epoch
   ReadStatistics statistics_;
   std::vector<Slot> slots_;
   std::vector<Reader> readers_;

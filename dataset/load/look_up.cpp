@@ -14,8 +14,8 @@ void look_up_each(const float* table, std::span<const std::uint16_t> counts, flo
   for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = table[counts[i]];
 }
 
-/// Most counts are small, and the entries of the first 32 fit two registers. Of a multiple of 16 counts, into
-/// an aligned place.
+/// Most counts are small, and the first 32 entries fit into two registers. Needs a multiple of 16 counts and
+/// aligned `voxels`.
 [[gnu::target("avx512f,avx512bw")]] void look_up_wide(const float* table,
                                                       std::span<const std::uint16_t> counts, float* voxels) {
   const __m512 low = _mm512_loadu_ps(table), high = _mm512_loadu_ps(table + kLanes);
@@ -28,7 +28,7 @@ void look_up_each(const float* table, std::span<const std::uint16_t> counts, flo
     if (beyond != 0) values = _mm512_mask_i32gather_ps(values, beyond, index, table, sizeof(float));
     _mm512_stream_ps(voxels + i, values);
   }
-  _mm_sfence();  // before another thread is told of them
+  _mm_sfence();  // before another thread is notified of them
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace cosmo::dataset {
 
-/// voxels = table[counts], as many of both, written past the caches where `voxels` begins on a 64-byte
-/// boundary. `table` (at least 32) has an entry for each count.
+/// voxels = table[counts]; both have the same size. Writes bypass the caches if `voxels` begins on a 64-byte
+/// boundary. `table` (at least 32 entries) has an entry for each count.
 void look_up(std::span<const float> table, std::span<const std::uint16_t> counts, std::span<float> voxels);
 
 }  // namespace cosmo::dataset

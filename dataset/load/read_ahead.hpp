@@ -22,14 +22,14 @@ class ReadAhead {
   ReadAhead(int threads, std::size_t slots, Make make);
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
-  /// Lets items that are being made come to their end and makes no other.
+  /// Finishes the items that are being made and begins no other.
   ~ReadAhead() = default;
 
   /// Forgets all items; none is being made afterwards.
   void drop();
   /// Begins items 0 … items − 1, after drop().
   void start(std::size_t items);
-  /// Waits for the next item, of which there must be one, and gives its slot; the slot before is free then.
+  /// Waits for the next item, which must exist, and returns its slot; the previous slot is free from then on.
   /// Throws what making the item threw.
   std::size_t take();
 
@@ -41,15 +41,15 @@ class ReadAhead {
   void work(const std::stop_token& stop, int thread);
 
   Make make_;
-  std::mutex mutex_;                     ///< of all that follows
-  std::condition_variable_any changed_;  ///< one of these counts, or a slot
+  std::mutex mutex_;                     ///< guards everything below
+  std::condition_variable_any changed_;  ///< one of the counts below, or a slot, has changed
   std::size_t items_ = 0;
   std::size_t begun_ = 0;  ///< items that threads have begun
   std::size_t taken_ = 0;
   std::size_t freed_ = 0;  ///< items whose slots may be used again
   int making_ = 0;         ///< items that are being made
   std::vector<Slot> slots_;
-  std::vector<std::jthread> threads_;  ///< last, to end before what they use
+  std::vector<std::jthread> threads_;  ///< last, so that they end before what they use
 };
 
 }  // namespace cosmo::dataset

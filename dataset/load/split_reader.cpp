@@ -21,7 +21,7 @@ void check_listed(const Sample& sample, const SplitRecord& record, const std::fi
          name_of(split));
   const std::uint64_t seed = record.seeds[static_cast<std::size_t>(found - record.simulations.begin())];
   ensure(sample.seed == seed, Fault::format,
-         "{} holds simulation {} with the seed {} and the manifest says {}: restore the file.",
+         "{} holds simulation {} with the seed {}, but the manifest lists {}: restore the file.",
          shard.string(), sample.simulation, sample.seed, seed);
 }
 
@@ -48,7 +48,7 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
     }
   }
   ensure(size() == record.samples, Fault::format,
-         "{}: the {} shards hold {} samples and the manifest says {}.", directory.string(), name_of(split),
+         "{}: the {} shards hold {} samples, but the manifest lists {}.", directory.string(), name_of(split),
          size(), record.samples);
 }
 

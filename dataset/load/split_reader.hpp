@@ -25,23 +25,23 @@ class SplitReader {
   Split split() const { return split_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(samples_.size()); }
   const Sample& sample(std::uint32_t index) const { return samples_[index]; }
-  /// "sample 17 (simulation 5, sub-volume 3; row 1 of DIR/train/shard-00001.h5)", for sentences.
+  /// "sample 17 (simulation 5, sub-volume 3; row 1 of DIR/train/shard-00001.h5)", for messages.
   std::string describe(std::uint32_t index) const;
   /// Labels (P) in [−1, 1]; valid as long as this object.
   std::span<const float> target(std::uint32_t index) const;
 
-  /// Reads counts or field (C, n, n, n), as the spec's kind is, through HDF5 and compares the crc32. Not
-  /// thread-safe: HDF5 is not.
+  /// Reads counts or field (C, n, n, n), depending on the spec's kind, through HDF5 and compares the crc32.
+  /// Not thread-safe, because HDF5 is not.
   void read(std::uint32_t index, std::span<std::uint16_t> counts);
   void read(std::uint32_t index, std::span<float> field);
-  /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep does.
+  /// Whether every sample is stored so that read_stored() can decode it, as cosmo-prep stores them.
   bool is_plain() const { return stored_.size() == samples_.size(); }
   /// The same as read(), without HDF5, from any thread; `chunks` is the thread's own.
   void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks, std::span<std::byte> voxels) const;
-  /// The same, its voxels given to `visit` part by part, in order.
+  /// The same, but passes the voxels to `visit` part by part, in order.
   void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
                    const core::hdf5::ChunkReader::Visit& visit) const;
-  /// What the sample takes in its shard; of voxels as they are if it is not known.
+  /// Bytes that the sample takes in its shard, or uncompressed if that is not known.
   std::uint64_t stored_bytes(std::uint32_t index) const;
 
  private:

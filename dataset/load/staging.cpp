@@ -22,7 +22,7 @@ bool is_there(const fs::path& path, const core::FileRecord& record) {
   return fs::file_size(path, error) == record.bytes && !error && core::sha256_of_file(path) == record.sha256;
 }
 
-/// Copies under a name of this process, so that others may stage the same shard at the same time.
+/// Copies under a name of this process's own, so that others may stage the same shard at the same time.
 void copy_shard(const fs::path& from, const fs::path& to, const core::FileRecord& record) {
   const fs::path target = to / record.path;
   const fs::path part = fmt::format("{}.{}.part", target.string(), ::getpid());

@@ -15,7 +15,7 @@ void check_stage(const std::filesystem::path& stage, const DatasetManifest& mani
 
 /// Copies the shards of these splits from `directory` to a directory of the dataset's own below `stage`, on
 /// every node, where the node's ranks share the work, and returns that directory. Every copy is compared with
-/// its sha256, and what is there with the right one is kept, so that later trainings and other ones find it.
+/// its sha256; a copy that is already there with the right one is kept, so that other trainings can use it.
 /// Collective over comm. Throws an agreed Error{io}, or Error{format} if a shard of `directory` is damaged.
 std::filesystem::path stage_shards(const core::Communicator& comm, const core::Log& log,
                                    const std::filesystem::path& directory, const DatasetManifest& manifest,

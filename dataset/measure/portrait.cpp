@@ -19,7 +19,7 @@ namespace {
 constexpr int kMargin = 24, kGap = 28, kLine = 20;  // pixels
 constexpr int kAxisWidth = 90;                      // left of the distribution, for its labels
 constexpr int kPlotHeight = 360;
-constexpr int kPanel = 384;  // pixels a side that a slice has at least, and twice which at most
+constexpr int kPanel = 384;  // pixels per side: slices enlarged to at most this, or shrunk to twice this
 
 /// A map of values to 0 … 1, with labelled ticks.
 struct Scale {
@@ -78,11 +78,11 @@ void draw_bar(Canvas& canvas, int x, int y, int width, const Scale& scale, const
   canvas.text(x, y + 22 + kLine, title, Canvas::grey);
 }
 
-/// How often voxels have a value: (value, share of the voxels a unit of it).
+/// How often voxels have a value: (value, share of the voxels per unit of value).
 using Distribution = std::vector<std::pair<double, double>>;
 
-/// Of counts: each small number for itself, larger ones in bins that widen by a ninth. Of a field: 64 equal
-/// bins.
+/// Edges of the bins of values. Counts: one bin per small count, then bins that widen by a ninth. A field: 64
+/// equal bins.
 std::vector<double> bin_edges(bool counts, double low, double high) {
   std::vector<double> edges = {counts ? 0 : low};
   while (counts && edges.back() <= high) {
@@ -170,7 +170,7 @@ void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetMan
       commonest = std::max(commonest, share);
     }
   }
-  // Counts stand at 1 + count, so that empty voxels have a place on the logarithmic axis.
+  // Counts are drawn at 1 + count, so that empty voxels have a place on the logarithmic axis.
   const Plot plot{x + kAxisWidth,
                   y,
                   width - kAxisWidth,
@@ -203,7 +203,7 @@ void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetMan
 std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const DatasetManifest& dataset,
                                    int samples) {
   std::vector<Sitter> sitters;
-  const auto wanted = [&](Split split) {  // of this split, if they are taken in turn
+  const auto wanted = [&](Split split) {  // samples of this split, if splits take turns
     const int turn = static_cast<int>(split);
     return static_cast<std::size_t>((samples - turn + 2) / 3);
   };

@@ -23,8 +23,8 @@ struct Sitter {
 std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const DatasetManifest& dataset,
                                    int samples);
 
-/// The slices 0 <= x < depth, a column a sample and a row a channel, in units of the mean where the voxels
-/// are counts; below them how often voxels have which value (of the first channel).
+/// The slices 0 <= x < depth, a column per sample and a row per channel, in units of the mean if the voxels
+/// are counts; below them the distribution of voxel values (first channel).
 core::Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitters);
 
 }  // namespace cosmo::dataset

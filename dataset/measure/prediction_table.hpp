@@ -11,14 +11,14 @@
 
 namespace cosmo::dataset {
 
-/// One sub-volume, or one universe, with its true parameters and what a method says of them.
+/// One sub-volume, or one universe, with its true parameters and those that a method predicts.
 struct PredictionRow {
   std::uint32_t simulation;
   int subvolume;  ///< -1: the whole universe
   std::uint64_t seed;
   std::vector<double> truth;           ///< (P) physical units
   std::vector<double> prediction;      ///< (P) physical units
-  int roll = 0;                        ///< of the box before it was cut; 0: none
+  int roll = 0;                        ///< number of the roll of the box before it was cut; 0: none
   std::vector<double> deviation = {};  ///< (P) predicted standard deviation, physical; empty: none predicted
 };
 
@@ -35,8 +35,8 @@ struct SplitToPredict {
   core::ParameterSpace parameters;  ///< what the predicted labels mean
 };
 
-/// What is said of every sample, (samples, outputs) in the split's order. `forward` maps a batch to
-/// (micro_batch, outputs). Collective over comm; every rank gets all of it.
+/// The outputs for every sample, (samples, outputs) in the split's order. `forward` maps a batch to
+/// (micro_batch, outputs). Collective over comm; every rank gets all of them.
 std::vector<float> predict_split(const core::Communicator& comm, const SplitToPredict& split,
                                  std::size_t outputs,
                                  const std::function<std::span<const float>(const Batch&)>& forward);
@@ -50,8 +50,8 @@ PredictionTable predictions_of(const SplitToPredict& split, std::span<const floa
 /// The numbers of each universe's rows, in the order in which universes first appear.
 std::vector<std::vector<std::size_t>> rows_by_universe(const PredictionTable& subvolumes);
 
-/// One row a universe, as rows_by_universe: the mean of the predictions of its sub-volumes, its rolls'
-/// included; deviations are left empty.
+/// One row per universe, in the order of rows_by_universe: the mean of the predictions of its sub-volumes,
+/// including those of its rolls; deviations are left empty.
 PredictionTable per_universe(const PredictionTable& subvolumes);
 
 /// Root mean square of prediction - truth, (P) in physical units. The table must not be empty.

@@ -26,7 +26,7 @@ std::size_t bin_of(double value) {
 
 double signed_log1p(double value) { return std::copysign(std::log1p(std::abs(value)), value); }
 
-/// Calls add(value, weight) of each value that there is; returns mean, skewness, kurtosis and distribution.
+/// Mean, skewness, kurtosis and distribution of the values that for_each(add) passes to add(value, weight).
 template <class ForEachValue>
 SummaryStatistics moments_of(double voxels, const ForEachValue& for_each) {
   SummaryStatistics result;

@@ -7,22 +7,22 @@
 
 namespace cosmo::dataset {
 
-/// Labels that a regression says of the samples of a split, and what is made of them and a network's.
+/// A regression's labels for the samples of a split, and their mixture with a network's labels.
 class BaselineLabels {
  public:
   /// labels (samples, P)
   BaselineLabels(std::vector<float> labels, int parameters)
       : labels_(std::move(labels)), shares_(static_cast<std::size_t>(parameters), 0.0) {}
 
-  /// The share of the regression in what mix() says of each parameter (P), 0 at first.
+  /// The regression's share in the result of mix() for each parameter (P), initially 0.
   const std::vector<double>& shares() const { return shares_; }
   void set_shares(std::vector<double> shares) { shares_ = std::move(shares); }
 
-  /// Sets the shares, each from 0 to 1, that minimise the squared errors of the mixture over all samples, of
-  /// which the network says `said` and the truth is `truth` (samples, P).
+  /// Sets the shares, each from 0 to 1, that minimise the squared errors of the mixture over all samples,
+  /// from the network's labels and the true ones (samples, P).
   void choose_shares(std::span<const float> said, std::span<const float> truth);
 
-  /// said + share × (label - said) of all samples (samples, P).
+  /// network + share × (label - network) for all samples (samples, P), from the network's labels.
   std::vector<float> mix(std::span<const float> said) const;
 
  private:

@@ -23,14 +23,14 @@ constexpr std::size_t kFolds = 10;
 constexpr Index kComponents[] = {0, 3, 6, 10};
 constexpr Index kGroupsPerProduct = 4;  ///< no more products of components than a quarter of the groups
 
-/// 1e-6 ... 100, two a decade.
+/// 1e-6 ... 100, two per decade.
 std::vector<double> penalties() {
   std::vector<double> values;
   for (int i = -12; i <= 4; ++i) values.push_back(std::pow(10, i / 2.0));
   return values;
 }
 
-/// Products of so many components, squares included.
+/// Number of products of `components` components, squares included.
 Index products(Index components) { return components * (components + 1) / 2; }
 
 /// The rows of each fold: groups are dealt out at random, the same way every time.
@@ -99,7 +99,7 @@ MatrixXd rows_of(const MatrixXd& matrix, const std::vector<Index>& rows) { retur
 
 }  // namespace
 
-/// What is learned from.
+/// What the regression learns from, and how well it did so far.
 struct Regression::Lesson {
   MatrixXd features;  ///< expanded (rows, ...)
   const MatrixXd& targets;
@@ -126,7 +126,7 @@ Regression::Regression(const MatrixXd& features, const MatrixXd& targets,
   }
 }
 
-/// Tries all penalties with products of so many components; targets that err less than before take them.
+/// Tries all penalties with products of `count` components; each target keeps its best choice so far.
 void Regression::try_products(Index count, Lesson& lesson) {
   const Index width = static_cast<Index>(used_.size()) + products(count);
   const Solver whole(lesson.all, width);
@@ -174,7 +174,7 @@ void Regression::prepare(const MatrixXd& features, Index groups) {
   for (const Index candidate : kComponents) {
     if (kGroupsPerProduct * products(candidate) <= groups && candidate <= standard.cols()) count = candidate;
   }
-  // Eigenvalues ascend; components of no variance tell nothing.
+  // Eigenvalues ascend; components without variance hold no information.
   const VectorXd variances = solver.eigenvalues().tail(count).reverse();
   while (count > 0 && variances[count - 1] < 1e-9 * variances[0]) --count;
   components_ = solver.eigenvectors().rightCols(standard.cols()).rowwise().reverse().leftCols(count) *

@@ -9,9 +9,9 @@
 
 namespace cosmo::dataset {
 
-/// Ridge regression of targets on features, and on products of their leading principal components. How many
-/// of these and how large a penalty is chosen for each target by cross-validation whose folds never part a
-/// group. Its cost grows with the rows only linearly.
+/// Ridge regression of targets on features, and on products of their leading principal components. Their
+/// number and the penalty are chosen for each target by cross-validation whose folds never split a group. The
+/// cost grows only linearly with the number of rows.
 ///
 /// Features are standardised; those that do not vary are left out. Coefficients minimise the mean squared
 /// error plus `penalty` times their sum of squares.
@@ -22,18 +22,18 @@ class Regression {
   Regression(const Eigen::MatrixXd& features, const Eigen::MatrixXd& targets,
              std::span<const std::uint32_t> groups);
 
-  /// Whether all features that it has learned from are among the first so many: not so if its file is
-  /// damaged.
+  /// Whether all features that it has learned from are among the first `features`, which is not so if its
+  /// file is damaged.
   bool fits(Eigen::Index features) const;
-  /// Targets (rows, P) of features (rows, F), which it must fit.
+  /// Predicts targets (rows, P) from features (rows, F), for which fits() must hold.
   Eigen::MatrixXd predict(const Eigen::MatrixXd& features) const;
-  /// What it says of each row it has learned from (rows, P) when the row's fold is held out.
+  /// Predictions for the rows that it has learned from (rows, P), each with the row's own fold held out.
   const Eigen::MatrixXd& held_out() const { return held_out_; }
 
-  /// What predict() needs, under the group "regression" of a file.
+  /// Writes what predict() needs to the group "regression" of a file.
   void write(core::hdf5::File& file) const;
-  /// Throws Error{format} if the file does not hold one of so many targets. held_out() and choices() are
-  /// empty.
+  /// Throws Error{format} if the file does not hold a regression of `targets` targets. The result's
+  /// held_out() and choices() are empty.
   static Regression read(const core::hdf5::File& file, Eigen::Index targets);
 
   /// What cross-validation has chosen for a target.

@@ -23,7 +23,7 @@ void for_each_number(SummaryStatistics& channel, const Visit& visit) {
   for (double& value : channel.distribution) visit(value);
 }
 
-/// Gives every rank the numbers that each row's own rank has found; those of the others are 0 before.
+/// Gives every rank the numbers of each row, which only the rank that read it has; elsewhere they are 0.
 void share(const core::Communicator& comm, std::vector<SampleStatistics>& rows) {
   std::vector<double> numbers;
   for (SampleStatistics& row : rows) {
@@ -38,7 +38,7 @@ void share(const core::Communicator& comm, std::vector<SampleStatistics>& rows) 
   }
 }
 
-/// Reads samples of counts or of a field and sums up their channels.
+/// Reads a sample of counts or of a field and summarises its channels.
 template <class T>
 void summarise_sample(SplitReader& reader, std::uint32_t sample, std::vector<T>& voxels,
                       SampleSummary& summary, std::vector<SummaryStatistics>& channels) {
@@ -96,7 +96,7 @@ StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
 }
 
 std::size_t summary_bytes(const SampleSpec& spec, std::uint64_t samples) {
-  // A row's statistics, thrice: as they are, as features and while ranks share them.
+  // A row's statistics, three times: as they are, as features and while ranks share them.
   const std::size_t row = 3 * sizeof(double) * static_cast<std::size_t>(spec.channels()) *
                           (static_cast<std::size_t>(spec.side()) + kValueBins + 3);
   return SampleSummary::memory_bytes(spec.side()) + spec.bytes() + row * static_cast<std::size_t>(samples);

@@ -1,5 +1,5 @@
 #pragma once
-// The samples of a split in few numbers: what baselines and forecast know of them.
+// Summary statistics of the samples of a split, which baselines and forecasts are made from.
 
 #include <Eigen/Core>
 #include <limits>
@@ -23,10 +23,10 @@ struct StatisticsTable {
   std::vector<SampleStatistics> rows;
   std::vector<double> k;            ///< (bins) [1 / unit]
   std::vector<std::int64_t> modes;  ///< (bins)
-  core::LengthUnit unit;            ///< of the box
+  core::LengthUnit unit;            ///< unit of the box
 };
 
-/// The samples of a split that are summed up: those of the universes that come first, up to `most`, or all.
+/// The samples to summarise: those of the first `most` universes of a split, or of all.
 std::vector<std::uint32_t> samples_of_first_universes(
     const SplitReader& reader, std::size_t most = std::numeric_limits<std::size_t>::max());
 
@@ -37,12 +37,12 @@ struct SamplesToSummarise {
   std::vector<std::uint32_t> samples;  ///< their numbers in the split
 };
 
-/// Reads samples and sums them up, shared among the ranks; every rank gets the whole table, the same bits for
+/// Reads and summarises samples, shared among the ranks; every rank gets the whole table, the same bits for
 /// any number of ranks and threads. Keeps no voxels. Collective over comm.
 StatisticsTable summarise(const core::Communicator& comm, const core::Log& log,
                           const SamplesToSummarise& source);
 
-/// What summarise() of so many samples and a regression on them take [bytes], about.
+/// Bytes, approximately, that summarise() of `samples` samples and a regression on them take.
 std::size_t summary_bytes(const SampleSpec& spec, std::uint64_t samples);
 
 /// First bins of groups of neighbouring bins that each end at most `ratio` times higher than they begin, or
@@ -50,7 +50,7 @@ std::size_t summary_bytes(const SampleSpec& spec, std::uint64_t samples);
 std::vector<std::size_t> group_bins(std::size_t bins, double ratio);
 
 /// log P(k) of every row and channel (rows, C groups): the mean over all modes of a group of bins. Power
-/// below 1e-9 counts as that, to be finite.
+/// below 1e-9 counts as 1e-9, so that the logarithm is finite.
 Eigen::MatrixXd log_power(const StatisticsTable& table, const std::vector<std::size_t>& groups,
                           std::vector<double> SummaryStatistics::*spectrum);
 

@@ -9,7 +9,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-constexpr double kGroupRatio = 1.15;  ///< of a group of bins of k: 26 groups of 64 bins
+constexpr double kGroupRatio = 1.15;  ///< end / beginning of a group of bins of k: 26 groups of 64 bins
 
 MatrixXd beside(const MatrixXd& left, const MatrixXd& right) {
   MatrixXd both(left.rows(), left.cols() + right.cols());
@@ -17,7 +17,7 @@ MatrixXd beside(const MatrixXd& left, const MatrixXd& right) {
   return both;
 }
 
-/// The root of a share makes its scatter even.
+/// Mean, skewness, kurtosis and distribution. The root of a share has an even scatter.
 MatrixXd one_point_features(const StatisticsTable& table) {
   const std::size_t channels = table.rows.front().channels.size();
   MatrixXd features(static_cast<Index>(table.rows.size()), static_cast<Index>(channels * (3 + kValueBins)));

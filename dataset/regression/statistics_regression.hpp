@@ -1,6 +1,6 @@
 #pragma once
-// Labels of samples from their summary statistics: the best that is known without a network, and what a
-// network with a baseline is mixed with.
+// Labels of samples from their summary statistics: the best prediction without a network, and what a hybrid's
+// network is mixed with.
 
 #include <optional>
 #include <span>
@@ -12,18 +12,18 @@
 
 namespace cosmo::dataset {
 
-/// Universes that a regression learns from at most, the first of the training split: more do not make some
-/// hundred coefficients better.
+/// Most universes that a regression learns from, the first of the training split: more do not improve a few
+/// hundred coefficients.
 inline constexpr std::size_t kMostTrainingUniverses = 2048;
-/// Training samples of these universes.
+/// Number of training samples of these universes.
 std::uint64_t regression_samples(const DatasetManifest& data);
 
 /// log P(k) of each row (rows, F), in groups of bins.
 Eigen::MatrixXd power_features(const StatisticsTable& table);
-/// That, log P(k) of log(1 + n), the mean, skewness and kurtosis, and the distribution (rows, F).
+/// Those features, log P(k) of log(1 + n), the mean, skewness and kurtosis, and the distribution (rows, F).
 Eigen::MatrixXd all_features(const StatisticsTable& table);
 
-/// The simulations of some rows, which cross-validation keeps together.
+/// The simulation of each row; cross-validation keeps the rows of one together.
 std::vector<std::uint32_t> simulations_of(const StatisticsTable& table);
 
 /// A regression of labels in [-1, 1] on all_features, sample by sample.
@@ -34,12 +34,12 @@ class StatisticsRegression {
 
   /// Whether its features are among those of these samples.
   bool fits(const StatisticsTable& table) const;
-  /// Labels of samples, which it must fit, with the same bins of k (rows, P); those beyond [-1, 1] are set on
-  /// its edge.
+  /// Predicts labels (rows, P) of samples with the same bins of k, for which fits() must hold; labels beyond
+  /// [-1, 1] are set to its edge.
   std::vector<float> predict(const StatisticsTable& table) const;
-  /// Under the group "regression".
+  /// Writes it to the group "regression".
   void write(core::hdf5::File& file) const;
-  /// Throws Error{format} if the file does not hold one of so many parameters.
+  /// Throws Error{format} if the file does not hold a regression of `parameters` parameters.
   static StatisticsRegression read(const core::hdf5::File& file, std::size_t parameters);
 
  private:

@@ -82,7 +82,7 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
     }
   }
   ensure(manifest.statistics.particles_in == manifest.statistics.particles_binned, Fault::format,
-         "{} says that {} of {} particles were binned: write the dataset again with --force.", source,
+         "{} states that {} of {} particles were binned: write the dataset again with --force.", source,
          manifest.statistics.particles_binned, manifest.statistics.particles_in);
   ensure(manifest.spec.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
          "{} has no finite statistics of its field: restore the file.", source);
@@ -190,12 +190,12 @@ void declare_allow_leak(core::Options& options) {
   options.add_flag(
       "allow-leak",
       "let splits share seeds, and so initial phases, for experiments with that: errors are then "
-      "not those on unseen universes, and manifests and reports say so");
+      "not those on unseen universes, as manifests and reports state");
 }
 
 namespace {
 
-/// Every rank reads them.
+/// Reads the seeds from the shards, on every rank.
 void read_seeds(const std::filesystem::path& directory, DatasetManifest& manifest) {
   for (SplitRecord& split : manifest.splits) {
     std::map<std::uint32_t, std::uint64_t> seeds;

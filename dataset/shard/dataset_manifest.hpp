@@ -18,7 +18,7 @@ namespace cosmo::dataset {
 
 struct SplitRecord {
   std::vector<std::uint32_t> simulations;  ///< their indices in the suite
-  std::vector<std::uint64_t> seeds;        ///< of their initial conditions, as many
+  std::vector<std::uint64_t> seeds;        ///< seeds of their initial conditions
   std::uint64_t samples = 0;
   std::vector<std::string> shards;  ///< paths relative to the dataset's directory
 };
@@ -26,7 +26,7 @@ struct SplitRecord {
 /// What was counted while the shards were written.
 struct CountStatistics {
   std::uint64_t max_count = 0;         ///< largest count in a voxel
-  std::uint64_t particles_in = 0;      ///< in all boxes that were cut: a box a simulation, roll and redshift
+  std::uint64_t particles_in = 0;      ///< in all boxes that were cut: one per simulation, roll and redshift
   std::uint64_t particles_binned = 0;  ///< in all samples; equals particles_in
 };
 
@@ -35,13 +35,13 @@ struct DatasetManifest {
   SampleSpec spec;                    ///< parameters, shape, box, mean count
   std::uint32_t subvolumes = 1;       ///< cut from each simulation, and from each of its rolls
   std::array<SplitRecord, 3> splits;  ///< by Split
-  CountStatistics statistics;         ///< of counts
-  FieldStatistics field;              ///< of a field: of the training samples
+  CountStatistics statistics;         ///< statistics of counts
+  FieldStatistics field;              ///< statistics of a field, over the training samples
 
-  /// What a transform needs to know of the voxels.
+  /// What a transform needs to know about the voxels.
   VoxelScale scale() const;
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
-  /// Of all splits together.
+  /// Number of samples in all splits together.
   std::uint64_t samples() const;
   /// Seeds that are in several splits.
   std::optional<Leak> leak() const;
@@ -49,18 +49,18 @@ struct DatasetManifest {
   core::Json details() const;
 };
 
-/// The dataset that a manifest of stage "shard" describes, checked; sentences name `source`. Throws
+/// The dataset that a manifest of stage "shard" describes, checked; messages name `source`. Throws
 /// Error{format}.
 DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source);
 
-/// For a core::Request that makes a dataset: throws as parse_dataset_manifest() does.
+/// The check of a core::Request that makes a dataset: throws as parse_dataset_manifest() does.
 void check_dataset_manifest(const core::Manifest& manifest);
 
 /// Declares --allow-leak, for refuse_leak().
 void declare_allow_leak(core::Options& options);
 
-/// Reads and checks all of it; throws as core::load_manifest does. Seeds that it does not tell, being of an
-/// earlier version or by another program, are read from the shards.
+/// Reads and checks all of it; throws as core::load_manifest does. Seeds that it lacks, because an earlier
+/// version or another program wrote it, are read from the shards.
 DatasetManifest load_dataset_manifest(const std::filesystem::path& directory);
 
 }  // namespace cosmo::dataset

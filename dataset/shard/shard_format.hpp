@@ -3,7 +3,7 @@
 //
 //   /x           uint16 (N, n, n, n) or (N, C, n, n, n)   counts, z fastest; chunk = one sample;
 //                                                         no filter, or shuffle + deflate 1;
-//                float32 of fields that are no counts     finite numbers
+//                float32 of fields instead of counts      finite numbers
 //   /y           float64 (N, P)   parameters, physical
 //   /y_unit      float32 (N, P)   the same in [−1, 1]: 2 (y − low) / (high − low) − 1
 //   /crc32       uint32 (N)       zlib's crc32 of the sample's bytes in /x, uncompressed, little-endian
@@ -11,19 +11,19 @@
 //                                 sample can be checked; version 1 has none
 //   /simulation  uint32 (N)       index of the simulation in its suite
 //   /subvolume   uint8 (N)        number of the sub-volume, x slowest: cuts² i + cuts j + k
-//   /seed        uint64 (N)       of the simulation's initial conditions
+//   /seed        uint64 (N)       seed of the simulation's initial conditions
 //   /roll        uint16 (N)       only where training universes were rolled: number of the roll of the
 //                                 periodic box before it was cut; 0: it was not
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
 //   attributes of the file
 //     schema "cosmo.shard", schema_version 2, code_version, input_id (id of the suite's manifest)
 //     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
-//                         suite's boxes are of one size in Mpc
+//                         suite's boxes have one size in Mpc
 //     redshifts           (C)
 //     parameter_names, parameter_low, parameter_high   (P)
-//     mean_count          of the suite, a voxel; not of fields
-//     particles, max_count  sum and largest of /x; not of fields
-//     minimum, maximum, mean, deviation  of fields: of all of /x
+//     mean_count          mean per voxel of the suite; not for fields
+//     particles, max_count  sum and largest of /x; not for fields
+//     minimum, maximum, mean, deviation  for fields only, of all of /x
 //
 // Equal requests give equal bytes, whatever the number of ranks. A file is trusted only after its size and
 // sha256 agree with the manifest; the crc32 of a sample is checked whenever it is read.
@@ -41,7 +41,7 @@
 namespace cosmo::dataset {
 
 inline constexpr const char* kShardSchema = "cosmo.shard";
-inline constexpr std::uint64_t kShardSchemaVersion = 2;  ///< written; 1 is read, too
+inline constexpr std::uint64_t kShardSchemaVersion = 2;  ///< version written; 1 is read, too
 inline constexpr int kMostRolls = 1000;
 
 /// What voxels hold.
@@ -56,32 +56,32 @@ struct SampleSpec {
   std::vector<int> shape;         ///< (n, n, n) or (C, n, n, n)
   core::Length box_size;          ///< side of a sample
   std::vector<double> redshifts;  ///< (C)
-  double mean_count = 0;          ///< of the suite, a voxel; 0 of fields
-  std::string input_id;           ///< of the suite's manifest
+  double mean_count = 0;          ///< mean per voxel of the suite; 0 for fields
+  std::string input_id;           ///< id of the suite's manifest
   VoxelKind kind = VoxelKind::counts;
-  int rolls = 0;  ///< of each training universe, each cut as the universe itself is
+  int rolls = 0;  ///< rolls of each training universe, each cut as the universe itself is
 
   int channels() const { return shape.size() == 4 ? shape.front() : 1; }
-  int side() const { return shape.back(); }  ///< voxels a side
+  int side() const { return shape.back(); }  ///< voxels per side
   core::Length voxel_size() const { return box_size / side(); }
   /// Voxels of a sample, over all channels.
   std::size_t voxels() const {
     return std::accumulate(shape.begin(), shape.end(), std::size_t{1},
                            [](std::size_t product, int n) { return product * static_cast<std::size_t>(n); });
   }
-  /// Of a sample's voxels as they are. [bytes]
+  /// Size of a sample's voxels, uncompressed. [bytes]
   std::size_t bytes() const {
     return voxels() * (kind == VoxelKind::counts ? sizeof(std::uint16_t) : sizeof(float));
   }
   /// Planes of a sample, over all channels, one after another.
   std::size_t planes() const { return static_cast<std::size_t>(channels() * side()); }
-  /// The shape of /plane_crc32 for so many samples.
+  /// The shape of /plane_crc32 for `samples` samples.
   core::hdf5::Shape plane_shape(std::size_t samples) const {
     core::hdf5::Shape planes = stored_shape(samples);
     planes.resize(planes.size() - 2);
     return planes;
   }
-  /// The shape of /x for so many samples.
+  /// The shape of /x for `samples` samples.
   core::hdf5::Shape stored_shape(std::size_t samples) const {
     core::hdf5::Shape stored = {samples};
     stored.insert(stored.end(), shape.begin(), shape.end());

@@ -14,29 +14,29 @@
 
 namespace cosmo::dataset {
 
-/// Every setting that decides the content of a dataset.
+/// Every setting that determines the content of a dataset.
 struct ShardSettings {
-  int grid = 0;                         ///< voxels a side of a simulation
-  int subvolumes = 2;                   ///< cuts a side
-  std::vector<double> redshifts = {0};  ///< a channel each
-  int rolls = 0;                        ///< of each training universe, beside the cuts of itself
+  int grid = 0;                         ///< voxels per side of a simulation
+  int subvolumes = 2;                   ///< cuts per side
+  std::vector<double> redshifts = {0};  ///< one channel each
+  int rolls = 0;                        ///< rolls of each training universe, cut beside the universe itself
   std::uint32_t samples_per_shard = 64;
   std::uint32_t validation = 1;                ///< simulations
   std::uint32_t test = 1;                      ///< simulations
   std::optional<std::uint32_t> training = {};  ///< simulations, if not all that are left
   Compression compression = Compression::none;
   std::uint64_t seed = 1;
-  bool allow_leak = false;  ///< between splits; of the config only where there is one
+  bool allow_leak = false;  ///< between splits; part of the config only if there is one
 
-  /// For the Request. Redshifts, rolls and training are there only if they are not as they were before they
-  /// could be set.
+  /// The config of the Request. Redshifts, rolls and training are included only if they differ from what held
+  /// before these settings existed.
   core::Json config() const;
 };
 
-/// A sub-volume of a simulation, which is named by its position in the suite's list.
+/// A sub-volume of a simulation, which is given as its position in the suite's list.
 struct PlannedSample {
   std::uint32_t simulation;
-  std::uint16_t roll;  ///< of the box before it is cut; 0: none
+  std::uint16_t roll;  ///< number of the roll of the box before it is cut; 0: none
   std::uint8_t subvolume;
 };
 
@@ -49,8 +49,8 @@ struct PlannedShard {
 struct ShardPlan {
   SuiteSplit split;
   std::vector<PlannedShard> shards;  ///< train, validation, test
-  std::vector<int> shape;            ///< of a sample
-  int subvolumes;                    ///< of a simulation
+  std::vector<int> shape;            ///< shape of a sample
+  int subvolumes;                    ///< sub-volumes of a simulation
   std::optional<Leak> leak;          ///< between the splits
 
   std::uint64_t samples() const;
@@ -59,7 +59,7 @@ struct ShardPlan {
 };
 
 /// The voxel of a simulation's box that becomes the first when it is rolled: a pure function of its
-/// arguments; `simulation` is its index in the suite. Roll 0 is none.
+/// arguments; `simulation` is its index in the suite. Roll 0 leaves the box as it is.
 std::array<int, 3> roll_of(std::uint64_t seed, std::uint32_t simulation, std::uint16_t roll, int grid);
 
 /// Training samples are dealt out over the shards at random, the others stay in natural order; only training

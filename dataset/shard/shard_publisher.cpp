@@ -23,7 +23,7 @@ void publish_shards(const core::Communicator& comm, core::Progress& progress, co
     progress.advance(static_cast<std::int64_t>(comm.sum(std::uint64_t{finished.size()})));
     output.record(std::exchange(finished, {}));
   };
-  std::optional<core::Error> ended;  // by a failure or a request to stop: the last that was written is kept
+  std::optional<core::Error> ended;  // by a failure or a request to stop; the last file written is kept
   try {
     core::in_rounds(
         comm, paths.size(),

@@ -36,12 +36,12 @@ class ShardReader {
   std::uint32_t crc32(std::size_t row) const { return crc32_[row]; }
   const VoxelStatistics& statistics() const { return statistics_; }
 
-  /// Reads a sample's counts or field (C, n, n, n), as the spec's kind is, and compares the crc32.
+  /// Reads a sample's counts or field (C, n, n, n), depending on the spec's kind, and compares the crc32.
   void read(std::size_t row, std::span<std::uint16_t> counts) const;
   void read(std::size_t row, std::span<float> field) const;
-  /// The same as bytes, of whichever kind.
+  /// The same as bytes, for either kind.
   void read(std::size_t row, std::span<std::byte> voxels) const;
-  /// Where they stand, for a ChunkReader; nothing if only HDF5 can decode them.
+  /// Location of a sample's voxels, for a ChunkReader; nothing if only HDF5 can decode them.
   std::optional<StoredVoxels> stored(std::size_t row) const;
 
  private:

@@ -28,7 +28,7 @@ using histogram::CountFileHeader;
 
 namespace {
 
-/// Throws Error{format} naming the file unless it says what the suite's manifest says.
+/// Throws Error{format} naming the file unless it agrees with the suite's manifest.
 void check_header(const CountFileHeader& header, const SimulationRecord& record, double redshift,
                   const Suite& suite, std::uint64_t particles) {
   const auto agrees = [&](bool equal, std::string_view what) {
@@ -105,7 +105,7 @@ void check_sums(const Communicator& comm, const Suite& suite, const std::vector<
       [](std::size_t) {});
 }
 
-/// Sums the statistics that the shards carry, old and new alike.
+/// Sums the statistics that the shards record, old and new alike.
 CountStatistics collect(const Communicator& comm, const core::OutputDirectory& output, const ShardPlan& plan,
                         const SampleSpec& spec, std::uint64_t particles_in) {
   CountStatistics total{0, particles_in, 0};
@@ -155,7 +155,7 @@ std::uint64_t particles_of_first(const Communicator& comm, const Suite& suite, d
   return particles;
 }
 
-/// Compares the counts of all simulations that the shards need with the suite's manifest, a thread a file.
+/// Compares the counts of all simulations that shards need with the suite's manifest, one file per thread.
 void check_inputs(const Communicator& comm, const core::Log& log, const std::vector<PlannedShard>& shards,
                   const Suite& suite, const std::vector<double>& redshifts, std::uint64_t particles) {
   std::set<std::uint32_t> needed;

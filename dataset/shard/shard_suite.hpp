@@ -17,8 +17,8 @@ struct Suite {
   core::SimulationManifest manifest;
 };
 
-/// Writes the shards of the plan that `output` does not hold yet, shard s by rank s % ranks, and returns what
-/// the manifest is to say (all but `base`). Each counts file that is needed is compared with the suite's
+/// Writes the shards of the plan that `output` does not hold yet, shard s by rank s % ranks, and returns the
+/// content of the manifest (all but `base`). Each counts file that is needed is compared with the suite's
 /// manifest before it is used: sha256, header, sum. Collective over comm; errors are the same on every rank.
 DatasetManifest shard_suite(const core::Communicator& comm, const core::Log& log,
                             core::OutputDirectory& output, const Suite& suite, const ShardPlan& plan,

@@ -40,7 +40,7 @@ void ShardWriter::append(const Sample& sample, std::span<const std::uint16_t> co
 void ShardWriter::append(const Sample& sample, std::span<const float> field) {
   append_voxels(sample, field);
   ensure(statistics_.field.is_finite(), Fault::format,
-         "Simulation {}, sub-volume {} has voxels that are no finite numbers, for {}: restore its source.",
+         "Simulation {}, sub-volume {} has voxels that are not finite numbers, for {}: restore its source.",
          sample.simulation, sample.subvolume, path_);
 }
 

@@ -15,15 +15,15 @@ namespace cosmo::dataset {
 
 enum class Compression { none, gzip };
 
-/// Writes one shard from one rank; move-only. The file is whole after finish().
+/// Writes one shard from one rank; move-only. The file is complete after finish().
 class ShardWriter {
  public:
   /// A new file for `samples` samples. Throws Error{io}.
   ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
               Compression compression);
 
-  /// Writes the next sample; counts or field (C, n, n, n), as the spec's kind is. Throws Error{io}, or
-  /// Error{format} if a value is no finite number.
+  /// Writes the next sample; counts or field (C, n, n, n), depending on the spec's kind. Throws Error{io}, or
+  /// Error{format} if a value is not a finite number.
   void append(const Sample& sample, std::span<const std::uint16_t> counts);
   void append(const Sample& sample, std::span<const float> field);
   /// Writes labels, checksums and statistics and closes the file. Throws Error{internal} if samples are

@@ -76,7 +76,7 @@ std::optional<Leak> find_leak(std::span<const Membership> members) {
 
 void refuse_leak(const std::optional<Leak>& leak, const std::string& source, bool allowed) {
   ensure(!leak || allowed, Fault::config,
-         "{}: {}, so their phases, and errors on them would be no errors on unseen universes: give every "
+         "{}: {}, and so their phases, and errors would not be those on unseen universes: give every "
          "simulation a seed of its own, or --allow-leak for an experiment with shared phases.",
          source, leak ? leak->example : "");
 }

@@ -26,7 +26,7 @@ Split find_split(std::string_view name);
 using SuiteSplit = std::array<std::vector<std::uint32_t>, 3>;
 
 /// Deals simulations out at random, as a pure function of the seed: `validation` and `test` of them, then
-/// `training`, or the rest; what remains is in no split. So a smaller `training` takes simulations away from
+/// `training`, or the rest; what remains is not used. So a smaller `training` takes simulations away from
 /// that split and changes nothing else. Throws Error{config} if there are too few.
 SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std::uint32_t validation,
                        std::uint32_t test, std::uint64_t seed, std::optional<std::uint32_t> training = {});
@@ -41,9 +41,9 @@ struct Membership {
 /// Universes that are not independent: they share seeds, and so their initial phases, whatever their
 /// parameters.
 struct Leak {
-  std::uint64_t seeds;  ///< how many are shared
+  std::uint64_t seeds;  ///< number of shared seeds
   std::string between;  ///< the parties, "train and test data"
-  std::string example;  ///< two universes of one seed, for sentences
+  std::string example;  ///< two universes of one seed, for messages
 };
 
 /// {"seeds", "between"}

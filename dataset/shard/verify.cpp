@@ -70,7 +70,7 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
   core::check_content(directory, *manifest.base.find(shard.path));
   const ShardReader reader(directory / shard.path, manifest.spec);
   ensure(reader.size() == shard.samples, Fault::format,
-         "{} holds {} samples and its manifest tells of {}: restore the file.",
+         "{} holds {} samples and its manifest lists {}: restore the file.",
          (directory / shard.path).string(), reader.size(), shard.samples);
   for (std::size_t row = 0; row < reader.size(); ++row) {
     const Sample& sample = reader.sample(row);
@@ -82,10 +82,10 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
                                          : read_all<std::uint16_t>(reader, manifest.spec);
   const VoxelStatistics& said = reader.statistics();
   ensure(statistics.counts == said.counts, Fault::format,
-         "{} holds {} particles, at most {} a voxel, and says otherwise: restore the file.",
+         "{} holds {} particles, at most {} per voxel, and states otherwise: restore the file.",
          (directory / shard.path).string(), statistics.counts.particles, statistics.counts.max_count);
   ensure(nearly_equal(statistics.field, said.field), Fault::format,
-         "{} holds voxels from {} to {}, mean {}, and says otherwise: restore the file.",
+         "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.",
          (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
          statistics.field.mean);
   return statistics;
@@ -101,13 +101,13 @@ void check_seeds(const std::vector<Found>& found, const DatasetManifest& manifes
   for (const Found& sample : found) {
     const auto seed = seeds.find(sample.simulation);
     ensure(seed == seeds.end() || seed->second == sample.seed, Fault::format,
-           "{} says that simulation {} has the seed {} and its samples say {}: write the dataset again with "
+           "{} lists simulation {} with the seed {} and its samples have {}: write the dataset again with "
            "--force.",
            source, sample.simulation, seed == seeds.end() ? 0 : seed->second, sample.seed);
   }
 }
 
-/// Throws Error{format} for a part of the manifest that is not what follows from the others.
+/// Throws Error{format} for a part of the manifest that does not follow from the others.
 void check_consistency(const DatasetManifest& manifest, const std::string& source) {
   core::Json follows = manifest.details();
   follows.erase("splits");  // which are compared with the shards
@@ -118,7 +118,7 @@ void check_consistency(const DatasetManifest& manifest, const std::string& sourc
            source, key);
   }
   ensure(!said.contains("leak") || follows.contains("leak"), Fault::format,
-         "{} tells of a leak and its splits share no seed: write the dataset again with --force.", source);
+         "{} records a leak and its splits share no seed: write the dataset again with --force.", source);
 }
 
 void check_membership(const std::vector<Found>& found, const DatasetManifest& manifest,
@@ -144,7 +144,8 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
   }
   const auto leak = find_leak(members);
   ensure(!leak || manifest.leak(), Fault::format,
-         "{}: {}, so their phases: write the dataset again with --force.", source, leak ? leak->example : "");
+         "{}: {}, and so their phases: write the dataset again with --force.", source,
+         leak ? leak->example : "");
   for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
     const auto& listed = manifest.splits[s].simulations;
     ensure(simulations[s] == std::set(listed.begin(), listed.end()), Fault::format,
@@ -155,12 +156,11 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
 
 /// What is wrong with one file.
 struct Damage {
-  std::uint32_t number;  ///< of the shard among all
+  std::uint32_t number;  ///< number of the shard among all
   core::Error error;
 };
 
-/// Files that the manifest lists and that are not there, or of another size, and others in the folders of the
-/// splits.
+/// Files of the manifest that are missing or have another size, and other files in the folders of the splits.
 std::vector<Damage> find_wrong_files(const std::filesystem::path& directory, const core::Manifest& manifest) {
   std::vector<Damage> damages;
   const auto add = [&](const std::string& path, std::string_view what) {
@@ -192,7 +192,8 @@ std::vector<Damage> find_wrong_files(const std::filesystem::path& directory, con
   return damages;
 }
 
-/// Throws what is wrong, if anything; several damages are told one by one before. The same list on all ranks.
+/// Throws the damage, if there is any; if there are several, warnings name them first. All ranks must have
+/// the same list.
 void throw_damages(const core::Log& log, const std::filesystem::path& directory,
                    const std::vector<Damage>& damages) {
   if (damages.empty()) return;

@@ -6,7 +6,7 @@
 
 namespace cosmo::dataset {
 
-/// Of the voxels of samples that are counts.
+/// Sums over the voxels of samples that are counts.
 struct CountSums {
   std::uint64_t particles = 0;
   std::uint64_t max_count = 0;
@@ -16,8 +16,8 @@ struct CountSums {
   void add(const CountSums& others);
 };
 
-/// Of the voxels of samples that are a field. Added sample by sample and shard by shard in a fixed order, the
-/// same samples give the same bits.
+/// Statistics of the voxels of samples that are a field. Added sample by sample and shard by shard in a fixed
+/// order, the same samples give the same bits.
 struct FieldStatistics {
   std::uint64_t voxels = 0;
   double minimum = std::numeric_limits<double>::infinity();
@@ -25,14 +25,14 @@ struct FieldStatistics {
   double mean = 0;
   double deviation = 0;  ///< standard deviation, of all voxels
 
-  /// Values that are not finite are not looked for; see is_finite().
+  /// Does not look for values that are not finite; see is_finite().
   void add(std::span<const float> values);
   void add(const FieldStatistics& others);
   /// Whether every value was a finite number, and there was one.
   bool is_finite() const;
 };
 
-/// Of all voxels of some samples; what their kind does not have stays empty.
+/// Statistics of all voxels of some samples; the part for the other kind stays empty.
 struct VoxelStatistics {
   CountSums counts;
   FieldStatistics field;
@@ -45,7 +45,7 @@ struct VoxelStatistics {
   }
 };
 
-/// Whether two agree but for the order in which their voxels were added.
+/// Whether two agree except for rounding, which depends on the order in which voxels were added.
 bool nearly_equal(const FieldStatistics& a, const FieldStatistics& b);
 
 }  // namespace cosmo::dataset

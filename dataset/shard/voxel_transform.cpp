@@ -48,7 +48,7 @@ struct VoxelTransformRow {
   std::string_view name;
   VoxelKind kind;
   VoxelTransform (*make)(const VoxelScale& scale);
-  VoxelTable::Fill fill;  ///< of counts
+  VoxelTable::Fill fill;  ///< for counts; else null
   bool every_sample;      ///< the table depends on the sample
   std::string_view meaning;
 };
@@ -79,7 +79,7 @@ std::vector<std::string> names_for(VoxelKind kind) {
 std::vector<std::string> voxel_transform_names() { return core::names_in(kTransforms); }
 
 std::string voxel_transform_help() {
-  return fmt::format("{} [{} of counts, {} of fields]", core::meanings_in(kTransforms),
+  return fmt::format("{} [{} for counts, {} for fields]", core::meanings_in(kTransforms),
                      default_voxel_transform(VoxelKind::counts), default_voxel_transform(VoxelKind::field));
 }
 
@@ -88,7 +88,7 @@ std::string default_voxel_transform(VoxelKind kind) { return names_for(kind).fro
 VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale) {
   const VoxelTransformRow& row = row_of(name);
   const bool counts = scale.kind == VoxelKind::counts;
-  ensure(row.kind == scale.kind, Fault::config, "--voxels {} is of {} and the dataset holds {}: give {}.",
+  ensure(row.kind == scale.kind, Fault::config, "--voxels {} is for {} and the dataset holds {}: give {}.",
          name, counts ? "fields" : "counts", counts ? "counts" : "a float32 field",
          core::alternatives(names_for(scale.kind)));
   return row.make(scale);
@@ -98,7 +98,7 @@ VoxelKind kind_of(const VoxelTransform& transform) { return row_of(transform.nam
 
 VoxelTable::VoxelTable(const VoxelTransform& transform) : transform_(transform), table_(kCounts) {
   const VoxelTransformRow& row = row_of(transform.name);
-  ensure(row.fill != nullptr, Fault::internal, "The transform {} is not of counts.", transform.name);
+  ensure(row.fill != nullptr, Fault::internal, "The transform {} is not for counts.", transform.name);
   if (row.every_sample) {
     fill_ = row.fill;
   } else {

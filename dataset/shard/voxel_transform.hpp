@@ -22,18 +22,18 @@ struct VoxelTransform {
   double scale = 1;
 };
 
-/// The names that find_voxel_transform knows, for help texts.
+/// The names that find_voxel_transform accepts, for help texts.
 std::vector<std::string> voxel_transform_names();
-/// The names with what they are, and the defaults.
+/// The names with their meanings, and the defaults.
 std::string voxel_transform_help();
-/// The transform that is meant for voxels of this kind: the first that is.
+/// The default for voxels of this kind: the first transform that is meant for them.
 std::string default_voxel_transform(VoxelKind kind);
 
-/// What a transform needs to know of the voxels of a dataset.
+/// What a transform needs to know about the voxels of a dataset.
 struct VoxelScale {
   VoxelKind kind;
-  double mean;           ///< of a voxel
-  double deviation = 0;  ///< of fields
+  double mean;           ///< mean of the voxels
+  double deviation = 0;  ///< standard deviation, for fields only
 
   bool operator==(const VoxelScale&) const = default;
 };
@@ -41,16 +41,16 @@ struct VoxelScale {
 /// The transform called `name` for such data. Throws Error{config} naming --voxels, also if it is not meant
 /// for this kind of voxels.
 VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale);
-/// What the transform is of. Throws Error{config} if its name is unknown.
+/// The kind of voxels that the transform is for. Throws Error{config} if its name is unknown.
 VoxelKind kind_of(const VoxelTransform& transform);
 
-/// A transform of counts tabulated over all of them, so that a voxel costs one look-up.
+/// A transform of counts tabulated for every count, so that a voxel costs one look-up.
 class VoxelTable {
  public:
   /// Writes the entries of every count that the sample holds.
   using Fill = void (*)(const VoxelTransform&, std::span<const std::uint16_t> sample, std::span<float> table);
 
-  static constexpr std::size_t kBytes = 65536 * sizeof(float);  ///< of the table
+  static constexpr std::size_t kBytes = 65536 * sizeof(float);  ///< size of the table
 
   explicit VoxelTable(const VoxelTransform& transform);
 

@@ -39,7 +39,7 @@ core::Tool dataset::cosmo_prep_tool() {
           {{"shard", "cuts, splits and shards a suite's counts",
             "mpirun -n 2 cosmo-prep shard --input sim --validation 8 --test 8 --output data", true,
             core::OnStop::save, &dataset::declare_shard, &dataset::run_shard},
-           {"histogram", "counts the particles of a snapshot, whoever wrote it",
+           {"histogram", "counts the particles of a snapshot of any program",
             "cosmo-prep histogram --input snapdir_004 --grid 256 --output counts", true, core::OnStop::save,
             &dataset::declare_histogram, &dataset::run_histogram, &dataset::histogram_files},
            {"verify", "reads every sample of a dataset and compares all checksums", "cosmo-prep verify data",
@@ -50,7 +50,7 @@ core::Tool dataset::cosmo_prep_tool() {
            {"export", "writes a dataset's samples as .npy or TFRecord files, for other programs",
             "cosmo-prep export --input data --format tfrecord --output data-tf", true, core::OnStop::save,
             &dataset::declare_export, &dataset::run_export},
-           {"import", "makes a dataset of .npy or TFRecord files, ours or others'",
+           {"import", "makes a dataset from .npy or TFRecord files, exported or made by other programs",
             "cosmo-prep import --input data-tf --format tfrecord --output data-again", true,
             core::OnStop::save, &dataset::declare_import, &dataset::run_import}}};
 }

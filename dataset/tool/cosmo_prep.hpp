@@ -5,7 +5,7 @@
 
 namespace cosmo::dataset {
 
-/// Its commands.
+/// The tool with its commands.
 core::Tool cosmo_prep_tool();
 
 }  // namespace cosmo::dataset

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostSamples = 6;
 
-/// The file that --png names; in a directory samples.png.
+/// The file that --png names, or samples.png in the directory that it names.
 std::filesystem::path image_path(const std::filesystem::path& asked) {
   std::error_code error;
   const bool directory = std::filesystem::is_directory(asked, error) || asked.extension() != ".png";
@@ -101,7 +101,7 @@ void add_provenance(const std::filesystem::path& directory, const DatasetManifes
   });
 }
 
-/// Draws a few samples if --png asks for it, on the root rank, and says where. Collective.
+/// Draws a few samples if --png asks for it, on the root rank, and reports the file. Collective.
 /// Throws Error{config} rather than replace anything but an image, Error{io} or Error{format}.
 void add_picture(const core::Invocation& run, const std::filesystem::path& directory,
                  const DatasetManifest& dataset, core::Report& report) {

@@ -1,5 +1,5 @@
 #pragma once
-// cosmo-prep describe: what a dataset holds, where it comes from, and how it looks.
+// cosmo-prep describe: what a dataset holds, where it comes from, and what it looks like.
 
 #include "core/run/stage.hpp"
 #include "core/run/tool.hpp"
@@ -10,7 +10,7 @@ namespace cosmo::dataset {
 void declare_describe(core::Options& options);
 void run_describe(const core::Invocation& run);
 
-/// Its splits, sizes, shapes, parameters and statistics.
+/// The splits, sizes, shapes, parameters and statistics of a dataset.
 core::Report report_of(const DatasetManifest& manifest);
 
 }  // namespace cosmo::dataset

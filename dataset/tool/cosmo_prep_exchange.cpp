@@ -22,7 +22,7 @@ using core::Json;
 
 namespace {
 
-/// The names, or the dialects, that formats have.
+/// The names, or the dialects, of all formats.
 std::vector<std::string> formats_in(std::string_view ExchangeFormat::*word) {
   std::vector<std::string> words;
   for (const ExchangeFormat& format : exchange_formats()) {
@@ -59,7 +59,7 @@ double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int th
          threads;
 }
 
-/// What the files take is for the caller to say.
+/// The caller fills in the disk space that the files take.
 core::Needs needs_of(const SampleSpec& spec, const ExchangeFormat& format, int threads) {
   const double memory = memory_bytes(spec, format, threads);
   return {.memory = core::resident_memory() + static_cast<std::uint64_t>(memory),
@@ -113,7 +113,7 @@ class ExportStage : public core::Stage {
     const double all = export_bytes(dataset_, *format_);
     const auto samples = static_cast<double>(dataset_.samples());
     const auto written = std::ranges::count_if(there.files, [](const core::FileRecord& file) {
-      return file.path != kSampleTableName;  // which stands beside the samples' files
+      return file.path != kSampleTableName;  // which is not a sample's file
     });
     needs.disk = static_cast<std::uint64_t>(all);
     needs.disk_missing =
@@ -161,26 +161,27 @@ void run_export(const core::Invocation& run) {
 void declare_import(core::Options& options) {
   options.add(
       "input", std::nullopt,
-      "directory of the samples: what cosmo-prep export wrote, or other files that --samples tells of");
+      "directory of the samples: what cosmo-prep export wrote, or other files that --samples lists");
   declare_format(options);
   options.add(
       "samples", std::nullopt,
-      "of files that cosmo-prep export did not write: CSV file with the columns file, simulation and the "
-      "parameters, if the files have no labels (docs/formats.md). So are all options from here to --seed");
+      "for files that cosmo-prep export did not write: CSV file with the columns file, simulation and, if "
+      "the files have no labels, the parameters (docs/formats.md). All options from here to --seed apply "
+      "only with it");
   options.add("box", std::nullopt, "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
-  options.add("redshifts", "0", "of the samples' channels, separated by commas");
+  options.add("redshifts", "0", "redshifts of the samples' channels, separated by commas");
   options.add(
       "parameters", std::nullopt,
-      "NAME or NAME=LOW:HIGH, separated by commas, with the range of the whole study; for labels in [-1, 1] "
-      "ranges are needed, and the names in their order [the columns, from their smallest to largest value]");
+      "NAME or NAME=LOW:HIGH, separated by commas, with the range of the whole study; labels in [-1, 1] "
+      "need ranges, and names in their order [the columns, from their smallest to largest value]");
   options.add("voxels", "counts", "counts (whole numbers, stored as uint16), or field (stored as float32)");
-  options.add("samples-per-shard", "64", "samples in a file");
+  options.add("samples-per-shard", "64", "samples per file");
   options.add("validation", std::nullopt,
-              "simulations for validation, if no split is told [a tenth, at least 1]");
+              "simulations for validation, if the table has no splits [a tenth, at least 1]");
   options.add("test", std::nullopt,
-              "simulations for the test at the end, if no split is told [a tenth, at least 1]");
+              "simulations for the final test, if the table has no splits [a tenth, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
-  options.add("seed", "1", "of the split and of the order of training samples");
+  options.add("seed", "1", "seed of the split and of the order of training samples");
   declare_allow_leak(options);
 }
 
@@ -237,7 +238,7 @@ ForeignSettings read_settings(const core::Options& options) {
 struct Import {
   core::Request request;
   DatasetManifest dataset;
-  core::Json details;  ///< of its manifest
+  core::Json details;  ///< the stage's own fields of its manifest
   std::optional<Export> source;
   std::optional<ForeignPlan> plan;
 };
@@ -259,16 +260,15 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
     for (const char* name : {"box", "redshifts", "parameters", "voxels", "samples-per-shard", "validation",
                              "test", "compress", "seed"}) {
       ensure(!run.options.chosen(name), Fault::config,
-             "--{} is of files that --samples tells of; an export says it itself: leave it out.", name);
+             "--{} applies only with --samples; an export already records it: leave it out.", name);
     }
     std::error_code error;
     ensure(
         !std::filesystem::is_directory(input, error) ||
             std::filesystem::exists(input / core::kManifestName, error),
         Fault::config,
-        "{} is not an export of this toolkit, for it has no manifest.json: describe its files by --samples "
-        "FILE.csv and "
-        "--box.",
+        "{} is not an export of this toolkit, as it has no manifest.json: describe its files by --samples "
+        "FILE.csv and --box.",
         input.string());
     import.source = load_export(input, format);
     import.request = import_request(*import.source, target);
@@ -280,7 +280,7 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
   return import;
 }
 
-/// What an import of an export says about the bytes of its shards.
+/// A remark on whether the shards of an imported export have their original bytes.
 std::string remark_on(bool identical) {
   return identical ? "every shard has the bytes of the dataset that was exported\n"
                    : "the samples are those of the dataset that was exported; the files, of other versions, "
@@ -295,7 +295,7 @@ class ImportStage : public core::Stage {
     request = import_.request;
   }
 
-  /// An export tells how large each shard was, other files how many voxels there are.
+  /// An export records the size of each shard; for other files it follows from the number of voxels.
   core::Needs needs(const core::Manifest& there) override {
     core::Needs needs = needs_of(import_.dataset.spec, *format_, run.threads);
     needs.disk_is_exact = import_.source || import_.plan->compression == Compression::none;

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is asked for, and of what.
+/// The snapshot, and the counts to make from it.
 struct Job {
   histogram::GadgetSnapshot snapshot;
   histogram::GadgetReading reading;
@@ -52,7 +52,7 @@ Job read_job(const core::Options& options) {
   return job;
 }
 
-/// Details of the manifest, also of what is not made yet.
+/// Details of the manifest, known before the counts are made.
 Json details_of(const Job& job) {
   Json parameters;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters)
@@ -91,17 +91,17 @@ void declare_histogram(core::Options& options) {
   options.add(
       "input", std::nullopt,
       "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory; or a "
-      "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, perhaps "
+      "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, optionally "
       "simulation and seed (docs/formats.md)");
   options.add("grid", std::nullopt, "voxels per side of the counts");
   histogram::declare_gadget_reading(options);
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     options.add(histogram::option_of(row.name), std::nullopt,
-                fmt::format("{} [as the snapshot says, else {}]", row.meaning, defaults.*row.member));
+                fmt::format("{} [the snapshot's, else {}]", row.meaning, defaults.*row.member));
   }
   options.add("seed", std::nullopt,
-              "of the initial conditions, for the record, of one snapshot [as the snapshot says, else 0]");
+              "seed of the initial conditions of a single snapshot, for the record [the snapshot's, else 0]");
 }
 
 std::vector<fs::path> histogram_files(const core::Options& options) {
@@ -141,7 +141,7 @@ class HistogramStage : public core::Stage {
   core::Report outline() override { return {facts_of(job_), describe(job_)}; }
 
   core::Report make(core::OutputDirectory& output) override {
-    core::obey_stop_signals();  // one file has no part to keep
+    core::obey_stop_signals();  // a single file has no finished part to keep
     const std::string path = job_.counts_path();
     if (output.find(path) == nullptr) {
       std::optional<core::Progress> progress;

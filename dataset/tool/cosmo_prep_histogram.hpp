@@ -1,5 +1,5 @@
 #pragma once
-// cosmo-prep histogram: a snapshot's particles, whoever wrote it, to a counts file.
+// cosmo-prep histogram: counts the particles of a snapshot, from any program, into a counts file.
 
 #include "core/run/tool.hpp"
 
@@ -8,7 +8,7 @@ namespace cosmo::dataset {
 void declare_histogram(core::Options& options);
 void run_histogram(const core::Invocation& run);
 
-/// What of it no manifest vouches for: see core::Command.
+/// The input files that no manifest vouches for: see core::Command.
 std::vector<std::filesystem::path> histogram_files(const core::Options& options);
 
 }  // namespace cosmo::dataset

@@ -18,23 +18,23 @@ void declare_shard(core::Options& options) {
   options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
   options.add(
       "grid", std::nullopt,
-      "voxels per side of a simulation: a divisor of the suite's, whose counts are summed [as many as "
-      "they have]");
+      "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
+      "[the suite's]");
   options.add("subvolumes", "2", "cuts per side: each simulation gives this many cubed samples, 1 to 6");
-  options.add("redshifts", "0", "of the counts, between commas: a channel each, in this order");
+  options.add("redshifts", "0", "redshifts of the counts, separated by commas: a channel each, in order");
   options.add(
       "rolls", "0",
       "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
       "new cuts, no new universes");
-  options.add("samples-per-shard", "64", "samples in a file");
+  options.add("samples-per-shard", "64", "samples per file");
   options.add(
       "training", std::nullopt,
-      "simulations to train on, for learning curves: those of a lower number are also among those of a "
-      "higher one [all that are not held out]");
+      "simulations to train on, for learning curves: those of a smaller number are also among those of a "
+      "larger one [all that are not held out]");
   options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
-  options.add("test", std::nullopt, "simulations for the test at the end [a tenth of the suite, at least 1]");
+  options.add("test", std::nullopt, "simulations for the final test [a tenth of the suite, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
-  options.add("seed", "1", "of the split and of the order of training samples");
+  options.add("seed", "1", "seed of the split and of the order of training samples");
   declare_allow_leak(options);
 }
 
@@ -131,7 +131,7 @@ class ShardStage : public core::Stage {
   core::Json found(const core::Manifest&) override { return report().facts; }
 
  private:
-  /// Of the dataset that is there, on the root rank.
+  /// Describes the dataset in `target`, on the root rank.
   core::Report report() const {
     core::Report report;
     run.comm.agree([&] {
@@ -140,8 +140,8 @@ class ShardStage : public core::Stage {
     return report;
   }
 
-  /// What a rank has now and allocates for a shard: a sample, a slab of rows of a box or the planes that are
-  /// summed to one, HDF5's buffers. [bytes]
+  /// What a rank holds now and allocates for a shard: a sample, a slab of rows of a box or the planes summed
+  /// to one, HDF5's buffers. [bytes]
   std::uint64_t memory() const {
     const int suite_grid = suite_.manifest.grid;
     const bool summed = settings_.grid < suite_grid;

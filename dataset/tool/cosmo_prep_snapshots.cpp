@@ -19,7 +19,7 @@ using core::Json;
 
 namespace {
 
-/// Throws Error{config} if two files have the same content: splits might share their universe.
+/// Throws Error{config} if two files have the same content, so that splits might share a universe.
 void refuse_twins(const std::vector<core::InputRecord>& inputs) {
   std::map<std::string, std::string> path_of;
   for (const core::InputRecord& input : inputs) {
@@ -30,7 +30,7 @@ void refuse_twins(const std::vector<core::InputRecord>& inputs) {
   }
 }
 
-/// What a rank allocates for its snapshot of a suite, at most. [bytes]
+/// The most that a rank allocates for one snapshot of a suite. [bytes]
 std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
   std::uint64_t most = 0;
   for (const histogram::PlannedCounts& counts : suite.counts) {
@@ -41,7 +41,7 @@ std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
   return most;
 }
 
-/// Of the counts that are not among `there`. [bytes]
+/// Size of the counts that are not among `there`. [bytes]
 std::uint64_t disk_of(const histogram::SnapshotSuite& suite, const core::Manifest& there) {
   std::uint64_t bytes = 0;
   for (const histogram::PlannedCounts& counts : suite.counts) {
@@ -75,12 +75,12 @@ std::string describe(const histogram::SnapshotSuite& suite) {
   return text + fmt::format("counts      {}³ voxels\n", manifest.grid);
 }
 
-/// Collective.
+/// Reads the table and its snapshots. Collective.
 histogram::SnapshotSuite read_suite(const core::Invocation& run, const histogram::GadgetReading& reading) {
   std::vector<histogram::SnapshotRow> table;
   run.comm.agree([&] {
     ensure(!run.options.given("seed"), Fault::config,
-           "--seed is of one snapshot: give the table a column seed.");
+           "--seed applies to a single snapshot: give the table a column seed.");
     table = histogram::read_snapshot_table(run.options.text("input"));
   });
   const std::vector<histogram::SnapshotFacts> facts =

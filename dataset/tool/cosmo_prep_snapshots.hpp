@@ -6,8 +6,8 @@
 
 namespace cosmo::dataset {
 
-/// cosmo-prep histogram of the snapshots of a table, to a suite that cosmo-prep shard takes as if cosmo-sim
-/// had written it. Collective.
+/// Runs cosmo-prep histogram on the snapshots of a table and writes a suite; cosmo-prep shard reads it like
+/// one that cosmo-sim wrote. Collective.
 void run_histogram_of_table(const core::Invocation& run);
 
 }  // namespace cosmo::dataset

@@ -50,7 +50,7 @@ void set_prediction(PredictionRow& row, const Eigen::RowVectorXd& labels, const 
   }
 }
 
-/// Which cross-validation keeps together.
+/// The simulation of each row, whose rows cross-validation keeps together.
 std::vector<std::uint32_t> simulations_of(const std::vector<UniverseRows>& universes) {
   std::vector<std::uint32_t> simulations;
   for (const UniverseRows& universe : universes) simulations.push_back(universe.simulation);

@@ -1,5 +1,5 @@
 #pragma once
-// What can be said without a network: the least that one has to beat.
+// Predictions without a network: the least that one has to beat.
 
 #include "dataset/regression/sample_statistics.hpp"
 #include "infer/evaluate/method.hpp"
@@ -8,23 +8,24 @@ namespace cosmo::infer {
 
 using dataset::StatisticsTable;
 
-/// The rows of `table` predicted by the centre of each parameter's range: what knows nothing of the universe.
+/// The rows of `table` predicted by the centre of each parameter's range, whatever the universe.
 dataset::PredictionTable predict_centre(dataset::PredictionTable table);
 
 /// What regressions learn from, and what they are to predict.
 struct Baselines {
   const core::ParameterSpace& space;
-  const StatisticsTable& training;          ///< of the training split, at least two universes
-  const StatisticsTable& split;             ///< of the split to predict, in its order
-  const dataset::PredictionTable& network;  ///< the rows of `split`, for all but their predictions
+  const StatisticsTable& training;          ///< statistics of the training split, at least two universes
+  const StatisticsTable& split;             ///< statistics of the split to predict, in its order
+  const dataset::PredictionTable& network;  ///< the rows of `split`; only their predictions are not used
 };
 
 /// Regressions of the parameters on summary statistics, two ways each. power_spectrum and summary_statistics
 /// predict every sub-volume from its own statistics, and a universe by the mean over its sub-volumes, as the
 /// network does. universe_power_spectrum and universe_summary_statistics predict a universe from the mean of
-/// its sub-volumes' statistics, which tells more of it, and predict no sub-volumes: their `subvolumes` is
-/// empty. Predictions beyond a range are set on its edge. Their deviation is the rms error of universes of
-/// the training split, each predicted by a regression that has not seen it. Parameters `space`.
+/// its sub-volumes' statistics, which hold more on it, and predict no sub-volumes: their `subvolumes` is
+/// empty. Predictions beyond a range are set to its edge. Their deviation is the rms error of universes of
+/// the training split, each predicted by a regression that has not seen it. The parameters are those of
+/// `space`.
 Methods regression_baselines(const Baselines& given);
 
 }  // namespace cosmo::infer

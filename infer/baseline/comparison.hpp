@@ -25,7 +25,7 @@ struct PredictedSplit {
   dataset::SplitReader& reader;
 };
 
-/// The statistics of all samples of the split, of voxels on this scale. Collective.
+/// The statistics of all samples of the split, for voxels on this scale. Collective.
 dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split,
                                        const dataset::VoxelScale& scale);
 
@@ -34,7 +34,7 @@ dataset::StatisticsTable summarise_all(const core::Invocation& run, const Predic
 Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split,
                         const std::optional<dataset::StatisticsTable>& statistics, Methods& methods);
 
-/// What add_baselines() takes [bytes], about, to predict so many samples; nothing for the centre.
+/// Bytes, approximately, that add_baselines() takes to predict `samples` samples; 0 for the centre.
 std::size_t baseline_memory_bytes(const core::Options& options, const dataset::DatasetManifest& manifest,
                                   std::uint64_t samples);
 /// "; baselines read 704 samples to learn from, 46.1 MB": for --dry-run; empty for the centre.

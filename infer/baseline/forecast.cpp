@@ -24,7 +24,7 @@ using Eigen::VectorXd;
 
 constexpr std::size_t kRowsPerStatistic = 8;  ///< residual degrees of freedom of the covariance
 constexpr std::size_t kFewestStatistics = 3;
-constexpr double kFinestGroups = 1.15;  ///< ratio of bins of k that are taken together at least
+constexpr double kFinestGroups = 1.15;  ///< least ratio of bins of k that form a group
 constexpr Index kTruths = 4096, kDraws = 1024;
 
 /// 1, labels, their products.
@@ -110,7 +110,7 @@ MatrixXd fisher_matrix(const MatrixXd& statistics, const MatrixXd& labels) {
 }
 
 /// The posterior of labels in [-1, 1] is exp(b θ - θ F θ / 2) there, b = F truth + noise of covariance F. Its
-/// mean by draws from the Gaussian that has the prior's variance 1/3 in place of its edges, weighted.
+/// mean comes from weighted draws from the Gaussian with the prior's variance 1/3 in place of its edges.
 std::vector<ParameterForecast> expected_errors(const MatrixXd& fisher, const core::ParameterSpace& space) {
   constexpr double kPrior = 3;
   const Index count = fisher.rows();
@@ -121,7 +121,7 @@ std::vector<ParameterForecast> expected_errors(const MatrixXd& fisher, const cor
   const auto normal = [&](Index i, Index p, std::uint32_t use) {
     return stream.normals({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(p), use})[0];
   };
-  MatrixXd draws(count, kDraws);  // of the proposal about its mean
+  MatrixXd draws(count, kDraws);  // from the proposal, about its mean
   for (Index d = 0; d < kDraws; ++d) {
     for (Index p = 0; p < count; ++p) draws(p, d) = normal(d, p, 0) / std::sqrt(values[p] + kPrior);
   }
@@ -182,14 +182,11 @@ core::Json to_json(const std::optional<Forecast>& forecast, const core::Paramete
                              {"relative_error", parameter.relative_error}};
   }
   entry["assumptions"] = fmt::format(
-      "A forecast of what P(k) tells, no bound: other statistics can tell more. Measured P(k), window and "
-      "shot "
-      "noise included; derivatives of log P(k) at the centre of the ranges from a quadratic regression on {} "
-      "training universes, {} bins; Gaussian likelihood of log P(k) whose covariance is the scatter around "
-      "that "
-      "regression, the same in every universe (Hartlap's factor; the derivatives' own noise subtracted); "
-      "flat "
-      "prior over the ranges; sigma and relative_error are of posterior means.",
+      "A forecast of what P(k) constrains, not a bound: other statistics can do better. Measured P(k), "
+      "window and shot noise included; derivatives of log P(k) at the centre of the ranges from a quadratic "
+      "regression on {} training universes, {} bins; Gaussian likelihood of log P(k) whose covariance is the "
+      "scatter around that regression, the same in every universe (Hartlap's factor; the derivatives' own "
+      "noise subtracted); flat prior over the ranges; sigma and relative_error are those of posterior means.",
       forecast->universes, forecast->bins);
   entry["k_max"] = forecast->k_max;
   entry["k_unit"] = forecast->unit == core::LengthUnit::mpc ? "1/Mpc" : "h/Mpc";

@@ -10,9 +10,9 @@
 
 namespace cosmo::infer {
 
-/// What P(k) is expected to tell of one parameter.
+/// How well P(k) is expected to constrain one parameter.
 struct ParameterForecast {
-  double fisher_sigma;  ///< sqrt (F⁻¹)_pp, physical units; infinite where P(k) alone tells nothing
+  double fisher_sigma;  ///< sqrt (F⁻¹)_pp, physical units; infinite where P(k) alone does not constrain it
   double sigma;         ///< rms of truth - posterior mean with the flat prior over the ranges, physical units
   double relative_error;  ///< mean |x - p| / p of truth x and posterior mean p, as evaluate() has it
 };
@@ -22,8 +22,8 @@ struct Forecast {
   std::vector<ParameterForecast> parameters;  ///< (P)
   double k_max;                               ///< [1 / unit]
   core::LengthUnit unit;
-  std::size_t universes;  ///< of the training split that it rests on
-  std::size_t bins;       ///< of k, over all channels
+  std::size_t universes;  ///< universes of the training split that it rests on
+  std::size_t bins;       ///< bins of k, over all channels
 };
 
 /// The Fisher matrix (P, P) in label units at the centre of the ranges, of statistics (rows, B) of universes
@@ -32,11 +32,11 @@ struct Forecast {
 /// fisher_rows(P, B) rows. Source: Tegmark, Taylor and Heavens 1997, eq. 15 (its second term); Hartlap et al.
 /// 2007, eq. 17.
 Eigen::MatrixXd fisher_matrix(const Eigen::MatrixXd& statistics, const Eigen::MatrixXd& labels);
-/// Rows that the Fisher matrix of B statistics needs for eight of its residuals a statistic.
+/// Rows that the Fisher matrix of B statistics needs for eight residual degrees of freedom per statistic.
 std::size_t fisher_rows(std::size_t parameters, std::size_t statistics);
 
-/// What a Fisher matrix (P, P) in label units lets expect of universes drawn from the ranges: the mean over
-/// draws of a universe and of the noise of its statistics.
+/// The errors that a Fisher matrix (P, P) in label units implies for universes drawn from the ranges: means
+/// over draws of a universe and of the noise of its statistics.
 std::vector<ParameterForecast> expected_errors(const Eigen::MatrixXd& fisher,
                                                const core::ParameterSpace& space);
 

@@ -11,8 +11,8 @@
 namespace cosmo::infer {
 
 /// Standard deviations of the figures of all universes when these are drawn with replacement: 1000 resamples,
-/// the same for every call with as many universes, so that methods may be compared. `Sums` of each universe
-/// has add(Sums) and figures(), a std::array<double, N>. NaN for a single universe.
+/// the same for every call with this number of universes, so that methods may be compared. `Sums` of each
+/// universe has add(Sums) and figures(), a std::array<double, N>. NaN for a single universe.
 template <class Sums>
 auto bootstrap_errors(const std::vector<Sums>& universes) {
   constexpr int kResamples = 1000;

@@ -29,7 +29,7 @@ const char* verdict(const Band& band, std::span<const int> counts) {
   return band.holds(counts) ? "inside" : "OUTSIDE";
 }
 
-/// Counts as shares of so many.
+/// Counts as shares of `all`.
 std::vector<double> shares(std::span<const int> counts, int all) {
   std::vector<double> shares;
   for (const int count : counts) shares.push_back(static_cast<double>(count) / all);

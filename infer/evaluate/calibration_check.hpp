@@ -11,10 +11,10 @@
 
 namespace cosmo::infer {
 
-/// Of N universes, whose distributions are right if the counts lie within the bands.
+/// A check of N universes, whose distributions are right if the counts lie within the bands.
 struct CalibrationCheck {
-  /// Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): of each parameter (P) how many
-  /// truths are at which predicted cumulative probability, in bins. Exact, without draws.
+  /// Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): for each parameter (P), the
+  /// number of truths in each bin of predicted cumulative probability. Exact, without draws.
   std::vector<std::vector<int>> ranks;
   Band rank_band;
   /// TARP (Lemos et al. 2023, arXiv:2302.03026): how many truths have a credibility below each edge. The
@@ -24,9 +24,9 @@ struct CalibrationCheck {
   Band cover_band;
 };
 
-/// Of universes, a row each, and what is said of each; `below` are the predicted cumulative probabilities of
-/// the truths (rows, P). Draws are those of the universes' numbers: the same for any ranks, threads and order
-/// of rows.
+/// Checks universes, one row each, and the distribution of each; `below` holds the predicted cumulative
+/// probabilities of the truths (rows, P). Draws follow from the universes' numbers: they are the same for any
+/// number of ranks and threads and any order of rows.
 CalibrationCheck check_calibration(const dataset::PredictionTable& universes,
                                    const std::vector<Distribution>& distributions,
                                    std::span<const nn::Vector> below);
@@ -35,7 +35,7 @@ CalibrationCheck check_calibration(const dataset::PredictionTable& universes,
 void add_check(core::Json& uncertainty, const core::ParameterSpace& parameters,
                const CalibrationCheck& check);
 
-/// The verdicts in a line.
+/// The verdicts in one line.
 std::string text_of(const core::ParameterSpace& parameters, const CalibrationCheck& check);
 
 }  // namespace cosmo::infer

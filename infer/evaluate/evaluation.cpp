@@ -18,7 +18,7 @@ struct Sums {
   double rows = 0, relative = 0, absolute = 0, square = 0, difference = 0;
   double x = 0, p = 0, xx = 0, xp = 0;
 
-  /// `centre` of the range is taken off before squares are summed, which keeps their digits.
+  /// The `centre` of the range is subtracted before squares are summed, which keeps their digits.
   void add(double truth, double prediction, double centre, double label_units) {
     rows += 1;
     relative += std::abs(truth - prediction) / std::abs(prediction);

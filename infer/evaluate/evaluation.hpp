@@ -21,7 +21,7 @@ struct ParameterMetrics {
   Estimate mae;             ///< mean |x - p| in label units: the parameter's range is mapped to [-1, 1]
   Estimate rmse;            ///< sqrt mean (x - p)², physical units
   Estimate bias;            ///< mean (p - x), physical units
-  Estimate slope;           ///< of the least-squares line of p on x; 0 for a method that ignores its input
+  Estimate slope;           ///< slope of the least-squares line of p on x; 0 if a method ignores its input
 };
 
 /// Metrics of every parameter (P) over the rows of `table`. Standard errors by bootstrap over universes,

@@ -7,7 +7,8 @@ namespace cosmo::infer {
 
 namespace {
 
-/// {"network": …, "baselines": {…}, "paired": {…}} of one kind of row; methods without any are left out.
+/// {"network": …, "baselines": {…}, "paired": {…}} for one kind of row; methods without such rows are left
+/// out.
 core::Json figures_of(const Methods& methods, dataset::PredictionTable Method::*rows) {
   core::Json json = {{"baselines", core::Json::object()}, {"paired", core::Json::object()}};
   const dataset::PredictionTable& network = methods.front().*rows;

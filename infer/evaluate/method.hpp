@@ -8,14 +8,14 @@
 
 namespace cosmo::infer {
 
-/// What one method, the network or a baseline, says of a split.
+/// The predictions of one method, the network or a baseline, for a split.
 struct Method {
   std::string key;                      ///< in metrics.json
   std::string title;                    ///< in tables and figures
-  dataset::PredictionTable subvolumes;  ///< a row a sample, in the split's order; or none
-  dataset::PredictionTable universes;   ///< a row a universe, its sub-volumes' predictions combined
+  dataset::PredictionTable subvolumes;  ///< one row per sample, in the split's order; or none
+  dataset::PredictionTable universes;   ///< one row per universe, its sub-volumes' predictions combined
 
-  /// Whether it predicts these only, from the mean of their statistics; its title has an asterisk then.
+  /// Whether it predicts only universes, from the mean of their statistics; its title has an asterisk then.
   bool of_whole_universes() const { return subvolumes.rows.empty(); }
 };
 
@@ -26,8 +26,8 @@ using Methods = std::vector<Method>;
 Method method_of(std::string key, std::string title, dataset::PredictionTable subvolumes);
 
 /// metrics.json's {"samples", "universes", "network", "baselines", "paired", "per_subvolume"}: the figures of
-/// infer::evaluate of every method, and of infer::compare of the network with it, of universes and of
-/// sub-volumes.
+/// infer::evaluate for every method, and those of infer::compare for the network and that method, for
+/// universes and for sub-volumes.
 core::Json metrics_json(const Methods& methods);
 
 }  // namespace cosmo::infer

@@ -9,12 +9,12 @@ namespace cosmo::infer {
 
 /// How much closer the network comes to one parameter than another method does, on the same rows.
 struct PairedDifference {
-  Estimate mae;            ///< mean of |x - p| of the network less that of the method, label units
+  Estimate mae;            ///< mean of |x - p| of the network minus that of the method, label units
   double fraction_better;  ///< share of the rows where the network is closer
 };
 
-/// Of every parameter (P); the tables' rows are the same. Standard errors by bootstrap over universes, as
-/// evaluate() has them.
+/// Compares every parameter (P); both tables must have the same rows. Standard errors by bootstrap over
+/// universes, as in evaluate().
 std::vector<PairedDifference> compare(const dataset::PredictionTable& network,
                                       const dataset::PredictionTable& method);
 

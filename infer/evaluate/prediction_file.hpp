@@ -8,11 +8,11 @@
 namespace cosmo::infer {
 
 /// predictions.csv: simulation, subvolume, seed, roll if samples are rolled, then for each parameter
-/// true_NAME, predicted_NAME and, of a method that predicts it, deviation_NAME, with all digits.
+/// true_NAME, predicted_NAME and, if the method predicts it, deviation_NAME, with all digits.
 std::string predictions_csv(const dataset::PredictionTable& table);
 
-/// baselines.csv: method, simulation, subvolume (-1 of a whole universe), roll if samples are rolled, then
-/// predicted_NAME, of every method but the network, with all digits.
+/// baselines.csv: method, simulation, subvolume (-1 for a whole universe), roll if samples are rolled, then
+/// predicted_NAME, for every method but the network, with all digits.
 std::string baselines_csv(const Methods& methods);
 
 }  // namespace cosmo::infer

@@ -18,9 +18,9 @@ namespace cosmo::infer {
 namespace {
 
 constexpr double kWithin1Sigma = 0.6826894921370859,
-                 kWithin2Sigma = 0.9544997361036416;  ///< of a normal variable
+                 kWithin2Sigma = 0.9544997361036416;  ///< for a normal variable
 
-constexpr double kEdge = 1 + 1e-9;  ///< of the ranges of labels, and their roundings
+constexpr double kEdge = 1 + 1e-9;  ///< end of the ranges of labels, with room for rounding
 
 /// What is summed over rows: first the negative log likelihood, then for each parameter whether the truth
 /// lies within 1 and within 2 sigma.
@@ -42,7 +42,7 @@ struct Sums {
   }
 };
 
-/// Of a row; `below` becomes the probabilities that the parameters are below their truths.
+/// The figures of a row; `below` becomes the probabilities that the parameters are below their truths.
 Figures figures_of(const Distribution& distribution, const nn::Vector& truth, nn::Vector& below) {
   const std::size_t parameters = distribution.prediction.size();
   Figures figures{};
@@ -60,7 +60,7 @@ Figures figures_of(const Distribution& distribution, const nn::Vector& truth, nn
   return figures;
 }
 
-/// `calibration_of` a model, if it has one.
+/// `calibration_of` returns a model's calibration, which may be empty.
 template <class Calibration>
 core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty,
                    const Calibration& calibration_of) {
@@ -76,7 +76,7 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
     core::Json& entry = json["coverage"][parameters.names[p]];
     put(entry, "within_1_sigma", uncertainty.coverage[p].within_1_sigma);
     put(entry, "within_2_sigma", uncertainty.coverage[p].within_2_sigma);
-    double logarithm = 0;  // mean over the models; of those without, 0
+    double logarithm = 0;  // mean over the models; 0 for those without
     for (const nn::ModelManifest& model : network.models) {
       const std::vector<double>& calibration = calibration_of(model);
       if (calibration.empty()) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Whether predicted deviations are true.
+// Whether predicted deviations are right.
 
 #include <string>
 #include <vector>
@@ -25,26 +25,26 @@ struct Uncertainty {
   std::vector<nn::Vector> below;   ///< (rows, P) predicted probabilities below the truths
 };
 
-/// Of the rows of a table and what is said of each. Standard errors by bootstrap over universes, as
-/// evaluate() has them; NaN of a share that is 0 or 1, of which no resample differs.
+/// Evaluates the rows of a table with the distribution of each. Standard errors by bootstrap over universes,
+/// as in evaluate(); NaN for a share of 0 or 1, which no resample changes.
 Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
                                  const std::vector<Distribution>& distributions);
 
-/// What the network says of a split.
+/// The network's predictions for a split.
 struct NetworkPrediction {
   std::vector<nn::ModelManifest> models;
   Method method;                         ///< with deviations
-  std::vector<Distribution> subvolumes;  ///< of the method's rows
-  std::vector<Distribution> universes;   ///< of the method's rows
+  std::vector<Distribution> subvolumes;  ///< one for each of the method's rows
+  std::vector<Distribution> universes;   ///< one for each of the method's rows
 };
 
-/// `samples`: the split's, with their truths; `outputs` of the models (samples, outputs).
+/// `samples` are the split's, with their truths; `outputs` are the models' (samples, outputs).
 NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, dataset::PredictionTable samples,
                                      std::span<const float> outputs);
 
-/// Puts "uncertainty" into metrics.json, of universes, and of sub-volumes into "per_subvolume"; returns the
-/// same of universes as text. Of universes alone it tells whether they are calibrated (check_calibration):
-/// sub-volumes of one universe go together.
+/// Puts "uncertainty" for universes into metrics.json, and that for sub-volumes into "per_subvolume"; returns
+/// the one for universes as text. Calibration (check_calibration) is checked for universes alone, since
+/// sub-volumes of one universe are correlated.
 std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& network);
 
 }  // namespace cosmo::infer

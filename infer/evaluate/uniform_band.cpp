@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kSets = 10000;
 constexpr double kOutside = 0.05;
 
-/// Of a binomial variable: the probabilities of at most and of at least each count, (trials + 1).
+/// Probabilities that a binomial variable is at most and at least each count, (trials + 1).
 struct Tails {
   std::vector<double> below, above;
 
@@ -36,7 +36,7 @@ Tails tails_of(std::size_t trials, double probability) {
   return tails;
 }
 
-/// Of each count.
+/// The tails for each count.
 std::vector<Tails> all_tails(std::size_t numbers, Counted counted) {
   constexpr double kBin = 1.0 / kBins;
   if (counted == Counted::in_bins) return std::vector<Tails>(kBins, tails_of(numbers, kBin));
@@ -67,7 +67,7 @@ bool Band::holds(std::span<const int> counts) const {
 Band uniform_band(std::size_t numbers, Counted counted) {
   const core::RandomStream stream(0, core::Purpose::uniform_band);
   const std::vector<Tails> tails = all_tails(numbers, counted);
-  std::vector<double> extremes(kSets);  // of each set the least tail among its counts
+  std::vector<double> extremes(kSets);  // for each set, the least tail among its counts
 #pragma omp parallel for schedule(static)
   for (std::uint32_t set = 0; set < kSets; ++set) {
     std::vector<double> drawn(numbers);

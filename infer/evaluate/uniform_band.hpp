@@ -1,5 +1,5 @@
 #pragma once
-// Whether numbers between 0 and 1 can be uniform.
+// Whether numbers between 0 and 1 may be uniform.
 
 #include <cstddef>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace cosmo::infer {
 
-/// What is counted of numbers in [0, 1]: those in each of kBins equal bins, or those below each edge between
+/// What is counted for numbers in [0, 1]: those in each of kBins equal bins, or those below each edge between
 /// two of them.
 enum class Counted { in_bins, below_edges };
 inline constexpr std::size_t kBins = 20;
@@ -19,13 +19,13 @@ std::vector<int> count(std::span<const double> numbers, Counted counted);
 struct Band {
   std::vector<int> low, high;
 
-  /// Whether none of the counts leaves it.
+  /// Whether all counts lie within it.
   bool holds(std::span<const int> counts) const;
 };
 
-/// The band that holds all counts of so many independent uniform numbers together with a probability of 95 %
-/// (more where counts are small, as these are whole; ± 0.3 % of the simulation): each count's central
-/// binomial interval, of the one level for all of them that 10,000 simulated sets of numbers ask for, as
+/// The band that holds all counts of `numbers` independent uniform numbers together with a probability of
+/// 95 % (more where counts are small, as these are whole; ± 0.3 % from the simulation): each count's central
+/// binomial interval, with one level for all of them, which follows from 10,000 simulated sets of numbers, as
 /// Säilynoja et al. 2022 (arXiv:2103.10522) do for cumulative counts. A pure function of its arguments.
 Band uniform_band(std::size_t numbers, Counted counted);
 

@@ -27,24 +27,24 @@ class OnnxAttributes {
   std::vector<core::ProtobufMessage> messages_;
 };
 
-/// A graph in the making. Tensors are float32, but for integers(), and known by their names.
+/// A graph under construction. Tensors are float32, except integers(), and identified by their names.
 class OnnxGraph {
  public:
-  /// A node; returns its output's name. Inputs stand before the nodes that read them; "" is one left out.
+  /// Adds a node; returns its output's name. Inputs come before the nodes that read them; "" is one left out.
   std::string node(std::string_view operation, const std::vector<std::string>& inputs, std::string output,
                    const OnnxAttributes& attributes = {});
-  /// A constant; returns its name.
+  /// Adds a constant; returns its name.
   std::string constant(std::string name, const std::vector<std::int64_t>& shape,
                        std::span<const float> values);
-  /// A constant vector of whole numbers; returns its name.
+  /// Adds a constant vector of whole numbers; returns its name.
   std::string integers(std::string name, const std::vector<std::int64_t>& values);
-  /// A scalar; returns its name.
+  /// Adds a scalar constant; returns its name.
   std::string constant(std::string name, double value);
-  /// The graph's input and outputs, (N, shape...).
+  /// Declares the graph's input and outputs, (N, shape...).
   void input(std::string_view name, const std::vector<std::int64_t>& shape);
   void output(std::string_view name, const std::vector<std::int64_t>& shape);
 
-  /// The file of a model that is this graph; `facts` are its metadata.
+  /// The bytes of a model file with this graph; `facts` are its metadata.
   std::string model(std::string_view name, std::string_view description, std::string_view producer_version,
                     const std::vector<std::pair<std::string, std::string>>& facts) const;
 

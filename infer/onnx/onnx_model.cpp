@@ -18,7 +18,7 @@ namespace cosmo::infer {
 
 namespace {
 
-/// The name of a layer's tensor in the graph; apart from those of inputs, outputs and constants.
+/// The name of a layer's tensor in the graph; distinct from those of inputs, outputs and constants.
 std::string tensor_of(const std::string& layer) { return "network/" + layer; }
 
 std::vector<std::int64_t> cube(int value) { return {value, value, value}; }
@@ -200,7 +200,7 @@ std::string append_log1p(OnnxGraph& graph, const std::string& counts) {
 std::string append_mean(OnnxGraph& graph, const std::string& counts) {
   const std::string mean = graph.node("ReduceMean", {counts}, "voxels/mean",
                                       OnnxAttributes().add("axes", std::vector<std::int64_t>{1, 2, 3, 4}));
-  // Of a sample without a particle: 0 / tiny is 0, as 0 / 1.
+  // For a sample without a particle 0 / tiny is 0, as is 0 / 1.
   const std::string divisor =
       graph.node("Max", {mean, graph.constant("voxels.tiny", 1e-30)}, "voxels/divisor");
   return graph.node("Div", {counts, divisor}, "voxels/relative");
@@ -211,7 +211,7 @@ constexpr std::array<VoxelNodes, 3> kVoxelNodes = {
      {"mean", &append_mean},
      {"standard", [](OnnxGraph&, const std::string& values) { return values; }}}};
 
-/// The nodes that make the network's input of counts, as dataset::VoxelTransform defines them.
+/// The nodes that make the network's input from counts, as dataset::VoxelTransform defines them.
 void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform,
                             const std::string& target) {
   const VoxelNodes* nodes = core::find_row(kVoxelNodes, transform.name);
@@ -236,8 +236,8 @@ void append_scaling(OnnxGraph& graph, const core::ParameterSpace& space) {
   graph.node("Add", {scaled, graph.constant("scaling.centre", shape, centre)}, "parameters");
 }
 
-/// The labels: what the network says, or that mixed with a second input, what a regression on summary
-/// statistics says.
+/// The labels: the network's own, or those mixed with a second input, the labels from a regression on summary
+/// statistics.
 void append_baseline(OnnxGraph& graph, const nn::ModelManifest& model, const std::string& said) {
   if (model.network.baseline.empty()) {
     graph.node("Identity", {said}, "labels");

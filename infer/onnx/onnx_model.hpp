@@ -1,11 +1,11 @@
 #pragma once
 // A trained network as an ONNX model (onnx.ai, IR version 7, operator set 13), for other programs to run.
 //
-//   input    counts      float32 (N, C, n, n, n)  as cosmo-prep stores them; of a field: its values
-//   outputs  parameters  float32 (N, P)           physical units; not of a network with other outputs than P
-//                                                 labels, as of --loss gaussian and mixture
-//            labels      float32 (N, outputs)     what the network itself gives: P labels in [-1, 1], or what
-//                                                 its loss makes of more outputs
+//   input    counts      float32 (N, C, n, n, n)  as cosmo-prep stores them; for a field, its values
+//   outputs  parameters  float32 (N, P)           physical units; not for a network with other outputs than P
+//                                                 labels, as with --loss gaussian and mixture
+//            labels      float32 (N, outputs)     the network's own outputs: P labels in [-1, 1], or more
+//                                                 outputs, whose meaning its loss defines
 //
 // The transform of voxels and the scaling of labels are nodes of the graph. Source: onnx/onnx.proto,
 // onnx/defs.

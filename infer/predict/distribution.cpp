@@ -12,9 +12,9 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr double kLeastDeviation = 1e-4;  ///< of a density of labels
+constexpr double kLeastDeviation = 1e-4;  ///< least deviation of a density of labels
 
-/// What one model says.
+/// The prediction of one model.
 struct Statement {
   nn::Mixture density;
   std::vector<double> prediction, deviation;  ///< physical units
@@ -49,7 +49,7 @@ bool as_in_validation(const nn::ModelManifest& model, std::size_t subvolumes) {
   return subvolumes == static_cast<std::size_t>(model.validation.subvolumes);
 }
 
-/// Of a model's rows of outputs, one a sub-volume.
+/// The prediction from a model's rows of outputs, one per sub-volume.
 Statement statement_of(const nn::ModelManifest& model, const std::vector<std::span<const float>>& rows,
                        bool of_universes) {
   const auto parameters = static_cast<int>(model.parameters.size());

@@ -45,8 +45,8 @@ void ensure_finite(std::span<const float> outputs, std::size_t width,
   const auto bad = std::ranges::find_if_not(outputs, [](float value) { return std::isfinite(value); });
   if (bad == outputs.end()) return;
   fail(Fault::numeric,
-       "The network says no finite number of {}: its weights are damaged, or the input is far from what it "
-       "was trained on.",
+       "The network's output for {} is not a finite number: its weights are damaged, or the input is far "
+       "from what it was trained on.",
        name(static_cast<std::size_t>(bad - outputs.begin()) / width));
 }
 

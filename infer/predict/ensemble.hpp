@@ -10,7 +10,8 @@
 
 namespace cosmo::infer {
 
-/// The directories that --model names, between commas. Throws Error{usage} for an empty or a repeated name.
+/// The directories that --model names, separated by commas. Throws Error{usage} for an empty or a repeated
+/// name.
 std::vector<std::string> model_directories(const std::string& models);
 
 /// Their manifests. Throws as nn::load_model_manifest does, and Error{config} unless all read the same input,
@@ -34,7 +35,7 @@ class Ensemble {
   /// another's in a row; valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
-  /// What predict() said of samples (samples, outputs_of), each model's mixed as Predictor::mix() does.
+  /// The outputs of predict() for samples (samples, outputs_of), each model's mixed by Predictor::mix().
   std::vector<float> mix(std::span<const float> outputs, const dataset::StatisticsTable& statistics) const;
 
  private:

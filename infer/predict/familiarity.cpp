@@ -11,10 +11,10 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr double kShareBeyond = 0.5;                       ///< of the range in training
+constexpr double kShareBeyond = 0.5;                       ///< share of the range in training
 constexpr double kLeastBeyond = 0.1;                       ///< on a logarithmic scale
-constexpr std::size_t kMostSamples = 64, kFewSamples = 8;  ///< of a split
-constexpr std::size_t kMostVoxels = std::size_t{1} << 24;  ///< of a split, beyond a few samples
+constexpr std::size_t kMostSamples = 64, kFewSamples = 8;  ///< samples of a split
+constexpr std::size_t kMostVoxels = std::size_t{1} << 24;  ///< voxels of a split, beyond a few samples
 
 }  // namespace
 
@@ -90,8 +90,8 @@ std::string Familiarity::sentence(const Figure& figure, int strange) const {
 std::vector<std::string> Familiarity::warnings() const {
   if (channels_.empty()) {
     return {
-        "The model does not tell the range of its training data, of an earlier version or too small a "
-        "sample: whether the input is like them was not checked."};
+        "The model does not record the range of its training data, being of an earlier version or for too "
+        "small a sample: whether the input is like them was not checked."};
   }
   std::vector<std::string> sentences;
   const auto average = [&](const Figure& figure) { return figure.oddity(figure.sum / samples_, samples_); };

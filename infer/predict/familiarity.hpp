@@ -14,12 +14,13 @@ namespace cosmo::infer {
 
 /// Compares samples with those that a model was trained on: the mean of their voxels and P(k) in each bin.
 ///
-/// What was seen of the training samples is at most 256 of them, so that others of their kind may lie a
+/// The range in training comes from at most 256 training samples, so that others of their kind may lie a
 /// little outside. A figure is strange if it lies beyond that range by more than half of it on a logarithmic
-/// scale, and by more than a tenth; of a field, whose mean has a sign, that of the mean by half of it.
+/// scale, and by more than a tenth; the mean of a field, which has a sign, if by more than half of it on a
+/// linear scale.
 class Familiarity {
  public:
-  /// Compares nothing if the model does not tell of its training samples.
+  /// Compares nothing if the model does not record the range of its training samples.
   explicit Familiarity(const nn::ModelManifest& model);
 
   /// Adds a sample (C, n, n, n).
@@ -27,14 +28,14 @@ class Familiarity {
   void add(std::span<const float> field) { add_voxels(field); }
 
   /// A sentence on each figure, the mean and P(k) of each channel, that is strange in some of the samples or
-  /// on average: what it is where it is strangest, and the range in training.
+  /// on average, with its strangest value and the range in training.
   std::vector<std::string> warnings() const;
 
  private:
   /// One figure: the mean of a channel, or its P(k) in a bin.
   struct Figure {
     std::string name;
-    double low, high;  ///< in training
+    double low, high;  ///< range in training
     bool logarithmic;
     int strange = 0;      ///< samples
     double furthest = 0;  ///< how far the strangest one is outside, as oddity()
@@ -60,7 +61,7 @@ class Familiarity {
   int samples_ = 0;
 };
 
-/// warnings() of up to 64 samples of a split (of large samples 8), spread evenly. Throws what
+/// warnings() of up to 64 samples of a split (8 if they are large), spread evenly. Throws what
 /// SplitReader::read does.
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split);
 

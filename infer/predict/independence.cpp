@@ -40,7 +40,7 @@ Independence independence_of(const nn::ModelManifest& model, const dataset::Data
   const bool same_data = model.base.request.inputs.front().id == data.base.request.id();
   core::ensure(
       same_data || !model.seeds.train.empty(), core::Fault::config,
-      "The model does not tell the seeds of its universes, being of an earlier version, so other data than "
+      "The model does not record the seeds of its universes, being of an earlier version, so other data than "
       "it was trained on may hold the same: train it again, or --resume it to more --epochs.");
   found.in_sample = same_data && split != Split::test;
   if (!found.in_sample) found.leak = leak_from(model.seeds, data.split(split), split);

@@ -17,7 +17,7 @@ int batch_of(const nn::ModelManifest& model);
 /// How counts become voxels, as in training.
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
 
-/// What its training voxels were like.
+/// The scale of its training voxels.
 dataset::VoxelScale scale_of(const nn::ModelManifest& model);
 
 /// A trained network with the weights of its best epoch, ready to predict batches of one size.
@@ -34,8 +34,9 @@ class Predictor {
   /// size, size, size); valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
-  /// Of a model with a baseline, what predict() said of samples (samples, P) mixed with what the model's
-  /// regression says of their statistics; else as it was. Throws Error{format} if that cannot be of these.
+  /// The labels that predict() gave for samples (samples, P); if the model has a baseline, mixed with those
+  /// that its regression predicts from their statistics. Throws Error{format} if the regression does not fit
+  /// these.
   std::vector<float> mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const;
 
  private:

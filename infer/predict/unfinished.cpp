@@ -6,7 +6,7 @@ namespace cosmo::infer {
 
 void declare_unfinished(core::Options& options) {
   options.add_flag("unfinished",
-                   "take a model whose training has not come to its end, too; what is made with it says so");
+                   "accept a model whose training is not finished, too; what is made with it records that");
 }
 
 std::vector<std::string> unfinished(const core::Options& options, const std::vector<std::string>& directories,
@@ -15,9 +15,9 @@ std::vector<std::string> unfinished(const core::Options& options, const std::vec
   for (std::size_t m = 0; m < models.size(); ++m) {
     if (models[m].complete) continue;
     core::ensure(options.flag("unfinished"), core::Fault::config,
-                 "{} is a training that has not come to its end: go on with it, or give --unfinished.",
+                 "{} holds a training that is not finished: go on with it, or give --unfinished.",
                  directories[m]);
-    sentences.push_back(directories[m] + " is a training that has not come to its end.");
+    sentences.push_back(directories[m] + " holds a training that is not finished.");
   }
   return sentences;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Models whose training has not come to its end.
+// Models whose training is not finished.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace cosmo::infer {
 void declare_unfinished(core::Options& options);
 
 /// A sentence on each model that is not finished, given the directories they are in, for the outputs that are
-/// made with it. Throws Error{config} of the first one unless --unfinished is given.
+/// made with it. Throws Error{config} naming the first one unless --unfinished is given.
 std::vector<std::string> unfinished(const core::Options& options, const std::vector<std::string>& directories,
                                     const std::vector<nn::ModelManifest>& models);
 

@@ -25,7 +25,7 @@ dataset::StatisticsTable summarise_universe(const nn::ModelManifest& model, cons
   return table;
 }
 
-/// What the networks say of every sub-volume, (subvolumes, outputs_of(models)), a batch at a time.
+/// The networks' outputs for every sub-volume, (subvolumes, outputs_of(models)), made batch by batch.
 std::vector<float> predict_outputs(Models models, Ensemble& ensemble, const UniverseCounts& universe) {
   const nn::ModelManifest& model = models.front();  // all read the same input
   const auto sample = static_cast<std::size_t>(model.input.elements());

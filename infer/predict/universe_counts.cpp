@@ -24,11 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSameLength = 1e-6;  ///< relative: voxels of one size
+constexpr double kSameLength = 1e-6;  ///< relative, for voxels of one size
 constexpr double kSameRedshift = 1e-3;
-constexpr double kMostCells = 1 << 14;  ///< a side
+constexpr double kMostCells = 1 << 14;  ///< per side
 
-/// Copies the cube of `cells` a side at `origin` out of a grid (n, n, n).
+/// Copies the cube of `cells` per side at `origin` out of a grid (n, n, n).
 void copy_cube(std::span<const std::uint16_t> grid, int n, const std::array<int, 3>& origin, int cells,
                std::span<std::uint16_t> cube) {
   std::uint16_t* to = cube.data();
@@ -56,7 +56,7 @@ bool holds_counts(const fs::path& path) {
   return schema == histogram::kCountSchema;
 }
 
-/// The counts files of the model's redshifts in a directory; none if it has not even the first.
+/// The counts files of the model's redshifts in a directory; none if even the first is missing.
 std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
   std::vector<fs::path> files;
   for (const double redshift : model.redshifts) {
@@ -68,16 +68,16 @@ std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManife
   return files;
 }
 
-/// [Mpc/h], of the model's voxels in a universe of this h, if it is known.
+/// Size of the model's voxels in a universe of this h, if it is known. [Mpc/h]
 double voxel_of(const nn::ModelManifest& model, std::optional<double> h, const std::string& path) {
   const core::Length voxel = model.normalisation.voxel_size;
   ensure(voxel.unit == core::LengthUnit::mpc_h || h.has_value(), Fault::config,
-         "The model's voxels are {} {} and {} does not say its h: give its counts, of cosmo-prep histogram.",
+         "The model's voxels are {} {} and {} does not state its h: give counts from cosmo-prep histogram.",
          voxel.value, name_of(voxel.unit), path);
   return voxel.mpc_h(h.value_or(1));
 }
 
-/// Voxels a side of a box of so many of the model's voxels, which must be a whole number of samples.
+/// Voxels per side of a box that is `voxels` of the model's voxels wide; must be a whole number of samples.
 int cells_of(const nn::ModelManifest& model, double voxels, const std::string& path) {
   const core::Length voxel = model.normalisation.voxel_size;
   const double cells = std::round(voxels);
@@ -122,7 +122,7 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
            "{} has {}³ voxels and {} has {}³: restore them.", path, cells, universe.path, universe.cells);
     universe.cells = cells;
     universe.factor = std::max(universe.factor, factor);
-    if (header.seed != 0) universe.seed = header.seed;  // 0 is what snapshots that don't tell are given
+    if (header.seed != 0) universe.seed = header.seed;  // 0 stands for a snapshot without a seed
     files.push_back(std::move(file));
   }
   universe.content = std::move(files);
@@ -146,7 +146,7 @@ OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource&
 
 OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
-  ensure(source.box.has_value(), Fault::usage, "{} does not say the size of its box: give --box, in Mpc/h.",
+  ensure(source.box.has_value(), Fault::usage, "{} does not state the size of its box: give --box, in Mpc/h.",
          path);
   const core::Length trained = model.normalisation.voxel_size;
   ensure(source.box->unit == trained.unit, Fault::config,
@@ -161,7 +161,7 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
   return {std::move(array), path, cells, 1, std::nullopt};
 }
 
-/// The channels of a universe that stands in files.
+/// The channels of a universe in counts files.
 std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
                                                    std::vector<histogram::CountFile>& files) {
   if (universe.factor > 1)
@@ -239,7 +239,7 @@ OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource&
   ensure(fs::exists(path), Fault::io,
          "{} of --input does not exist: give the counts or the snapshot of one universe.", path.string());
   const bool npy = path.extension() == ".npy";
-  ensure(npy || !source.box, Fault::usage, "--box is of an .npy file, which {} is not: leave it out.",
+  ensure(npy || !source.box, Fault::usage, "--box applies to an .npy file, which {} is not: leave it out.",
          path.string());
   if (npy) return open_npy(model, source);
   if (fs::is_directory(path)) {

@@ -20,14 +20,14 @@
 
 namespace cosmo::infer {
 
-/// Where a universe is, and what its file does not say.
+/// Where a universe is, and what its file does not state.
 struct UniverseSource {
-  /// Of counts: a counts file, or a directory with one for each redshift of the model (of a universe, of
-  /// cosmo-prep histogram); of particles: a snapshot in Gadget's HDF5 layout, its file, one of its files, or
-  /// their directory; an .npy file of counts (n, n, n), or (C, n, n, n).
+  /// For counts, a counts file, or a directory with one for each redshift of the model (of a universe, or
+  /// from cosmo-prep histogram), or an .npy file (n, n, n) or (C, n, n, n). For particles, a snapshot in
+  /// Gadget's HDF5 layout: its file, one of its files, or their directory.
   std::filesystem::path path;
   std::optional<core::Length> box = {};   ///< side of an .npy file's box
-  histogram::GadgetReading reading = {};  ///< of snapshots
+  histogram::GadgetReading reading = {};  ///< how to read snapshots
 };
 
 /// A universe cut into samples of a model's size; move-only.
@@ -36,7 +36,7 @@ class UniverseCounts {
   /// One channel: counts (n, n, n) in memory, or in an open file, whose grid may be finer.
   using Channel = std::variant<histogram::CountFile, core::Buffer<std::uint16_t>>;
 
-  /// Channels of `cells` voxels a side, which `size`, that of the samples, divides.
+  /// Channels of `cells` voxels per side, a multiple of `size`, that of the samples.
   UniverseCounts(std::vector<Channel> channels, int cells, int size);
 
   int subvolumes() const { return regions_.count(); }
@@ -53,19 +53,19 @@ class UniverseCounts {
 struct OpenUniverse {
   std::variant<std::vector<histogram::CountFile>, histogram::GadgetSnapshot, dataset::ForeignSample> content;
   std::string path;
-  int cells;                          ///< a side, of the model's voxels
-  int factor;                         ///< cells per side of the file's that make one of them
-  std::optional<std::uint64_t> seed;  ///< of the initial conditions, if known
+  int cells;                          ///< the model's voxels per side
+  int factor;                         ///< cells of the file per side of such a voxel
+  std::optional<std::uint64_t> seed;  ///< seed of the initial conditions, if known
 
-  /// What read_universe() allocates with so many threads. [bytes]
+  /// Bytes that read_universe() allocates with `threads` threads.
   std::uint64_t memory_bytes(const nn::ModelManifest& model, int threads) const;
 };
 
-/// Opens a universe; this rank alone. Throws Error{config} if voxels, redshifts or sizes do not fit the
+/// Opens a universe, on this rank alone. Throws Error{config} if voxels, redshifts or sizes do not fit the
 /// model, Error{io} or Error{format} if it cannot be read.
 OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source);
 
-/// Its counts; those of a snapshot are made. Throws Error{format} or Error{io} if it cannot be read.
+/// Reads its counts, or makes those of a snapshot. Throws Error{format} or Error{io} if it cannot be read.
 UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe);
 
 }  // namespace cosmo::infer

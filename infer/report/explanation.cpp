@@ -11,17 +11,17 @@ namespace cosmo::infer {
 
 namespace {
 
-/// What methods of a key do.
+/// What the method with a key does.
 struct Explanation {
   const char *key, *text;
 };
 constexpr Explanation kExplanations[] = {
-    {"network", "what the trained network says of each sub-volume; of a universe, these taken together."},
+    {"network", "what the trained network predicts for each sub-volume; for a universe, these combined."},
     {"network_alone",
      "the same network without the regression on summary statistics that it is mixed with, in shares that "
      "validation has chosen."},
     {"centre",
-     "the centre of each parameter’s range, whatever the universe: what can be said without looking."},
+     "the centre of each parameter’s range, whatever the universe: what can be predicted without looking."},
     {"power_spectrum",
      "ridge regression on ln <i>P</i>(<i>k</i>) of a sub-volume, in groups of bins of <i>k</i>, and on "
      "products of its leading principal components. The penalty and the number of components are chosen for "
@@ -41,10 +41,10 @@ std::string methods_text(const Report& report) {
   }
   if (std::ranges::any_of(report.methods, &Method::of_whole_universes)) {
     lines.emplace_back(
-        "<b>*</b>: the statistics are averaged over a universe’s sub-volumes first, and the regression says "
-        "once what they mean. Methods without an asterisk predict every sub-volume from itself alone, and a "
-        "universe by the mean of that; noise draws such a mean to the centre of the range, so those with one "
-        "are the ones to beat.");
+        "<b>*</b>: the statistics are averaged over a universe’s sub-volumes first, and the regression is "
+        "applied once to the averages. Methods without an asterisk predict every sub-volume on its own, and "
+        "a universe by the mean of these; noise draws such a mean to the centre of the range, so the methods "
+        "with an asterisk are the ones to beat.");
   }
   return html::list(lines, "note");
 }
@@ -57,11 +57,10 @@ std::string forecast_text(const Report& report) {
   return html::paragraph(
       fmt::format(
           "The forecast is what a Fisher estimate expects of the power spectrum alone. It is not a bound: "
-          "what "
-          "reads more than <i>P</i>(<i>k</i>) off a universe may do better. It uses <i>P</i>(<i>k</i>) as "
+          "a method that uses more than <i>P</i>(<i>k</i>) may do better. It uses <i>P</i>(<i>k</i>) as "
           "measured, with window and shot noise, in {} bins up to <i>k</i> = {} {}; derivatives of ln "
           "<i>P</i>(<i>k</i>) at the centre of the ranges are from a quadratic regression on {} training "
-          "universes, less what their noise adds. It supposes a Gaussian likelihood of ln "
+          "universes, less what their noise adds. It assumes a Gaussian likelihood of ln "
           "<i>P</i>(<i>k</i>), whose covariance is the scatter around that regression (with Hartlap’s "
           "factor) and the same in every universe, and a flat prior over the ranges; what is expected is the "
           "error of the posterior’s mean.",
@@ -79,10 +78,10 @@ std::string missing_text(const Report& report) {
         "--baselines centre.",
         "note");
   std::string text = fmt::format(
-      "There is no <i>P</i>(<i>k</i>) forecast: the training universes of different parameters are too few, "
+      "There is no <i>P</i>(<i>k</i>) forecast: the training universes of different parameters are too few; "
       "it takes at least {}.",
       fewest_universes(report.model.parameters.size()));
-  if (report.methods.size() == 2) text += " Regressions are left out, they need two universes.";
+  if (report.methods.size() == 2) text += " Regressions are left out, as they need two universes.";
   return html::paragraph(text, "note");
 }
 

@@ -10,15 +10,15 @@ namespace cosmo::infer::html {
 
 using core::svg::escaped;
 
-/// An image that stands in a file and in the page.
+/// An image that is both in a file and in the page.
 struct Figure {
   std::string file;     ///< relative to the output directory
   std::string content;  ///< bytes of an .svg or .png
-  std::string alt;      ///< plain text that says what it shows
+  std::string alt;      ///< plain text on what it shows
   std::string caption;  ///< markup of its own, or empty
 };
 
-/// "figures/errors_omega_m.svg"; a name of other letters than of a file has _ for them.
+/// "figures/errors_omega_m.svg"; characters other than letters and digits become _.
 std::string figure_file(const std::string& kind, std::string parameter);
 
 /// One <tr>.
@@ -38,13 +38,13 @@ std::string table(const std::string& corner, const std::vector<std::string>& col
 std::string tall_table(const std::string& corner, const std::vector<std::string>& columns,
                        const std::vector<Row>& rows);
 std::string list(const std::vector<std::string>& items, const std::string& style = {});
-/// Names and values; `style` "long" gives each a line.
+/// Names and values; `style` "long" gives each a line of its own.
 std::string facts(const std::vector<std::pair<std::string, std::string>>& entries,
                   const std::string& style = {});
 /// Figures side by side, where there is room, and what they have in common.
 std::string gallery(const std::vector<Figure>& figures, const std::string& caption,
                     const std::string& style = {});
-/// What opens at a click, and is open in print where the browser can do that.
+/// A part that opens at a click, and is open in print if the browser can do that.
 std::string details(const std::string& summary, const std::string& content);
 /// The whole document.
 std::string page(const std::string& title, const std::string& content);

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is in the file, null if it is gone or no JSON. Throws Error{io} if it is there and the disk fails: a
-/// report would lack it for ever.
+/// The content of the file; null if it is gone or not JSON. Throws Error{io} if it is there but the disk
+/// fails, since a report would lack it for ever.
 core::Json read_if_there(const fs::path& path) {
   try {
     (void)core::ensure_readable(path);
@@ -65,7 +65,7 @@ std::vector<Ancestor> trace(const fs::path& output, const std::vector<core::Inpu
         input.path = (fs::path(record.path).parent_path() / input.path).lexically_normal().string();
         left.push_back(input);
       }
-    } catch (const core::Json::exception&) {  // a manifest that was altered names no more
+    } catch (const core::Json::exception&) {  // an altered manifest names no further inputs
     }
   }
   return ancestors;

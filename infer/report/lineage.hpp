@@ -21,7 +21,7 @@ struct Ancestor {
   std::string stage() const;
 };
 
-/// The inputs, their inputs and so on, each once, nearest first. Never throws for what is not there.
+/// The inputs, their inputs and so on, each once, nearest first. Never throws for files that are missing.
 std::vector<Ancestor> trace(const std::filesystem::path& output,
                             const std::vector<core::InputRecord>& inputs);
 

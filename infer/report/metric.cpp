@@ -11,7 +11,7 @@ namespace cosmo::infer {
 
 namespace {
 
-/// With a minus sign, but for what rounds to zero.
+/// A number as text, with a minus sign unless it rounds to zero.
 std::string number(double value, int decimals) {
   const std::string digits = fmt::format("{:.{}f}", std::abs(value), decimals);
   const bool zero = digits.find_first_not_of("0.") == std::string::npos;

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of metrics.json as HTML. Each is an element whose attribute data-metric tells its place there, as
+// Numbers of metrics.json as HTML. Each is an element whose attribute data-metric names its place there, as
 // "network.omega_m.relative_error", so that a program can compare the two.
 
 #include <optional>
@@ -16,13 +16,13 @@ using MetricPath = std::vector<std::string>;
 /// The value there, or nullptr if there is none.
 const core::Json* find_metric(const core::Json& metrics, const MetricPath& path);
 
-/// The number there, if it is one: null, "not a number" and infinity, which JSON writes as null, are none.
+/// The number there, if it is one, which null is not; JSON has null for "not a number" and for infinity.
 std::optional<double> number_at(const core::Json& metrics, const MetricPath& path);
 
 /// Decimals with which an error has two digits, 0 to 6; 0 for an error that is rounding, 4 if there is none.
 int decimals_for(std::optional<double> standard_error);
 
-/// The number with so many decimals, "—" if it is none; empty if nothing is there.
+/// The number with `decimals` decimals, "—" if it is not a number; empty if nothing is there.
 std::string metric(const core::Json& metrics, const MetricPath& path, int decimals);
 
 /// The whole number of `things`, a plural with s, there: "32 universes", "1 universe".

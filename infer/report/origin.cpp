@@ -54,7 +54,7 @@ Facts settings_of(const Json& config) {
   return facts;
 }
 
-/// A row a split, as the manifest of a dataset has it.
+/// One row per split, from the manifest of a dataset.
 std::string splits_table(const Json& manifest) {
   std::vector<html::Row> rows;
   for (const std::string_view name : dataset::kSplitNames) {
@@ -74,7 +74,7 @@ std::string network_text(const nn::ModelManifest& model) {
              fmt::format("The weights are those after epoch {} of {}, which the validation loss chose{}.{}",
                          best.epoch, value_text("", model.base.request.config.value("epochs", Json())),
                          best.validation_loss ? fmt::format(" ({:.4g})", *best.validation_loss) : "",
-                         model.complete ? "" : " The training has not come to its end.")) +
+                         model.complete ? "" : " The training is not finished.")) +
          html::details("The network, layer by layer",
                        "<pre>" + html::escaped(nn::describe(model.network, census)) + "</pre>\n");
 }
@@ -86,7 +86,7 @@ std::string of_stage(const Report& report, const Ancestor& ancestor) {
     const bool ours = ancestor.record.path.ends_with(core::kManifestName);
     return content +
            html::paragraph(fmt::format("<code>{}</code> ({})", html::escaped(ancestor.record.path),
-                                       ours ? "can not be read any more: what was run there is not shown"
+                                       ours ? "cannot be read any more: what was run there is not shown"
                                             : "files of another program: their origin is not known"),
                            "note");
   }
@@ -100,7 +100,7 @@ std::string of_stage(const Report& report, const Ancestor& ancestor) {
       content += network_text(report.model);
     return content + html::facts(settings_of(ancestor.manifest.at("config")));
   } catch (const Json::exception&) {
-    return content + html::paragraph("Its manifest.json has another form than this version knows.", "note");
+    return content + html::paragraph("This version cannot read the form of its manifest.json.", "note");
   }
 }
 
@@ -121,7 +121,7 @@ std::string ranks_text(const Json& run) {
   return fmt::format("{} × {}", run.at("ranks").get<int>(), run.at("threads").get<int>());
 }
 
-/// What a stage did in a second: its rate, useful Gflop/s, and their share of the peak.
+/// What a stage did per second: its rate, useful Gflop/s, and their share of the peak.
 std::vector<std::string> rates_of(const Ancestor& ancestor, double seconds) {
   const Json& run = ancestor.run;
   if (run.contains("training")) {
@@ -143,7 +143,7 @@ html::Row cost_row(const Ancestor& ancestor) {
     std::vector<std::string> cells = {core::format_duration(seconds), ranks_text(ancestor.run)};
     for (const std::string& rate : rates_of(ancestor, seconds)) cells.push_back(rate);
     row.cells = cells;
-  } catch (const Json::exception&) {  // no run.json, or of another form: the dashes tell
+  } catch (const Json::exception&) {  // no run.json, or one of another form: the dashes remain
   }
   return row;
 }
@@ -178,11 +178,10 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
       html::tall_table("stage", {"time", "ranks × threads", "rate", "useful Gflop/s", "of the peak"}, rows) +
           html::paragraph(
               fmt::format(
-                  "From run.json of each stage; of one that was interrupted, of its last run. The peak is "
-                  "what "
-                  "fused multiply-adds reached in the same run. A "
-                  "prediction takes {:.3g} Gflop a sub-volume; what this inference took is in run.json "
-                  "beside this page, which is the same on any machine and number of ranks.",
+                  "From run.json of each stage; for one that was interrupted, of its last run. The peak is "
+                  "what fused multiply-adds reached in the same run. A prediction takes {:.3g} Gflop per "
+                  "sub-volume; what this inference took is in run.json beside this page. The page itself is "
+                  "the same on any machine and number of ranks.",
                   static_cast<double>(census.forward_flop()) / 1e9),
               "note"));
 }
@@ -195,7 +194,7 @@ std::string provenance_section(const Report& report, const std::vector<Ancestor>
                    {"id", code(ancestor->record.id)},
                    {"sha256", code(ancestor->record.sha256)}};
     std::string state = ancestor->unchanged            ? "as it was then"
-                        : ancestor->manifest.is_null() ? "can not be read any more"
+                        : ancestor->manifest.is_null() ? "cannot be read any more"
                                                        : "was written again since, with the same id";
     if (ancestor->manifest.is_object() && ancestor->manifest.contains("code")) {
       const Json& program = ancestor->manifest.at("code");

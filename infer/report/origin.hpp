@@ -1,5 +1,5 @@
 #pragma once
-// The sections of a report that tell what was run, what it cost and where it is recorded.
+// The sections of a report on what was run, what it cost and where it is recorded.
 
 #include "infer/report/report.hpp"
 
@@ -11,7 +11,7 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
 /// Identities and hashes of the manifests.
 std::string provenance_section(const Report& report, const std::vector<Ancestor>& ancestors);
 
-/// What manifest.json of a stage is called, "cosmo-sim: universes" of "generate".
+/// The title of a stage of manifest.json, "cosmo-sim: universes" for "generate".
 std::string stage_title(const std::string& stage);
 
 }  // namespace cosmo::infer

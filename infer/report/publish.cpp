@@ -40,7 +40,7 @@ html::Figure predictions_of(const Report& report, std::size_t p) {
           fmt::format("Predicted against true {}", name), ""};
 }
 
-/// The model's loss figure, where its directory still has it as it was written.
+/// The model's loss figure, if its manifest lists one.
 std::vector<html::Figure> loss_of(const Report& report, const std::filesystem::path& model) {
   const core::FileRecord* record = report.model.base.find("loss.svg");
   if (record == nullptr) return {};
@@ -91,7 +91,7 @@ void add_universes(const Report& report, const ReportSources& sources, ReportFig
   figures.universes_caption = fmt::format(
       "Slices of {0:.4g} × {0:.4g} × {1:.3g} {2} averaged over their depth, at z = {3:g}, by number of the "
       "simulation{4}. {11} {5} and {6}; universes of other seeds differ by chance too, so one "
-      "slice says little of its parameters."
+      "slice shows little of its parameters."
       "<span class=\"bar\" style=\"display:block;background:linear-gradient(to right, {7})\"></span>"
       "<span class=\"bar-ends\"><span>{8:.2g}</span><span>{10}</span><span>{9:.2g}</span></span>",
       drawn.side, drawn.depth, name_of(spec.box_size.unit), spec.redshifts.front(),

@@ -36,7 +36,8 @@ std::string training_section(const std::vector<html::Figure>& loss) {
           loss,
           "Loss after each epoch on training and validation samples. The network that predicts is that "
           "of the epoch with the smallest validation loss, so that loss is a little too good; the "
-          "errors above are on universes that chose nothing, unless a warning at the top says otherwise.",
+          "errors above are on universes that had no part in that choice, unless a warning at the top states "
+          "otherwise.",
           "one"));
 }
 

@@ -14,7 +14,7 @@
 
 namespace cosmo::infer {
 
-/// What a report tells of.
+/// The content of a report.
 struct Report {
   const Methods& methods;
   const core::Json& metrics;  ///< metrics.json; sections whose part is not there are left out
@@ -24,10 +24,10 @@ struct Report {
   core::Request request;
 };
 
-/// Its images; a part that is empty has none.
+/// A report's images; an empty part has none.
 struct ReportFigures {
-  std::vector<html::Figure> errors;       ///< of each parameter
-  std::vector<html::Figure> predictions;  ///< of each parameter
+  std::vector<html::Figure> errors;       ///< one per parameter
+  std::vector<html::Figure> predictions;  ///< one per parameter
   std::vector<html::Figure> calibration;  ///< ranks of each parameter, then the coverage of all together
   std::vector<html::Figure> loss;
   std::vector<html::Figure> universes;
@@ -43,13 +43,13 @@ std::string report_html(const Report& report, const ReportFigures& figures,
 /// Where a report finds what it shows.
 struct ReportSources {
   std::filesystem::path model;        ///< directory
-  const nn::ModelManifest& manifest;  ///< of the model
+  const nn::ModelManifest& manifest;  ///< manifest of the model
   dataset::SplitReader& reader;
   const dataset::DatasetManifest& data;
 };
 
-/// Publishes figures/ and report.html. They are the same bytes on any number of ranks and threads: what tells
-/// of time is what run.json of the earlier stages says. Collective; throws agreed Errors.
+/// Publishes figures/ and report.html. They are the same bytes on any number of ranks and threads, since
+/// times are only those in run.json of the earlier stages. Collective; throws agreed Errors.
 void publish_report(const core::Communicator& comm, const Report& report, const ReportSources& sources,
                     core::OutputDirectory& output);
 

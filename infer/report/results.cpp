@@ -24,12 +24,12 @@ std::vector<std::string> symbols_of(const Report& report) {
   return symbols;
 }
 
-/// "32 universes", as metrics.json says.
+/// "32 universes", the number in metrics.json.
 std::string universes_text(const Report& report) {
   return counted(report.metrics, {"universes"}, "universes");
 }
 
-/// Nothing can be said of a scatter then.
+/// Whether there is a single universe, which has no scatter.
 bool one_universe(const Report& report) { return report.methods.front().universes.rows.size() == 1; }
 
 /// Where method m stands in metrics.json.
@@ -56,14 +56,14 @@ int decimals_of(const Report& report, const MetricPath& top, const std::string& 
   return decimals;
 }
 
-/// A row a method and a column a parameter of one figure, as "relative_error".
+/// One row per method and one column per parameter for a figure such as "relative_error".
 std::vector<html::Row> rows_of(const Report& report, const MetricPath& top, const std::string& figure) {
   std::vector<html::Row> rows;
   for (std::size_t m = 0; m < report.methods.size(); ++m) {
     html::Row row{html::escaped(report.methods[m].title), {}, m == 0 ? "ours" : ""};
     MetricPath path = top;
     for (const std::string& key : path_of(report, m)) path.push_back(key);
-    if (find_metric(report.metrics, path) == nullptr) continue;  // it says nothing of such rows
+    if (find_metric(report.metrics, path) == nullptr) continue;  // it does not predict such rows
     for (const std::string& name : names_of(report)) {
       row.cells.push_back(
           estimate(report.metrics, joined(path, {name, figure}), decimals_of(report, top, name, figure)));
@@ -99,10 +99,10 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
       "prediction, the mean over a universe’s sub-volumes), {}",
       universes_text(report), html::escaped(report.split),
       one_universe(report)
-          ? "without standard errors: one universe has no scatter, and tells little of a method."
+          ? "without standard errors: one universe has no scatter, and shows little of a method."
           : "with standard errors by bootstrap over universes. Smaller is better; a method that does not "
             "beat "
-            "“predict the centre” has learned nothing of that parameter.");
+            "“predict the centre” has learned nothing about that parameter.");
   std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows) +
                         missing_text(report) + methods_text(report);
   if (!figures.empty()) {
@@ -204,7 +204,7 @@ std::string kind_text(const std::string& kind) {
   return html::escaped(kind);
 }
 
-/// How often the truth lies in the intervals, a row an interval.
+/// How often the truth lies in the intervals, one row per interval.
 std::string coverage_text(const Report& report) {
   const auto row = [&](const std::string& head, const std::string& figure) {
     html::Row cells{head, {}};
@@ -225,7 +225,7 @@ std::string coverage_text(const Report& report) {
              universes_text(report),
              dashes
                  ? " A share of 0 or 1 has a dash for its standard error: resampling universes that are all "
-                   "alike cannot tell one."
+                   "alike gives none."
                  : "")) +
          table;
 }
@@ -239,7 +239,7 @@ std::string calibration_text(const Report& report) {
   std::string factors;
   for (const std::string& name : names_of(report)) {
     const MetricPath path = joined(top, {"scale", name});
-    fitted |= number_at(report.metrics, path) != 1.0;  // which it is exactly of what has no likelihood
+    fitted |= number_at(report.metrics, path) != 1.0;  // exactly 1 where there is no likelihood
     factors += (factors.empty() ? "" : ", ") + html_symbol(name) + " " + metric(report.metrics, path, 2);
   }
   if (!fitted)
@@ -255,7 +255,7 @@ std::string calibration_text(const Report& report) {
       "note");
 }
 
-/// What the ranks and the coverage of all parameters together say, with their figures.
+/// The verdicts on the ranks and on the coverage of all parameters together, with their figures.
 std::string check_text(const Report& report, const std::vector<html::Figure>& figures) {
   if (figures.empty()) return "";
   const auto verdict = [&](const MetricPath& path) {
@@ -270,11 +270,10 @@ std::string check_text(const Report& report, const std::vector<html::Figure>& fi
              fmt::format(
                  "If the predicted distributions are right, the bars are level and the curve follows the "
                  "diagonal, and both stay within the grey bands with a probability of 95 %: bars high at "
-                 "both "
-                 "ends mean distributions that are too narrow, a hump in the middle too wide, a slope "
+                 "both ends mean distributions that are too narrow, a hump in the middle too wide, a slope "
                  "shifted ones. Bars (simulation-based calibration) are each parameter alone, the curve "
-                 "(TARP) all of them together. Here: {}all together {}. Of few universes the bands are wide "
-                 "and tell little.",
+                 "(TARP) all of them together. Here: {}all together {}. With few universes the bands are "
+                 "wide and show little.",
                  verdicts, verdict({"uncertainty", "tarp", "inside"})));
 }
 
@@ -296,7 +295,7 @@ std::string uncertainty_section(const Report& report, const std::vector<html::Fi
     content +=
         html::paragraph("Joint negative log-likelihood per universe, of all parameters in label units: " +
                         (finite ? likelihood + ". Smaller is better."
-                                : "infinite, since truths lie outside of the ranges that the model knows."));
+                                : "infinite, since truths lie outside the ranges of the model."));
   }
   return html::section("uncertainty", "Are the uncertainties right?", content);
 }
@@ -311,8 +310,8 @@ std::string measures_section(const Report& report) {
       {"rmse", "Root mean square error", "physical units"},
       {"bias", "Bias", "mean of <i>p</i> − <i>x</i>, physical units"},
       {"slope", "Slope",
-       "of the least-squares line of <i>p</i> on <i>x</i>; 1 without regression to the centre, 0 "
-       "for what ignores its input"}};
+       "that of the least-squares line of <i>p</i> on <i>x</i>; 1 without regression to the centre, 0 "
+       "for a method that ignores its input"}};
   std::string content;
   for (const Measure& measure : kMeasures) {
     if (one_universe(report) && measure.figure == std::string_view("slope")) continue;  // a point has no line

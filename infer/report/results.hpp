@@ -1,5 +1,5 @@
 #pragma once
-// The sections of a report that tell how well the universes were predicted.
+// The sections of a report on how well the universes were predicted.
 
 #include "infer/report/report.hpp"
 

@@ -13,7 +13,8 @@ namespace {
 using namespace cosmo;
 
 void declare(core::Options& options) {
-  options.add("model", std::nullopt, "directory that cosmo-train wrote; several between commas: an ensemble");
+  options.add("model", std::nullopt,
+              "directory that cosmo-train wrote; several, separated by commas, for an ensemble");
   infer::declare_unfinished(options);
   infer::declare_split(options);
   infer::declare_input(options);

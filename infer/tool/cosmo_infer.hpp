@@ -5,7 +5,7 @@
 
 namespace cosmo::infer {
 
-/// Its commands.
+/// The tool with its commands.
 core::Tool cosmo_infer_tool();
 
 }  // namespace cosmo::infer

@@ -54,7 +54,7 @@ bool write_file(const std::string& bytes, const fs::path& path, bool force) {
   return false;
 }
 
-/// Throws Error of the options, or if the model is not finished.
+/// Returns --model. Throws Error for wrong options, or if the model is not finished.
 std::string read_model(const core::Options& options) {
   (void)options.choice("format", {"onnx"});
   const std::string& model = options.text("model");
@@ -92,7 +92,7 @@ class OnnxStage : public core::Stage {
   }
 
   core::Needs needs(const core::Manifest&) override {
-    constexpr std::uint64_t kGraph = 1 << 16;  // of the file, beside the weights
+    constexpr std::uint64_t kGraph = 1 << 16;  // bytes of the file beside the weights
     const nn::NetworkCensus census = nn::take_census(model_.network, model_.input, model_.outputs());
     const std::uint64_t disk = static_cast<std::uint64_t>(census.parameters()) * sizeof(float) + kGraph;
     return {.memory = core::resident_memory() + network_bytes({&model_, 1}, 1) + disk,
@@ -131,7 +131,7 @@ class OnnxStage : public core::Stage {
 
 void declare_export(core::Options& options) {
   options.add("model", std::nullopt, "directory that cosmo-train wrote");
-  options.add("format", "onnx", "onnx: of raw counts to physical parameters (docs/inference.md)");
+  options.add("format", "onnx", "onnx: from raw counts to physical parameters (docs/inference.md)");
   declare_unfinished(options);
 }
 

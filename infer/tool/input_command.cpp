@@ -50,7 +50,7 @@ std::vector<std::string> recognise(Models models, const OpenUniverse& universe) 
                       trained ? "the model was trained on" : "chose the model's checkpoint")};
 }
 
-/// What a run allocates, with what it has. [bytes]
+/// Memory of a run: what it holds now and what it allocates. [bytes]
 std::uint64_t memory_of(Models models, const OpenUniverse& universe, int threads) {
   const nn::ModelManifest& first = models.front();
   const int batch = batch_of(first);
@@ -59,7 +59,7 @@ std::uint64_t memory_of(Models models, const OpenUniverse& universe, int threads
          sample * (static_cast<std::uint64_t>(batch) * sizeof(float) + sizeof(std::uint16_t));
 }
 
-/// Tells what a run would read and need.
+/// Describes what a run would read and need.
 std::string plan(const core::Invocation& run, Models models, const OpenUniverse& universe,
                  core::Json& summary) {
   const std::uint64_t memory = memory_of(models, universe, run.threads);
@@ -78,7 +78,7 @@ void declare_input(core::Options& options) {
   options.add(
       "input", std::nullopt,
       "one universe, whose parameters are printed, without --output: a counts file, a directory of "
-      "counts (of a universe, of cosmo-prep histogram), a snapshot in Gadget's HDF5 layout (its file, "
+      "counts (of a universe, from cosmo-prep histogram), a snapshot in Gadget's HDF5 layout (its file, "
       "one of its files, their directory), or counts in an .npy file");
   options.add("box", std::nullopt,
               "side of an .npy file's box in Mpc/h; 731.43Mpc for one that does not scale with h");

@@ -10,7 +10,7 @@ void declare_input(core::Options& options);
 /// Predicts the universe and prints its parameters with errors; writes nothing.
 void run_input(const core::Invocation& run);
 
-/// What of it no manifest vouches for: see core::Command.
+/// The input files that no manifest vouches for: see core::Command.
 std::vector<std::filesystem::path> input_files(const core::Options& options);
 
 }  // namespace cosmo::infer

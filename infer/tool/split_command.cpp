@@ -31,8 +31,8 @@ using core::Json;
 namespace {
 
 constexpr std::size_t kPrintedUniverses = 40;
-constexpr std::uint64_t kBytesPerRow = 1000;     ///< of the tables of predictions, about
-constexpr std::uint64_t kReportBytes = 1 << 20;  ///< of the report and its figures, about
+constexpr std::uint64_t kBytesPerRow = 1000;     ///< size of the tables of predictions, about
+constexpr std::uint64_t kReportBytes = 1 << 20;  ///< size of the report and its figures, about
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
   core::ensure(spec.channels() == model.input.channels && spec.side() == model.input.size, Fault::config,
@@ -54,14 +54,14 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
       data, voxel.value, name_of(voxel.unit), trained.value, name_of(trained.unit));
 }
 
-/// What was asked for.
+/// What was requested.
 struct Job {
   std::filesystem::path data;
-  dataset::DatasetManifest manifest;  ///< of the data
+  dataset::DatasetManifest manifest;  ///< manifest of the data
   dataset::Split split;
-  std::vector<std::string> directories;  ///< of the models
+  std::vector<std::string> directories;  ///< directories of the models
   std::vector<nn::ModelManifest> models;
-  std::vector<std::string> unfinished;  ///< a sentence on each such model
+  std::vector<std::string> unfinished;  ///< a sentence on each unfinished model
   Independence independence;
   core::Request request;
   std::vector<std::string> doubts = {};
@@ -90,7 +90,8 @@ core::Request request_of(const core::Options& options, const Job& job) {
 Job read_job(const core::Options& options) {
   for (const char* name : {"model", "data", "output"}) (void)options.text(name);
   for (const char* name : {"box", "particle-type", "length-unit"})
-    core::ensure(!options.chosen(name), Fault::usage, "Option --{} is of --input: leave it out.", name);
+    core::ensure(!options.chosen(name), Fault::usage, "Option --{} applies only with --input: leave it out.",
+                 name);
   Job job;
   job.data = options.text("data");
   job.split = dataset::find_split(options.choice("split", {"train", "validation", "test"}));
@@ -129,7 +130,7 @@ std::vector<std::string> truths_outside(const core::ParameterSpace& space,
     }
     if (outside.empty()) continue;
     sentences.push_back(fmt::format(
-        "{} of {} universes have {} outside of {:g} to {:g}, beyond which the model says nothing.",
+        "{} of {} universes have {} outside {:g} to {:g}, beyond which the model predicts nothing.",
         outside.size(), all.size(), space.names[p], space.low[p], space.high[p]));
   }
   return sentences;
@@ -149,7 +150,7 @@ dataset::LoaderConfig loader_of(const core::Communicator& comm, const nn::ModelM
   return {comm.rank(), comm.size(), batch * comm.size(), batch};
 }
 
-/// Of the largest rank [bytes].
+/// Memory of the largest rank [bytes].
 struct Memory {
   std::uint64_t network;  ///< while the networks predict
   std::uint64_t most;
@@ -169,7 +170,7 @@ Memory plan_memory(const core::Invocation& run, const Job& job) {
   return {network, run.comm.max(std::max(network, baselines))};
 }
 
-/// What was found out of a split.
+/// What was found out about a split.
 struct Findings {
   NetworkPrediction network;
   Methods methods;  ///< the network and the baselines
@@ -177,8 +178,8 @@ struct Findings {
   Costs costs;
 };
 
-/// Predicts the split by the networks, mixed with their baselines; then `alone` gets what they say without.
-/// Collective.
+/// Predicts the split by the networks. If they are mixed with their baselines, `alone` gets the predictions
+/// without these. Collective.
 NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
                           const std::optional<dataset::StatisticsTable>& statistics,
                           std::optional<Method>& alone, Costs& costs) {
@@ -216,7 +217,7 @@ Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitRea
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
   const PredictedSplit split{job.data, job.manifest, reader};
-  // A model's regression knows voxels on the scale of its training, those made here on that of this dataset.
+  // A model's regression takes voxels on the scale of its training, those made here on that of this dataset.
   const dataset::VoxelScale learned = scale_of(job.model()), own = job.manifest.scale();
   std::optional<dataset::StatisticsTable> statistics;
   if (need_statistics(job.models)) statistics = summarise_all(run, split, learned);

@@ -63,7 +63,7 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
     }
     text += '\n';
   }
-  text += "mean |x - p| / p of universes; in brackets the network's as a part of the method's\n";
+  text += "mean |x - p| / p of universes; in brackets the network's divided by the method's\n";
   if (std::ranges::any_of(methods, &Method::of_whole_universes))
     text += "* from the mean of a universe's statistics; else the mean over its sub-volumes' predictions\n";
   return text;
@@ -96,7 +96,7 @@ std::string universe_text(Models models, const UniversePrediction& prediction) {
                      : density         ? "predicted deviation, calibrated"
                                        : "rms error";
   const char* cut_otherwise =
-      prediction.of_universes ? "" : " of single sub-volumes (cut otherwise than here)";
+      prediction.of_universes ? "" : " of single sub-volumes (cut differently from here)";
   return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model{}\n",
                             prediction.subvolumes.rows.size(), kind, cut_otherwise,
                             model.validation.universes, models.size() > 1 ? "s" : "");

@@ -9,10 +9,10 @@
 
 namespace cosmo::infer {
 
-/// Truth and prediction of every universe, a line each; at most `most` lines.
+/// Truth and prediction of every universe, one line each; at most `most` lines.
 std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most);
 
-/// Relative errors on universes of every method and of the forecast, and what part of each the network's is.
+/// Relative errors on universes of every method and of the forecast, and the network's as a fraction of each.
 std::string error_text(const Methods& methods, const std::optional<Forecast>& forecast);
 
 /// How much closer the network comes to the parameters of universes than each other method.

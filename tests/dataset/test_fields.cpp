@@ -95,9 +95,9 @@ TEST_CASE("transforms are refused for voxels of the other kind") {
   const TemporaryDirectory directory;
   const DatasetManifest fields = write_fields(directory.path() / "fields", 5),
                         counts = write_dataset(directory.path() / "counts", 5);
-  expect_error(core::Fault::config, "--voxels log1p is of counts and the dataset holds a float32 field",
+  expect_error(core::Fault::config, "--voxels log1p is for counts and the dataset holds a float32 field",
                [&] { (void)find_voxel_transform("log1p", fields.scale()); });
-  expect_error(core::Fault::config, "--voxels standard is of fields and the dataset holds counts",
+  expect_error(core::Fault::config, "--voxels standard is for fields and the dataset holds counts",
                [&] { (void)find_voxel_transform("standard", counts.scale()); });
   expect_error(core::Fault::config, "nothing to learn", [&] {
     (void)find_voxel_transform("standard", {VoxelKind::field, 3, 0});
@@ -116,7 +116,7 @@ TEST_CASE("values that are not finite numbers are not written") {
     ShardWriter writer(directory.path() / "x.h5", spec, 1, Compression::none);
     std::vector<float> field = field_of(0);
     field[17] = value;
-    expect_error(core::Fault::format, "sub-volume 3 has voxels that are no finite numbers", [&] {
+    expect_error(core::Fault::format, "sub-volume 3 has voxels that are not finite numbers", [&] {
       writer.append({7, 3, 8, {0.3, 0.8}}, std::span<const float>(field));
     });
   }

@@ -13,8 +13,8 @@ struct MethodError {
   std::optional<double> standard_error;
 };
 
-/// The errors of one parameter as an SVG image: a line a method, the first one's in colour, from zero on; a
-/// forecast as a dashed line. `symbol` is SVG markup, `name` plain text.
+/// The errors of one parameter as an SVG image: one line per method, the first in colour, on an axis from
+/// zero; a forecast as a dashed line. `symbol` is SVG markup, `name` plain text.
 std::string error_figure(const std::string& name, const std::string& symbol,
                          const std::vector<MethodError>& errors, std::optional<double> forecast);
 

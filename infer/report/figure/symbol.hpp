@@ -4,7 +4,7 @@
 
 namespace cosmo::infer {
 
-/// A parameter's symbol as HTML, "Ω<sub>m</sub>" of omega_m; the name itself where there is no symbol.
+/// A parameter's symbol as HTML, "Ω<sub>m</sub>" for omega_m; the name itself where there is no symbol.
 std::string html_symbol(const std::string& parameter);
 
 /// The same as the content of an SVG text.

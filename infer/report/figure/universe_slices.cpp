@@ -15,7 +15,7 @@ using dataset::Slice;
 namespace {
 
 constexpr std::size_t kUniverses = 4;
-constexpr int kSmallestImage = 256;  // pixels a side
+constexpr int kSmallestImage = 256;  // pixels per side
 
 /// The sample's first channel, projected.
 Slice slice_of(dataset::SplitReader& reader, std::uint32_t sample, int depth) {
@@ -47,7 +47,7 @@ Slice joined(const std::vector<Slice>& parts, int cuts) {
   return whole;
 }
 
-/// The image with z upwards, of pixels large enough.
+/// The image with z upwards, enlarged to a visible size.
 std::string image_of(const Slice& slice, double low, double high, bool logarithmic) {
   const int scale = std::max(1, (kSmallestImage + slice.side - 1) / slice.side), size = scale * slice.side;
   std::vector<float> pixels;
@@ -64,7 +64,7 @@ std::string image_of(const Slice& slice, double low, double high, bool logarithm
                           core::density_palette());
 }
 
-/// Cuts a side if sub-volumes are all cuts of a box, else 1.
+/// Cuts per side if sub-volumes are all cuts of a box, else 1.
 int cuts_a_side(std::uint32_t subvolumes) {
   const int cuts = static_cast<int>(std::lround(std::cbrt(subvolumes)));
   return static_cast<std::uint32_t>(cuts * cuts * cuts) == subvolumes ? cuts : 1;
@@ -92,7 +92,7 @@ UniverseSlices draw_universes(dataset::SplitReader& reader, const dataset::Predi
   const int a_side = cuts_a_side(cuts), depth = std::max(1, spec.side() / 8);
   std::vector<Slice> slices;
   for (const std::uint32_t simulation : simulations) {
-    std::map<int, std::uint32_t> samples;  // by number of the sub-volume, 4i + 2j + k of two cuts
+    std::map<int, std::uint32_t> samples;  // by number of the sub-volume, 4i + 2j + k for two cuts
     for (std::uint32_t i = 0; i < subvolumes.rows.size(); ++i) {
       const dataset::PredictionRow& row = subvolumes.rows[i];
       if (row.simulation == simulation && row.roll == 0) samples.emplace(row.subvolume, i);

@@ -11,15 +11,16 @@
 namespace cosmo::infer {
 
 /// At most four universes, by their number in `universes`: those with the smallest and the largest of a
-/// parameter and others evenly between them in rank. It is sigma8, which is what one sees, or the first.
+/// parameter and others evenly between them in rank. It is sigma8, which is the most visible one, or else the
+/// first.
 std::vector<std::size_t> choose_universes(const dataset::PredictionTable& universes, std::size_t& parameter);
 
 /// PNG images of the universes, in the same colours, and what they have in common.
 struct UniverseSlices {
   std::vector<std::string> images;
-  double low, high;    ///< values of the first and the last colour; of density / mean where voxels are counts
-  bool logarithmic;    ///< colours between them
-  double side, depth;  ///< of the slice, in the unit of the dataset's box
+  double low, high;    ///< values of the first and the last colour; density / mean if voxels are counts
+  bool logarithmic;    ///< spacing of the colours between them
+  double side, depth;  ///< size of the slice, in the unit of the dataset's box
 };
 
 /// Slices 0 <= x < depth, averaged along x, y to the right, z up, of the first channel: of the whole box

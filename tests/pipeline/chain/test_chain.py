@@ -98,13 +98,13 @@ class Chain(PipelineTest):
         for asked in (infer, one, export):
             refused = run(*asked)
             self.assertEqual(refused.returncode, 3)
-            self.assertIn(f"{model} is a training that has not come to its end: go on with it, or give --unfinished", refused.stderr)
+            self.assertIn(f"{model} holds a training that is not finished: go on with it, or give --unfinished", refused.stderr)
         succeed(*infer, "--unfinished")
-        self.assertIn(f"{model} is a training that has not come to its end.", succeed(*one, "--unfinished")["warnings"])
+        self.assertIn(f"{model} holds a training that is not finished.", succeed(*one, "--unfinished")["warnings"])
         succeed(*export, "--unfinished")
         self.assertTrue((self.root / "growing.onnx").read_bytes().endswith(b"complete\x12\x05false"))
         warnings = json.loads((output / "metrics.json").read_text())["warnings"]
-        self.assertIn(f"{model} is a training that has not come to its end.", warnings)
+        self.assertIn(f"{model} holds a training that is not finished.", warnings)
         first = (output / "predictions.csv").read_bytes()
         cosmo_train(*words)
         best = [state["epoch"] for state in json.loads((model / "manifest.json").read_text())["checkpoints"]

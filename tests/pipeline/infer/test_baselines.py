@@ -99,7 +99,7 @@ class Baselines(PipelineTest):
         metrics = self.infer("forecast")
         for figures in (metrics, metrics["per_subvolume"]):
             forecast = figures["forecast"]["power_spectrum"]
-            self.assertIn("no bound", forecast["assumptions"])
+            self.assertIn("not a bound", forecast["assumptions"])
             self.assertEqual(forecast["universes_used"], 34)
             self.assertAlmostEqual(forecast["k_max"], math.pi / 6, delta=0.02)  # Nyquist of 6 Mpc/h
             for name, (low, high) in PARAMETERS.items():

@@ -51,7 +51,7 @@ class MadeUp(unittest.TestCase):
         self.assertEqual(page.alarm, "4 seeds <shared>")
         for text in ("<script>alert(1)</script>", "power spectrum <regression>", "<lost>", "0.390 <h>/Mpc"):
             self.assertIn(text, page.text)  # as text, not as markup
-        self.assertIn("can not be read any more", page.text)
+        self.assertIn("cannot be read any more", page.text)
         self.assertEqual(page.text.count("not a bound"), 1)
         self.assertNotIn("relative_error", page.text)
         self.assertIn(("uncertainty.coverage.omega_m.within_2_sigma_se", "—"), page.numbers)
@@ -186,7 +186,7 @@ class Reports(PipelineTest):
         shutil.copytree(self.data, moved / "data")
         page, *_ = self.infer("elsewhere/predictions", data=moved / "data")
         self.assertIn("../sim/manifest.json", page.text)
-        self.assertIn("can not be read any more: what was run there is not shown", page.text)
+        self.assertIn("cannot be read any more: what was run there is not shown", page.text)
         self.assertNotIn("particles per side", page.text.replace("cosmo-train", ""))
 
     def test_splits_that_the_model_was_made_from_are_marked(self):

@@ -351,7 +351,7 @@ class ForeignRefusals(ForeignTest):
         table = ["--samples", "npy.csv"]
         self.refused(CONFIG, ["--samples FILE.csv"], *npy)
         self.refused(USAGE, ["--box"], *npy, *table)
-        self.refused(CONFIG, ["must be told"], *tf, *self.COMMON, "--parameters", "omega_m,sigma8")
+        self.refused(CONFIG, ["ranges are needed"], *tf, *self.COMMON, "--parameters", "omega_m,sigma8")
         self.refused(CONFIG, ["names no parameter"], *tf, *self.COMMON)
         self.refused(CONFIG, ["has 2 labels"], *tf, *self.COMMON, "--parameters", "omega_m=0:1")
         self.refused(FORMAT, ["--dialect"], *tf, "--dialect", "cosmoflow", *self.COMMON, *self.RANGES)
@@ -370,7 +370,7 @@ class ForeignRefusals(ForeignTest):
         values = last.removeprefix("11.npy")
         for name, code, part, head, lines in (
                 ("no-simulation", FORMAT, "'simulation'", head.replace("simulation", "universe"), lines),
-                ("uneven", FORMAT, "as many", head, first),
+                ("uneven", FORMAT, "the same number", head, first),
                 ("torn", FORMAT, "line 13", head, first + ["11.npy,45"]),
                 ("mixed", FORMAT, "same seed, split and parameters", head, first + ["11.npy,45,0.3,0.8"]),
                 ("absent", IO, "none.npy", head, first + ["none.npy" + values]),

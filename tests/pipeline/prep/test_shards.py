@@ -364,7 +364,7 @@ class Shards(DirectoryTest):
         words = ["--data", data, "--network", "cosmoflow32", "--global-batch", 8, "--output", model]
         done = run("cosmo-train", *words, "--voxels", "log1p")
         self.assertEqual(done.returncode, CONFIG)
-        self.assertIn("--voxels log1p is of counts and the dataset holds a float32 field", error_line(done, "cosmo-train"))
+        self.assertIn("--voxels log1p is for counts and the dataset holds a float32 field", error_line(done, "cosmo-train"))
         summary = succeed("cosmo-train", *words, "--epochs", 12)
         normalisation = json.loads((model / "manifest.json").read_text())["normalisation"]
         self.assertEqual(normalisation["voxels"], "standard")

@@ -388,7 +388,7 @@ class Networks(PipelineTest):
             written = self.root / f"of-{source.name}"
             told = json.loads((written / "metrics.json").read_text())["warnings"]
             self.assertEqual(any("The mean count of a voxel is unlike" in warning for warning in told), warned, told)
-            outside = "1 of 1 universes have omega_m outside of 0.25 to 0.35, beyond which the model says nothing."
+            outside = "1 of 1 universes have omega_m outside 0.25 to 0.35, beyond which the model predicts nothing."
             self.assertEqual(outside in told, warned, told)
             page = html.unescape((written / "report.html").read_text())
             for warning in told:
@@ -434,7 +434,7 @@ class Networks(PipelineTest):
             (suite, [], 3, "is a suite"),
             (suite / "sim-00000/counts_z0.5.h5", [], 3, "z = 0.5 and the model reads z = 0"),
             (suite / "sim-00000/snapshot_z0.5.hdf5", [], 3, "z = 0.5 and the model reads z = 0"),
-            (suite / "sim-00000/counts_z0.h5", ["--box", 128], 2, "--box is of an .npy file"),
+            (suite / "sim-00000/counts_z0.h5", ["--box", 128], 2, "--box applies to an .npy file"),
             (suite / "manifest.json", [], 5, "manifest.json"),
             (suite / "absent.h5", [], 4, "does not exist"),
             (next((self.data / "test").glob("*.h5")), [], 3, "is a shard of a dataset"),
@@ -449,7 +449,7 @@ class Networks(PipelineTest):
         refused = run("cosmo-infer", "--model", self.models["odd"][0], "--data", self.data, "--output", self.root / "no",
                       "--box", 128)
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("--box is of --input", error_line(refused, "cosmo-infer"))
+        self.assertIn("--box applies only with --input", error_line(refused, "cosmo-infer"))
         refused = run("cosmo-infer", "--model", self.models["mlperf"][0], "--input", self.counts("mlperf"))
         self.assertEqual(refused.returncode, 3)
         self.assertIn("give the directory", error_line(refused, "cosmo-infer"))
