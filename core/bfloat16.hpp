@@ -10,7 +10,7 @@ struct Bfloat16 {
   std::uint16_t bits = 0;
 
   Bfloat16() = default;
-  /// The nearest one, ties to even; what is not a number stays so.
+  /// Rounds to the nearest value, ties to even; NaN stays NaN.
   explicit Bfloat16(float value) {
     const auto whole = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = whole + 0x7fffu + ((whole >> 16) & 1u);

@@ -11,8 +11,8 @@
 
 namespace cosmo::core {
 
-/// An array on a 64-byte boundary, of fixed size, move-only and not initialised; on huge pages if it is large
-/// and the system has them. Spans of it live as long as the buffer. Throws std::bad_alloc.
+/// A move-only, uninitialised array of fixed size on a 64-byte boundary; on huge pages if it is large and the
+/// system has them. Its spans are valid as long as the buffer. Throws std::bad_alloc.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -28,7 +28,7 @@ class Buffer {
     const std::size_t bytes = (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
     data_.reset(static_cast<T*>(aligned(alignment, bytes)));
     if (!data_) throw std::bad_alloc();
-    // Only a hint: what walks memory in strides of planes would miss in the address cache at every step.
+    // Only a hint: without huge pages, loops that stride over whole planes miss in the TLB at every step.
     if (huge) (void)::madvise(data_.get(), bytes, MADV_HUGEPAGE);
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Errors: one exception type, one sentence each, mapped to the exit codes that docs/architecture.md lists.
+// Errors: one exception type with a one-sentence message, mapped to the exit codes in docs/architecture.md.
 
 #include <fmt/format.h>
 
@@ -9,21 +9,21 @@
 
 namespace cosmo::core {
 
-/// What went wrong, with the exit code of the tool that stops because of it.
+/// Kind of failure. Its value is the exit code of the tool that stops because of it.
 enum class Fault {
-  usage = 2,      ///< the command line
-  config = 3,     ///< values that cannot work, or not together
-  io = 4,         ///< the operating system said no: files, locks, memory
-  format = 5,     ///< a file that is not what it should be
-  numeric = 6,    ///< a computation left its range
-  internal = 70,  ///< a bug of ours
-  stopped = 75,   ///< asked to stop before all was done: the same command goes on
+  usage = 2,      ///< invalid command line
+  config = 3,     ///< values that cannot work, alone or in combination
+  io = 4,         ///< operating-system failure: files, locks, memory
+  format = 5,     ///< damaged or unexpected file
+  numeric = 6,    ///< computation out of range
+  internal = 70,  ///< bug in the toolkit
+  stopped = 75,   ///< stopped on request before completion: the same command continues
 };
 
-/// A failure that a user can read: one sentence that names the file or option and the remedy.
+/// A failure with a message for the user: one sentence that names the file or option and the remedy.
 class Error : public std::runtime_error {
  public:
-  /// What is no UTF-8 in the sentence, as the name of a file may be, is spelt out.
+  /// Bytes of the sentence that are not UTF-8, for instance in a file name, are escaped.
   explicit Error(Fault fault, const std::string& sentence, bool agreed = false);
 
   Fault fault() const { return fault_; }
@@ -36,8 +36,8 @@ class Error : public std::runtime_error {
   bool agreed_;
 };
 
-/// The exception that is being handled, as an Error: the system's refusals as Error{io}, what nobody foresaw
-/// as Error{internal}. Call inside a catch block.
+/// Converts the exception being handled to an Error: operating-system failures become Error{io}, unexpected
+/// exceptions Error{internal}. Call inside a catch block.
 Error current_error();
 
 /// Throws Error{fault} with the formatted sentence.

@@ -25,7 +25,7 @@ struct Slab {
   bool contains(int plane) const { return plane >= first && plane < last; }
 };
 
-/// The slab that `part` of `parts` owns when `planes` are dealt out as evenly as they go.
+/// The slab that `part` of `parts` owns when `planes` are divided as evenly as possible.
 inline Slab slab_of(int planes, int part, int parts) {
   const auto bound = [&](int p) { return static_cast<int>(static_cast<long>(planes) * p / parts); };
   return {bound(part), bound(part + 1)};

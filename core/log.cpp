@@ -10,7 +10,7 @@
 namespace cosmo::core {
 
 void Log::say(std::string_view line) const {
-  constexpr std::size_t kMost = std::size_t{1} << 14;  // a plan of many layers is that long
+  constexpr std::size_t kMost = std::size_t{1} << 14;  // the plan of a deep network can be that long
   const std::string plain = printable(line, kMost) + "\n";
   if (kept_ != nullptr)
     kept_->remarks += plain;

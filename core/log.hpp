@@ -1,5 +1,5 @@
 #pragma once
-// Everything a tool says. Progress and remarks go to standard error, results to standard output.
+// All output of a tool. Progress and remarks go to standard error, results to standard output.
 
 #include <fmt/format.h>
 
@@ -12,16 +12,16 @@
 
 namespace cosmo::core {
 
-/// What a run says, for a program that wants it instead of printing it.
+/// The output of a run, kept by a program that does not want it printed.
 struct Transcript {
   std::string results, remarks;
 };
 
-/// Speaks for the whole run: one rank is given a voice, the others are silent.
+/// Prints for the whole run: one rank speaks, the others are silent.
 class Log {
  public:
-  /// `speaks`: this rank prints. `quiet`: only warnings, errors and results are printed. What is printed goes
-  /// to `kept` instead if it is given, which must outlive this.
+  /// `speaks`: this rank prints. `quiet`: only warnings, errors and results are printed. If `kept` is given,
+  /// output goes there instead of being printed; it must outlive this object.
   Log(bool speaks, bool quiet, Transcript* kept = nullptr) : speaks_(speaks), quiet_(quiet), kept_(kept) {}
 
   /// A remark, on standard error.
@@ -29,14 +29,14 @@ class Log {
   void info(fmt::format_string<Args...> text, Args&&... args) const {
     if (speaks_ && !quiet_) say(fmt::format(text, std::forward<Args>(args)...));
   }
-  /// Something the user should act on, on standard error, also when quiet.
+  /// A warning that the user should act on, on standard error, even when quiet.
   template <class... Args>
   void warn(fmt::format_string<Args...> text, Args&&... args) const {
     if (speaks_) say("warning: " + fmt::format(text, std::forward<Args>(args)...));
   }
-  /// What was asked for, on standard output. Throws Error{io} if it cannot be written.
+  /// The requested result, on standard output. Throws Error{io} if it cannot be written.
   void result(std::string_view text) const;
-  /// A line on standard error that nothing silences.
+  /// A line on standard error that is always printed.
   void say(std::string_view line) const;
 
   bool shows_progress() const { return speaks_ && !quiet_; }
@@ -48,18 +48,18 @@ class Log {
 };
 
 /// Counts finished units of long work and shows rate and time left: one live line on a terminal,
-/// elsewhere a line every ten seconds.
+/// otherwise a line every ten seconds.
 class Progress {
  public:
-  /// `unit`: plural noun of what is counted, `total`: how many there are; `log` must outlive this.
+  /// `unit`: plural noun for what is counted; `total`: their number; `log` must outlive this.
   Progress(const Log& log, std::string unit, std::int64_t total);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Counts `units` more; `remark` follows the figures.
+  /// Counts `units` more; `remark` is printed after the figures.
   void advance(std::int64_t units = 1, std::string_view remark = {});
-  /// A line that stays, above the live line.
+  /// Prints a permanent line above the live line.
   void remark(std::string_view line);
 
  private:

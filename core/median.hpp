@@ -5,7 +5,7 @@
 
 namespace cosmo::core {
 
-/// The middle one of these values, of which there is at least one; the higher of two.
+/// The median of at least one value; the higher of the two middle ones if their number is even.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
-/// The number after `key` at the start of a line, as "MemAvailable:  123 kB" or "inactive_file 123".
+/// The number after `key` at the start of a line such as "MemAvailable:  123 kB" or "inactive_file 123".
 std::optional<std::uint64_t> number_after(const fs::path& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -28,14 +28,14 @@ std::optional<std::uint64_t> number_after(const fs::path& path, std::string_view
   return std::nullopt;
 }
 
-/// The file's only number; none for "max".
+/// The file's only number; nothing for "max".
 std::optional<std::uint64_t> number_in(const fs::path& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   return file >> value ? std::optional(value) : std::nullopt;
 }
 
-/// What the two versions of control groups call the same things.
+/// File and key names of one version of control groups.
 struct Dialect {
   const char* limit;
   const char* usage;
@@ -52,8 +52,8 @@ std::uint64_t room_in(const fs::path& group, const Dialect& dialect) {
   return *limit - std::min(*limit, used);
 }
 
-/// The least room that a control group and those above it leave. A container may see its own group as `top`,
-/// under another name than the process is told.
+/// The least memory that a control group and its ancestors leave. A container may see its own group as `top`,
+/// under another name than /proc/self/cgroup reports.
 std::uint64_t room_up_from(const fs::path& top, const std::string& name, const Dialect& dialect) {
   std::uint64_t least = room_in(top, dialect);
   for (fs::path group = fs::path(name).relative_path(); !group.empty(); group = group.parent_path()) {

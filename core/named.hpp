@@ -1,5 +1,5 @@
 #pragma once
-// Tables of choices: rows with a name, of which an option or a file gives one.
+// Tables of choices: named rows, one of which an option or a file selects.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 namespace cosmo::core {
 
-/// A row of a table that has nothing else.
+/// A row that has only a name and a value.
 template <class T>
 struct Named {
   const char* name;
@@ -29,7 +29,7 @@ std::vector<std::string> names_in(const Table& table) {
   return names;
 }
 
-/// "a (its meaning), b (its meaning) or c (its meaning)", of rows with a meaning.
+/// "a (its meaning), b (its meaning) or c (its meaning)", for a table whose rows have a meaning.
 template <class Table>
 std::string meanings_in(const Table& table) {
   std::vector<std::string> texts;

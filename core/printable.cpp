@@ -6,7 +6,7 @@ namespace cosmo::core {
 
 namespace {
 
-/// Bytes of the UTF-8 character that `text` begins with (RFC 3629), or 0.
+/// Number of bytes of the UTF-8 character that `text` begins with (RFC 3629), or 0.
 std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -24,7 +24,7 @@ std::size_t character(std::string_view text) {
   return 0;
 }
 
-/// Whether a terminal would obey the character.
+/// Whether the character is one that a terminal interprets.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return (first < ' ' && first != '\n' && first != '\t') || first == 0x7F;

@@ -1,5 +1,5 @@
 #pragma once
-// The one door for text to a terminal, some of which comes from files.
+// The only way for text to reach a terminal, since some of it comes from files.
 
 #include <cstddef>
 #include <string>
@@ -10,8 +10,8 @@ namespace cosmo::core {
 /// Whether `text` is UTF-8.
 bool is_utf8(std::string_view text);
 
-/// `text` with what a terminal would obey, and what is no UTF-8, as "\x1b"; lines and tabs stay. Of more
-/// than `most` bytes the middle is left out, and that is said.
+/// `text` with control characters and bytes that are not UTF-8 written as "\x1b"; newlines and tabs stay. If
+/// `text` is longer than `most` bytes, a note replaces the middle.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
 }  // namespace cosmo::core

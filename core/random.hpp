@@ -1,5 +1,5 @@
 #pragma once
-// Noise as a pure function of (seed, purpose, index): the same on any rank, thread and order of calls.
+// Random numbers as a pure function of (seed, purpose, index), independent of rank, thread and call order.
 
 #include <array>
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace cosmo::core {
 
-/// Seeds are below: JSON, whose numbers are doubles, keeps them.
+/// Seeds are below this limit, so that JSON, whose numbers are doubles, keeps them exactly.
 inline constexpr std::uint64_t kSeedLimit = std::uint64_t{1} << 53;
 
-/// What a random number is for. Two purposes never share a number. Part of every file ever written:
-/// values are only added.
+/// What a random number is used for. Two purposes never share a number. Every file ever written depends on
+/// these values: add new ones, never change any.
 enum class Purpose : std::uint32_t {
   gaussian_field = 1,
   design = 2,
@@ -32,7 +32,7 @@ enum class Purpose : std::uint32_t {
   posterior_draw = 16,
 };
 
-/// Counter-based random numbers of one (seed, purpose).
+/// Counter-based random numbers for one (seed, purpose).
 /// Source: Philox4x32-10 of Salmon et al. 2011 (doi:10.1145/2063384.2063405), as in Random123.
 class RandomStream {
  public:
@@ -44,9 +44,9 @@ class RandomStream {
   std::array<std::uint32_t, 4> words(Index index) const;
   /// Uniform in [0, 1) with 53 bits.
   double uniform(Index index) const;
-  /// Two independent ones, of which the first is uniform(index).
+  /// Two independent uniform numbers, the first of which is uniform(index).
   std::array<double, 2> uniforms(Index index) const;
-  /// Two independent normal deviates (mean 0, variance 1), by Box and Muller's transform.
+  /// Two independent normal deviates (mean 0, variance 1), by the Box-Muller transform.
   std::array<double, 2> normals(Index index) const;
 
  private:
@@ -54,7 +54,7 @@ class RandomStream {
   Purpose purpose_;
 };
 
-/// The numbers 0 … size-1 in an order that is a pure function of (stream, epoch): Fisher and Yates' shuffle.
+/// The numbers 0 … size-1 in an order that is a pure function of (stream, epoch): a Fisher-Yates shuffle.
 std::vector<std::uint32_t> shuffled(const RandomStream& stream, std::uint32_t size, std::uint32_t epoch = 0);
 
 }  // namespace cosmo::core

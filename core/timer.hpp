@@ -5,11 +5,11 @@
 
 namespace cosmo::core {
 
-/// Tells the time since it was made or restarted [s], by a clock that nobody sets.
+/// Measures the time since it was created or restarted [s] with a monotonic clock.
 class Timer {
  public:
   double seconds() const { return seconds_until(Clock::now()); }
-  /// seconds(), which begin anew.
+  /// Returns seconds() and restarts.
   double restart() {
     const Timer before = std::exchange(*this, Timer());
     return before.seconds_until(start_);

@@ -18,8 +18,8 @@ namespace cosmo::sim {
 
 namespace {
 
-/// Modes of the field seen from half a lattice cell further on along each axis. A wave of the Nyquist
-/// wavenumber has no value there.
+/// Changes the modes to those of the field seen from half a lattice cell further along each axis. A wave at
+/// the Nyquist wavenumber has no value there.
 void move_half_a_cell(fourier::FourierMesh& delta) {
   const int n = delta.side();
   std::vector<std::complex<float>> phase;
@@ -36,7 +36,7 @@ void move_half_a_cell(fourier::FourierMesh& delta) {
       [&](int kx, int ky, int kz, std::complex<float>& mode) { mode *= of(kx) * of(ky) * of(kz); });
 }
 
-/// The particles at rest on their lattice. The field is freed before the force mesh exists.
+/// The particles at rest on their lattice. The field is freed before the force mesh is allocated.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
                               const Observers& observers) {
   const LinearPower power = linear_power(config);
@@ -51,9 +51,9 @@ ParticleSet initial_particles(const core::Communicator& comm, const SimulationCo
   return particles;
 }
 
-/// Lattice nodes i L/N lie on the edges of voxels, where rounding decides into which a particle falls that
-/// has hardly moved. So the method's origin is half a lattice cell off that of the outside, whose lattice is
-/// (i + 1/2) L/N.
+/// Moves particles by half a lattice cell, from the internal lattice i L/N to the lattice (i + 1/2) L/N of
+/// the output. The internal nodes lie on the edges of voxels, where rounding would decide which voxel a
+/// particle falls into that has hardly moved.
 void leave_edges(ParticleSet& particles, const core::GridSpec& lattice) {
   const auto half = static_cast<float>(lattice.cell_size() / 2), box = static_cast<float>(lattice.box_size);
 #pragma omp parallel for schedule(static)
@@ -63,7 +63,7 @@ void leave_edges(ParticleSet& particles, const core::GridSpec& lattice) {
   }
 }
 
-/// Takes the particles from the end of a step to an earlier a and shows them. They stay there.
+/// Moves the particles from the end of a step to an earlier a, passes them on, and leaves them there.
 void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& forces,
           const SimulationConfig& config, const Observers& observers) {
   cola.drift_to(particles, 1 / (1 + redshift));
@@ -90,7 +90,7 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
   ColaStepper cola(background, forces);
-  std::vector<double> waiting = config.redshifts;  // the earliest last
+  std::vector<double> waiting = config.redshifts;  // the earliest in time last
   std::ranges::sort(waiting);
   const auto show_until = [&](double a) {
     for (; !waiting.empty() && 1 / (1 + waiting.back()) <= a; waiting.pop_back()) {
@@ -154,14 +154,14 @@ void validate(const SimulationConfig& config, int ranks) {
 std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const auto n = static_cast<std::size_t>(config.particles_per_side);
   const std::size_t planes = (n + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
-  // Ranks make room for more once particles travel.
+  // Ranks allocate spare room once particles move between them.
   const std::size_t particles = planes * n * n + (ranks > 1 ? planes * n * n / 32 : 0);
   const bool keeps = config.redshifts.size() > 1;
   const std::size_t columns = 4 + keeps + (keeps && config.momenta);
   const std::size_t ids = config.ids && ranks > 1 ? sizeof(std::uint64_t) : 0;
   const std::size_t field = fourier::FourierMesh::memory_bytes(config.particles_per_side, ranks);
   const std::size_t displacements = particles * 6 * sizeof(float);
-  return std::max(displacements + 3 * field,  // then the meshes go and the other columns come
+  return std::max(displacements + 3 * field,  // then the meshes are freed and the other columns allocated
                   particles * (columns * 3 * sizeof(float) + ids) +
                       ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks));
 }

@@ -18,13 +18,13 @@
 
 namespace cosmo::sim {
 
-/// Raised whenever the same configuration has another outcome, so that no suite mixes them.
+/// Version of the method, raised whenever the same configuration gives a different result.
 inline constexpr int kMethod = 3;
 
-/// Particles a side of a cell, on the mean, that meshes and count grids must have room for.
+/// Limit on the mean number of particles per side of a cell, for force meshes and count grids.
 inline constexpr int kMostPerCell = 32;
 
-/// Everything that decides the outcome of one simulation; together with the program, bit by bit.
+/// Everything that determines the result of one simulation; with the same program, bit for bit.
 struct SimulationConfig {
   core::Cosmology cosmology;
   double box_size = 512;         ///< --box [Mpc/h]
@@ -39,48 +39,47 @@ struct SimulationConfig {
   Partner partner = Partner::none;          ///< --paired
   std::uint64_t seed = 0;
   std::vector<double> redshifts = {0};  ///< --redshifts of the outputs, none before z_initial
-  bool momenta = false;                 ///< outputs have momenta too, for one more force each
-  bool ids = false;                     ///< particles that travel between ranks know their names
-  bool power_spectra = false;           ///< measure the initial field's and every output's
+  bool momenta = false;                 ///< outputs have momenta too, at one more force each
+  bool ids = false;                     ///< particles that move between ranks keep IDs
+  bool power_spectra = false;           ///< measure those of the initial field and every output
 
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
   double a_start() const { return 1 / (1 + z_initial); }
 };
 
-/// The power that its initial field is drawn from, grown linearly to today.
+/// The power spectrum from which the initial field is drawn, grown linearly to today.
 LinearPower linear_power(const SimulationConfig& config);
 
-/// Throws Error{config} that names the option and the remedy if `ranks` processes cannot run the simulation.
+/// Throws Error{config} naming the option and the remedy if `ranks` processes cannot run the simulation.
 void validate(const SimulationConfig& config, int ranks);
 
-/// The particles at one of the redshifts asked for.
+/// The particles at one of the requested redshifts.
 struct Output {
   double redshift;
-  /// x in [0, L), q = (i + 1/2) L/N; p = a² dx/dt / H0 [Mpc/h] if config.momenta. On any rank, in any order;
-  /// with more than one rank and config.ids, ids() are (qx N + qy) N + qz, else one rank has them in that
-  /// order.
+  /// x in [0, L), q = (i + 1/2) L/N; p = a² dx/dt / H0 [Mpc/h] if config.momenta. On several ranks particles
+  /// are on any rank in any order, with ids() (qx N + qy) N + qz if config.ids; a single rank has them in
+  /// that order.
   const ParticleSet& particles;
-  /// Of the matter, up to the particles' Nyquist wavenumber, if config.power_spectra. Cloud in cell on the
-  /// force mesh, corrected for its window but not for the particles' discreteness.
+  /// Power spectrum of the matter, up to the particles' Nyquist wavenumber, if config.power_spectra. Cloud in
+  /// cell on the force mesh, corrected for its window but not for the particles' discreteness.
   fourier::PowerSpectrum power;
 };
 
-/// Who is told what during a simulation; any may be empty.
+/// Functions called during a simulation; any may be empty.
 struct Observers {
-  /// Of the initial field at D1 = 1, if config.power_spectra, and what it was drawn from.
+  /// Receives the initial field's spectrum at D1 = 1 and the one it was drawn from, if config.power_spectra.
   std::function<void(const fourier::PowerSpectrum&, const LinearPower&)> initial = {};
-  std::function<void(const Step&)> step = {};      ///< after each step
-  std::function<void(const Output&)> output = {};  ///< the earliest first
+  std::function<void(const Step&)> step = {};      ///< called after each step
+  std::function<void(const Output&)> output = {};  ///< called for each output, the earliest first
 };
 
-/// One universe from its initial field to the last output. The same bits for any number of ranks and threads,
-/// up to the order of particles, and at each redshift whatever the other redshifts. Collective.
-/// Throws, on every rank, Error{config} as validate(), Error{numeric} as ColaStepper::advance().
+/// Simulates one universe from its initial field to the last output. Gives the same bits for any number of
+/// ranks and threads, up to the order of particles, and at each redshift whatever the other redshifts are.
+/// Collective. Throws, on every rank, Error{config} as validate(), Error{numeric} as ColaStepper::advance().
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers);
 
-/// Memory that each of `ranks` processes needs [bytes], if particles stay evenly spread; to be told before a
-/// run.
+/// Predicted memory that each of `ranks` processes needs [bytes], if particles stay evenly spread.
 std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks);
 
 }  // namespace cosmo::sim

@@ -10,7 +10,7 @@ namespace cosmo::core {
 /// All bytes of a file. Throws Error{io} naming it.
 std::vector<std::byte> read_bytes(const std::filesystem::path& path);
 
-/// Writes a file of these bytes, or replaces one. Throws Error{io} naming it.
+/// Writes these bytes to a new file, or replaces an existing one. Throws Error{io} naming it.
 void write_bytes(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace cosmo::core

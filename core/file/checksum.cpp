@@ -42,7 +42,7 @@ static_assert(std::endian::native == std::endian::little);
 
 using Crc32cTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-/// Table k is what a byte does to the remainder when k bytes follow it.
+/// Table k gives a byte's contribution to the remainder when k bytes follow it.
 constexpr Crc32cTables crc32c_tables() {
   constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
   Crc32cTables tables{};
@@ -69,7 +69,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) {
   std::uint32_t remainder = ~std::uint32_t{0};
   std::size_t i = 0;
   for (; i + 8 <= bytes.size();
-       i += 8) {  // eight bytes a step: one look-up each, which do not wait for another
+       i += 8) {  // eight bytes at a time: one look-up each, independent of each other
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + i, sizeof word);
     word ^= remainder;
@@ -90,7 +90,7 @@ std::string sha256(std::string_view text) {
 std::string sha256_of_file(const std::filesystem::path& path) {
   std::ifstream file = open_input(path);
   Sha256 hash;
-  std::array<char, 1 << 16> block;  // not of the heap: every thread that hashes would get a part of its own
+  std::array<char, 1 << 16> block;  // not on the heap, which would get an arena for every hashing thread
   while (file) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
     hash.update({block.data(), static_cast<std::size_t>(file.gcount())});

@@ -9,13 +9,13 @@
 
 namespace cosmo::core {
 
-/// CRC-32 of the bytes, as zlib's crc32() and Python's zlib.crc32; `begun` is that of those before them.
+/// CRC-32 of the bytes, as in zlib's crc32() and Python's zlib.crc32; `begun` is that of preceding bytes.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t begun = 0);
 
-/// CRC-32 of bytes in two parts, from those of the parts; the second has `bytes`.
+/// CRC-32 of two consecutive parts from the CRC-32 of each; `bytes` is the second part's length.
 std::uint32_t crc32_joined(std::uint32_t first, std::uint32_t second, std::size_t bytes);
 
-/// CRC-32C (Castagnoli) of the bytes, as TFRecord files have it. Source: RFC 3720, appendix B.4.
+/// CRC-32C (Castagnoli) of the bytes, as in TFRecord files. Source: RFC 3720, appendix B.4.
 std::uint32_t crc32c(std::span<const std::byte> bytes);
 
 /// SHA-256 of the text, 64 hexadecimal digits.

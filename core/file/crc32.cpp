@@ -7,8 +7,8 @@ namespace cosmo::core {
 
 namespace {
 
-/// x^n mod CRC-32's polynomial in the bit order of the checksum, shifted up by the one bit that a product of
-/// two such numbers lacks.
+/// x^n modulo the CRC-32 polynomial, in the bit order of the checksum, shifted up by the one bit that a
+/// product of two such numbers lacks.
 constexpr long long power_of_x(int n) {
   std::uint64_t power = std::uint64_t{1} << 31;  // x^0
   for (int i = 0; i < n; ++i) power = power >> 1 ^ ((power & 1) != 0 ? 0xedb88320 : 0);
@@ -22,7 +22,7 @@ constexpr std::size_t kLane = sizeof(Register), kBlock = 4 * kLane, kWideBlock =
   return _mm_loadu_si128(reinterpret_cast<const Register*>(bytes));
 }
 
-/// What stands for `lane` if the message goes on with `next`, `Bits` bits behind it.
+/// Folds `lane` into `next`, which follows it by `Bits` bits.
 template <int Bits>
 [[gnu::target("pclmul,sse4.1")]] inline Register fold(Register lane, Register next) {
   const Register ahead = _mm_set_epi64x(power_of_x(Bits - 32), power_of_x(Bits + 32));
@@ -30,18 +30,18 @@ template <int Bits>
       next, _mm_xor_si128(_mm_clmulepi64_si128(lane, ahead, 0x00), _mm_clmulepi64_si128(lane, ahead, 0x11)));
 }
 
-/// The CRC-32 of lanes that follow each other, into the first of which that of the bytes before was folded.
+/// The CRC-32 of consecutive lanes; the CRC-32 of the preceding bytes is folded into the first one.
 [[gnu::target("pclmul,sse4.1")]] std::uint32_t crc32_of_lanes(const Register* lanes, std::size_t size) {
   Register last = lanes[0];
   for (std::size_t i = 1; i < size; ++i) last = fold<8 * kLane>(last, lanes[i]);
   Bytef rest[kLane];
   _mm_storeu_si128(reinterpret_cast<Register*>(rest), last);
-  return static_cast<std::uint32_t>(::crc32_z(0xffffffff, rest, kLane));  // from no bits set: they are in it
+  return static_cast<std::uint32_t>(::crc32_z(0xffffffff, rest, kLane));  // already started
 }
 
-/// The CRC-32 of whole blocks, at least one, after bytes of CRC-32 `begun`: they are folded to 16 bytes of
-/// the same checksum. Source: Gopal et al. 2009, Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
-/// Instruction.
+/// The CRC-32 of one or more whole blocks after bytes whose CRC-32 is `begun`: the blocks are folded to 16
+/// bytes with the same checksum. Source: Gopal et al. 2009, Fast CRC Computation for Generic Polynomials
+/// Using PCLMULQDQ Instruction.
 [[gnu::target("pclmul,sse4.1")]] std::uint32_t crc32_of_blocks(std::span<const std::byte> bytes,
                                                                std::uint32_t begun) {
   Register lanes[4];
@@ -53,7 +53,7 @@ template <int Bits>
   return crc32_of_lanes(lanes, 4);
 }
 
-/// The same, four lanes a register. Blocks are four times as large.
+/// The same with four lanes in each register. Blocks are four times as large.
 [[gnu::target("avx512f,vpclmulqdq,pclmul")]] std::uint32_t crc32_of_wide_blocks(
     std::span<const std::byte> bytes, std::uint32_t begun) {
   constexpr int kBits = 8 * kWideBlock;

@@ -16,8 +16,8 @@ namespace cosmo::core {
 
 namespace {
 
-/// The holder of bytes from `first` on is noted at first * kNote, so that notes of disjoint ranges are
-/// disjoint.
+/// The name of the process that holds the bytes from `first` on is stored at first * kNote, so that notes for
+/// disjoint ranges do not overlap.
 constexpr std::int64_t kNote = 96;
 using Note = std::array<char, kNote>;
 
@@ -47,7 +47,7 @@ struct flock exclusive(const ByteRange& range) {
   return lock;
 }
 
-/// Whoever holds some of the bytes, as far as can be known.
+/// The process that holds some of the bytes, as far as it can be determined.
 std::string holder(int file, const ByteRange& range) {
   struct flock other = exclusive(range);
   Note note{};
@@ -62,7 +62,7 @@ void ensure_possible(bool possible, const std::filesystem::path& path) {
          path.string(), std::strerror(errno));
 }
 
-/// Takes the bytes and leaves a note of who did.
+/// Locks the bytes and notes this process as the holder.
 void acquire(int file, const std::filesystem::path& path, const ByteRange& range) {
   struct flock lock = exclusive(range);
   if (::fcntl(file, F_OFD_SETLK, &lock) != 0) {
@@ -73,7 +73,7 @@ void acquire(int file, const std::filesystem::path& path, const ByteRange& range
   Note note{};
   const std::string self = host_and_process();
   self.copy(note.data(), note.size() - 1);
-  errno = ENOSPC;  // which a part of a write does not say
+  errno = ENOSPC;  // a short write does not set errno
   const bool noted = ::pwrite(file, note.data(), note.size(), range.first * kNote) == kNote;
   ensure(noted, Fault::io, "{} cannot be written ({}): check free space.", path.string(),
          std::strerror(errno));

@@ -22,7 +22,7 @@ void ensure_written(bool good, const fs::path& path) {
          std::strerror(errno));
 }
 
-/// The path, or what is above it and exists.
+/// The path, or its nearest existing ancestor.
 fs::path existing(fs::path path) {
   std::error_code error;
   path = fs::absolute(path, error);
@@ -35,7 +35,7 @@ fs::path existing(fs::path path) {
 std::uint64_t available_disk(fs::path path) {
   std::error_code error;
   const fs::space_info space =
-      fs::space(existing(std::move(path)), error);  // of largest numbers if there is one
+      fs::space(existing(std::move(path)), error);  // all members are the largest number on an error
   return space.capacity > 0 ? space.available : std::numeric_limits<std::uint64_t>::max();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What outputs ask of a file system. Failures are Error{io} that name the path.
+// File-system operations that outputs need. Failures are Error{io} naming the path.
 
 #include <cstdint>
 #include <filesystem>
@@ -7,30 +7,30 @@
 
 namespace cosmo::core {
 
-/// What this user may still write at `path`, which need not exist yet [bytes]; the largest number if the
-/// system does not tell.
+/// Disk space available to this user at `path`, which need not exist yet [bytes]; the largest number if the
+/// system does not report it.
 std::uint64_t available_disk(std::filesystem::path path);
 
-/// Whether this user may write the file or directory at `path`, or create it, with the directories above it,
-/// where nothing is.
+/// Whether this user may write the file or directory at `path`, or create it with its parent directories if
+/// nothing is there.
 bool may_write(std::filesystem::path path);
 
-/// Creates a directory and those above it, where they are missing.
+/// Creates a directory and its missing parents.
 void make_directory(const std::filesystem::path& path);
 
-/// Removes a file, if it is there.
+/// Removes a file if it exists.
 void remove_file(const std::filesystem::path& path);
 
-/// Removes what is left of a file in the making; MPI-IO keeps others beside it, whose names go on.
+/// Removes an unfinished file and those that MPI-IO keeps beside it, whose names begin with its name.
 void remove_leftovers(const std::filesystem::path& part);
 
-/// Makes the bytes of a file, or the entries of a directory, survive a crash.
+/// Flushes the bytes of a file, or the entries of a directory, so that they survive a crash.
 void sync(const std::filesystem::path& path);
 
-/// Gives a file its final name, in place of what has it, such that it survives a crash whole.
+/// Gives a file its final name, replacing any file of that name, such that it survives a crash whole.
 void publish_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Adds lines to a file and syncs it; whatever somebody left of a line there does not become part of them.
+/// Appends lines to a file and syncs it; an incomplete last line does not become part of them.
 void append_lines(const std::filesystem::path& path, const std::string& lines);
 
 }  // namespace cosmo::core

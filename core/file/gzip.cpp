@@ -18,7 +18,7 @@ namespace {
 constexpr int kGzipWindow = 15 + 16;  // zlib: the largest window, with gzip's header and trailer
 constexpr std::size_t kMostAtOnce = std::numeric_limits<uInt>::max();
 
-/// A zlib stream that ends itself.
+/// A zlib stream that closes itself.
 struct Stream {
   explicit Stream(int (*close)(z_streamp)) : end(close) {}
   Stream(const Stream&) = delete;
@@ -63,7 +63,7 @@ struct GzipFile::Inflation {
            source);
   }
 
-  /// Whether there is anything to inflate; reads on if need be.
+  /// Whether there is anything to inflate; reads more if necessary.
   bool has_input() {
     if (stream.state.avail_in > 0) return true;
     file.read(reinterpret_cast<char*>(block.data()), static_cast<std::streamsize>(block.size()));

@@ -11,12 +11,12 @@ namespace cosmo::core {
 /// Whether these bytes begin as a gzip file does.
 bool is_gzip(std::span<const std::byte> bytes);
 
-/// The bytes as a gzip file of one member without name and time, deflated at zlib's level 1 (fastest): equal
-/// bytes give equal files.
+/// The bytes as a gzip file with one member, without name and time, deflated at zlib's level 1 (fastest):
+/// equal bytes give equal files.
 std::vector<std::byte> gzip(std::span<const std::byte> bytes);
 
-/// What a gzip file of one or more members holds, from its beginning on: read piece by piece, for a small
-/// file may hold very much.
+/// The content of a gzip file with one or more members, read piece by piece from the beginning, because a
+/// small file may expand to a very large one.
 class GzipFile {
  public:
   /// Throws Error{io} as open_input() does.
@@ -25,8 +25,8 @@ class GzipFile {
   GzipFile(const GzipFile&) = delete;
   GzipFile& operator=(const GzipFile&) = delete;
 
-  /// Fills `bytes` with what comes next, and returns how many came: fewer at the end only. Throws
-  /// Error{format} naming the file if it is damaged or cut short.
+  /// Fills `bytes` with the next part of the content and returns the number of bytes read, which is less only
+  /// at the end. Throws Error{format} naming the file if it is damaged or truncated.
   std::size_t read(std::span<std::byte> bytes);
 
  private:

@@ -18,7 +18,7 @@ std::uintmax_t ensure_readable(const fs::path& path) {
   ensure(fs::exists(status), Fault::io, "{} does not exist or cannot be seen: check its name.",
          path.string());
   ensure(fs::is_regular_file(status), Fault::io,
-         "{} is not a regular file: give one, a pipe or device will not do.", path.string());
+         "{} is not a regular file: give one, not a pipe or device.", path.string());
   ensure(::access(path.c_str(), R_OK) == 0, Fault::io, "{} cannot be opened ({}): check its permissions.",
          path.string(), std::strerror(errno));
   return fs::file_size(path);
@@ -35,7 +35,7 @@ std::ifstream open_input(const fs::path& path) {
 std::string read_text(const fs::path& path, std::size_t most) {
   std::ifstream file = open_input(path);
   const std::uintmax_t size = fs::file_size(path);
-  ensure(size <= most, Fault::format, "{} has {}, and such files have at most {}: give another one.",
+  ensure(size <= most, Fault::format, "{} has {}, more than the limit of {}: give another file.",
          path.string(), format_bytes(static_cast<double>(size)), format_bytes(static_cast<double>(most)));
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));

@@ -1,5 +1,5 @@
 #pragma once
-// The one door for the files that a tool reads: regular ones, of a bounded size where they are read whole.
+// The only way for a tool to open the files it reads: regular files, of limited size if read whole.
 
 #include <cstddef>
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace cosmo::core {
 
-/// The size of a file that can be read [bytes]. Throws Error{io} naming it unless it is a regular one: a pipe
-/// would be waited for, and a device has no end.
+/// The size of a readable file [bytes]. Throws Error{io} naming it unless it is a regular file: a pipe would
+/// block, and a device has no end.
 std::uintmax_t ensure_readable(const std::filesystem::path& path);
 
-/// A file to read from its beginning. Throws as ensure_readable() does.
+/// Opens a file for reading. Throws as ensure_readable() does.
 std::ifstream open_input(const std::filesystem::path& path);
 
-/// All of a file. Throws as ensure_readable() does, and Error{format} if it is larger than `most` bytes.
+/// The whole text of a file. Throws as ensure_readable() does, and Error{format} if it exceeds `most` bytes.
 std::string read_text(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace cosmo::core

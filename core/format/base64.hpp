@@ -6,7 +6,7 @@
 
 namespace cosmo::core {
 
-/// RFC 4648, on one line.
+/// Base64 as in RFC 4648, on one line.
 std::string base64(std::span<const std::byte> bytes);
 
 }  // namespace cosmo::core

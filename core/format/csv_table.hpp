@@ -1,6 +1,6 @@
 #pragma once
-// Tables of comma-separated values that users write: a header of column names, then a line a row. Lines that
-// begin with # are comments.
+// Tables of comma-separated values that users write: a header of column names, then one line per row. Lines
+// that begin with # are comments.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,30 +13,30 @@
 
 namespace cosmo::core {
 
-/// A cell and where it stands; valid as long as its table.
+/// A cell and its place; valid as long as its table.
 struct Cell {
   const TextFile& file;
   const TextLine& line;
   std::string_view text;
 
-  /// "FILE line 3", to begin a sentence.
+  /// "FILE line 3", to begin a message.
   std::string place() const { return file.place(line); }
   /// Throws Error{format} unless it is one finite number.
   double number() const { return file.number(line, text); }
-  /// Throws Error{format} unless it is a number from 0 to limit - 1; the sentence names the column.
+  /// Throws Error{format} naming the column unless it is a whole number from 0 to limit - 1.
   std::uint64_t whole_number(std::string_view column, std::uint64_t limit) const;
 };
 
 class CsvTable {
  public:
-  /// Throws as TextFile, and Error{format} if there is no row, which holds a `thing`.
+  /// Each row describes a `thing`. Throws as TextFile does, and Error{format} if there is no row.
   CsvTable(const std::filesystem::path& path, std::string_view thing);
 
-  /// The columns' names, each of which `check` may refuse. Throws Error{format} for one that is there twice.
+  /// The columns' names, each of which `check` may reject by throwing. Throws Error{format} for a duplicate.
   std::vector<std::string> names(const std::function<void(const Cell&)>& check) const;
-  /// Where the names stand, to begin a sentence.
+  /// The place of the header, to begin a message.
   std::string header_place() const { return file_.place(lines_.front()); }
-  /// Calls `read` with the cells of each row. Throws Error{format} if they are not as many as names.
+  /// Calls `read` with the cells of each row. Throws Error{format} if their number differs from the header's.
   void for_each_row(const std::function<void(const std::vector<Cell>&)>& read) const;
 
  private:

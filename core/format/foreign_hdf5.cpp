@@ -41,7 +41,7 @@ herr_t try_attribute(hid_t object, const char* name, const H5A_info_t*, void*) {
   return 0;
 }
 
-/// Opens an object with its attributes, and of a dataset what says how it is stored.
+/// Opens an object with its attributes, and a dataset's type, shape and storage layout.
 herr_t try_object(hid_t file, const char* name, const H5O_info_t* info, void*) {
   const Handle object(H5Oopen(file, name, H5P_DEFAULT), H5Oclose);
   if (object.get() < 0) return 0;
@@ -61,11 +61,11 @@ void try_file(const fs::path& path) {
   if (file.get() >= 0) H5Ovisit(file.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &try_object, nullptr);
 }
 
-/// What the child does. It tells by `at` which file it has come to.
+/// The child's work. `at` is the index of the file that it is trying.
 [[noreturn]] void try_all(std::span<const fs::path> files, std::atomic<std::size_t>& at) {
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) std::signal(signal, SIG_IGN);  // the parent's to heed
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) std::signal(signal, SIG_IGN);  // left to the parent
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-#ifndef COSMO_SANITIZED  // sanitizers take terabytes of addresses
+#ifndef COSMO_SANITIZED  // sanitizers reserve terabytes of address space
   const rlimit memory = {kMemory, kMemory};
   setrlimit(RLIMIT_AS, &memory);
 #endif
@@ -76,7 +76,7 @@ void try_file(const fs::path& path) {
     alarm(kSeconds);
     try {
       try_file(files[at]);
-    } catch (const std::exception&) {  // the command will tell
+    } catch (const std::exception&) {  // the command will report it
     }
   }
   _exit(0);
@@ -122,7 +122,7 @@ void try_in_child(std::span<const fs::path> files) {
   fail(Fault::format, "{} makes the HDF5 library fail ({}): it is damaged, restore it.",
        files[reached].string(),
        signal == SIGALRM ? fmt::format("it does not end in {} s", kSeconds)
-       : signal == 0     ? fmt::format("exit code {}", WEXITSTATUS(status))  // of a sanitizer
+       : signal == 0     ? fmt::format("exit code {}", WEXITSTATUS(status))  // set by a sanitizer
                          : std::string(strsignal(signal)));
 }
 

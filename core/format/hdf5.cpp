@@ -17,7 +17,7 @@ namespace cosmo::core::hdf5 {
 
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{16} << 20;  ///< of an attribute [bytes]
+constexpr std::size_t kMostText = std::size_t{16} << 20;  ///< largest text of an attribute [bytes]
 
 void ensure_written(bool good, const std::string& where) {
   ensure(good, Fault::io, "{} cannot be written: check free space and permissions.", where);
@@ -53,17 +53,17 @@ hid_t little_endian(hid_t type) {
   return type;
 }
 
-/// "Header/Time" is the attribute Time of the object Header, "Time" one of the file.
+/// "Header/Time" is the attribute Time of the object Header; "Time" is an attribute of the file.
 std::pair<std::string, std::string> object_and_name(const std::string& attribute) {
   const std::size_t slash = attribute.rfind('/');
   if (slash == std::string::npos) return {".", attribute};
   return {attribute.substr(0, slash), attribute.substr(slash + 1)};
 }
 
-/// Throws Error{format} if a dataset claims more values than its bytes in the file can stand for, or has
+/// Throws Error{format} if a dataset claims more values than its bytes in the file can hold, or has large
 /// chunks that would be inflated whole for every part that is read.
 void ensure_stored(hid_t dataset, hid_t creation, const std::string& where) {
-  constexpr std::uint64_t kMostDeflated = 1032;  // deflate makes at most so many bytes of one
+  constexpr std::uint64_t kMostDeflated = 1032;  // highest compression ratio of deflate
   constexpr std::uint64_t kMostChunk = std::uint64_t{64} << 20;
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose);
   const std::uint64_t size = H5Tget_size(type.get()), stored = H5Dget_storage_size(dataset);
@@ -130,7 +130,7 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
   if (writing) {
     const bool written =
         H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0;
-    // Closing would flush too, but its failure would go unseen.
+    // Closing would flush too, but its failure would go unnoticed.
     const bool flushed = H5Dflush(id_.get()) >= 0;
     ensure_written(written && flushed, where_);
   } else {
@@ -165,8 +165,8 @@ File File::create(const std::filesystem::path& path, const Communicator& comm,
     if (comm.size() == 1) return;
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     const Handle access = properties(H5P_FILE_ACCESS);
-    // Each rank alone: closing writes the superblock, and of ranks together one whose write fails strands the
-    // rest. It is as it was, so all write the same bytes.
+    // Each rank opens the file alone: closing writes the superblock, and if ranks did that together, one
+    // whose write fails would leave the others waiting. It does not change, so all write the same bytes.
     H5Pset_fapl_mpio(access.get(), MPI_COMM_SELF, MPI_INFO_NULL);
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI);
     Handle id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
@@ -220,22 +220,22 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
   return Dataset(std::move(id), path_ + " /" + name);
 }
 
-/// Throws Error{format} if HDF5 would leave the header of an object of a file that is read.
+/// Throws Error{format} if HDF5 would read beyond the header of an object in a file opened for reading.
 void File::ensure_sound(const std::string& object, const std::string& what) const {
   if (!reading_) return;  // the header may still be in memory
   const auto header = header_of(object);
   ensure_read(header && is_sound(path_, *header), what);
 }
 
-/// Where the object's header stands in the file, if there is such an object.
+/// The address of the object's header in the file, if the object exists.
 std::optional<std::uint64_t> File::header_of(const std::string& object) const {
   H5O_info_t info;
   if (H5Oget_info_by_name2(id_.get(), object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) return {};
   return info.addr;
 }
 
-/// Throws Error{format} unless the object that `what` needs stands in this very file, whose checksum then
-/// speaks for it.
+/// Throws Error{format} unless the object that `what` needs is in this file itself, so that the file's
+/// checksum covers it.
 void File::ensure_own(const std::string& object, const std::string& what) const {
   for (std::size_t end = 0; end != std::string::npos && object != ".";) {
     end = object.find('/', end + 1);
@@ -280,7 +280,7 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
 void File::close() {
   const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0;
   const bool closed = id_.close();
-  H5garbage_collect();  // what HDF5 keeps for the next file grows for hundreds of files
+  H5garbage_collect();  // HDF5's cached memory would otherwise grow over hundreds of files
   ensure_written(flushed && closed, path_);
 }
 
@@ -358,7 +358,7 @@ std::vector<std::string> File::texts_attribute(const std::string& name) const {
   return texts;
 }
 
-/// Texts of variable length, which stand elsewhere in the file.
+/// Texts of variable length, which are stored elsewhere in the file.
 std::vector<std::string> File::heap_texts(const std::string& name, std::size_t count) const {
   const auto [object, short_name] = object_and_name(name);
   const auto header = header_of(object);
@@ -367,7 +367,7 @@ std::vector<std::string> File::heap_texts(const std::string& name, std::size_t c
   return *texts;
 }
 
-/// Texts that stand in the attribute itself, filled up with zeros or blanks.
+/// Texts of fixed length, stored in the attribute itself and padded with zeros or blanks.
 std::vector<std::string> File::fixed_texts(hid_t attribute, hid_t type, std::size_t count,
                                            const std::string& name) const {
   const std::size_t length = H5Tget_size(type);

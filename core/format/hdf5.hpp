@@ -1,5 +1,5 @@
 #pragma once
-// HDF5 with values that close themselves. Objects carry no time stamps and storage is allocated at once,
+// HDF5 with handles that close themselves. Objects carry no time stamps and storage is allocated at once,
 // so equal content gives equal bytes, from one rank or from many.
 
 #include <hdf5.h>
@@ -32,7 +32,7 @@ class Handle {
     return *this;
   }
   ~Handle() { (void)close(); }
-  /// Whether it could be closed.
+  /// Returns whether closing succeeded.
   bool close() {
     const hid_t id = std::exchange(id_, H5I_INVALID_HID);
     return id < 0 || close_(id) >= 0;
@@ -46,7 +46,7 @@ class Handle {
 
 using Shape = std::vector<hsize_t>;
 
-/// The HDF5 type of T in memory; files hold the same, little-endian.
+/// The HDF5 type of T in memory; files store its little-endian form.
 template <class T>
 hid_t memory_type() {
   if constexpr (std::is_same_v<T, float>)
@@ -82,9 +82,9 @@ class Dataset {
   void require(const Shape& shape) const {
     require_type(memory_type<T>(), shape);
   }
-  /// Bytes of each of the floating-point numbers that the dataset holds; 0 if it holds something else.
+  /// Bytes per floating-point number of the dataset; 0 if it holds something else.
   std::size_t float_bytes() const;
-  /// Reads or writes the box of `count` elements a dimension that starts at `start`; `data` is dense.
+  /// Reads or writes the box of `count` elements per dimension that starts at `start`; `data` is dense.
   template <class T>
   void read(const Shape& start, const Shape& count, std::span<T> data) const {
     transfer(memory_type<T>(), start, count, data.data(), data.size(), false);
@@ -93,7 +93,7 @@ class Dataset {
   void write(const Shape& start, const Shape& count, std::span<const T> data) {
     transfer(memory_type<T>(), start, count, const_cast<T*>(data.data()), data.size(), true);
   }
-  /// The stored chunk that is this box, for a ChunkReader; nothing if the box is no chunk or has filters
+  /// The stored chunk that is this box, for a ChunkReader; nothing if the box is not a chunk or has filters
   /// other than shuffle and deflate.
   std::optional<Chunk> chunk(const Shape& start, const Shape& count) const;
 
@@ -107,38 +107,38 @@ class Dataset {
   Shape shape_;
 };
 
-/// How a new dataset is stored: contiguous, or in chunks of this shape, perhaps shuffled and deflated.
+/// Storage of a new dataset: contiguous, or in chunks of this shape, optionally shuffled and deflated.
 struct Storage {
   Shape chunk = {};
   bool gzip = false;
 };
 
-/// An open file. Errors are Error{io} when writing and Error{format} when reading, and name the file.
+/// An open file. Failures name the file: Error{io} when writing, Error{format} when reading.
 class File {
  public:
-  /// A new file, written by this rank alone.
+  /// Creates a file that this rank alone writes.
   static File create(const std::filesystem::path& path);
-  /// A new file, into whose datasets all ranks write. Rank 0 makes what `make` gives it, groups, attributes
-  /// and datasets; then each rank has the file for itself, and none may add anything. For HDF5 lets ranks
-  /// that have a file together wait for ever for one whose write fails. Collective over comm.
+  /// Creates a file into whose datasets all ranks write. Rank 0 calls `make` to create groups, attributes and
+  /// datasets; then each rank opens the file on its own, and none may add anything: ranks that share a file
+  /// through HDF5 would wait for ever for one whose write fails. Collective over comm.
   static File create(const std::filesystem::path& path, const Communicator& comm,
                      const std::function<void(File&)>& make);
-  /// An existing file, to read.
+  /// Opens an existing file for reading.
   static File open(const std::filesystem::path& path);
 
   template <class T>
   Dataset create_dataset(const std::string& name, const Shape& shape, const Storage& storage = {}) {
     return create_dataset(name, memory_type<T>(), shape, storage);
   }
-  /// A whole dataset at once, from a file of one rank.
+  /// Writes a whole dataset at once, to a file of one rank.
   template <class T>
   void write(const std::string& name, const Shape& shape, std::span<const T> data) {
     create_dataset<T>(name, shape).write(Shape(shape.size(), 0), shape, data);
   }
-  /// To read, or to write if the file is new. Throws Error{format} if there is none, or a link or storage
-  /// outside of the file in its place.
+  /// Opens a dataset to read, or to write if the file is new. Throws Error{format} if it does not exist, is a
+  /// link, or is stored outside the file.
   Dataset dataset(const std::string& name) const;
-  /// The whole dataset, which must hold T in this shape.
+  /// Reads the whole dataset, which must hold T in this shape.
   template <class T>
   std::vector<T> read(const std::string& name, const Shape& shape) const {
     const Dataset source = dataset(name);
@@ -148,14 +148,14 @@ class File {
     return values;
   }
 
-  /// Ends a file that was written, whose datasets are closed: hands all to the operating system. Without it a
-  /// failure of the last writes, which closing does, would go unseen.
+  /// Closes a file that was written and whose datasets are closed: hands everything to the operating system.
+  /// Without this call, a failure of the last writes, which closing makes, would go unnoticed.
   void close();
 
-  /// A group without members, for attributes.
+  /// Creates a group without members, for attributes.
   void create_group(const std::string& name);
 
-  /// Attributes belong to the file, or to a group or dataset: "Header/Time".
+  /// Sets an attribute of the file, or of a group or dataset: "Header/Time".
   void set_attribute(const std::string& name, const std::string& value);
   void set_attribute(const std::string& name, double value);
   void set_attribute(const std::string& name, std::uint64_t value);
@@ -164,11 +164,11 @@ class File {
   void set_attribute(const std::string& name, const std::vector<std::uint64_t>& values);
   void set_attribute(const std::string& name, const std::vector<std::string>& values);
 
-  /// Whether there is a group or dataset of this name at the top.
+  /// Whether there is a group or dataset of this name at the top level.
   bool has(const std::string& name) const;
-  /// Throws Error{format} if the group or dataset it would belong to has a damaged header.
+  /// Throws Error{format} if the group or dataset has a damaged header.
   bool has_attribute(const std::string& name) const;
-  /// UTF-8.
+  /// Texts are UTF-8.
   std::string text_attribute(const std::string& name) const;
   double number_attribute(const std::string& name) const;
   std::uint64_t integer_attribute(const std::string& name) const;

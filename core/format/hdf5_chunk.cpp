@@ -53,9 +53,9 @@ class OpenFile {
   int file_;
 };
 
-constexpr std::size_t kBlock = 256 << 10;  ///< bytes of a file that stay in a core's cache
+constexpr std::size_t kBlock = 256 << 10;  ///< bytes of a file that fit a core's cache
 
-/// Reads bytes as they are and returns their CRC-32, taken in blocks that are still in cache.
+/// Reads bytes as stored and returns their CRC-32, computed block by block while each is in cache.
 std::uint32_t read_plain(const OpenFile& file, std::uint64_t address, std::span<std::byte> bytes) {
   std::uint32_t crc = 0;
   for (std::size_t at = 0; at < bytes.size(); at += kBlock) {
@@ -66,7 +66,7 @@ std::uint32_t read_plain(const OpenFile& file, std::uint64_t address, std::span<
   return crc;
 }
 
-/// Puts the bytes of `size`-byte elements together again, of which plane k holds every k-th.
+/// Reassembles `size`-byte elements from planes; plane k holds byte k of every element.
 void unshuffle(std::span<const std::byte> planes, std::size_t size, std::span<std::byte> elements) {
   const std::size_t count = elements.size() / size;
   for (std::size_t k = 0; k < size; ++k) {
@@ -74,8 +74,9 @@ void unshuffle(std::span<const std::byte> planes, std::size_t size, std::span<st
   }
 }
 
-/// Notes in `chunk` what the dataset's pipeline did to it; false if that is more than to shuffle and to
-/// deflate, once each and in this order. Bit f of `skipped`: filter f was left out for this chunk.
+/// Records in `chunk` which filters the dataset's pipeline applied to it; false if there are others than
+/// shuffle and deflate, at most once each and in this order. Bit f of `skipped`: filter f was skipped for
+/// this chunk.
 bool describe_filters(hid_t creation, unsigned int skipped, std::size_t element_bytes, Chunk& chunk) {
   const int filters = H5Pget_nfilters(creation);
   for (int f = 0; f < filters; ++f) {
@@ -97,7 +98,7 @@ bool describe_filters(hid_t creation, unsigned int skipped, std::size_t element_
   return filters >= 0;
 }
 
-/// Whether addresses in the file count from its first byte.
+/// Whether addresses in the file are relative to its first byte.
 bool begins_at_zero(hid_t object) {
   const Handle file(H5Iget_file_id(object), H5Fclose);
   const Handle creation(H5Fget_create_plist(file.get()), H5Pclose);
@@ -142,7 +143,7 @@ struct ChunkReader::Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// Whether `packed` holds exactly so many bytes.
+  /// Inflates `packed` into `bytes`; returns whether it fills them exactly.
   bool inflate(std::span<std::byte> packed, std::span<std::byte> bytes) {
     ::inflateReset(&stream);
     stream.next_in = reinterpret_cast<Bytef*>(packed.data());

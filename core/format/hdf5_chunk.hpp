@@ -1,6 +1,6 @@
 #pragma once
-// Chunks of a dataset without HDF5, whose library is not thread-safe: where they stand is asked once, the
-// bytes are read and decoded by any number of threads.
+// Chunks of a dataset, read without the HDF5 library, which is not thread-safe: their addresses are looked up
+// once, and any number of threads read and decode the bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace cosmo::core::hdf5 {
 
-/// Where a stored chunk stands in its file and how to decode it.
+/// The address of a stored chunk in its file, and how to decode it.
 struct Chunk {
   std::uint64_t address;     ///< from the start of the file [bytes]
   std::uint64_t bytes;       ///< as stored
-  std::size_t shuffled = 1;  ///< bytes are stored in so many planes; 1: as they are
-  bool deflated = false;     ///< by zlib, after shuffling
+  std::size_t shuffled = 1;  ///< number of byte planes; 1: not shuffled
+  bool deflated = false;     ///< compressed by zlib after shuffling
 };
 
-/// Reads chunks with plain reads; one a thread. Allocates only for chunks larger than any before.
+/// Reads chunks with plain reads; use one per thread. Allocates only for chunks larger than any before.
 class ChunkReader {
  public:
   ChunkReader();
@@ -30,7 +30,7 @@ class ChunkReader {
   /// Fills `elements` with all bytes of the chunk and returns their CRC-32. Throws Error{io} or Error{format}
   /// naming the file.
   std::uint32_t read(const std::filesystem::path& path, const Chunk& chunk, std::span<std::byte> elements);
-  /// The same for a chunk of `bytes` once decoded, which are given to `visit` part by part, in order and
+  /// The same for a chunk of `bytes` decoded bytes, which are passed to `visit` part by part, in order and
   /// while they are in cache.
   using Visit = std::function<void(std::span<const std::byte> part)>;
   std::uint32_t read(const std::filesystem::path& path, const Chunk& chunk, std::size_t bytes,

@@ -8,19 +8,19 @@ namespace cosmo::core::hdf5 {
 
 namespace {
 
-constexpr int kMostBlocks = 64;  ///< of one header
-constexpr int kMostNested = 16;  ///< types within types
+constexpr int kMostBlocks = 64;  ///< blocks per header
+constexpr int kMostNested = 16;  ///< levels of types within types
 constexpr std::uint8_t kElsewhere = 2;
 
 struct Block {
   std::uint64_t at, size;
 };
 
-/// How messages of one version of headers begin and where blocks hold them.
+/// Layout of messages and blocks in one version of headers.
 struct Form {
-  bool numbered = false;  ///< version 2 with the order of creation
+  bool numbered = false;  ///< version 2, with creation order stored in messages
   std::uint8_t version = 1;
-  std::uint64_t block_start() const { return version == 1 ? 0 : 4; }  // signature of a continuation
+  std::uint64_t block_start() const { return version == 1 ? 0 : 4; }  // signature
   std::uint64_t block_end() const { return version == 1 ? 0 : 4; }    // checksum
 };
 
@@ -30,7 +30,7 @@ Block block_in(Bytes continuation) {
   return {at, place.number<std::uint64_t>()};
 }
 
-/// The next message, of which at least the first byte is there.
+/// Reads the next message; at least its first byte must be left.
 Message next_message(Cursor& cursor, const Form& form) {
   const std::uint16_t kind =
       form.version == 1 ? cursor.number<std::uint16_t>() : cursor.number<std::uint8_t>();
@@ -49,7 +49,7 @@ Block first_block(Places& places, std::uint64_t header, Form& form) {
   if (Cursor(prefix).number<std::uint32_t>() !=
       std::bit_cast<std::uint32_t>(std::array{'O', 'H', 'D', 'R'})) {
     demand(head.number<std::uint16_t>() == 1);  // version and a zero
-    head.skip(6);                               // how many messages, and who refers to the object
+    head.skip(6);                               // number of messages, and reference count
     return {header + kPrefix, head.number<std::uint32_t>()};
   }
   head.skip(4);
@@ -67,12 +67,12 @@ Block first_block(Places& places, std::uint64_t header, Form& form) {
 
 std::uint64_t type_size(Cursor& cursor, int nested = 0);
 
-/// Steps over the members of a compound type of so many bytes.
+/// Skips the members of a compound type of `size` bytes.
 void skip_members(Cursor& cursor, int version, std::uint16_t members, std::uint64_t size, int nested) {
   for (int i = 0; i < members; ++i) {
     const std::uint64_t name = cursor.text().size();
     if (version < 3) cursor.skip(padded(name) - name);
-    cursor.skip(version < 3 ? 4 : static_cast<std::uint64_t>(std::bit_width(size) + 7) / 8);  // its place
+    cursor.skip(version < 3 ? 4 : static_cast<std::uint64_t>(std::bit_width(size) + 7) / 8);  // its offset
     if (version == 1) cursor.skip(28);                                                        // its shape
     (void)type_size(cursor, nested);
   }
@@ -94,7 +94,7 @@ void skip_array(Cursor& cursor, int version, int nested) {
   (void)type_size(cursor, nested);
 }
 
-/// Steps over a datatype and gives the size of a value.
+/// Skips a datatype and returns the size of a value.
 std::uint64_t type_size(Cursor& cursor, int nested) {
   enum Class { integer, real, time, text, bits, opaque, compound, reference, enumeration, variable, array };
   demand(nested < kMostNested);
@@ -140,7 +140,7 @@ std::uint64_t type_size(Cursor& cursor, int nested) {
 
 /// The number of elements of a dataspace.
 std::uint64_t elements_of(Bytes space) {
-  constexpr std::uint8_t kNone = 2;  // version 2: it holds nothing
+  constexpr std::uint8_t kNone = 2;  // version 2: an empty dataspace
   Cursor cursor(space);
   const auto version = cursor.number<std::uint8_t>();
   const auto rank = cursor.number<std::uint8_t>(), flags = cursor.number<std::uint8_t>(),
@@ -154,7 +154,7 @@ std::uint64_t elements_of(Bytes space) {
     demand(length == 0 || elements <= std::numeric_limits<std::uint64_t>::max() / length);
     elements *= length;
   }
-  if ((flags & 1) != 0) cursor.skip(std::uint64_t{8} * rank);  // how far it may grow
+  if ((flags & 1) != 0) cursor.skip(std::uint64_t{8} * rank);  // largest lengths
   return elements;
 }
 
@@ -185,7 +185,7 @@ std::vector<Message> messages_at(Places& places, std::uint64_t header) {
     const std::uint64_t start = b == 0 ? 0 : form.block_start(), end = b == 0 ? 0 : form.block_end();
     demand(start + end <= bytes.size());
     Cursor cursor(Bytes(bytes).subspan(start, bytes.size() - start - end));
-    const std::uint64_t smallest = form.version == 1 ? 8 : form.numbered ? 6 : 4;  // less is a gap
+    const std::uint64_t smallest = form.version == 1 ? 8 : form.numbered ? 6 : 4;  // fewer bytes are a gap
     while (cursor.left() >= smallest) {
       messages.push_back(next_message(cursor, form));
       if (messages.back().kind != MessageKind::continuation) continue;
@@ -199,14 +199,14 @@ std::vector<Message> messages_at(Places& places, std::uint64_t header) {
 AttributeMessage attribute_in(Bytes message) {
   Cursor cursor(message);
   const auto version = cursor.number<std::uint8_t>(), flags = cursor.number<std::uint8_t>();
-  std::array<std::uint64_t, 3> sizes{};  // of name, type and shape
+  std::array<std::uint64_t, 3> sizes{};  // those of name, type and shape
   for (std::uint64_t& size : sizes) size = cursor.number<std::uint16_t>();
   demand(version >= 1 && version <= 3);
   if (version == 3) cursor.skip(1);  // the name's encoding
   std::array<Bytes, 3> parts;
   for (std::size_t i = 0; i < sizes.size(); ++i)
     parts[i] = cursor.piece(version == 1 ? padded(sizes[i]) : sizes[i]).first(sizes[i]);
-  const bool shared = version > 1;  // only then flags say where parts stand
+  const bool shared = version > 1;  // only then do flags mark parts stored elsewhere
   return {{parts[0].data(), parts[0].size()},
           !shared || (flags & 1) == 0,
           !shared || (flags & 2) == 0,

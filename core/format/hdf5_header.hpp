@@ -1,5 +1,5 @@
 #pragma once
-// The headers of HDF5 objects, read without HDF5: 1.10 trusts the lengths that an attribute states, and reads
+// The headers of HDF5 objects, read without HDF5: version 1.10 trusts the lengths in an attribute, and reads
 // past the header's end where they are damaged. Source: HDF5 File Format Specification 2.0, sections IV.A.1.a
 // (version 1), IV.A.1.b (version 2), IV.A.2.b (dataspace), IV.A.2.d (datatype) and IV.A.2.m (attribute).
 
@@ -22,25 +22,25 @@ enum class MessageKind : std::uint16_t {
 /// A message of a header.
 struct Message {
   MessageKind kind;
-  bool elsewhere;  ///< it only says where the message stands
+  bool elsewhere;  ///< only the address of a message stored elsewhere
   std::vector<char> bytes;
 };
 
-/// The messages of the object whose header stands at `header`. Throws Damage if they do not fit the file.
+/// The messages of the object whose header is at `header`. Throws Damage if they do not fit the file.
 std::vector<Message> messages_at(Places& places, std::uint64_t header);
 
-/// An attribute's message in parts, which are views of it.
+/// The parts of an attribute message, as views of it.
 struct AttributeMessage {
   std::string_view name;
-  bool own_type, own_space;  ///< they stand in the message
+  bool own_type, own_space;  ///< whether they are stored in the message
   Bytes type, space, value;
 };
 
 /// Throws Damage for parts that do not fit the message.
 AttributeMessage attribute_in(Bytes message);
 
-/// Whether HDF5 can read an object without leaving its header: its datatype, its shape and those of its
-/// attributes fit their messages, and so do the attributes' names and values.
+/// Whether HDF5 can read an object without leaving its header: the datatypes and shapes of the object and of
+/// its attributes fit their messages, and so do the attributes' names and values.
 bool is_sound(const std::filesystem::path& path, std::uint64_t header);
 
 }  // namespace cosmo::core::hdf5

@@ -8,8 +8,8 @@ namespace cosmo::core::hdf5 {
 
 namespace {
 
-constexpr std::size_t kMostBlock = std::size_t{16} << 20;  ///< of a header's block and of a heap [bytes]
-constexpr std::size_t kMostRead = std::size_t{256} << 20;  ///< of one file [bytes]
+constexpr std::size_t kMostBlock = std::size_t{16} << 20;  ///< largest header block or heap [bytes]
+constexpr std::size_t kMostRead = std::size_t{256} << 20;  ///< limit per file [bytes]
 
 }  // namespace
 

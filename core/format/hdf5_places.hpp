@@ -1,5 +1,5 @@
 #pragma once
-// Bytes of an HDF5 file, read without HDF5, with every place and length held against what there is.
+// Bytes of an HDF5 file, read without HDF5, with every address and length checked against the file.
 
 #include <cstdint>
 #include <cstring>
@@ -12,15 +12,15 @@ namespace cosmo::core::hdf5 {
 
 using Bytes = std::span<const char>;
 
-/// What is not as it should be. It never leaves the functions that other rooms call.
+/// Thrown for damaged content. Public functions never let it escape.
 struct Damage {};
 
 inline void demand(bool good) {
   if (!good) throw Damage{};
 }
 
-/// Pieces of a file. What is read of it is bounded: many texts may name one large heap. Throws Damage for a
-/// piece that the file does not have.
+/// Reads pieces of a file, with a limit on the total, because many texts may refer to one large heap. Throws
+/// Damage for a piece beyond the file's end.
 class Places {
  public:
   explicit Places(const std::filesystem::path& path);
@@ -29,10 +29,10 @@ class Places {
  private:
   std::ifstream file_;
   std::uint64_t size_;
-  std::uint64_t left_;  ///< that may still be read [bytes]
+  std::uint64_t left_;  ///< what may still be read [bytes]
 };
 
-/// Takes numbers and pieces off the front of some bytes. Throws Damage at their end.
+/// Takes numbers and pieces off the front of a byte range. Throws Damage at its end.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : left_(bytes) {}
@@ -50,7 +50,7 @@ class Cursor {
     return front;
   }
   void skip(std::uint64_t size) { (void)piece(size); }
-  /// Up to and with the next zero.
+  /// The bytes up to and including the next zero.
   Bytes text();
   std::size_t left() const { return left_.size(); }
 

@@ -9,7 +9,7 @@ namespace cosmo::core::hdf5 {
 
 namespace {
 
-/// The attribute's value: for each text its length, and where it stands in which heap.
+/// The attribute's value: for each text its length, the address of its heap and its index there.
 std::vector<char> find_value(Places& places, std::uint64_t header, const std::string& name) {
   for (const Message& message : messages_at(places, header)) {
     if (message.kind != MessageKind::attribute) continue;
@@ -21,7 +21,7 @@ std::vector<char> find_value(Places& places, std::uint64_t header, const std::st
   throw Damage{};
 }
 
-/// An object of the heap that stands at `at`.
+/// Reads an object of the heap at `at`.
 std::string read_object(Places& places, std::uint64_t at, std::uint32_t index) {
   constexpr std::uint64_t kHeader = 16;
   const std::vector<char> prefix = places.read(at, kHeader);
@@ -33,7 +33,7 @@ std::string read_object(Places& places, std::uint64_t at, std::uint32_t index) {
   Cursor cursor(Bytes(heap).subspan(kHeader));
   while (cursor.left() >= kHeader) {
     const auto own = cursor.number<std::uint16_t>();
-    cursor.skip(6);  // how many refer to it, and zeros
+    cursor.skip(6);  // reference count and zeros
     const auto length = cursor.number<std::uint64_t>();
     if (own == 0) break;  // the rest is free
     const Bytes object = cursor.piece(length);

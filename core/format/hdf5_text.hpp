@@ -1,6 +1,6 @@
 #pragma once
 // Text attributes of variable length, read without HDF5: its own reader of their storage (the global heap)
-// trusts lengths that a damaged file states, and ends in a crash or in a loop without end
+// trusts the lengths in a damaged file, and ends in a crash or an endless loop
 // (docs/decisions/0017-text-attributes.md).
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace cosmo::core::hdf5 {
 
-/// The `count` texts of the attribute `name` of the object whose header stands at `header` in the file.
-/// Nothing if that is damaged, or stored in a form that neither this toolkit nor h5py's defaults write.
+/// The `count` texts of the attribute `name` of the object whose header is at `header` in the file. Nothing
+/// if they are damaged, or stored in a form that neither this toolkit nor h5py writes by default.
 /// Source: HDF5 File Format Specification 2.0, section III.E (global heap).
 std::optional<std::vector<std::string>> read_texts(const std::filesystem::path& path, std::uint64_t header,
                                                    const std::string& name, std::size_t count);

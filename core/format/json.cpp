@@ -9,11 +9,11 @@ namespace cosmo::core {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;  ///< the manifest of 400,000 universes
-constexpr int kDeepest = 100;  ///< of values in values, each of which costs stack when they are gone through
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;  ///< enough for a manifest of 400,000 universes
+constexpr int kDeepest = 100;  ///< levels of nesting; each costs stack when the values are traversed
 
-/// How deep values are in values: by brackets outside of strings. The parser could tell, too, by a callback,
-/// but takes time by the square of an array's length with one.
+/// The depth to which values are nested, from brackets outside of strings. A callback of the parser could
+/// count it too, but with one the parser takes time quadratic in an array's length.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool quoted = false;

@@ -10,12 +10,11 @@
 #include <string_view>
 #include <utility>
 
-/// Whole numbers are taken from JSON as they are, or not at all. The library's own conversion drops
-/// fractions, and is undefined for a fraction that the type cannot hold. Stands before json.hpp, which may
-/// use it.
+/// Converts whole numbers from JSON exactly, or throws. The library's own conversion drops fractions, and is
+/// undefined for a number that the type cannot hold. Must precede json.hpp, which may use it.
 template <class T>
 requires(std::integral<T> && !std::same_as<T, bool>) struct nlohmann::adl_serializer<T, void>
-    : nlohmann::adl_serializer<T, int> {  // whose to_json() is the library's
+    : nlohmann::adl_serializer<T, int> {  // inherits the library's to_json()
   template <class Json>
   static void from_json(const Json& value, T& number) {
     const bool held =
@@ -44,14 +43,14 @@ namespace cosmo::core {
 
 using Json = nlohmann::json;  ///< keys sorted, so that dump() is canonical
 
-/// The JSON text. Throws Json::exception if it is none, or has values in values more than a hundred deep.
+/// Parses JSON text. Throws Json::exception if it is invalid or nested more than a hundred levels deep.
 Json parse_json(std::string_view text);
 
-/// The JSON text in the file, of 256 MiB at most. Throws Error{io} or Error{format} naming the file.
+/// Parses the JSON file, of at most 256 MiB. Throws Error{io} or Error{format} naming the file.
 Json read_json(const std::filesystem::path& path);
 
-/// Runs `read`, which takes values out of JSON that came from `source`; a missing key or a value of
-/// another type is an Error{format} naming the source.
+/// Runs `read`, which takes values out of JSON that came from `source`. Throws Error{format} naming the
+/// source if a key is missing or a value has the wrong type.
 void reading_json(const std::string& source, const std::function<void()>& read);
 
 }  // namespace cosmo::core

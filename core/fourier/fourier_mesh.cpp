@@ -12,13 +12,13 @@ namespace cosmo::fourier {
 
 namespace {
 
-/// Bytes that the transpose may use for each of its two buffers, unless a single cache line a row needs more.
+/// Size limit of each of the transpose's two buffers [bytes], unless one cache line per row needs more.
 constexpr std::size_t kTransposeBytes = std::size_t{32} << 20;
 
-/// Columns of kz that ranks exchange at a time.
+/// Number of columns of kz that ranks exchange at a time.
 std::size_t exchange_width(int side, int ranks) {
   const auto n = static_cast<std::size_t>(side);
-  // Slabs may differ by a plane: the largest decides the width, the same on every rank.
+  // Slabs may differ by a plane: the largest one determines the width, which is the same on every rank.
   const std::size_t most_planes = (n + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
   const std::size_t column_bytes = most_planes * n * sizeof(std::complex<float>);
   return std::min(n / 2 + 1, std::max<std::size_t>(8, kTransposeBytes / column_bytes / 8 * 8));
@@ -45,7 +45,7 @@ FourierMesh::FourierMesh(const core::Communicator& comm, core::GridSpec grid)
   stride_ = row_stride_for(n);
   data_ = core::Buffer<Complex>(row_index(slab_.size(), 0) * stride_);
 
-  // Planned on scratch of the size of one plane or block; executed on data equally aligned.
+  // Planned on scratch memory of one plane or block; executed on data with the same alignment.
   const int sides[] = {n};
   auto* plane = as_fftw(data_.data());
   auto* reals = reinterpret_cast<float*>(data_.data());
@@ -135,8 +135,8 @@ void FourierMesh::transform(fftwf_plan_s* plan, Complex* lines) const {
 }
 
 /// Swaps the roles of x and y between ranks: row (x of slab, y) becomes row (y of slab, x). Both axes are
-/// dealt out alike, so a rank has as many rows after as before, and a chunk of columns can be replaced once
-/// it is packed.
+/// divided alike, so a rank's number of rows does not change, and a chunk of columns can be replaced once it
+/// is packed.
 void FourierMesh::exchange_slabs() {
   if (comm_->size() == 1) return;
   const auto columns = static_cast<std::size_t>(side() / 2 + 1);
@@ -165,7 +165,7 @@ void FourierMesh::exchange_columns(std::size_t first, std::size_t width) {
     }
   }
   comm_->all_to_all(send_.data(), counts, receive_.data(), counts);
-  // Rank after rank sent (x of its slab, y of this slab): together (all x, y of this slab).
+  // Each rank in turn sent (x of its slab, y of this slab): together (all x, y of this slab).
 #pragma omp parallel for schedule(static)
   for (int y = 0; y < planes; ++y) {
     for (int x = 0; x < side(); ++x) {

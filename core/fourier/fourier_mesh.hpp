@@ -23,13 +23,13 @@ namespace cosmo::fourier {
 /// room for at least kRowRoom values after the n-th. Every rank and thread count gives the same bits: the
 /// rows of each plane and each block of lines are transformed on their own by one FFTW_ESTIMATE plan
 /// (measured plans, and plans for whole slabs, differ from run to run and from layout to layout). Lines are
-/// made contiguous before: that is where FFTW's estimates are near its best plans, two to four times faster
+/// made contiguous first: FFTW's estimated plans are then close to its best, and two to four times faster
 /// than with strides.
 ///
 /// The communicator must outlive the mesh.
 class FourierMesh {
  public:
-  /// Floats that a row has room for beyond its n values: enough for a periodic copy of its first values.
+  /// Spare floats in a row beyond its n values: enough for a periodic copy of its first values.
   static constexpr int kRowRoom = 7;
 
   /// Values are not initialised. Throws Error{config} if a side has fewer than 4 cells or fewer planes than
@@ -38,38 +38,38 @@ class FourierMesh {
 
   /// Memory of one plane of a slab [bytes].
   static std::size_t plane_bytes(int side);
-  /// Memory of the largest slab when `ranks` share a mesh, and of what they exchange it through [bytes].
+  /// Memory of the largest slab when `ranks` share a mesh, plus its exchange buffers [bytes].
   static std::size_t memory_bytes(int side, int ranks);
 
   const core::Communicator& communicator() const { return *comm_; }
   const core::GridSpec& grid() const { return grid_; }
   int side() const { return grid_.cells_per_side; }
-  /// The planes of x (real space) and of ky (Fourier space) of this rank.
+  /// The planes of x (real space) and of ky (Fourier space) on this rank.
   core::Slab slab() const { return slab_; }
   /// Smallest wavenumber that fits the box, 2π/L [h/Mpc].
   double fundamental() const { return 2 * std::numbers::pi / grid_.box_size; }
 
-  /// Called with a plane x of slab(), from many threads.
+  /// Function of a plane x of slab(), called from many threads.
   using PlaneWork = std::function<void(int x)>;
 
-  /// Real field to modes; `prepare` is called just before a plane is transformed. Collective over the
-  /// communicator.
+  /// Transforms the real field to modes; `prepare` is called just before a plane is transformed. Collective
+  /// over the communicator.
   void forward(const PlaneWork& prepare = {});
-  /// Modes to real field; `finish` is called just after a plane was transformed. Collective.
+  /// Transforms modes to the real field; `finish` is called just after each plane. Collective.
   void backward(const PlaneWork& finish = {});
-  /// Takes map(kx, ky, kz, mode) of each mode of `source`, a mesh alike, and goes backward(), without a pass
-  /// of its own for the map. kx, ky, kz as in for_each_mode.
+  /// Applies map(kx, ky, kz, mode) to each mode of `source`, a mesh of the same shape, then does backward(),
+  /// without a separate pass for the map. kx, ky, kz are as in for_each_mode.
   template <class Map>
   void backward_from(const FourierMesh& source, Map&& map, const PlaneWork& finish = {});
-  /// forward(), every mode times the real factor(kx, ky, kz), backward(), in three passes over memory instead
-  /// of five. kx, ky, kz as in for_each_mode.
+  /// forward(), multiplication of every mode by the real factor(kx, ky, kz), and backward(), in three passes
+  /// over memory instead of five. kx, ky, kz are as in for_each_mode.
   template <class Factor>
   void convolve(const PlaneWork& prepare, Factor&& factor);
 
   /// The n values along z at plane x of slab() and 0 <= y < n.
   float* row(int x, int y) { return reinterpret_cast<float*>(real_start(x, y)); }
   const float* row(int x, int y) const { return reinterpret_cast<const float*>(real_start(x, y)); }
-  /// Distance of consecutive rows [floats]; a plane is side() consecutive rows.
+  /// Distance between consecutive rows [floats]; a plane is side() consecutive rows.
   std::size_t row_stride() const { return 2 * stride_; }
 
   /// The modes kz = 0 … n/2 at signed wavenumbers kx and ky, with ky's index in slab().
@@ -121,12 +121,12 @@ class FourierMesh {
   static void visit_mode_rows(Mesh& mesh, F& f);
   void planes_forward(const PlaneWork& prepare);
   void planes_backward(const PlaneWork& finish = {});
-  /// Calls work(ky, first kz, block) for all modes, in blocks (kLines kz, line_distance(n)) of lines along kx
-  /// copied out of `source` and then into this mesh, from many threads.
+  /// Calls work(ky, first kz, block) for all modes, from many threads. Each block (kLines kz,
+  /// line_distance(n)) of lines along kx is copied out of `source` before and into this mesh afterwards.
   template <class Work>
   void for_each_block(const FourierMesh& source, Work&& work);
-  /// One past the last kz of the block that begins at `first`: the last block may have fewer lines than
-  /// kLines.
+  /// One past the last kz of the block that begins at `first`: the last block may have fewer than kLines
+  /// lines.
   int end_of_block(int first) const { return std::min(first + kLines, side() / 2 + 1); }
   core::Buffer<Complex> block() const { return core::Buffer<Complex>(kLines * line_distance(side())); }
   void transform_columns(int x, fftwf_plan_s* plan, Complex* lines);
@@ -137,9 +137,9 @@ class FourierMesh {
   const core::Communicator* comm_;
   core::GridSpec grid_;
   core::Slab slab_;
-  std::size_t stride_;  ///< distance of rows [complex values]
+  std::size_t stride_;  ///< distance between rows [complex values]
   core::Buffer<Complex> data_;
-  core::Buffer<Complex> send_, receive_;  ///< of the transpose between ranks
+  core::Buffer<Complex> send_, receive_;  ///< buffers of the transpose between ranks
   Plan rows_forward_, rows_backward_;     ///< all rows of a plane, along z
   Plan lines_forward_, lines_backward_;   ///< a block of lines, along y or x
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Lines of a mesh along its slower axes, sixteen neighbours at a time, made contiguous for a transform and
-// put back.
+// Lines of a mesh along its slower axes, made contiguous for a transform and copied back, sixteen neighbours
+// at a time.
 
 #include <algorithm>
 #include <complex>
@@ -9,16 +9,16 @@
 
 namespace cosmo::fourier {
 
-/// Neighbouring lines that are copied and transformed together: two cache lines wide.
+/// Number of neighbouring lines that are copied and transformed together: two cache lines wide.
 inline constexpr int kLines = 16;
 
-/// Distance of lines in a block of them [complex values], for lines of n values: whole cache lines, and never
-/// a large power of two, which would map all lines to the same few places of a cache.
+/// Distance between lines in a block [complex values], for lines of n values: whole cache lines, and never a
+/// large power of two, which would map all lines to the same few cache sets.
 inline std::size_t line_distance(int n) { return (static_cast<std::size_t>(n) + 7) / 8 * 8 + 8; }
 
 namespace lines_detail {
 
-/// Eight complex<float>, each moved as one.
+/// Eight complex<float>, each moved as one double.
 using Eight [[gnu::vector_size(64)]] = double;
 
 inline Eight load(const std::complex<float>* from) {
@@ -70,7 +70,7 @@ inline void load_lines(const std::complex<float>* mesh, std::size_t stride, int 
   std::size_t i = 0;
   if (width == kLines) {
     for (; i + 8 <= length; i += 8) {
-      // The next lines, to be asked for soon, are beside these: strides are too long for hardware to see it.
+      // The next block's lines are adjacent; strides are too long for the hardware to prefetch them.
       for (std::size_t r = i; r < i + 8; ++r) {
         __builtin_prefetch(mesh + r * stride + kLines);
         __builtin_prefetch(mesh + r * stride + kLines + 8);
@@ -86,7 +86,7 @@ inline void load_lines(const std::complex<float>* mesh, std::size_t stride, int 
   }
 }
 
-/// Copies the first `width` lines of a block back to where load_lines() had them from.
+/// Copies the first `width` lines of a block back to where load_lines() took them from.
 inline void store_lines(const std::complex<float>* block, std::complex<float>* mesh, std::size_t stride,
                         int n, int width) {
   const std::size_t distance = line_distance(n), length = static_cast<std::size_t>(n);

@@ -14,7 +14,7 @@ namespace cosmo::fourier {
 
 namespace {
 
-/// The sums of one bin over the modes of one plane of ky.
+/// Sums over the modes of one bin in one plane of ky.
 struct BinSum {
   double k = 0;
   double power = 0;
@@ -32,12 +32,12 @@ std::vector<double> inverse_window(int n, MassAssignment assignment) {
   return values;
 }
 
-/// One thread sums a plane, kx after kx, so the order of additions is always the same.
+/// One thread sums each plane, in order of kx, so the order of additions is always the same.
 std::vector<BinSum> sum_plane(const FourierMesh& delta, int ky, std::size_t bins,
                               std::span<const double> inverse) {
   const int n = delta.side();
   const auto at = [&](int wavenumber) { return inverse[static_cast<std::size_t>(std::abs(wavenumber))]; };
-  const int last = std::min(n / 2, static_cast<int>(bins));  // no component beyond belongs to a bin
+  const int last = std::min(n / 2, static_cast<int>(bins));  // larger components are beyond all bins
   std::vector<BinSum> sums(bins);
   for (int x = 0; x < n; ++x) {
     const int kx = 2 * x <= n ? x : x - n;
@@ -46,7 +46,7 @@ std::vector<BinSum> sum_plane(const FourierMesh& delta, int ky, std::size_t bins
     const double factor = at(kx) * at(ky);
     for (int kz = 0; kz <= last; ++kz) {
       const double k = std::sqrt(static_cast<double>(kx * kx + ky * ky + kz * kz));
-      // The nearest whole number, less one; k = 0 wraps to a bin that is not there.
+      // The nearest whole number minus one; k = 0 wraps to a bin that does not exist.
       const auto bin = static_cast<std::size_t>(static_cast<int>(k + 0.5)) - 1;
       if (bin >= bins) continue;
       // A mode and its conjugate at -kz, which is not stored, except on the planes that hold both.

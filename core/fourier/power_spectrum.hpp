@@ -15,7 +15,7 @@ enum class MassAssignment {
 
 /// What to measure.
 struct PowerSpectrumOptions {
-  int bins = 0;  ///< the lowest so many; 0: all up to the Nyquist wavenumber, n/2
+  int bins = 0;  ///< number of lowest bins; 0: all up to the Nyquist wavenumber, n/2
   /// |modes|² is divided by W² of this assignment; power aliased by the mesh stays in.
   MassAssignment assignment = MassAssignment::exact;
 };
@@ -24,11 +24,11 @@ struct PowerSpectrumOptions {
 struct PowerSpectrum {
   std::vector<double> k;            ///< mean wavenumber of the bin's modes [h/Mpc]
   std::vector<double> power;        ///< mean of V |modes|² [(Mpc/h)³]
-  std::vector<std::int64_t> modes;  ///< how many modes, k and -k counted both
+  std::vector<std::int64_t> modes;  ///< number of modes; k and -k both count
 };
 
-/// The power spectrum of a density contrast given by its modes. Shot noise is not subtracted. The same bits
-/// for any number of ranks and threads; takes 16 n bins bytes on each rank meanwhile. Collective.
+/// The power spectrum of a density contrast given by its modes. Shot noise is not subtracted. Gives the same
+/// bits for any number of ranks and threads; temporarily takes 16 n bins bytes on each rank. Collective.
 PowerSpectrum power_spectrum(const FourierMesh& delta, const PowerSpectrumOptions& options = {});
 
 }  // namespace cosmo::fourier

@@ -28,7 +28,7 @@ std::string first_difference(const Json& found, const Json& asked,
   return "";
 }
 
-/// Why what was found is not this output, or nothing.
+/// Why the found output is not the requested one; empty if it is.
 std::string difference_of(const Json& found, const Request& request, const Overwrite& overwrite) {
   if (found.at("id") == request.id()) return "";
   const std::string difference = first_difference(found.at("config"), request.config, overwrite.extendable);
@@ -36,7 +36,7 @@ std::string difference_of(const Json& found, const Request& request, const Overw
   const bool same_inputs =
       std::equal(inputs.begin(), inputs.end(), request.inputs.begin(), request.inputs.end(),
                  [](const auto& a, const auto& b) { return a.id == b.id; });
-  return difference.empty() && !same_inputs ? "the input is another one" : difference;
+  return difference.empty() && !same_inputs ? "the input is different" : difference;
 }
 
 void refuse_precious_losses(const Found& found, const std::vector<FileRecord>& kept_files,
@@ -51,14 +51,14 @@ void refuse_precious_losses(const Found& found, const std::vector<FileRecord>& k
                                    [&](const FileRecord& file) { return file.path == record.path; });
     std::error_code error;
     ensure(whole || !fs::exists(path, error), Fault::format,
-           "{} is damaged, it is not the {} bytes that were written: restore it, or give --force to go on "
+           "{} is damaged, it is not the {} bytes that were written: restore it, or give --force to continue "
            "without it.",
            path.string(), record.bytes);
     kept = kept || whole;
     if (!whole) missing = path;
   }
   ensure(kept || missing.empty(), Fault::format,
-         "{} is missing, and there is no other to go on from: restore it, or give --force to begin again.",
+         "{} is missing, and there is no other to continue from: restore it, or give --force to start again.",
          missing.string());
 }
 

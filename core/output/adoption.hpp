@@ -1,5 +1,5 @@
 #pragma once
-// How much of what stands in an output directory a new request takes over.
+// What a new request takes over from an output directory that already holds something.
 
 #include <filesystem>
 #include <string>
@@ -9,43 +9,43 @@
 
 namespace cosmo::core {
 
-/// What to do with a directory that already holds something.
+/// How to treat a directory that already holds something.
 struct Overwrite {
-  /// Remove the files of a different output of the same stage, and damaged files of this one.
+  /// Remove the files of a different output of the same stage, and damaged files of the requested one.
   bool force = false;
-  /// Config keys that may differ from those of the output that is continued.
+  /// Config keys that may differ from those of the output being continued.
   std::vector<std::string> extendable = {};
-  /// What the refusal of a different output proposes beside another directory.
+  /// The remedy that the error about a different output proposes besides another directory.
   std::string remedy = "--force to replace it";
-  /// Files whose paths begin with this, if it is not empty, cannot be made again without great loss: a
-  /// damaged one, or the loss of all of them, is an error unless by force.
+  /// Prefix of the paths of files that are expensive to make again, if not empty. It is an error without
+  /// `force` if one is damaged or all are lost.
   std::string precious = {};
 };
 
-/// What was found in a directory: the content of its manifest, or of its journal in the same form, all of
-/// which may be damaged (Json::exception).
+/// What was found in a directory: the content of its manifest, or of its journal in the same form. Any of it
+/// may be damaged (Json::exception).
 struct Found {
   std::filesystem::path directory;
   Json record;
 
-  /// The listed files that are in the directory with their size, and with their content if that is to be
-  /// checked.
+  /// The listed files that are in the directory with the recorded size, and with the recorded content if
+  /// `check_content`.
   std::vector<FileRecord> whole_files(bool check_content) const;
-  /// Where the listed files are that are not among `kept`.
+  /// Paths of the listed files that are not among `kept`.
   std::vector<std::filesystem::path> files_besides(const std::vector<FileRecord>& kept) const;
 };
 
 /// What a request takes over.
 struct Adoption {
-  bool same;  ///< it is this output; if not, it is to be replaced, and nothing is taken over
+  bool same;  ///< the requested output was found; otherwise it is replaced and nothing is taken over
   std::vector<FileRecord> files;
 };
 
-/// Decides; changes nothing. Throws Error{config} if it is another output, naming the setting that differs,
-/// unless that is to be replaced by force; Error{format} if precious files are damaged or all lost.
+/// Decides what to take over; changes nothing. Throws Error{config} naming the setting that differs if
+/// another output was found, unless `force`; Error{format} if precious files are damaged or all lost.
 Adoption adopt(const Found& found, const Request& request, const Overwrite& overwrite, bool check_content);
 
-/// Whether other stages accept the record as a manifest, and it is the one that the request foresees.
+/// Whether other stages accept the record as a manifest, and it matches what the request foresees.
 bool is_sound(const Found& found, const Request& request);
 
 }  // namespace cosmo::core

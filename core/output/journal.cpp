@@ -12,7 +12,7 @@ namespace cosmo::core {
 
 namespace {
 
-/// What a line notes, unless it is torn.
+/// The record in a line, unless the line is incomplete.
 std::optional<FileRecord> record_in(const std::string& line) {
   try {
     return parse_json(line).get<FileRecord>();
@@ -51,7 +51,7 @@ Json Journal::read(std::ifstream journal) const {
     found = parse_json(line);
     for (const char* key : {"stage", "config", "inputs", "id"}) (void)found.at(key);
   });
-  std::map<std::string, FileRecord> files;  // a file that was made again is noted again
+  std::map<std::string, FileRecord> files;  // a file made again is recorded again
   while (std::getline(journal, line)) {
     if (const auto record = record_in(line)) files[record->path] = *record;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What an output in the making notes of itself, until its manifest replaces that.
+// The record of an unfinished output, until its manifest replaces it.
 
 #include <filesystem>
 #include <fstream>
@@ -12,23 +12,23 @@ namespace cosmo::core {
 
 inline constexpr const char* kJournalName = "journal.jsonl";
 
-/// DIRECTORY/journal.jsonl: a line with the request, then one for each finished file. A torn line counts for
-/// nothing.
+/// DIRECTORY/journal.jsonl: a line with the request, then one for each finished file. An incomplete line is
+/// ignored.
 class Journal {
  public:
-  /// Touches nothing.
+  /// Does not touch the file.
   explicit Journal(const std::filesystem::path& directory) : directory_(directory) {}
 
   bool exists() const { return std::filesystem::exists(path()); }
-  /// To be read later, whatever becomes of the file's name; not open if there is none. Throws Error{io} if it
-  /// is no regular file.
+  /// Opens it to be read later, even if the file is removed meanwhile; the stream is not open if there is
+  /// none. Throws Error{io} if it is not a regular file.
   std::ifstream open() const;
-  /// Its content in the form of a manifest. Throws Error{format} if the first line is damaged.
+  /// Returns its content in the form of a manifest. Throws Error{format} if the first line is damaged.
   Json read(std::ifstream journal) const;
   Json read() const { return read(open()); }
-  /// Replaces it by one that holds the request and these files.
+  /// Replaces it with one that holds the request and these files.
   void begin(const Request& request, std::span<const FileRecord> files) const;
-  /// Adds files and syncs them.
+  /// Appends records of files and syncs it.
   void append(std::span<const FileRecord> records) const;
   void remove() const;
 
@@ -39,7 +39,7 @@ class Journal {
 };
 
 /// Runs `read`, which takes values out of a directory's manifest or journal at `path`. Throws Error{format}
-/// naming it where they are not what they should be.
+/// naming it if a value is missing or has the wrong type.
 void reading_record(const std::filesystem::path& path, const std::function<void()>& read);
 
 }  // namespace cosmo::core

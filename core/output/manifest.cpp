@@ -82,13 +82,13 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
     ensure(json.at("schema") == kSchema, Fault::format, "{} has schema {}: this version reads {}.",
            path.string(), json.at("schema").dump(), kSchema);
     ensure(json.at("stage") == stage, Fault::format,
-           "{} is of stage {}: a directory of stage '{}' is needed.", path.string(), json.at("stage").dump(),
+           "{} is of stage {}: give a directory of stage '{}'.", path.string(), json.at("stage").dump(),
            stage);
     manifest.request = {json.at("stage"), json.at("config"), json.at("inputs")};
     manifest.tool = json.at("code").at("name");
     manifest.files = json.at("files");
     ensure(json.at("id") == manifest.request.id(), Fault::format,
-           "{} does not match its id: it was altered, run the stage that made it again with --force.",
+           "{} does not match its id: it was altered, rerun its stage with --force.",
            path.string());
     manifest.details = json;
     for (const std::string& key : kCommonKeys) manifest.details.erase(key);
@@ -99,7 +99,7 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
 Manifest load_manifest(const fs::path& directory, std::string_view stage) {
   const fs::path path = directory / kManifestName;
   ensure(fs::exists(path), Fault::io,
-         "{} does not exist: {} is not a finished output; run the stage that makes it to its end.",
+         "{} does not exist: {} is not a finished output; rerun the stage that produces it.",
          path.string(), directory.string());
   Manifest manifest = parse_manifest(read_json(path), path, stage);
   for (const FileRecord& record : manifest.files) check_size(directory, record);
@@ -119,15 +119,14 @@ InputRecord input_record(const fs::path& directory, const Manifest& manifest, co
 void check_size(const fs::path& directory, const FileRecord& record) {
   const fs::path path = directory / record.path;
   ensure(is_inside(record.path), Fault::format,
-         "{} names the file '{}' outside its directory: it is not trusted.",
+         "{} names the file '{}' outside its directory: restore the manifest.",
          (directory / kManifestName).string(), record.path);
   std::error_code error;
   const std::uint64_t bytes = fs::file_size(path, error);
-  ensure(!error, Fault::io, "{} is missing: restore it or run the stage that made it again.", path.string());
+  ensure(!error, Fault::io, "{} is missing: restore it or rerun the stage that made it.", path.string());
   ensure(bytes == record.bytes, Fault::format,
-         "{} has {} bytes and its manifest says {}: it is truncated or altered, restore it or run the stage "
-         "that made "
-         "it again with --force.",
+         "{} has {} bytes and its manifest records {}: it is truncated or altered, restore it or rerun its "
+         "stage with --force.",
          path.string(), bytes, record.bytes);
 }
 
@@ -135,9 +134,7 @@ void check_content(const fs::path& directory, const FileRecord& record) {
   check_size(directory, record);
   const fs::path path = directory / record.path;
   ensure(sha256_of_file(path) == record.sha256, Fault::format,
-         "{} differs from its manifest's sha256: it is damaged, restore it or run the stage that made it "
-         "again with "
-         "--force.",
+         "{} differs from its manifest's sha256: it is damaged, restore it or rerun its stage with --force.",
          path.string());
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// manifest.json: what an output directory holds, from what it was made, and how to recognise it.
+// manifest.json: what an output directory holds, what it was made from, and how to recognise it.
 //
 // {"schema": "cosmo.manifest/1", "stage": "...", "id": "sha256:...", "code": {name, version, git},
-//  "config": {...}, "inputs": [{path, id, sha256}], "files": [{path, bytes, sha256}], ...details of the
-//  stage}
+//  "config": {...}, "inputs": [{path, id, sha256}], "files": [{path, bytes, sha256}], ...the stage's
+//  details}
 //
 // id = SHA-256 of the canonical JSON of {schema, stage, config, ids of the inputs}: the same request has the
 // same id on any machine and any number of ranks. Paths are relative to the directory.
@@ -28,14 +28,14 @@ struct FileRecord {
   std::string sha256;
 };
 
-/// Another stage's output that this one was made from.
+/// An output of another stage that this one was made from.
 struct InputRecord {
-  std::string path;  ///< of its manifest, relative to the output directory
+  std::string path;  ///< path of its manifest, relative to the output directory
   std::string id;
-  std::string sha256;  ///< of its manifest.json
+  std::string sha256;  ///< SHA-256 of its manifest.json
 };
 
-/// What a stage knows of its finished manifest before it begins.
+/// The part of its finished manifest that a stage can predict before it begins.
 struct Foreseen {
   std::vector<std::string> files;
   Json details;  ///< all of the stage's own top-level fields
@@ -43,22 +43,22 @@ struct Foreseen {
 
 struct Manifest;
 
-/// What was asked for: all that decides the content of an output directory.
+/// What a stage was asked to make: everything that determines the content of an output directory.
 struct Request {
   std::string stage;
   Json config;
   std::vector<InputRecord> inputs;
-  std::optional<Foreseen> foreseen = {};  ///< follows from the others
-  /// Throws if a manifest of it lacks what later stages read of the stage's own fields.
+  std::optional<Foreseen> foreseen = {};  ///< follows from the other members
+  /// Throws if a manifest of this request lacks any of the stage's own fields that later stages read.
   std::function<void(const Manifest&)> check = [](const Manifest&) {};
 
-  std::string id() const;  ///< "sha256:...", of stage, config and inputs
+  std::string id() const;  ///< "sha256:...", computed from stage, config and inputs
 };
 
 /// The content of manifest.json.
 struct Manifest {
   Request request;
-  std::string tool;  ///< the program that wrote it
+  std::string tool;  ///< name of the program that wrote it
   std::vector<FileRecord> files;
   Json details = Json::object();  ///< the stage's own top-level fields
 
@@ -68,10 +68,10 @@ struct Manifest {
 /// Whether all of these files are among the records.
 bool covers(const std::vector<FileRecord>& records, const std::vector<std::string>& files);
 
-/// Whether a recorded path stays below its output directory; others are never followed.
+/// Whether a recorded path stays inside its output directory; other paths are never followed.
 bool is_inside(const std::filesystem::path& path);
 
-/// Whether a recorded path stays in `directory`, and no folder on the way to it is a link to another place.
+/// Whether a recorded path stays inside `directory`, and no folder on the way to it is a symbolic link.
 bool is_reached_inside(const std::filesystem::path& directory, const std::filesystem::path& path);
 
 void to_json(Json& json, const FileRecord& record);
@@ -80,30 +80,30 @@ void to_json(Json& json, const InputRecord& record);
 void from_json(const Json& json, InputRecord& record);
 void to_json(Json& json, const Manifest& manifest);
 
-/// The manifest that `json`, the content of `path`, is. Throws Error{format} if it is of another schema or
-/// stage, or does not match its id; the sentence names the file. Does not look at its files.
+/// Parses a manifest from `json`, the content of `path`. Throws Error{format} naming the file if it has
+/// another schema or stage, or does not match its id. Does not look at its files.
 Manifest parse_manifest(const Json& json, const std::filesystem::path& path, std::string_view stage);
 
 /// Reads DIRECTORY/manifest.json and checks its schema, stage, id and the sizes of its files.
-/// Throws Error{io} if it is missing, Error{format} if anything disagrees; the sentence names the file.
+/// Throws Error{io} naming the file if it is missing, Error{format} if anything disagrees.
 Manifest load_manifest(const std::filesystem::path& directory, std::string_view stage);
 
-/// Where `path` is, seen from the directory `output`.
+/// The path from the directory `output` to `path`.
 std::filesystem::path seen_from(const std::filesystem::path& output, const std::filesystem::path& path);
 
-/// The record of the manifest in `directory` as an input of what is written to `output`.
+/// The record of the manifest in `directory` as an input of the output in `output`.
 InputRecord input_record(const std::filesystem::path& directory, const Manifest& manifest,
                          const std::filesystem::path& output);
 
-/// Throws Error{io} if a file of a directory with a manifest is not there, Error{format} if it has another
-/// size or lies outside the directory.
+/// Throws Error{io} if a file of a directory with a manifest is missing, Error{format} if it has another size
+/// or lies outside the directory.
 void check_size(const std::filesystem::path& directory, const FileRecord& record);
 
 /// Throws Error{format} naming the file unless its bytes are the recorded ones.
 void check_content(const std::filesystem::path& directory, const FileRecord& record);
 
-/// Where the output that a file is of is still around it (OUTPUT/FILE, or SUITE/sim-00000/FILE), compares the
-/// file's content with the manifest, as check_content(): HDF5 itself may crash on a damaged file. Returns
+/// If a file is still in the output it belongs to (OUTPUT/FILE, or SUITE/sim-00000/FILE), compares its
+/// content with the manifest, as check_content() does: HDF5 itself may crash on a damaged file. Returns
 /// whether there was a record to compare with.
 bool check_in_suite(const std::filesystem::path& path);
 

@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRunName = "run.json";
-/// Locked a byte a unit by who makes it, and beyond the units while somebody reads or changes the journal or
-/// the manifest.
+/// Lock file with one byte per unit, locked by the process that makes the unit, and one byte beyond them,
+/// locked while a process reads or changes the journal or the manifest.
 constexpr const char* kLockName = ".lock";
 constexpr std::int64_t kJournalByte = Slice::kEverything;
 
@@ -41,7 +41,7 @@ Holding OutputDirectory::look(const Communicator& comm, fs::path path, Request r
   return {std::move(directory.manifest_), comm.max(leaving), directory.up_to_date_};
 }
 
-/// Takes over what open() would; returns the bytes of what that would remove.
+/// Takes over what open() would; returns the number of bytes that it would remove.
 std::uint64_t OutputDirectory::look(const Overwrite& overwrite) {
   if (!fs::exists(path_)) return 0;
   std::ifstream journal = journal_.open();  // before the manifest that replaces it
@@ -73,7 +73,7 @@ OutputDirectory::OutputDirectory(const Communicator& comm, const Log& log, fs::p
   share_state();
 }
 
-/// Gives every rank what the root knows.
+/// Shares the root's state with every rank.
 void OutputDirectory::share_state() {
   Json state;
   if (comm_.is_root()) {
@@ -94,11 +94,11 @@ void OutputDirectory::open(const Log& log, const Overwrite& overwrite, const Sli
   const Slice mine = overwrite.force ? Slice{} : slice;
   lock_.emplace(path_ / kLockName, ByteRange{mine.first, mine.last - mine.first});
   const FileLock guard = journal_lock();
-  if (has(kManifestName)) {  // asked again: until now another process may have been writing
+  if (has(kManifestName)) {  // checked again: another process may have been writing until now
     open_manifest(log, overwrite);
   } else if (has(kJournalName) && !(mine.is_everything() && journal_.read().at("files").empty())) {
     open_journal(log, overwrite);
-  } else {  // nothing was made here, and nobody else is making anything
+  } else {  // nothing was made here, and no other process is making anything
     journal_.begin(manifest_.request, manifest_.files);
   }
 }
@@ -122,8 +122,8 @@ Json OutputDirectory::read_manifest() const {
   }
 }
 
-/// Takes over what the manifest lists; returns whether it is a sound one of this output and every file of it
-/// is there.
+/// Takes over what the manifest lists; returns whether it is a sound manifest of this output and all of its
+/// files are there.
 bool OutputDirectory::adopt_manifest(const Found& found, const Overwrite& overwrite) {
   bool whole = false;
   reading_record(path_ / kManifestName, [&] {
@@ -139,7 +139,7 @@ bool OutputDirectory::adopt_manifest(const Found& found, const Overwrite& overwr
   return whole;
 }
 
-/// A finished output needs no writing to be recognised.
+/// Accepts a finished output in a directory that cannot be written; throws for anything else.
 void OutputDirectory::open_read_only(const Overwrite& overwrite) {
   (void)adopt_manifest(found_here(read_manifest()), overwrite);
   ensure(up_to_date_, Fault::io, "{} cannot be written: check its permissions.", path_.string());
@@ -148,11 +148,11 @@ void OutputDirectory::open_read_only(const Overwrite& overwrite) {
 void OutputDirectory::open_manifest(const Log& log, const Overwrite& overwrite) {
   const Found found = found_here(read_manifest());
   if (adopt_manifest(found, overwrite)) {
-    journal_.remove();  // of a run that was stopped after its manifest was published
+    journal_.remove();  // left by a run that was stopped after publishing its manifest
     return;
   }
-  // Files were lost, the manifest was altered, or the whole output is to be replaced: what is kept becomes a
-  // journal, then the manifest goes.
+  // Files were lost, the manifest was altered, or the whole output is to be replaced: what is kept goes into
+  // a journal, then the manifest is removed.
   journal_.begin(manifest_.request, manifest_.files);
   remove_file(path_ / kManifestName);
   remove_all_but_kept(found);
@@ -183,13 +183,13 @@ void OutputDirectory::refuse_foreign_files() const {
       std::all_of(fs::directory_iterator(path_), fs::directory_iterator(), [](const auto& entry) {
         return entry.path().filename() == kLockName || entry.path().extension() == ".part";
       });
-  const bool ours = fs::exists(path_ / kManifestName) || fs::exists(path_ / kJournalName);  // since a moment
+  const bool ours = fs::exists(path_ / kManifestName) || fs::exists(path_ / kJournalName);  // meanwhile
   ensure(empty || ours, Fault::config,
-         "The directory {} holds files that are no output of this toolkit: choose an empty or new --output.",
+         "The directory {} holds files that are not output of this toolkit: choose an empty or new --output.",
          path_.string());
 }
 
-/// Takes over what other processes have noted since.
+/// Takes over what other processes have recorded meanwhile.
 void OutputDirectory::learn_from_others() {
   const bool finished = !journal_.exists();
   const Found found = found_here(finished ? read_manifest() : journal_.read());
@@ -219,7 +219,7 @@ OutputDirectory::Parts::~Parts() {
   for (const fs::path& path : paths) {
     try {
       remove_leftovers(path);
-    } catch (const std::exception&) {  // the next run removes it, if it can be removed
+    } catch (const std::exception&) {  // the next run removes it if possible
     }
   }
 }
@@ -227,7 +227,7 @@ OutputDirectory::Parts::~Parts() {
 FileRecord OutputDirectory::seal(const std::string& relative) const {
   const fs::path from = part_path(relative);
   const fs::path to = path_ / relative;
-  // Hashed while the disk works.
+  // Hashed while the disk is being written.
   auto hash = std::async(std::launch::async, [&] { return sha256_of_file(from); });
   sync(from);
   FileRecord record{relative, fs::file_size(from), hash.get()};
@@ -250,7 +250,7 @@ void OutputDirectory::record(std::span<const FileRecord> records) {
   comm_.agree([&] {
     if (!comm_.is_root()) return;
     const FileLock guard = journal_lock();
-    if (!journal_.exists() || all.empty()) return;  // a manifest stands already and will be replaced
+    if (!journal_.exists() || all.empty()) return;  // there is a manifest already, which will be replaced
     journal_.append(all);
   });
 }
@@ -315,7 +315,7 @@ bool OutputDirectory::finish_if_all(const std::string& tool, const Json& run_fac
   return all_there();
 }
 
-/// Replaces the journal by run.json and the manifest.
+/// Replaces the journal with run.json and the manifest.
 void OutputDirectory::publish(const Json& run_facts) {
   Json facts = run_facts;
   facts["finished_unix_s"] = std::time(nullptr);

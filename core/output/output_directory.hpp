@@ -1,6 +1,6 @@
 #pragma once
-// The directory that a stage writes: locked while it works, continued after an interruption, sealed by its
-// manifest.
+// The directory that a stage writes: locked while the stage works, continued after an interruption, completed
+// by its manifest.
 
 #include <cstdint>
 #include <filesystem>
@@ -22,8 +22,8 @@
 
 namespace cosmo::core {
 
-/// The units of an output, say universes, that a process makes: first <= i < last. Several processes may make
-/// disjoint slices of one output at once, on any nodes.
+/// The units of an output, such as universes, that a process makes: first <= i < last. Several processes may
+/// make disjoint slices of one output at the same time, on any nodes.
 struct Slice {
   static constexpr std::int64_t kEverything = std::int64_t{1} << 40;
 
@@ -33,67 +33,67 @@ struct Slice {
   bool is_everything() const { return first == 0 && last == kEverything; }
 };
 
-/// What a directory holds of a request.
+/// What a directory already holds of a request.
 struct Holding {
-  Manifest manifest;          ///< the request and what of it is there
-  std::uint64_t leaving = 0;  ///< bytes of what is there and would be removed
-  bool up_to_date = false;    ///< the very request is finished
+  Manifest manifest;          ///< the request and its files that are there
+  std::uint64_t leaving = 0;  ///< bytes of existing files that would be removed
+  bool up_to_date = false;    ///< this exact request is finished
 };
 
-/// An output directory in the making.
+/// An output directory under construction.
 ///
-/// Each file is written as NAME.part, synced, renamed, and noted in journal.jsonl; the manifest comes last
-/// and replaces the journal. There is always one of the two, so whatever stops the program, every file noted
-/// is whole and a rerun goes on from it. A manifest that other stages would not accept, or that is not
-/// the one that the request foresees, was altered: it is written again, of those of its files that have their
-/// content. Processes that make slices share the journal, and the one that
-/// finds everything there writes the manifest.
+/// Each file is written as NAME.part, synced, renamed, and recorded in journal.jsonl; the manifest comes last
+/// and replaces the journal. One of the two always exists, so whatever stops the program, every recorded file
+/// is whole and a rerun continues from it. A manifest that other stages would not accept, or that differs
+/// from what the request foresees, was altered: it is written again, keeping those of its files whose content
+/// is intact. Processes that make slices share the journal, and the one that finds all files there writes the
+/// manifest.
 class OutputDirectory {
  public:
   /// Creates or opens `path` for `request`. Collective over comm, which must outlive this.
   /// Throws, on every rank, Error{config} if the directory holds another output, naming the setting that
-  /// differs, or files of somebody else, or is an input; Error{io} if another process is writing there,
-  /// naming it; Error{format} if precious files are damaged or all lost. Overwriting by force takes the whole
-  /// directory, whatever the slice.
+  /// differs, or holds files of another origin, or is an input; Error{io} if another process is writing
+  /// there, naming it; Error{format} if precious files are damaged or all lost. Overwriting by force locks
+  /// the whole directory, whatever the slice.
   OutputDirectory(const Communicator& comm, const Log& log, std::filesystem::path path, Request request,
                   const Overwrite& overwrite, const Slice& slice = {});
-  /// What is at `path` for `request`, as the root sees it: others may be at work there, and file systems show
-  /// that to one node after the other. Touches and locks nothing. Collective. Throws as the constructor
-  /// would, but for locks.
+  /// What is at `path` for `request`, as the root sees it: other processes may be at work there, and a file
+  /// system may show their changes to different nodes at different times. Touches and locks nothing.
+  /// Collective. Throws as the constructor does, except for locks.
   static Holding look(const Communicator& comm, std::filesystem::path path, Request request,
                       const Overwrite& overwrite);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-  /// True if this very request is finished already.
+  /// True if this exact request is finished already.
   bool up_to_date() const { return up_to_date_; }
   const std::filesystem::path& path() const { return path_; }
-  /// The request and what of it is there: files, and the details of a manifest that was found.
+  /// The request, its files that are there, and the details of a manifest that was found.
   const Manifest& manifest() const { return manifest_; }
   /// The record of a finished file, or nullptr.
   const FileRecord* find(std::string_view relative) const { return manifest_.find(relative); }
 
   /// Where to write the file that seal(relative) will publish.
   std::filesystem::path part_path(const std::string& relative) const;
-  /// The same, with its folder created and what a killed run left there removed. Unless it is sealed, it is
-  /// removed with this object. Called by one rank.
+  /// The same, after creating its folder and removing what a killed run left there. Unless it is sealed, the
+  /// file is removed with this object. Called by one rank.
   std::filesystem::path part(const std::string& relative) const;
-  /// Publishes a file written at part(relative): sync, rename, hash. Called by one rank.
+  /// Publishes a file written at part(relative): hashes, syncs and renames it. Called by one rank.
   FileRecord seal(const std::string& relative) const;
-  /// Notes published files; every rank gives its own and every rank learns all. Collective.
+  /// Records published files; every rank passes its own and receives all. Collective.
   void record(std::span<const FileRecord> records);
   /// Writes one file from the root rank through `write(path of the .part file)`, and records it. Collective.
-  /// Throws an agreed Error{io} naming the file, of which no part is left, if it cannot be written.
+  /// Throws an agreed Error{io} naming the file if it cannot be written, and leaves no part of it.
   void add(const std::string& relative, const std::function<void(const std::filesystem::path&)>& write);
   /// The same for a file of this text. Collective.
   void add_text(const std::string& relative, const std::string& text);
-  /// Forgets a file; it is removed once a manifest without it stands.
+  /// Drops a file from the record; it is removed once a manifest without it is published.
   void retire(const std::string& relative);
 
   /// Writes the manifest with the stage's own fields, and run.json from `run_facts` and the time. Collective.
   void finish(const std::string& tool, const Json& details, const Json& run_facts);
-  /// Writes the manifest that the request foresees, as finish() does, if every file of it is there, from here
-  /// or from other processes' slices, and returns true; else find() tells what is there. Collective.
+  /// Writes the manifest that the request foresees, as finish() does, and returns true if all of its files
+  /// are there, made here or by other processes; otherwise find() shows which are there. Collective.
   bool finish_if_all(const std::string& tool, const Json& run_facts);
 
  private:
@@ -115,7 +115,7 @@ class OutputDirectory {
   void remove_all_but_kept(const Found& found) const;
   void refuse_foreign_files() const;
 
-  /// Files that are being written, which nobody needs once this is gone.
+  /// Unfinished files, which are removed with this object.
   struct Parts {
     ~Parts();
     std::mutex mutex;
@@ -128,8 +128,8 @@ class OutputDirectory {
   Manifest manifest_;
   std::vector<std::string> retired_;
   bool up_to_date_ = false;
-  std::optional<FileLock> lock_;  ///< of the slice, on the root rank
-  mutable Parts parts_;           ///< removed while the lock is held
+  std::optional<FileLock> lock_;  ///< lock on the slice, on the root rank
+  mutable Parts parts_;           ///< destroyed, with their files, while the lock is held
 };
 
 }  // namespace cosmo::core

@@ -151,12 +151,12 @@ void Communicator::broadcast_bytes(void* data, std::size_t bytes, int root) cons
 }
 
 void Communicator::all_reduce(void* data, std::size_t count, MPI_Datatype type, MPI_Op operation) const {
-  ensure(count <= kMaxCount, Fault::internal, "A reduction of {} values is larger than MPI counts.", count);
+  ensure(count <= kMaxCount, Fault::internal, "A reduction of {} values exceeds MPI's limit.", count);
   check(MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), type, operation, comm_), "MPI_Allreduce");
 }
 
 void Communicator::all_gather_bytes(const void* own, std::size_t bytes, void* all) const {
-  ensure(bytes <= kMaxCount, Fault::internal, "{} bytes of a rank are more than MPI counts.", bytes);
+  ensure(bytes <= kMaxCount, Fault::internal, "{} bytes per rank exceed MPI's limit.", bytes);
   const auto count = static_cast<int>(bytes);
   check(MPI_Allgather(own, count, MPI_BYTE, all, count, MPI_BYTE, comm_), "MPI_Allgather");
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The one place where the toolkit meets MPI.
+// The only interface between the toolkit and MPI.
 
 #include <mpi.h>
 
@@ -12,8 +12,8 @@
 
 namespace cosmo::core {
 
-/// Initialises MPI for its lifetime and finalises it at the end; one a process. Several threads may call MPI,
-/// each with a communicator of its own.
+/// Initialises MPI on construction and finalises it on destruction; one per process. Several threads may call
+/// MPI, each with its own communicator.
 class MpiSession {
  public:
   MpiSession(int& argc, char**& argv);
@@ -22,10 +22,10 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
 };
 
-/// That a rank has reached a barrier of its communicator.
+/// A barrier of a communicator that this rank has reached.
 class Arrival {
  public:
-  /// Whether all ranks have reached it. Barriers make progress in this call only. Not collective.
+  /// Whether all ranks have reached it. The barrier makes progress only in this call. Not collective.
   bool complete();
 
  private:
@@ -34,33 +34,33 @@ class Arrival {
   MPI_Request request_;
 };
 
-/// A group of ranks. Every member but rank() and size() is collective over the group.
-/// Lives inside an MpiSession. Failures of MPI itself are Error{io}.
+/// A group of ranks. Every member except rank() and size() is collective over the group. Must be used within
+/// the lifetime of an MpiSession. Failures of MPI itself are Error{io}.
 class Communicator {
  public:
   /// All ranks of the run.
   static Communicator world();
   /// This rank alone. Not collective.
   static Communicator self();
-  /// The ranks that share this one's memory.
+  /// The ranks that share memory with this one.
   Communicator node() const;
-  /// The ranks that give the same `part`, in the order they have here.
+  /// The ranks that pass the same `part`, in the same order as here.
   Communicator split(int part) const;
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&&) = delete;
   ~Communicator();
-  /// Lets MPI keep it to the end of the run: to free it is collective, and not allowed while this rank's
-  /// arrival waits for ranks that may never come. Not collective.
+  /// Leaves the communicator to MPI until the end of the run: freeing it is collective, and not allowed while
+  /// this rank's arrival waits for ranks that may never come. Not collective.
   void abandon() { owned_ = false; }
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
-  /// For parallel HDF5, in core only.
+  /// For parallel HDF5 within core only.
   MPI_Comm handle() const { return comm_; }
 
   void barrier() const;
-  /// Tells that this rank has reached a barrier, and does not wait for the others.
+  /// Reports that this rank has reached a barrier, without waiting for the others.
   Arrival arrive() const;
 
   /// Gives every rank root's values.
@@ -96,27 +96,28 @@ class Communicator {
   /// Every rank's text, in rank order, on every rank.
   std::vector<std::string> gather(const std::string& text) const;
 
-  /// Gives every rank all ranks' values, as many of each, in rank order: `all` has size() times `own`'s.
+  /// Gives every rank all ranks' values, the same number from each, in rank order: `all` is size() times as
+  /// long as `own`.
   template <class T>
   void all_gather(std::span<const T> own, std::span<T> all) const {
     static_assert(std::is_trivially_copyable_v<T>);
     all_gather_bytes(own.data(), own.size_bytes(), all.data());
   }
 
-  /// Sends send_counts[r] values to each rank r, consecutive in `send`, and receives recv_counts[r] from it,
-  /// consecutive in `recv`. Counts are groups of `width` elements of T.
+  /// Sends send_counts[r] values, consecutive in `send`, to each rank r, and receives recv_counts[r] from it,
+  /// consecutive in `recv`. Counts are in groups of `width` elements of T.
   template <class T>
   void all_to_all(const T* send, std::span<const int> send_counts, T* recv, std::span<const int> recv_counts,
                   std::size_t width = 1) const {
     static_assert(std::is_trivially_copyable_v<T>);
     all_to_all_bytes(send, send_counts, recv, recv_counts, width * sizeof(T));
   }
-  /// What every rank will send here, given what this rank sends to each.
+  /// The number of values that each rank will send here, given the numbers that this rank sends to each.
   std::vector<int> exchange_counts(std::span<const int> send_counts) const;
 
-  /// Runs `step`, which must not communicate over this communicator, on every rank. If it throws anywhere,
-  /// every rank throws the Error of the lowest failing rank, marked agreed(): so a failure that one rank
-  /// alone sees stops all.
+  /// Runs `step`, which must not communicate over this communicator, on every rank. If it throws on any rank,
+  /// every rank throws the Error of the lowest failing rank, marked agreed(), so that a failure on one rank
+  /// stops all of them.
   void agree(const std::function<void()>& step) const;
 
  private:

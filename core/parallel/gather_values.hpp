@@ -9,7 +9,7 @@
 
 namespace cosmo::core {
 
-/// Every rank's values, in the order of ranks, on every rank. Collective over comm.
+/// Every rank's values, in rank order, on every rank. Collective over comm.
 template <class T>
 std::vector<T> gather_values(const Communicator& comm, const std::vector<T>& mine) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -12,7 +12,7 @@ NodeMemory::NodeMemory(const Communicator& comm) : comm_(comm) {
   const Communicator node = comm.node();
   ranks_ = static_cast<std::uint64_t>(node.size());
   resident_ = comm.max(resident_memory());
-  // The least that one of its ranks sees: control groups may differ.
+  // The minimum over the node's ranks, whose control groups may differ.
   available_ = std::min(node.min(available_memory()), kLarge) + ranks_ * resident_;
 }
 

@@ -12,7 +12,7 @@ int thread_count() { return omp_get_max_threads(); }
 
 namespace {
 
-/// The failure of the lowest item, of any thread's.
+/// Keeps the failure of the lowest failing item, whichever thread it ran on.
 class Failures {
  public:
   explicit Failures(std::size_t size) : lowest_(size), failures_(size) {}

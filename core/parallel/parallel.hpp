@@ -5,15 +5,15 @@
 
 namespace cosmo::core {
 
-/// The OpenMP threads of this rank.
+/// The number of OpenMP threads of this rank.
 int thread_count();
 
-/// Runs work(i, thread) for i = 0 … size-1 by the threads of this rank, in any order. If it throws, the
-/// failure of the lowest i is thrown, whatever the number of threads; items after it may be left out.
+/// Runs work(i, thread) for i = 0 … size-1 on the threads of this rank, in any order. If it throws, the
+/// failure of the lowest i is thrown, whatever the number of threads; items after it may be skipped.
 void in_threads(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work);
 
-/// The same, and after work(i) runs then(i, thread) on the same thread: for one i at a time, in their order,
-/// while other threads work on the items that follow.
+/// The same, and after work(i) runs then(i, thread) on the same thread: for one i at a time, in ascending
+/// order, while other threads work on the following items.
 void in_threads(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work,
                 const std::function<void(std::size_t, std::size_t)>& then);
 

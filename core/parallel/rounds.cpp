@@ -11,7 +11,7 @@ namespace cosmo::core {
 
 namespace {
 
-/// The failure that `work` ends in, if any. One that only a part of the group knows of is thrown.
+/// The failure that `work` ends in, if any. A failure that the group has not agreed on is thrown.
 std::optional<Error> outcome_of(const std::function<void()>& work, int ranks) {
   try {
     work();
@@ -34,7 +34,7 @@ void in_rounds_of(const Communicator& comm, int ranks_per_group, std::size_t siz
     const std::int64_t ranks_failed = comm.sum(std::int64_t{failure.has_value()});
     const std::size_t finished =
         std::min(groups, size - first) - static_cast<std::size_t>(ranks_failed / ranks_per_group);
-    if (finished > 0) after_round(finished);  // also before a failure ends it all
+    if (finished > 0) after_round(finished);  // also before a failure ends the run
     comm.agree([&] {
       if (failure) throw *failure;
     });

@@ -11,7 +11,7 @@ namespace cosmo::core {
 
 namespace {
 
-std::atomic<int> received = 0;  ///< the last that came, or 0
+std::atomic<int> received = 0;  ///< the last signal received, or 0
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not wait");
 
 void on_signal(int signal) { received = signal; }
@@ -19,13 +19,13 @@ void on_signal(int signal) { received = signal; }
 void set_effect(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;  // reading and writing go on as if nothing had been
+  action.sa_flags = SA_RESTART;  // interrupted reads and writes continue
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
   struct sigaction interrupt = {};
   sigaction(SIGINT, nullptr, &interrupt);
   if (interrupt.sa_handler == SIG_IGN) return;
-  action.sa_flags |= static_cast<int>(SA_RESETHAND);  // who is in a hurry sends it twice
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);  // a second one ends the process at once
   sigaction(SIGINT, &action, nullptr);
 }
 
@@ -44,10 +44,9 @@ void obey_stop_signals() {
 bool stop_received() { return received != 0; }
 
 Error stopped_early() {
-  return Error(
-      Fault::stopped,
-      "Stopped before all was done: what is finished is kept, and the same command goes on from there.",
-      true);
+  return Error(Fault::stopped,
+               "Stopped before all was done: finished work is kept; rerun the same command to continue.",
+               true);
 }
 
 void stop_if_asked(const Communicator& comm) {

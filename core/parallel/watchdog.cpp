@@ -12,8 +12,8 @@ namespace cosmo::core {
 
 namespace {
 
-/// [s] The longest time between two looks, the silence allowed once the run is asked to stop, and what a rank
-/// leaves to another one to end the run.
+/// [s] The longest time between two checks, the silence allowed once the run is asked to stop, and the time
+/// that a rank allows another one for ending the run.
 constexpr double kTick = 1, kStopping = 8, kTurn = 2;
 
 bool arrived(MPI_Request& request) {
@@ -37,7 +37,7 @@ Watchdog::Watchdog(double timeout, std::size_t process, Alarm alarm)
 
 void Watchdog::begin(const Communicator& world) {
   Communicator lane = world.split(0);
-  lane.abandon();  // the thread ends after MPI
+  lane.abandon();  // the watching thread outlives MPI
   std::vector<std::string> hosts = world.gather(host_name());
   const std::lock_guard lock(mutex_);
   lane_.emplace(std::move(lane));
@@ -71,7 +71,7 @@ void Watchdog::leave(bool done) {
   changed_.wait(lock, [this] { return phase_ != Phase::leaving; });
 }
 
-/// What the thread does.
+/// The watching thread's loop.
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   Timer since_woken_up;
@@ -92,17 +92,17 @@ void Watchdog::watch() {
   }
 }
 
-/// [s] A rank that leaves looks often, and less so the longer it waits for others that still work.
+/// [s] Time until the next check: short for a leaving rank, longer the longer it waits for the others.
 double Watchdog::nap() const {
   return phase_ == Phase::leaving ? std::clamp(since_left_.seconds() / 50, 0.001, tick_) : tick_;
 }
 
-/// [s]
+/// The silence that is allowed at present [s].
 double Watchdog::allowed() const {
   return (stop_received() ? std::min(timeout_, kStopping) : timeout_) + kTurn * turn_;
 }
 
-/// Takes the signs that came and sends those that are due. Returns whether all ranks leave and know it.
+/// Receives signs and sends those that are due. Returns whether all ranks leave and have been notified of it.
 bool Watchdog::exchange_signs() {
   const bool root = lane_->is_root();
   for (std::size_t i = 0; i < peers_.size(); ++i) {

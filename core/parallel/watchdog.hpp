@@ -1,5 +1,5 @@
 #pragma once
-// Nobody waits for ever for a rank that is lost.
+// Ends a run whose ranks would otherwise wait for ever for a lost one.
 
 #include <condition_variable>
 #include <functional>
@@ -15,40 +15,41 @@
 
 namespace cosmo::core {
 
-/// Raises an alarm when a rank of the run is lost without a goodbye: with its host, by a cut link, stopped.
-/// The others wait for it in collective calls, which MPI does not end, MPI_Init and MPI_Finalize among them.
+/// Raises an alarm when a rank of the run is lost without notice: its host failed, a link was cut, or the
+/// process was stopped. The others would wait for it in collective calls that MPI does not end, including
+/// MPI_Init and MPI_Finalize.
 ///
-/// A thread of each rank exchanges signs of life with root's, so that a rank that works for long without
-/// calling MPI is not taken for lost. Each sign is answered by one, so that at most one is under way in each
-/// direction between two ranks, and none is left at the end.
+/// A thread of each rank exchanges signs of life with root's thread, so that a rank that works for long
+/// without calling MPI is not taken for lost. Each sign is answered by one, so that at most one is under way
+/// in each direction between two ranks, and none is left at the end.
 class Watchdog {
  public:
-  /// Gets one sentence, on the watching thread, and ends the process. `has_mpi`: MPI may be called.
+  /// Receives one sentence, on the watching thread, and ends the process. `has_mpi`: MPI may be called.
   using Alarm = std::function<void(const std::string& sentence, bool has_mpi)>;
 
-  /// To be made before MPI's beginning, which is watched. `timeout` [s]: the silence that is allowed; after a
-  /// signal to stop, eight seconds at most. `process`: its number in the run, as the launcher told it.
+  /// Create before MPI_Init, which is watched too. `timeout` [s]: the silence that is allowed; at most eight
+  /// seconds after a signal to stop. `process`: this process's number in the run, as set by the launcher.
   Watchdog(double timeout, std::size_t process, Alarm alarm);
-  /// To be called after MPI's end.
+  /// Destroy after MPI_Finalize.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// From here on ranks exchange signs of life. Collective over `world`, which has several.
+  /// Starts the exchange of signs of life. Collective over `world`, which has several ranks.
   void begin(const Communicator& world);
-  /// Waits for all ranks to come here and ends the signs of life. From here on MPI_Finalize is watched: it
-  /// has the same time to end. `done`: this rank's work succeeded. Collective.
+  /// Waits for all ranks to call this and ends the exchange. From here on MPI_Finalize is watched, with the
+  /// same timeout. `done`: this rank's work succeeded. Collective.
   void leave(bool done);
 
  private:
   enum class Phase { starting, working, leaving, finalizing, over };
-  /// What a sign says: that the sender lives; of a rank, that it leaves; of root, that all do.
+  /// Meaning of a sign: the sender is alive; a rank leaves or, if the sender is root, all ranks do.
   enum Sign : int { alive, leaves };
   struct Peer {
     int rank;
-    bool to_be_told;      ///< it waits for a sign of this rank's
+    bool to_be_told;      ///< it waits for a sign from this rank
     bool closed = false;  ///< the last sign was given
-    int sign = alive;     ///< its last
+    int sign = alive;     ///< last sign received
     int arriving = alive, telling = alive;
     MPI_Request receiving = MPI_REQUEST_NULL, sending = MPI_REQUEST_NULL;
   };
@@ -64,16 +65,16 @@ class Watchdog {
   double tick_;
   Alarm alarm_;
 
-  std::mutex mutex_;  ///< for what follows
+  std::mutex mutex_;  ///< protects the members below
   std::condition_variable changed_;
   Phase phase_ = Phase::starting;
-  std::optional<Communicator> lane_;  ///< of the thread alone
+  std::optional<Communicator> lane_;  ///< used by the watching thread alone
   std::vector<std::string> hosts_;
   int turn_;
   bool done_ = false;
   Timer since_left_;
-  std::vector<Peer> peers_;  ///< of root all others, of others root
-  Silence silence_;          ///< of peers_, of MPI itself at its beginning
+  std::vector<Peer> peers_;  ///< on root all other ranks, on the others root
+  Silence silence_;          ///< silence of peers_; during MPI_Init, of MPI itself
   std::thread thread_;
 };
 

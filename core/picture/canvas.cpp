@@ -10,7 +10,7 @@ namespace cosmo::core {
 
 namespace {
 
-constexpr int kAdvance = 6;  // dots from a character to the next
+constexpr int kAdvance = 6;  // dots from one character to the next
 
 /// The colours of the inks, from Canvas::white on.
 constexpr std::array<std::array<std::uint8_t, 3>, 10> kInks = {{{255, 255, 255},

@@ -1,6 +1,6 @@
 #pragma once
-// A bitmap font of 5 x 8 dots: for each printable ASCII character five columns from left to right, whose
-// lowest bit is the top.
+// A bitmap font of 5 x 8 dots: for each printable ASCII character five columns from left to right, the top
+// dot in the lowest bit.
 
 #include <array>
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace {
 
 using Triple = std::array<double, 3>;
 
-/// The sRGB colour of CIELAB's (L*, a*, b*) under its white D65. Source: CIE 15; IEC 61966-2-1.
+/// The sRGB colour of CIELAB (L*, a*, b*) with white point D65. Source: CIE 15; IEC 61966-2-1.
 std::array<std::uint8_t, 3> srgb_of(const Triple& lab) {
   constexpr Triple kWhite = {0.9505, 1.0, 1.089};
   const double lightness = (lab[0] + 16) / 116;
@@ -50,7 +50,7 @@ Palette density_palette() {
   for (std::size_t i = 1; i < kAnchors.size(); ++i) length += distance(kAnchors[i - 1], kAnchors[i]);
   Palette palette;
   std::size_t segment = 1;
-  double passed = 0;  // from the first anchor to that before the segment
+  double passed = 0;  // from the first anchor to the segment's start
   for (std::size_t i = 0; i < palette.size(); ++i) {
     const double at = length * static_cast<double>(i) / static_cast<double>(palette.size() - 1);
     double span = distance(kAnchors[segment - 1], kAnchors[segment]);
@@ -81,7 +81,7 @@ std::filesystem::path part_of(const std::filesystem::path& image) { return image
 
 void check_replaceable(const std::filesystem::path& image) {
   for (const std::filesystem::path& written : {image, part_of(image)}) {
-    std::error_code error;  // mostly that there is none yet
+    std::error_code error;  // usually: the file does not exist yet
     ensure(!std::filesystem::exists(written, error) || is_png(written), Fault::config,
            "--png would replace {}, which is not a PNG image: choose another name.", written.string());
   }
@@ -94,7 +94,7 @@ void publish_png(const std::filesystem::path& image,
     write(part);
     std::filesystem::rename(part, image);
   } catch (...) {
-    std::error_code error;  // mostly that it could not be made
+    std::error_code error;  // usually: it was never created
     std::filesystem::remove(part, error);
     throw;
   }
@@ -105,7 +105,7 @@ std::string encode_png(std::size_t width, std::size_t height, std::span<const fl
   constexpr std::size_t kLargest = 1 << 15;
   ensure(
       values.size() == width * height && width > 0 && height > 0 && width <= kLargest && height <= kLargest,
-      Fault::internal, "{} values are no image of {} x {} pixels.", values.size(), width, height);
+      Fault::internal, "{} values do not fit an image of {} x {} pixels.", values.size(), width, height);
   std::vector<std::uint8_t> pixels(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float share = high > low ? (values[i] - low) / (high - low) : 0;

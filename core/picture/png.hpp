@@ -9,29 +9,28 @@
 
 namespace cosmo::core {
 
-/// Colours (red, green, blue) in sRGB, for the smallest value to the largest.
+/// Colours (red, green, blue) in sRGB, from the smallest value to the largest.
 using Palette = std::array<std::array<std::uint8_t, 3>, 256>;
 
-/// Black through blue, red and orange to pale yellow, in steps that look equal: the same distance in CIELAB
-/// from each colour to the next, and lighter from each to the next.
+/// Black through blue, red and orange to pale yellow, in steps that look equal: each colour has the same
+/// CIELAB distance to the next and is darker than it.
 Palette density_palette();
 
-/// Whether it is a file and begins as a PNG image does; an empty one leaves that open.
+/// Whether it is a file that begins as a PNG image does; an empty file counts as one.
 bool is_png(const std::filesystem::path& path);
 
-/// Where an image is made before it gets its name.
+/// The path at which an image is written before it gets its final name.
 std::filesystem::path part_of(const std::filesystem::path& image);
 
-/// Throws Error{config} if `image` or part_of() it is there and no PNG image: --png replaces nothing else.
+/// Throws Error{config} if `image` or part_of(image) exists but is not a PNG image, the only kind replaced.
 void check_replaceable(const std::filesystem::path& image);
 
-/// Lets write(part_of(image)) make the image and gives it its name; leaves no part if that fails.
+/// Calls write(part_of(image)) and renames the file to `image`; leaves no part if that fails.
 void publish_png(const std::filesystem::path& image,
                  const std::function<void(const std::filesystem::path& part)>& write);
 
-/// The bytes of an image of values (height, width), the top row first, in 256 colours: `low` and what lies
-/// below, or is not a number, gets the first, `high` and what lies above the last. Equal values give equal
-/// bytes.
+/// The bytes of a PNG image of values (height, width), the top row first, in 256 colours: values up to `low`
+/// and NaN get the first, values from `high` on the last. Equal values give equal bytes.
 std::string encode_png(std::size_t width, std::size_t height, std::span<const float> values, float low,
                        float high, const Palette& palette);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Figures as SVG text by hand: what axes and their marks have in common. Coordinates in pixels, y down.
+// SVG figures written as text: parts that all plots share. Coordinates are in pixels, y down.
 
 #include <string>
 #include <vector>
@@ -9,10 +9,10 @@ namespace cosmo::core::svg {
 inline constexpr const char* kInk = "#222222";
 inline constexpr const char* kGrid = "#dddddd";
 
-/// Plain text as content or quoted attribute of XML and HTML.
+/// Plain text escaped for content or quoted attributes of XML and HTML.
 std::string escaped(const std::string& plain);
 
-/// A straight or logarithmic scale and its marks.
+/// A linear or logarithmic scale and its marks.
 struct Axis {
   double low, high;  ///< values at its ends
   double from, to;   ///< [px]
@@ -22,20 +22,20 @@ struct Axis {
   double place(double value) const;
 };
 
-/// 1, 2 or 5 times a power of ten, at least `least`, which is positive.
+/// The smallest of 1, 2 or 5 times a power of ten that is at least `least`, which is positive.
 double round_step(double least);
 
-/// A straight axis between exactly these values, with at most about `most` marks at round numbers.
+/// A linear axis between exactly these values, with at most about `most` marks at round numbers.
 Axis linear_axis(double low, double high, double from, double to, int most);
 
-/// `content` is markup, so is `more`: further attributes, beginning with a space.
+/// `content` is markup, and so is `more`: further attributes, beginning with a space.
 std::string text(double x, double y, const char* anchor, const std::string& content,
                  const std::string& more = "");
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour,
                  const std::string& more = "");
 std::string circle(double x, double y, double radius, const std::string& more = "");
 
-/// Grid lines at the marks of y, ticks at those of x, numbers and titles (markup) of both.
+/// Grid lines at the marks of y, ticks at those of x, and the numbers and titles (markup) of both.
 std::string frame(const Axis& x, const Axis& y, const std::string& x_title, const std::string& y_title);
 
 /// The image of this size and content on white; `title` is plain text.

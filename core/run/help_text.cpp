@@ -9,7 +9,7 @@ namespace cosmo::core {
 
 namespace {
 
-/// Characters of UTF-8.
+/// Number of UTF-8 characters.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
@@ -28,7 +28,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t begun,
                     std::string_view ending) {
   std::string lines;
   std::size_t column = begun;
-  bool first = true;  // of its line
+  bool first = true;  // whether the word begins a line
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);

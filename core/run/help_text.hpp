@@ -7,11 +7,11 @@
 
 namespace cosmo::core {
 
-/// Columns of a line of help: the terminal's, where standard output is one, and 100 at most.
+/// Width of help lines in columns: the terminal's if standard output is one, and at most 100.
 std::size_t help_width();
 
-/// The words of `text` in lines of at most `width` columns, which a longer word exceeds; the first begins at
-/// column `begun`, others after `indent` blanks. All but the last end with `ending`.
+/// The words of `text` in lines of at most `width` columns, which only a longer word exceeds; the first line
+/// begins at column `begun`, the others after `indent` blanks. All but the last end with `ending`.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t begun, std::size_t indent,
                     std::string_view ending = "");
 

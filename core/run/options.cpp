@@ -20,15 +20,15 @@ namespace po = boost::program_options;
 
 namespace {
 
-constexpr std::size_t kLongest = 4096;           ///< bytes of a value
-constexpr std::size_t kLongestConfig = 1 << 20;  ///< bytes of a file of options
+constexpr std::size_t kLongest = 4096;           ///< longest value [bytes]
+constexpr std::size_t kLongestConfig = 1 << 20;  ///< largest file of options [bytes]
 
-/// `text` without the plus of a positive number, which from_chars does not know.
+/// `text` without the plus sign of a positive number, which from_chars does not accept.
 std::string_view without_plus(std::string_view text) {
   return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
 }
 
-/// The whole number that all of `text` is; the nearest one of 64 bits if it needs more.
+/// The whole number that all of `text` represents; the nearest 64-bit one if it is out of range.
 std::optional<std::int64_t> whole_number(std::string_view text) {
   using Limits = std::numeric_limits<std::int64_t>;
   const std::string_view digits = without_plus(text);
@@ -39,7 +39,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return digits.starts_with('-') ? Limits::min() : Limits::max();
 }
 
-/// The finite number that all of `text` is.
+/// The finite number that all of `text` represents.
 std::optional<double> finite_number(std::string_view text) {
   const std::string_view digits = without_plus(text);
   double result = 0;
@@ -48,7 +48,7 @@ std::optional<double> finite_number(std::string_view text) {
   return whole && std::isfinite(result) ? std::optional(result) : std::nullopt;
 }
 
-/// Keeps what was parsed, whatever it was declared as; a name given twice is refused.
+/// Stores what was parsed, whatever its declared type. Throws Error{usage} for a name that is given twice.
 void store(const po::parsed_options& parsed, std::map<std::string, std::string>& values,
            const std::string& where) {
   std::map<std::string, std::string> found;
@@ -80,7 +80,7 @@ void Options::add_positional(std::string name, std::string help) {
   declarations_.push_back({std::move(name), std::nullopt, std::move(help), false, true});
 }
 
-/// The words with "on" after the name of each switch that stands alone.
+/// The words, with "on" added after each switch that has no value.
 std::vector<std::string> Options::complete(const std::vector<std::string>& words) const {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -121,7 +121,7 @@ void Options::parse(const std::vector<std::string>& words) {
   for (const auto& [name, value] : values_) chosen_.insert(name);
   for (const Declaration& option : declarations_) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
-    if (option.is_flag) (void)flag(option.name);  // a file may say anything
+    if (option.is_flag) (void)flag(option.name);  // a file may contain any value
   }
 }
 
@@ -134,19 +134,19 @@ void Options::read_config(const std::string& path) {
   }
   if (content.starts_with(kByteOrderMark)) content.erase(0, kByteOrderMark.size());
   std::erase(content, '\r');
-  // Sentences quote its lines.
+  // Messages quote its lines.
   ensure(printable(content) == content, Fault::usage,
          "The file {} of --config is not text: give a file of lines NAME = VALUE in UTF-8.", path);
   std::istringstream lines(content);
   po::options_description description;
-  for (const Declaration& option : declarations_) {  // a file in a file would be read by nobody
+  for (const Declaration& option : declarations_) {  // --config inside a file would be ignored
     if (option.name != "config") description.add_options()(option.name.c_str(), po::value<std::string>(), "");
   }
   try {
     store(po::parse_config_file(lines, description), values_, "in " + path);
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
-  } catch (const po::invalid_config_file_syntax& error) {  // whose what() never ends for some lines
+  } catch (const po::invalid_config_file_syntax& error) {  // whose what() does not return for some lines
     fail(Fault::usage, "The file {} of --config has the line '{}': write NAME = VALUE.", path,
          error.tokens());
   } catch (const po::error& error) {
@@ -164,7 +164,7 @@ const Options::Declaration& Options::declaration(const std::string& name) const 
 Options Options::with_defaults(const std::map<std::string, std::string>& values) const {
   Options options = *this;
   for (const auto& [name, value] : values) {
-    (void)declaration(name);  // which must be there
+    (void)declaration(name);  // throws if it is missing
     options.values_.emplace(name, value);
   }
   return options;
@@ -188,7 +188,7 @@ const std::string& Options::text(const std::string& name) const {
   const std::string& value = values_.at(name);
   ensure(!value.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
   ensure(value.size() <= kLongest && is_utf8(value), Fault::usage,
-         "Option --{} is longer than {} bytes or no UTF-8 text: give it another value.", name, kLongest);
+         "Option --{} is longer than {} bytes or not UTF-8 text: give it another value.", name, kLongest);
   return value;
 }
 

@@ -16,42 +16,42 @@
 
 namespace cosmo::core {
 
-/// The options of one command. First declared (add_*), then parsed, then read by name.
-/// Reading a value that is not what its type demands is an Error{usage} that names the option.
+/// The options of one command: first declared (add_*), then parsed, then read by name.
+/// Reading a value of the wrong type throws Error{usage} naming the option.
 class Options {
  public:
-  /// Declares an option that takes a value. Without a default it must be given, or be asked for with given().
+  /// Declares an option that takes a value. Without a default it is required, unless checked with given().
   void add(std::string name, std::optional<std::string> default_value, std::string help);
   /// Declares an option that is "on" or "off"; the bare name means on.
   void add_switch(std::string name, bool on, std::string help);
-  /// Declares an option that is present or not.
+  /// Declares an option without a value, which is present or not.
   void add_flag(std::string name, std::string help);
-  /// Declares the one value that stands on the command line without a name.
+  /// Declares the one value that is given on the command line without a name.
   void add_positional(std::string name, std::string help);
 
   /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
-  /// names; the command line wins. Throws Error{usage}, also for a file that is no text, or Error{io} for one
-  /// that cannot be read.
+  /// names; the command line wins. Throws Error{usage}, also for a file that is not text, or Error{io} for
+  /// one that cannot be read.
   void parse(const std::vector<std::string>& words);
 
   bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
   bool chosen(const std::string& name) const { return chosen_.contains(name); }  ///< by the user
-  /// Throws Error{usage} naming the first option beside these that the user chose, on the command line or in
-  /// the file; `purpose` is what they do not concern, as "--benchmark".
+  /// Throws Error{usage} naming the first option other than `names` that the user chose, on the command line
+  /// or in the file; `purpose` is what that option does not concern, such as "--benchmark".
   void refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const;
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
-  bool is_on(const std::string& name) const;     ///< of a switch
+  bool is_on(const std::string& name) const;     ///< value of a switch
   double number(const std::string& name) const;  ///< a finite number
-  /// Finite numbers between commas.
+  /// Finite numbers separated by commas.
   std::vector<double> numbers(const std::string& name) const;
-  /// A whole number low … high, which lie within 63 bits. Throws Error{config} for one outside.
+  /// A whole number low … high, limits that need at most 63 bits. Throws Error{config} if it is outside.
   std::int64_t integer(const std::string& name, std::int64_t low, std::int64_t high) const;
-  /// A whole number from 0 and below kSeedLimit.
+  /// A whole number from 0 to kSeedLimit - 1.
   std::uint64_t seed(const std::string& name) const;
   /// One of `names`.
   const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
-  /// The entry of `table`, of core::Named or other rows with a `name`, that the option gives.
+  /// The entry that the option selects in `table`, whose rows are core::Named or have a `name`.
   template <class Table>
   const auto& entry(const std::string& name, const Table& table) const {
     return *find_row(table, choice(name, names_in(table)));
@@ -61,7 +61,7 @@ class Options {
   /// "I:J", whole numbers with 0 <= I < J <= size.
   std::pair<std::int64_t, std::int64_t> interval(const std::string& name, std::int64_t size) const;
 
-  /// These options with values for those that were not given.
+  /// A copy of these options with values for those that were not given.
   Options with_defaults(const std::map<std::string, std::string>& values) const;
 
   /// The option list of --help.
@@ -85,8 +85,8 @@ class Options {
   std::set<std::string> chosen_;
 };
 
-/// The number that `text` is, all of it, which is a part of what was typed. Throws Error{usage} naming `what`
-/// and quoting all that was typed.
+/// The number that all of `text`, a part of what was typed, represents. Throws Error{usage} naming `what` and
+/// quoting `typed`, everything that was typed.
 double parse_number(std::string_view text, std::string_view what, std::string_view typed);
 
 }  // namespace cosmo::core

@@ -14,15 +14,15 @@ namespace {
 
 std::string bytes_text(std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
-/// What is known before a directory is touched.
+/// What is determined before a directory is touched.
 struct Survey {
   Manifest there;
   bool up_to_date = false;
-  std::uint64_t leaving = 0;  ///< bytes there that the run removes
+  std::uint64_t leaving = 0;  ///< bytes of existing files that the run removes
   Needs needs;
   MemoryBill memory;
   DiskBill disk;
-  std::vector<Error> refusals;      ///< the first ends a real run, on all ranks
+  std::vector<Error> refusals;      ///< the first one ends a real run, on all ranks
   std::optional<Error> disk_doubt;  ///< the disk may not suffice
 };
 
@@ -88,7 +88,7 @@ Json facts_of(const Stage& stage, const Survey& survey) {
           {"disk_available_bytes", survey.disk.available}};
 }
 
-/// The outline with what it takes, without an end of the last line.
+/// The outline with the memory and disk it takes, without a newline at the end.
 std::string plan_text(const Survey& survey, const Report& outline) {
   return outline.text +
          fmt::format("about {} of memory per rank; {}{} to write, {} free on disk{}",

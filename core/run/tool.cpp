@@ -25,8 +25,7 @@ namespace cosmo::core {
 
 namespace {
 
-/// Whether this process speaks for the run, known before MPI starts.
-/// As the launcher tells it before MPI does; 0 without one.
+/// This process's number in the run, as set by the launcher before MPI starts; 0 without a launcher.
 std::size_t process_number() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name)) return std::strtoul(rank, nullptr, 10);
@@ -34,8 +33,8 @@ std::size_t process_number() {
   return 0;
 }
 
-/// Where standard input, output or error is closed, nothing that is opened later may take its place: what is
-/// written there would go to some other file. Standard output then refuses to be written.
+/// Opens a placeholder for each of standard input, output and error that is closed. Otherwise a file opened
+/// later would take its number and receive what is written there. Writing to such a standard output fails.
 void hold_standard_files() {
   for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) {
     if (fcntl(file, F_GETFD) == -1) (void)open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY);
@@ -55,7 +54,7 @@ std::string tool_help(const Tool& tool) {
   return text + fmt::format("\n{} COMMAND --help lists a command's options.\n", tool.name);
 }
 
-/// The commands that a tool has beside its nameless one.
+/// Help on the commands that a tool has besides its nameless one.
 std::string other_commands(const Tool& tool) {
   std::string text;
   for (const Command& command : tool.commands) {
@@ -70,9 +69,8 @@ std::string command_help(const Tool& tool, const Command& command, const Options
   const std::string name = command.name.empty() ? tool.name : tool.name + " " + command.name;
   const std::string codes = fmt::format(
       "Exit codes: 0 done, 2 usage, 3 values that cannot work, 4 input/output or memory, 5 damaged or "
-      "foreign file, 6 numbers "
-      "out of range, 70 a bug of ours{}.",
-      command.on_stop == OnStop::save ? ", 75 stopped before all was done: the same command goes on" : "");
+      "unexpected file, 6 numbers out of range, 70 bug in the toolkit{}.",
+      command.on_stop == OnStop::save ? ", 75 stopped before completion: the same command continues" : "");
   return fmt::format("{}\n\nOptions [default]:\n{}\nExample:\n  {}\n\n{}\n{}",
                      wrapped(name + ": " + command.summary, width, 0, 0), options.help(),
                      wrapped(command.example, width, 2, 6, " \\"), wrapped(codes, width, 0, 0),
@@ -101,15 +99,15 @@ Options declare_options(const Command& command) {
     options.add("output", std::nullopt, "directory to write");
     options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");
     options.add_flag("force",
-                     "remove the files of another request of this stage from --output, and damaged ones of "
-                     "this request; nothing else");
+                     "remove the files of a different request of this stage from --output, and damaged ones "
+                     "of this request; nothing else");
   }
   options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
   options.add("threads", "0",
               "OpenMP threads per rank; 0: the cores available, shared by the ranks of a machine");
   options.add(
       "peer-timeout", "5",
-      "minutes without a sign of life after which a rank is taken for lost, and the run ends; 0: never");
+      "minutes without a sign of life after which a rank is considered lost and the run ends; 0: never");
   options.add_flag("json", "print the summary as one JSON object");
   options.add_flag("quiet", "print warnings, errors and the summary only");
   options.add_flag("help", "print this and stop; also -h");
@@ -117,7 +115,7 @@ Options declare_options(const Command& command) {
   return options;
 }
 
-/// The files to try; none if the options are wrong, which the command will tell.
+/// The files to try; none if the options are invalid, which the command will report.
 std::vector<std::filesystem::path> foreign_files(const Command& command, const Options& options) {
   try {
     return command.foreign(options);
@@ -126,7 +124,7 @@ std::vector<std::filesystem::path> foreign_files(const Command& command, const O
   }
 }
 
-/// Cores this rank may use without taking them from its neighbours on the same machine.
+/// Number of cores that this rank may use without taking them from other ranks on the same machine.
 int available_cores(const Communicator& comm) {
   const Communicator node = comm.node();
   cpu_set_t mine;
@@ -178,16 +176,16 @@ void print_error(const Log& log, const Tool& tool, const Error& error) {
                       error.fault() == Fault::stopped ? "" : "error: ", printable(error.what(), kMost)));
 }
 
-/// Ends the process as it is. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a file
-/// could not be closed for want of space.
+/// Ends the process without clean-up. MPI_Finalize would start the clean-up of HDF5 1.10, which crashes if a
+/// file could not be closed for lack of space.
 [[noreturn]] void leave(const Communicator& comm, int exit_code) {
   std::fflush(nullptr);
   comm.barrier();
   std::_Exit(exit_code);
 }
 
-/// Ends the run from beside the main thread, which waits for a rank that is lost: by MPI if that works, and
-/// by all means a few seconds later.
+/// Ends the run from another thread while the main thread waits for a lost rank: through MPI if that works,
+/// and in any case a few seconds later.
 [[noreturn]] void end_without(const Tool& tool, const std::string& loss, bool has_mpi) {
   constexpr int kCode = static_cast<int>(Fault::io);
   std::signal(SIGALRM, [](int) { std::_Exit(kCode); });
@@ -197,7 +195,7 @@ void print_error(const Log& log, const Tool& tool, const Error& error) {
   std::_Exit(kCode);
 }
 
-/// [s]
+/// --peer-timeout [s]. Throws Error{config} if it is negative.
 double peer_timeout(const Options& options) {
   const double minutes = options.number("peer-timeout");
   ensure(minutes >= 0, Fault::config,
@@ -221,7 +219,7 @@ int run_command(const Communicator& comm, const Log& log, const Tool& tool, cons
   }
 }
 
-/// The whole of a run between MPI's beginning and its end.
+/// A whole run between MPI_Init and MPI_Finalize.
 int run_command(const Tool& tool, const Command& command, const Options& options,
                 const std::vector<std::string>& words, std::optional<Watchdog>& watchdog) {
   const Communicator comm = Communicator::world();
@@ -270,9 +268,9 @@ int run_tool(int argc, char** argv, const Tool& tool) {
       return 0;
     }
     if (command.on_stop == OnStop::end) obey_stop_signals();
-    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails like one to a full disk
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails like one to a full disk
     if (command.foreign != nullptr && first) try_in_child(foreign_files(command, options));
-    std::optional<Watchdog> watchdog;  // which watches MPI's beginning and end too
+    std::optional<Watchdog> watchdog;  // also watches MPI_Init and MPI_Finalize
     if (const double timeout = peer_timeout(options); timeout > 0) {
       watchdog.emplace(timeout, process,
                        [&tool](const std::string& loss, bool has_mpi) { end_without(tool, loss, has_mpi); });
@@ -298,7 +296,7 @@ Ended run_within(const Communicator& comm, const Tool& tool, std::vector<std::st
     Options options = declare_options(command);
     options.parse(words);
     ended.exit_code = run_command(comm, log, tool, command, options, all, limits);
-  } catch (...) {  // options, which are the same on all ranks
+  } catch (...) {  // an error in the options, which are the same on all ranks
     const Error error = current_error();
     if (comm.is_root()) print_error(log, tool, error);
     ended.exit_code = error.exit_code();

@@ -1,5 +1,5 @@
 #pragma once
-// What the four executables share: one way to start, to be asked for help, to fail and to end.
+// What the four executables share: one way to start, show help, fail and end.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,9 +15,9 @@
 
 namespace cosmo::core {
 
-/// What a run may take at most, for tests of what it refuses. [bytes]
+/// Limits on what a run may take, for tests of the errors beyond them. [bytes]
 struct Limits {
-  std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();  ///< of a node
+  std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();  ///< per node
   std::uint64_t disk = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -31,49 +31,50 @@ struct Invocation {
   Json facts;   ///< host, time, ranks, command, library versions: for run.json
   Limits limits = {};
 
-  /// Prints the outcome on standard output: `summary` as one JSON object with --json, else `text`.
+  /// Prints the result on standard output: `summary` as one JSON object with --json, otherwise `text`.
   void report(const Json& summary, const std::string& text) const;
 };
 
 /// What a command does with a request to stop (core/parallel/stop_signals.hpp).
 enum class OnStop {
-  end,   ///< it ends like any program: there is nothing to continue
-  save,  ///< it keeps what is finished and throws Error{stopped}; the same command goes on from there
+  end,   ///< ends like any program: there is nothing to continue
+  save,  ///< keeps finished work and throws Error{stopped}; the same command continues from there
 };
 
-/// One thing a tool does. With `writes_output`, --output, --dry-run and --force are declared for it.
+/// One command of a tool. With `writes_output`, --output, --dry-run and --force are declared for it.
 struct Command {
-  std::string name;  ///< first word on the command line; empty for a tool's only command
+  std::string name;  ///< first word on the command line; empty for a tool's nameless command
   std::string summary;
   std::string example;
   bool writes_output;
   OnStop on_stop;
   void (*declare)(Options&);
   void (*run)(const Invocation&);
-  /// The HDF5 files that it would read and no manifest vouches for (core/format/foreign_hdf5.hpp). May throw.
+  /// The HDF5 files it would read that no manifest vouches for (core/format/foreign_hdf5.hpp). May throw.
   std::vector<std::filesystem::path> (*foreign)(const Options&) = nullptr;
 };
 
 struct Tool {
   std::string name;
   std::string summary;
-  std::vector<std::string> libraries;  ///< "name version" of what it is linked to, for --version
+  std::vector<std::string> libraries;  ///< "name version" of libraries it is linked to, for --version
   std::vector<Command> commands;
 };
 
-/// The whole life of an executable: parses, starts MPI, sets the threads, runs, prints an error once and
-/// returns the exit code (see Fault). A failure that the ranks have not agreed on aborts the run.
+/// Runs an executable from start to end: parses the options, starts MPI, sets the threads, runs the command,
+/// prints an error once and returns the exit code (see Fault). A failure that the ranks have not agreed on
+/// aborts the run.
 int run_tool(int argc, char** argv, const Tool& tool);
 
-/// How a command ended, and on the root rank what it said.
+/// How a command ended and, on the root rank, its output.
 struct Ended {
   int exit_code;
   Transcript said;
 };
 
-/// Runs a command within a program that has started MPI, as tests do: `words` as after the tool's name on
-/// the command line. Signals stay what they are. Collective over comm; a failure that the ranks have not
-/// agreed on aborts the program.
+/// Runs a command within a program that has started MPI, as tests do; `words` are those after the tool's name
+/// on the command line. Leaves signal handlers unchanged. Collective over comm; a failure that the ranks have
+/// not agreed on aborts the program.
 Ended run_within(const Communicator& comm, const Tool& tool, std::vector<std::string> words,
                  const Limits& limits = {});
 

@@ -1,12 +1,12 @@
 #pragma once
-// The parameters of a flat universe and the one table that sampling, manifests, targets and options walk.
+// The parameters of a flat universe, and the one table of them for sampling, manifests, targets and options.
 
 #include <array>
 #include <string_view>
 
 namespace cosmo::core {
 
-/// A flat universe of matter and dark energy, without radiation. Defaults: ΛCDM, Planck-like, as the
+/// A flat universe of matter and dark energy, without radiation. Defaults: Planck-like ΛCDM, as at the
 /// CosmoFlow suite's centre.
 struct Cosmology {
   double omega_m = 0.3089;  ///< matter density today, in units of the critical density
@@ -18,9 +18,9 @@ struct Cosmology {
   double wa = 0;            ///< its change: w(a) = w0 + wa (1 - a)
 };
 
-/// One row of the table: how the parameter is called everywhere, and the values that make sense. Files
-/// written before a row was added lack it: readers give such a parameter its default in Cosmology, which is
-/// what that version computed with.
+/// One row of the table: the parameter's name everywhere, and the accepted values. Files written before a row
+/// was added lack it: readers give such a parameter its default in Cosmology, which is what that version
+/// computed with.
 struct CosmologyParameter {
   std::string_view name;
   double Cosmology::*member;

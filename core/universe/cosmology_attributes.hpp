@@ -11,7 +11,7 @@ namespace cosmo::core {
 
 void write_cosmology(hdf5::File& file, const Cosmology& cosmology);
 
-/// Throws Error{format} naming `path` if the file has other parameters than this version knows.
+/// Throws Error{format} naming `path` if the file has parameters that this version does not have.
 Cosmology read_cosmology(const hdf5::File& file, const std::string& path);
 
 }  // namespace cosmo::core

@@ -17,7 +17,7 @@ Json to_object(const Cosmology& cosmology) {
   return object;
 }
 
-/// The universe's file of this name, or "".
+/// The path of the universe's file with this name, or "".
 std::string find_file(const std::vector<std::string>& files, const std::string& name) {
   const auto found = std::find_if(files.begin(), files.end(), [&](const std::string& file) {
     return std::filesystem::path(file).filename() == name;

@@ -12,7 +12,7 @@
 
 namespace cosmo::core {
 
-/// The parameters that vary over a suite: what a network learns.
+/// The parameters that vary over a suite: the targets of a network.
 struct ParameterSpace {
   std::vector<std::string> names;
   std::vector<double> low;
@@ -21,8 +21,8 @@ struct ParameterSpace {
   std::size_t size() const { return names.size(); }
 };
 
-/// What is saved of a universe at one redshift: paths relative to the suite's directory, empty for what is
-/// not saved.
+/// Files of a universe at one redshift: paths relative to the suite's directory, empty for what is not
+/// saved.
 struct SimulationOutput {
   double redshift;
   std::string counts;
@@ -32,19 +32,19 @@ struct SimulationOutput {
 /// One universe of a suite.
 struct SimulationRecord {
   std::uint32_t index;
-  std::uint64_t seed;  ///< of its initial conditions
+  std::uint64_t seed;  ///< seed of its initial conditions
   Cosmology cosmology;
-  std::vector<SimulationOutput> outputs;  ///< the lowest redshift first
-  std::string power_spectrum;             ///< the table of all redshifts, or empty
+  std::vector<SimulationOutput> outputs;  ///< lowest redshift first
+  std::string power_spectrum;             ///< path of the table for all redshifts, or empty
 
   /// Every file of the universe: counts, snapshots, then the table.
   std::vector<std::string> files() const;
-  /// The counts at a redshift. Throws Error{config} that says how to make them if the suite has none.
+  /// The counts at a redshift. If the suite has none, throws Error{config} with how to make them.
   const std::string& counts(double redshift = 0) const;
 };
 
 /// Names of a universe's files in its folder: "counts_z0.5.h5", "snapshot_z0.5.hdf5", with the shortest
-/// decimal that is the redshift.
+/// decimal representation of the redshift.
 std::string counts_name(double redshift);
 std::string snapshot_name(double redshift);
 inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
@@ -52,21 +52,21 @@ inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
 struct SimulationManifest {
   Manifest base;
   ParameterSpace parameters;
-  Length box_size;  ///< the same for all universes in its unit
-  int grid;         ///< count voxels a side; 0 without counts
+  Length box_size;  ///< in its unit, the same for all universes
+  int grid;         ///< count voxels per side; 0 without counts
   std::vector<SimulationRecord> simulations;
 
   /// The stage's own fields of manifest.json.
   Json details() const;
-  /// All that follows from the plan of a suite: its details and every universe's files.
+  /// What follows from the plan of a suite: its details and every universe's files.
   Foreseen foreseen() const;
 };
 
 void to_json(Json& json, const ParameterSpace& space);
 void from_json(const Json& json, ParameterSpace& space);
 
-/// The suite that a manifest of stage "generate" describes, checked; sentences name `source`. Throws
-/// Error{format}.
+/// Parses and checks the suite that a manifest of stage "generate" describes. Throws Error{format} naming
+/// `source`.
 SimulationManifest parse_simulation_manifest(Manifest base, const std::string& source);
 
 /// Throws as load_manifest does.

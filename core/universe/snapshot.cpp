@@ -19,11 +19,11 @@ using hdf5::File;
 constexpr double kMegaparsec = 3.0856775814913673e22;  ///< [m]. Source: IAU 2015 Resolution B2
 constexpr double kSunGravity = 1.3271244e20;           ///< G Msun [m³/s²]. Source: IAU 2015 Resolution B3
 
-constexpr std::size_t kTypes = 6;  ///< particle types of Gadget
-constexpr std::size_t kHalo = 1;   ///< the one for dark matter
+constexpr std::size_t kTypes = 6;  ///< number of Gadget's particle types
+constexpr std::size_t kHalo = 1;   ///< type of dark matter
 constexpr std::size_t kParticleBytes = 2 * 3 * sizeof(float) + sizeof(std::uint64_t);
 
-/// The attribute `name` of /Header that has a value for each particle type.
+/// The dark-matter value of the attribute `name` of /Header, which has one value for each particle type.
 template <class T>
 T of_halo(const std::vector<T>& values, const std::string& path, const std::string& name) {
   ensure(values.size() == kTypes, Fault::format, "{} has {} values of {} in its header, not {}: restore it.",
@@ -31,7 +31,7 @@ T of_halo(const std::vector<T>& values, const std::string& path, const std::stri
   return values[kHalo];
 }
 
-/// Throws unless the group repeats these values.
+/// Throws Error{format} unless the group has these values.
 void check_numbers(const File& file, const std::string& path, const std::string& group,
                    std::span<const NumberAttribute> attributes) {
   for (const auto& [name, value] : attributes) {
@@ -55,7 +55,7 @@ SnapshotHeader read_header(const File& file, const std::filesystem::path& path) 
       .seed = file.integer_attribute("seed"),
       .cosmology = read_cosmology(file, name),
       .code_version = file.text_attribute("code_version")};
-  // Before any array is allocated or read by what the header says.
+  // Checked before any array is allocated or read according to the header.
   ensure(header.particles > 0 && header.particles <= std::filesystem::file_size(path) / kParticleBytes,
          Fault::format, "{} is too small for the {} particles that it announces: restore the file.", name,
          header.particles);
@@ -91,8 +91,8 @@ void check_universe(double redshift, const Cosmology& cosmology, const std::stri
 }
 
 double SnapshotHeader::particle_mass() const {
-  // Critical density 3 H0² / (8πG) [1e10 h² Msun/Mpc³]; G itself is known less well than G Msun.
-  const double hubble = 1e5;  // of h = 1 [m/s/Mpc]
+  // Critical density 3 H0² / (8πG) [1e10 h² Msun/Mpc³]; G itself is known less precisely than G Msun.
+  const double hubble = 1e5;  // for h = 1 [m/s/Mpc]
   const double critical = 3 * hubble * hubble * kMegaparsec / (8 * std::numbers::pi * kSunGravity) / 1e10;
   return cosmology.omega_m * critical * std::pow(box_size, 3) / static_cast<double>(particles);
 }

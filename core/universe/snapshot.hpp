@@ -1,5 +1,5 @@
 #pragma once
-// snapshot_z0.hdf5: the particles of one simulation at one redshift, in one file as Gadget-4 writes it.
+// snapshot_z0.hdf5: the particles of one universe at one redshift, in one file in Gadget-4's layout.
 //
 //   /PartType1/Coordinates   float32 (N, 3)  comoving, in [0, L) [Mpc/h]
 //   /PartType1/Velocities    float32 (N, 3)  peculiar velocity / sqrt(a) [km/s]
@@ -11,7 +11,7 @@
 //   attributes of /Units       UnitLength_in_cm, UnitMass_in_g, UnitVelocity_in_cm_per_s, where yt and
 //                              pynbody look for them
 //   attributes of the file     schema "cosmo.snapshot/1", seed, parameter_names, parameter_values,
-//   code_version
+//                              code_version
 //
 // All arrays are contiguous. Equal particles give equal bytes, whatever the number of ranks.
 
@@ -30,25 +30,25 @@ namespace cosmo::core {
 
 inline constexpr std::string_view kSnapshotSchema = "cosmo.snapshot/1";
 
-/// What a snapshot says beside its particles.
+/// Data of a snapshot besides its particles.
 struct SnapshotHeader {
   double box_size = 0;          ///< [Mpc/h]
   std::uint64_t particles = 0;  ///< in the whole box
   double redshift = 0;
-  std::uint64_t seed = 0;  ///< of the initial conditions
+  std::uint64_t seed = 0;  ///< seed of the initial conditions
   Cosmology cosmology = {};
-  std::string code_version = {};  ///< of the toolkit that wrote the file; set when reading
+  std::string code_version = {};  ///< version of the toolkit that wrote the file; set when reading
 
   double scale_factor() const { return 1 / (1 + redshift); }
-  /// All matter of the box dealt out equally [1e10 Msun/h].
+  /// All matter of the box divided by the number of particles [1e10 Msun/h].
   double particle_mass() const;
 };
 
-/// What a file says of its universe, whether it holds particles or counts. Throws Error{format} naming `path`
-/// for a redshift below 0 and for parameters that core::validate refuses.
+/// Checks the universe that a file of particles or counts describes. Throws Error{format} naming `path` for a
+/// redshift below 0 and for parameters that core::validate rejects.
 void check_universe(double redshift, const Cosmology& cosmology, const std::string& path);
 
-/// A rank's share of the particles. Spans are of (n, 3) values.
+/// A rank's share of the particles. Spans have shape (n, 3).
 struct SnapshotParticles {
   std::span<const float> positions;  ///< comoving, in [0, L] [Mpc/h]; L itself is written as 0
   std::span<const float> momenta;    ///< p = a² dx/dt / H0 [Mpc/h]
@@ -57,13 +57,13 @@ struct SnapshotParticles {
   std::function<std::uint64_t(std::size_t i)> index = {};
 };
 
-/// Writes all ranks' particles in the order of their indices, at any distribution over the ranks. Velocities
-/// are converted from momenta: 100 km/s p / a is the peculiar velocity. Collective over comm.
+/// Writes all ranks' particles in the order of their indices, however they are distributed over the ranks.
+/// Velocities are converted from momenta: 100 km/s p / a is the peculiar velocity. Collective over comm.
 ///
-/// Memory beside the particles: 28 bytes for each of 2^19 particles; with `index` also 4 bytes a particle and
-/// 64 bytes for each that is under way in a round: a rank receives at most 2^19, and sends about as many as
-/// long as ranks hold similar shares of each range of indices.
-/// Throws, on every rank, Error{numeric} for a position outside the box and for a number that is not finite,
+/// Memory besides the particles: 28 bytes for each of 2^19 particles; with `index` also 4 bytes per particle
+/// and 64 bytes for each one under way in a round: a rank receives at most 2^19, and sends about the same
+/// number as long as ranks hold similar shares of each range of indices.
+/// Throws, on every rank, Error{numeric} for a position outside the box or a number that is not finite,
 /// Error{io} if writing fails, Error{internal} unless the indices are 0 … N - 1, each once.
 void write_snapshot(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header,
                     const SnapshotParticles& particles);
@@ -71,8 +71,8 @@ void write_snapshot(const Communicator& comm, const std::filesystem::path& path,
 /// A snapshot open for reading by this rank alone; move-only.
 class Snapshot {
  public:
-  /// Throws Error{io} if the file is missing, Error{format} if it is no snapshot of version 1, if its
-  /// counts, shapes, types, masses, time, parameters or units disagree, or by check_universe().
+  /// Throws Error{io} if the file is missing, Error{format} if it is not a snapshot of version 1, if its
+  /// counts, shapes, types, masses, time, parameters or units disagree, or if check_universe() fails.
   explicit Snapshot(const std::filesystem::path& path);
 
   const SnapshotHeader& header() const { return header_; }

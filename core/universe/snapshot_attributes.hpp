@@ -1,5 +1,5 @@
 #pragma once
-// What a snapshot's attributes repeat, for those who write them and those who check them.
+// Attributes that a snapshot repeats in several groups, for the code that writes and checks them.
 
 #include <array>
 
@@ -13,7 +13,7 @@ struct NumberAttribute {
   double value;
 };
 
-/// Of /Header and of /Parameters.
+/// Attributes of /Header and of /Parameters.
 inline std::array<NumberAttribute, 5> parameter_attributes(const SnapshotHeader& header) {
   return {{{"BoxSize", header.box_size},
            {"Omega0", header.cosmology.omega_m},
@@ -22,7 +22,7 @@ inline std::array<NumberAttribute, 5> parameter_attributes(const SnapshotHeader&
            {"HubbleParam", header.cosmology.h}}};
 }
 
-/// Of /Units and of /Parameters: Mpc/h, 1e10 Msun/h, km/s.
+/// Attributes of /Units and of /Parameters: Mpc/h, 1e10 Msun/h, km/s.
 inline constexpr std::array<NumberAttribute, 3> kUnitAttributes = {
     {{"UnitLength_in_cm", 3.085678e24}, {"UnitMass_in_g", 1.98841e43}, {"UnitVelocity_in_cm_per_s", 1e5}}};
 

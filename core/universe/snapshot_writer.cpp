@@ -18,7 +18,7 @@ namespace {
 using hdf5::Dataset;
 using hdf5::File;
 
-/// Particles that a rank writes at once: 6 MiB of positions, few enough to wait in memory twice.
+/// Particles that a rank writes at once: 6 MiB of positions, few enough to be in memory twice.
 constexpr std::uint64_t kRound = std::uint64_t{1} << 19;
 
 /// Indices first <= i < last.
@@ -35,7 +35,7 @@ Range part_of(std::uint64_t total, int part, int parts) {
   return {bound(part), bound(part + 1)};
 }
 
-/// The part of the range that the round writes; may be empty.
+/// The part of the range that is written in this round; may be empty.
 Range in_round(const Range& range, std::uint64_t round) {
   const std::uint64_t first = std::min(range.last, range.first + round * kRound);
   return {first, std::min(range.last, first + kRound)};
@@ -43,7 +43,7 @@ Range in_round(const Range& range, std::uint64_t round) {
 
 /// The particles of one round, ready to be written.
 struct Rows {
-  std::vector<std::uint64_t> ids;  ///< 0: not there yet
+  std::vector<std::uint64_t> ids;  ///< 0: not filled yet
   std::vector<float> positions, velocities;
 
   void clear(std::uint64_t size) {
@@ -53,7 +53,7 @@ struct Rows {
   }
 };
 
-/// What is stored for a position and a momentum.
+/// Converts a position and a momentum to what is stored.
 class Converter {
  public:
   Converter(const SnapshotHeader& header, const std::filesystem::path& path)
@@ -133,7 +133,7 @@ class Exchange {
     return (index - part_of(total_, owner_of(index), comm_.size()).first) / kRound;
   }
 
-  /// Counts, then deals out: the particles of round r are order_[starts_[r]] … order_[starts_[r + 1] - 1].
+  /// Counting sort: the particles of round r are order_[starts_[r]] … order_[starts_[r + 1] - 1].
   void sort_by_round() {
     const std::size_t size = particles_.positions.size() / 3;
     ensure(size <= std::numeric_limits<std::uint32_t>::max(), Fault::config,
@@ -203,7 +203,7 @@ void write_header(File& file, const SnapshotHeader& header) {
 constexpr const char *kPositions = "PartType1/Coordinates", *kVelocities = "PartType1/Velocities",
                      *kIds = "PartType1/ParticleIDs";
 
-/// All but the particles.
+/// Creates everything but the particles' data.
 void make(File& file, const SnapshotHeader& header) {
   const hsize_t n = header.particles;
   write_header(file, header);
@@ -212,7 +212,7 @@ void make(File& file, const SnapshotHeader& header) {
   file.create_dataset<std::uint64_t>(kIds, {n});
 }
 
-/// An open snapshot and its arrays. Every member is collective: ranks agree on whether they could.
+/// An open snapshot and its arrays. Every member is collective: ranks agree on failures.
 class Writer {
  public:
   Writer(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header)

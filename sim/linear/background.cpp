@@ -11,8 +11,8 @@ namespace {
 
 using State = std::array<double, 4>;  // D1, T[D1], D2, T[D2]
 
-// The table is uniform in ln a; its cubic Hermite interpolation errs by h⁴/384 of a fourth derivative, below
-// 1e-8.
+// The table is uniform in ln a; the error of its cubic Hermite interpolation is h⁴/384 times a fourth
+// derivative, below 1e-8.
 constexpr double kFirst =
     -9.21034037197618;  // ln 1e-4: Λ is 1e-12 of matter there; with w0 + wa near 0 the start fades as a^-5/2
 constexpr double kLast = 0.0953101798043249;  // ln 1.1

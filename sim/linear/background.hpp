@@ -7,14 +7,15 @@
 
 namespace cosmo::sim {
 
-/// Expansion and growth of a flat universe of matter and dark energy of equation of state w(a) = w0 + wa (1 -
-/// a), as functions of the scale factor a (today 1).
+/// Expansion and growth of a flat universe of matter and dark energy with the equation of state
+/// w(a) = w0 + wa (1 - a), as functions of the scale factor a (today 1).
 ///
-/// Time is in units of 1/H0. The operator T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, D2 < 0
-/// belongs to it. Growth is tabulated for 1e-4 <= a <= 1.1, relative error below 1e-7; outside
-/// std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322), section 2
-/// and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that T[T[D]] is
-/// a⁴ (D'' + 2 H D') and the sources are the matter's alone. Dark energy: Chevallier & Polarski 2001
+/// Time is in units of 1/H0. The operator is T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, and
+/// D2 < 0 accordingly. Growth is tabulated for 1e-4 <= a <= 1.1 with a relative error below 1e-7; outside
+/// this range std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322),
+/// section
+/// 2 and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that T[T[D]] is
+/// a⁴ (D'' + 2 H D') and matter is the only source. Dark energy: Chevallier & Polarski 2001
 /// (gr-qc/0009008), Linder 2003 (astro-ph/0208512).
 class Background {
  public:
@@ -41,7 +42,7 @@ class Background {
 
  private:
   double omega_m_, w0_, wa_;
-  std::array<std::function<double(double)>, 4> growth_;  ///< D1, T[D1], D2, T[D2] of a
+  std::array<std::function<double(double)>, 4> growth_;  ///< D1, T[D1], D2, T[D2] as functions of a
 };
 
 }  // namespace cosmo::sim

@@ -12,8 +12,8 @@ namespace cosmo::sim {
 
 namespace {
 
-/// sqrt(P/V) by the integer k² in units of the fundamental: P depends on nothing else, and there are far
-/// fewer k² than modes.
+/// sqrt(P/V) indexed by the integer k² in units of the fundamental: P depends on nothing else, and there are
+/// far fewer values of k² than modes.
 std::vector<float> mode_amplitudes(const fourier::FourierMesh& mesh, const LinearPower& power) {
   const auto half = static_cast<std::size_t>(mesh.side() / 2);
   const double volume = std::pow(mesh.grid().box_size, 3);
@@ -40,7 +40,7 @@ class WhiteNoise {
   }
 
  private:
-  /// -k as it is stored: the Nyquist wavenumber is its own negative.
+  /// -k as stored: the Nyquist wavenumber is its own negative.
   int negative(int k) const { return 2 * k == side_ ? k : -k; }
 
   std::complex<float> draw(int kx, int ky, int kz, bool real) const {

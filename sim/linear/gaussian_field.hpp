@@ -7,19 +7,19 @@
 
 namespace cosmo::sim {
 
-/// How long a mode's white noise is: Gaussian, or always its expected length (the phase stays random).
+/// The modulus of a mode's white noise: random (Gaussian), or its expected value (the phase stays random).
 enum class Amplitude { random, fixed };
 
-/// Whether a field is the seed's own or its partner, all of whose modes have the other sign. Source: Angulo &
-/// Pontzen 2016 (arXiv:1603.05253).
+/// Whether a field is the seed's own or its partner, all of whose modes have the opposite sign. Source:
+/// Angulo & Pontzen 2016 (arXiv:1603.05253).
 enum class Partner { none, flipped };
 
 /// Fills `delta` with modes of a Gaussian field of spectrum `power` today: w sqrt(P/V) with <|w|²> = 1.
 ///
 /// w is a pure function of the seed and the signed (kx, ky, kz >= 0): ranks and threads do not change it, and
-/// a larger mesh on the same box keeps the modes below the smaller mesh's Nyquist wavenumber. Of a pair ±k
-/// that are both stored (kz = 0 or Nyquist) one draws and the other is its conjugate; a mode that is its own
-/// conjugate is real; k = 0 is 0. A flipped field is exactly the negative of the other.
+/// a larger mesh on the same box keeps the modes below the smaller mesh's Nyquist wavenumber. Where a pair ±k
+/// is stored twice (kz = 0 or Nyquist), one mode is drawn and the other is its conjugate; a mode that is its
+/// own conjugate is real; k = 0 is 0. A flipped field is exactly the negative of the other.
 void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
                     Amplitude amplitude = Amplitude::random, Partner partner = Partner::none);
 

@@ -42,7 +42,7 @@ double rms_in_spheres(const std::function<double(double)>& power, double radius)
   using std::numbers::pi;
   const auto integrand = [&](double k) {
     const double x = k * radius;
-    // Below x = 0.01 the closed form loses its digits to cancellation.
+    // Below x = 0.01 the closed form loses digits to cancellation.
     const double window = x < 0.01 ? 1 - x * x / 10 : 3 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
     return k * k * k * power(k) * window * window;
   };

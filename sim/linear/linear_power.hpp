@@ -7,7 +7,7 @@
 
 namespace cosmo::sim {
 
-/// Rms density contrast in spheres of `radius` [Mpc/h] of a spectrum P [(Mpc/h)³] of k [h/Mpc] > 0:
+/// Rms density contrast in spheres of `radius` [Mpc/h] for a spectrum P [(Mpc/h)³] of k [h/Mpc] > 0:
 /// σ² = ∫ dlnk k³P/(2π²) W²(kR), W = 3 (sin x - x cos x)/x³, over 1e-6 … 1e4 h/Mpc. Relative error below 1e-5
 /// for radii from 1 to 16 Mpc/h.
 double rms_in_spheres(const std::function<double(double)>& power, double radius);
@@ -21,7 +21,7 @@ class LinearPower {
   double operator()(double k) const;
   /// Rms linear density contrast in spheres of `radius` [Mpc/h], as rms_in_spheres().
   double sigma(double radius) const { return rms_in_spheres(std::cref(*this), radius); }
-  /// Rms displacement along one axis, today and to first order [Mpc/h]: σ² = ∫ dlnk kP/(6π²).
+  /// First-order rms displacement along one axis today [Mpc/h]: σ² = ∫ dlnk kP/(6π²).
   double rms_displacement() const;
 
  private:

@@ -23,17 +23,17 @@ namespace {
 using core::ensure, core::fail, core::Fault, core::TextFile, core::TextLine;
 using Kind = SpectrumTable::Kind;
 
-constexpr std::size_t kFewestRows = 20, kMostRows = 100'000;  // each row costs some 8192 steps
+constexpr std::size_t kFewestRows = 20, kMostRows = 100'000;  // each row costs about 8192 operations
 
-/// Which column holds what.
+/// The column to read and what it holds.
 struct Column {
   Kind kind;
   std::size_t index;
-  bool by_k2;  ///< to be divided by k²
+  bool by_k2;  ///< whether to divide it by k²
   std::string name;
 };
 
-/// Names of the columns that hold the matter's transfer function, the best first.
+/// Names of columns that hold the matter transfer function, best first.
 struct MatterColumn {
   std::string_view name;
   bool by_k2;
@@ -44,7 +44,7 @@ constexpr std::size_t kCambColumns = 7, kCambTotal = 6;
 
 bool is_comment(const TextLine& line) { return line.text.front() == '#'; }
 
-/// Column names in "#  1:k (h/Mpc)  2:d_g …" or "# k/h CDM … total": units in brackets are no names.
+/// Column names in "#  1:k (h/Mpc)  2:d_g …" or "# k/h CDM … total", without units in brackets.
 std::vector<std::string> column_names(std::string_view title) {
   std::vector<std::string> names;
   title.remove_prefix(std::min(title.find_first_not_of('#'), title.size()));
@@ -58,7 +58,7 @@ std::vector<std::string> column_names(std::string_view title) {
   return names;
 }
 
-/// Throws if the comment speaks of Mpc without h.
+/// Throws Error{format} if the comment mentions Mpc without h.
 void check_units(const TextFile& file, const TextLine& comment) {
   const std::regex with_h(
       R"(\bh(\^\{?-?[13]\}?|-?[13])?\s*[/*]?\s*Mpc|Mpc(\^\{?-?[13]\}?|\*\*-?[13]|-?[13])?\s*[/*]?\s*h(\b|[-\d]))");
@@ -68,7 +68,7 @@ void check_units(const TextFile& file, const TextLine& comment) {
          file.place(comment));
 }
 
-/// Throws if the comment states a redshift, "at redshift z=1.00000", that is not today's.
+/// Throws Error{format} if the comment states a redshift other than 0, as in "at redshift z=1.00000".
 void check_redshift(const TextFile& file, const TextLine& comment) {
   // In "1:z 2:P" the number before a colon counts columns.
   const std::regex statement(
@@ -102,7 +102,7 @@ Column find_column(const TextFile& file, const std::vector<TextLine>& comments, 
     return {Kind::power, 1, false, "P(k)"};
   }
   if (!comments.empty()) {
-    // Other lines of CLASS's comment speak of 1/Mpc without meaning the columns.
+    // Other lines of CLASS's comment mention 1/Mpc without referring to the columns.
     check_units(file, comments.back());
     const auto names = column_names(comments.back().text);
     const auto column = named_column(names);
@@ -140,9 +140,10 @@ void append_row(const TextFile& file, const TextLine& line, const Column& column
   rows.ln_value.push_back(std::log(value) - (column.by_k2 ? 2 * std::log(k) : 0));
 }
 
-/// The rows on a fine uniform grid by Floater and Hormann's rational interpolation, whose every evaluation
-/// costs a pass over the rows; then a spline, whose evaluations are cheap. 2000 rows of an Eisenstein-Hu
-/// spectrum over 1e-4 … 20 h/Mpc come back to 1e-8 rms; wiggles that the rows do not resolve are lost.
+/// Interpolates the rows to a fine uniform grid by Floater and Hormann's rational interpolation, each
+/// evaluation of which costs a pass over the rows, and then by a spline, whose evaluations are cheap. 2000
+/// rows of an Eisenstein-Hu spectrum over 1e-4 … 20 h/Mpc are reproduced to 1e-8 rms; wiggles that the rows
+/// do not resolve are lost.
 std::function<double(double)> interpolated(Rows rows) {
   constexpr std::size_t kPoints = 8192, kOrder = 4, kSlopeRows = 4;
   const std::size_t n = rows.ln_k.size();

@@ -9,7 +9,7 @@
 
 namespace cosmo::sim {
 
-/// Matter transfer function T(k) of k [h/Mpc], 1 for k → 0.
+/// Matter transfer function T(k), with k in h/Mpc; 1 for k → 0.
 using TransferFunction = std::function<double(double)>;
 
 /// Temperature of the microwave background that all transfer functions here assume [K].
@@ -29,12 +29,12 @@ struct TransferFunctionEntry {
   std::string_view meaning;
 };
 
-/// Every transfer function that is a formula, the default one first.
+/// All transfer functions given by a formula, the default first.
 inline constexpr std::array<TransferFunctionEntry, 2> kTransferFunctions = {
     {{"eisenstein-hu", &eisenstein_hu, "with acoustic oscillations"},
      {"no-wiggle", &no_wiggle, "the same without them"}}};
 
-/// What makes the transfer function called `name`. Throws Error{config} that lists the names.
+/// The function that makes the transfer function called `name`. Throws Error{config} listing the names.
 std::function<TransferFunction(const core::Cosmology&)> find_transfer_function(std::string_view name);
 
 }  // namespace cosmo::sim

@@ -10,18 +10,18 @@ namespace cosmo::sim {
 
 namespace {
 
-/// nLPT; the paper uses -2.5, which needs more steps for the same accuracy: docs/decisions/0005.
+/// The paper's nLPT; it uses -2.5, which needs more steps for the same accuracy: docs/decisions/0005.
 constexpr double kExponent = -1.5;
 
 double u(double a) { return std::pow(a, kExponent); }
 double du_da(double a) { return kExponent * std::pow(a, kExponent - 1); }
 
-/// Positions brought back into the periodic box.
+/// Wraps positions into the periodic box.
 class Wrap {
  public:
   explicit Wrap(double box) : box_(static_cast<float>(box)), inverse_(1 / box_) {}
 
-  /// x in [0, L). Sets `stray` if a component is not a finite number; what is returned then means nothing.
+  /// x in [0, L). Sets `stray` if a component is not a finite number; the result is then meaningless.
   Vector4 operator()(const Vector4& x, std::atomic<bool>& stray) const {
     // x / L just below a whole number may round to it: the result is then a little less than 0.
     const Vector4 rest = x - box_ * floor(x * inverse_);

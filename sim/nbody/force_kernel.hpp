@@ -5,15 +5,16 @@
 
 namespace cosmo::sim {
 
-/// How the force mesh makes forces of -1/k² times the density. It differentiates by
+/// How the force mesh computes forces from -1/k² times the density. It differentiates by
 /// dφ/dx = (near (φ₊₁ - φ₋₁) + far (φ₊₂ - φ₋₂)) / cell size, which is antisymmetric, so that equal weights
-/// for deposit and gather leave total momentum zero.
+/// for deposit and gather keep the total momentum zero.
 struct ForceKernel {
   std::string_view name;
   float near;
   float far;
-  /// The window that deposit and gather multiply a wave by, W² = Π sinc⁴(k_i h/2), is undone up to waves of
-  /// about this wavenumber times the cell size h: the factor is 1 + (1/W² - 1) exp(-(kh/fade)²). 0: nowhere.
+  /// The window by which deposit and gather multiply a wave, W² = Π sinc⁴(k_i h/2) with cell size h, is
+  /// undone for waves of kh up to about this value: the factor is 1 + (1/W² - 1) exp(-(kh/fade)²). 0: not
+  /// undone.
   double fade;
   std::string_view meaning;
 };
@@ -27,14 +28,14 @@ inline constexpr std::array<ForceKernel, 3> kForceKernels = {{
     {"two-point", 0.5f, 0.0f, 0, "second order, softer"},
 }};
 
-/// Which kernel gives the best spectra: "deconvolved" if the mesh is no finer than the lattice of the
-/// particles, which it then sees as uniform. On a finer one it would amplify the lattice's own forces:
-/// "four-point".
+/// The kernel that gives the best spectra: "deconvolved" unless the mesh is finer than the particles'
+/// lattice, which a coarser mesh sees as uniform. On a finer mesh that kernel would amplify the lattice's own
+/// forces, so "four-point" is better.
 constexpr std::string_view best_force_kernel(int mesh_per_side, int particles_per_side) {
   return kForceKernels[mesh_per_side > particles_per_side].name;
 }
 
-/// The kernel called `name`. Throws Error{config} that lists the names.
+/// The kernel called `name`. Throws Error{config} listing the names.
 const ForceKernel& find_force_kernel(std::string_view name);
 
 }  // namespace cosmo::sim

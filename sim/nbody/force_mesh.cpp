@@ -12,7 +12,7 @@ namespace {
 
 using Vector8 [[gnu::vector_size(32)]] = float;
 
-/// Rows of values two and one before, one and two after those at which the derivative is wanted.
+/// Rows of values two and one before, and one and two after, the row whose derivative is computed.
 struct Stencil {
   const float *before2, *before, *after, *after2;
 };
@@ -33,7 +33,7 @@ struct Difference {
   }
 };
 
-/// Turns the components of eight nodes into eight vectors.
+/// Transposes the components of eight nodes into eight vectors.
 void store_as_nodes(const Vector8& x, const Vector8& y, const Vector8& z, Vector4* nodes) {
   const Vector8 zero = {};
   const Vector8 xy_even = __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13);
@@ -89,7 +89,8 @@ void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta) {
 }
 
 /// Calls transform(prepare), where `prepare` makes the density contrast of the particles plane by plane;
-/// again with coarser quanta if a cell was too full for them. What earlier densities were does not count.
+/// calls it again with coarser quanta if a cell overflowed, in which case the earlier densities are
+/// discarded.
 template <class Transform>
 void ForceMesh::transform_density(const ParticleSet& particles, Transform&& transform) {
   for (std::int32_t quanta = kFinest;; quanta /= 4) {
@@ -124,8 +125,8 @@ void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare) {
   fetch_halo();
 }
 
-/// The gradient of the potential at the nodes of plane x and of the strip's rows and the next, (rows + 1, n +
-/// 1): the last of a row repeats the first.
+/// The gradient of the potential at the nodes of plane x in the strip's rows and the next one,
+/// (rows + 1, n + 1): the last node of a row repeats the first.
 void ForceMesh::differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const {
   const int n = mesh_.side();
   const auto side = static_cast<std::size_t>(n);
@@ -155,8 +156,7 @@ void ForceMesh::differentiate(int x, core::Slab rows, Vector4* gradient, float* 
   }
 }
 
-/// Points planes_ at the planes around the slab and fetches those that other ranks own, from whichever that
-/// is.
+/// Points planes_ at the planes around the slab and fetches those that other ranks own from their owners.
 void ForceMesh::fetch_halo() {
   const auto& comm = mesh_.communicator();
   const int n = mesh_.side();

@@ -16,11 +16,11 @@
 
 namespace cosmo::sim {
 
-/// Gravity of particles on a mesh: cloud in cell, -1/k², differences of the potential, gathered with the same
-/// weights.
+/// Gravity of particles on a mesh: cloud-in-cell density, -1/k², and differences of the potential, gathered
+/// with the same weights.
 ///
-/// One mesh and two transforms a force; the three components exist only for the strip of rows and the two
-/// planes that a thread is at. Collective; the communicator must outlive it.
+/// Takes one mesh and two transforms per force; the three components exist only for the strip of rows and the
+/// two planes that a thread is working on. Collective; the communicator must outlive it.
 class ForceMesh {
  public:
   /// Throws Error{config} as FourierMesh does.
@@ -28,7 +28,7 @@ class ForceMesh {
   ForceMesh(const ForceMesh&) = delete;
   ForceMesh& operator=(const ForceMesh&) = delete;
 
-  /// Memory when `ranks` share a mesh and each has `particles` of them [bytes].
+  /// Memory when `ranks` share a mesh and each has `particles` particles [bytes].
   static std::size_t memory_bytes(int side, std::size_t particles, int ranks);
 
   const core::Communicator& communicator() const { return mesh_.communicator(); }
@@ -36,15 +36,15 @@ class ForceMesh {
 
   /// Calls use(i, position, g) once for every particle of this rank, from many threads: its x [Mpc/h] and
   /// g = ∇∇⁻²delta there [Mpc/h]; the physical acceleration is -3/2 Ωm/a g, in units of H0². `use` may move
-  /// the particle. The particles must live on the rank that owns their x. Throws as MassAssignment.
+  /// the particle. Each particle must be on the rank that owns its x. Throws as MassAssignment does.
   template <class Use>
   void accelerate(const ParticleSet& particles, Use&& use) {
     solve(particles);
     gather_again(particles, use);
   }
 
-  /// The parts of accelerate(): particles to potential, potential to particles; the latter for other
-  /// particles, or, as accelerate() does, again for those of the last solve() or gather().
+  /// The parts of accelerate(): solve() computes the potential from particles; gather() evaluates it at other
+  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather().
   void solve(const ParticleSet& particles);
   template <class Use>
   void gather(const ParticleSet& particles, Use&& use) {
@@ -53,27 +53,28 @@ class ForceMesh {
   }
   template <class Use>
   void gather_again(const ParticleSet& particles, Use&& use);
-  /// The parts of solve(): particles to quanta of mass, and the potential of a density contrast in mesh().
+  /// The parts of solve(): deposit particles as quanta of mass, and solve for a density contrast in mesh().
   void deposit(const ParticleSet& particles, std::int32_t quanta = kFinest);
   void solve_contrast() { solve_density({}); }
 
-  /// Of the particles, which must live on the rank that owns their x: cloud in cell, corrected for its
-  /// window, in `bins` bins. Overwrites the mesh.
+  /// The power spectrum of the particles, each on the rank that owns its x, in `bins` bins: cloud in cell,
+  /// corrected for its window. Overwrites the mesh.
   fourier::PowerSpectrum power_spectrum(const ParticleSet& particles, int bins);
 
   fourier::FourierMesh& mesh() { return mesh_; }
 
  private:
-  /// Quanta of mass a particle: at first, with room for 2047 in a cell, and at last, with room for 131071.
+  /// Quanta of mass per particle: the finest, with room for 2047 particles in a cell, and the coarsest,
+  /// 131071.
   static constexpr std::int32_t kFinest = 1 << 21, kCoarsest = 1 << 15;
-  /// Planes beyond the slab whose potential the differences reach: before the first, from the last on.
+  /// Number of planes beyond the slab that the differences reach: before its first and after its last plane.
   static constexpr int kBelow = 2, kAbove = 3;
-  /// Particles that are asked for before they are needed: their order is no secret, but none that hardware
-  /// sees.
+  /// Distance of the prefetch [particles]: the order of particles is known, but the hardware cannot predict
+  /// it.
   static constexpr std::size_t kAhead = 16;
 
-  /// Of one thread: the gradient at two planes of a strip, (rows + 1, n + 1) nodes each, and a row of the
-  /// potential with its periodic neighbours.
+  /// A thread's buffers: the gradient at two planes of a strip, (rows + 1, n + 1) nodes each, and a row of
+  /// the potential with its periodic neighbours.
   struct Strip {
     core::Buffer<Vector4> gradient[2];
     core::Buffer<float> row;
@@ -90,8 +91,8 @@ class ForceMesh {
   ParticleOrder order_;
   float inverse_cell_, near_, far_;       // differences divided by the cell size
   std::vector<float> undo_, keep_;        // by wavenumber along an axis: fade / window, fade
-  core::Buffer<float> halo_, halo_send_;  // planes of other ranks, and for them
-  std::vector<const float*> planes_;      // of x from slab.first - kBelow to slab.last - 1 + kAbove
+  core::Buffer<float> halo_, halo_send_;  // planes from other ranks, and planes for them
+  std::vector<const float*> planes_;      // planes of x from slab.first - kBelow to slab.last - 1 + kAbove
   std::vector<Strip> strips_;             // by thread
 };
 
@@ -102,12 +103,12 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
   const float* x = particles.x().data();
   const core::Slab slab = mesh_.slab();
   const int n = mesh_.side();
-  const std::size_t stride = 4 * (static_cast<std::size_t>(n) + 1);  // of the strip's rows [floats]
+  const std::size_t stride = 4 * (static_cast<std::size_t>(n) + 1);  // distance of the strip's rows [floats]
   const float inverse_cell = inverse_cell_;
   const Whole last = Whole{} + (n - 1);
   auto own_use = use;
 
-  // Each thread has its own copy of `use`: what it holds stays in registers.
+  // Each thread has its own copy of `use`, whose members stay in registers.
 #pragma omp parallel firstprivate(own_use)
 #pragma omp for schedule(dynamic)
   for (int strip = 0; strip < order_.strips(); ++strip) {

@@ -12,12 +12,12 @@ namespace {
 
 using Wavevector = std::array<int, 3>;  // signed, in units of the fundamental
 
-/// 1/k²; the mode k = 0 is multiplied by k before or after and so never counts.
+/// 1/k²; at k = 0 the value is irrelevant, because the mode is also multiplied by k.
 float inverse_square(const Wavevector& k) {
   return 1.0f / static_cast<float>(std::max(1, k[0] * k[0] + k[1] * k[1] + k[2] * k[2]));
 }
 
-/// The component that an odd derivative multiplies by: none at Nyquist, whose sign is undefined.
+/// The component by which an odd derivative multiplies: 0 at the Nyquist wavenumber, whose sign is undefined.
 float odd(int k, int side) { return 2 * std::abs(k) == side ? 0.0f : static_cast<float>(k); }
 
 /// S = Σ_{i<j} (φ,ii φ,jj - φ,ij²) = ½ delta² - ½ Σ_i φ,ii² - Σ_{i<j} φ,ij² as modes in `sum`, where φ,ij =
@@ -50,8 +50,8 @@ void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& 
   sum.forward();
 }
 
-/// Gives particle (x, y, z) of the slab, in that order, the vector factor · ik/k² source at its node: the
-/// inverse gradient of a scalar, up to its sign.
+/// Sets the vector of particle (x, y, z) of the slab, in that order, to factor · ik/k² source at its node:
+/// the inverse gradient of a scalar, up to its sign.
 void displacements(std::span<float> column, const fourier::FourierMesh& source, float factor,
                    fourier::FourierMesh& scratch) {
   const int side = source.side();
@@ -73,7 +73,7 @@ void displacements(std::span<float> column, const fourier::FourierMesh& source, 
   }
 }
 
-/// Puts the particles of the slab on the nodes of the grid.
+/// Places the particles of the slab on the nodes of the grid.
 void place(std::span<float> positions, const core::GridSpec& grid, core::Slab slab) {
   const int n = grid.cells_per_side;
   const double spacing = grid.cell_size();
@@ -106,7 +106,7 @@ ParticleSet lagrangian_particles(fourier::FourierMesh delta) {
     second_order_source(source, field, scratch);
     displacements(particles.psi2(), source, -1.0f, scratch);
   }
-  // Memory is first touched here, when the meshes are gone.
+  // Positions and momenta are first touched here, after the meshes are freed.
   place(particles.x(), grid, slab);
   const std::span<float> momenta = particles.p();
 #pragma omp parallel for schedule(static)

@@ -11,21 +11,21 @@ namespace cosmo::sim {
 
 namespace {
 
-/// Quanta of mass in the memory of the mesh's floats.
+/// Quanta of mass, stored in the memory of the mesh's floats.
 using Cell [[gnu::may_alias]] = std::uint32_t;
-/// Particles that are asked for before they are needed.
+/// Distance of the prefetch [particles].
 constexpr std::size_t kAhead = 32;
 
-/// Sixteen particles on their way to the mesh, side by side so that the arithmetic is done on all at once.
+/// Sixteen particles on their way to the mesh, stored side by side for vector arithmetic.
 struct Batch {
   static constexpr std::size_t kSize = 16;
 
   float x[3][kSize] = {};
   int cell[3][kSize];
-  std::int32_t quanta[2][2][2][kSize];  // of the lower and upper node along x, y, z
+  std::int32_t quanta[2][2][2][kSize];  // at the lower and upper node along x, y, z
 
-  /// Splits each particle along x, each part along y, each of those along z. An upper node gets its part
-  /// rounded, the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
+  /// Splits each particle along x, each part along y, and each of those along z. An upper node gets its part
+  /// rounded and the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
   void split(float inverse_cell, int cells, float particle) {
     for (std::size_t i = 0; i < kSize; ++i) {
       float fraction[3];
@@ -48,9 +48,9 @@ struct Batch {
   }
 };
 
-/// Adds the particles with these indices, of `particle` quanta each and all from one plane of cells, to the
-/// planes of nodes at its two sides. What belongs to z = 0 from below goes to z = n, in the room after the
-/// row.
+/// Adds the particles with these indices, of `particle` quanta each and all in one plane of cells, to the
+/// planes of nodes on its two sides. Contributions to z = 0 from below go to z = n, in the spare room after
+/// the row.
 void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const fourier::FourierMesh& mesh,
                    std::int32_t particle, Cell* lower, Cell* upper) {
   Cell* const planes[] = {lower, upper};
@@ -105,19 +105,19 @@ void MassAssignment::deposit_more(const ParticleSet& particles, const ParticleOr
   add(particles, order, mesh_.slab().last);
 }
 
-/// Adds particles to what the planes before `empty` hold; the others are emptied.
+/// Adds particles to the content of the planes before `empty`; the other planes are cleared first.
 void MassAssignment::add(const ParticleSet& particles, const ParticleOrder& order, int empty) {
   const core::Slab slab = mesh_.slab();
   const std::size_t stride = mesh_.row_stride();
-  // A strip adds to its own rows and the next strip's first: these are emptied before any strip begins ...
+  // A strip adds to its own rows and the next strip's first row: first rows are cleared before any strip ...
 #pragma omp parallel for collapse(2) schedule(static)
   for (int x = empty; x <= slab.last; ++x) {
     for (int strip = 0; strip < order.strips(); ++strip) {
       std::fill_n(quanta_row(x, order.rows(strip).first), stride, 0u);
     }
   }
-  // ... and neighbours are not filled at the same time: the even strips, the odd ones, and the last if it is
-  // even, because it meets the first.
+  // ... and neighbours are not filled at the same time: first the even strips, then the odd ones, then the
+  // last if it is even, because it is next to the first.
   const int paired = order.strips() / 2 * 2;
   for (const core::Slab strips :
        {core::Slab{0, paired}, core::Slab{1, paired}, core::Slab{paired, order.strips()}}) {
@@ -168,7 +168,7 @@ void MassAssignment::to_contrast(int x) {
 
 void MassAssignment::to_particles(int x) { scale(x, 1 / static_cast<float>(particle_), 0); }
 
-/// Turns the quanta of plane x into `factor` times as much, plus `offset`.
+/// Converts the quanta of plane x to `factor` times their number, plus `offset`.
 void MassAssignment::scale(int x, float factor, float offset) {
   const int n = mesh_.side();
   std::int64_t sum = 0;
@@ -186,7 +186,7 @@ void MassAssignment::scale(int x, float factor, float offset) {
   quanta_ += sum;
 }
 
-/// A cell that overflowed 32 bits reads 2^32 too little (or several times), so the sum tells exactly.
+/// A cell that overflowed 32 bits is too low by a multiple of 2^32, so comparing the sum is an exact test.
 bool MassAssignment::fits() const { return mesh_.communicator().sum(quanta_) == particles_ * particle_; }
 
 void MassAssignment::check_mass() const {

@@ -9,30 +9,30 @@
 
 namespace cosmo::sim {
 
-/// Cloud in cell: the density of particles in the memory of a mesh, in two steps, so that the second can be
-/// taken plane by plane while a transform passes.
+/// Cloud in cell: computes the density of particles in the memory of a mesh, in two steps, so that the second
+/// can be done plane by plane during a transform.
 ///
-/// Each particle is some integer quanta, split exactly between the 8 nodes around it (nodes sit at i L/n) and
-/// summed as integers in the mesh's own memory, so mass is conserved exactly and the sum does not depend on
-/// any order. The mesh must outlive it. Source: Hockney & Eastwood 1988, section 5-2.
+/// Each particle is an integer number of quanta, split exactly between the 8 nodes around it (nodes are at
+/// i L/n) and summed as integers in the mesh's own memory, so mass is conserved exactly and the sum does not
+/// depend on the order. The mesh must outlive it. Source: Hockney & Eastwood 1988, section 5-2.
 class MassAssignment {
  public:
   explicit MassAssignment(fourier::FourierMesh& mesh);
 
-  /// Fills the mesh with quanta, of which `quanta` make a particle, a power of 2 up to 2^24: a weight is
-  /// right to one of them, and a cell has room for less than 2^32. The particles must live on the rank that
-  /// owns their x, and be in order. Collective.
+  /// Fills the mesh with quanta. A particle consists of `quanta`, a power of 2 up to 2^24: weights are exact
+  /// to one quantum, and a cell has room for fewer than 2^32. Each particle must be on the rank that owns its
+  /// x and listed in `order`. Collective.
   void deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta);
-  /// Adds those of more particles. Collective.
+  /// Adds the quanta of more particles. Collective.
   void deposit_more(const ParticleSet& particles, const ParticleOrder& order);
-  /// Turns the quanta of plane x, of slab(), into density / mean - 1. From any thread.
+  /// Converts the quanta of plane x of slab() to density / mean - 1. May be called from any thread.
   void to_contrast(int x);
-  /// Instead: into particles a cell.
+  /// The same, but converts to particles per cell.
   void to_particles(int x);
-  /// After that of all planes: whether every cell had room for its quanta; if not, the planes are wrong.
-  /// Collective.
+  /// Whether every cell had room for its quanta; if not, the planes are wrong. Call after all planes are
+  /// converted. Collective.
   bool fits() const;
-  /// The same as an Error{numeric} on every rank. Collective.
+  /// Throws Error{numeric} on every rank unless fits(). Collective.
   void check_mass() const;
 
  private:
@@ -43,10 +43,10 @@ class MassAssignment {
   std::uint32_t* quanta_row(int x, int y);
 
   fourier::FourierMesh& mesh_;
-  std::int32_t particle_ = 1;                    ///< [quanta]
-  core::Buffer<std::uint32_t> ghost_, arrived_;  ///< the plane after the slab, and that of the slab before
-  std::int64_t particles_ = 0;                   ///< of all ranks
-  std::int64_t quanta_ = 0;                      ///< found by scale()
+  std::int32_t particle_ = 1;                    ///< quanta per particle
+  core::Buffer<std::uint32_t> ghost_, arrived_;  ///< the plane after the slab, and that of the previous slab
+  std::int64_t particles_ = 0;                   ///< number of particles on all ranks
+  std::int64_t quanta_ = 0;                      ///< counted by scale()
 };
 
 }  // namespace cosmo::sim

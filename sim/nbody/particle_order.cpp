@@ -10,7 +10,7 @@ namespace cosmo::sim {
 
 namespace {
 
-/// Log2 of the rows of a strip. The fewer strips the fewer rows two of them meet; every thread wants several.
+/// Log2 of the rows per strip. Fewer strips share fewer rows with others, but every thread needs several.
 int log_strip_width(int rows) {
   const int width = std::clamp(rows / (4 * omp_get_max_threads()), 2, 16);
   return std::bit_width(static_cast<unsigned>(width)) - 1;
@@ -38,7 +38,7 @@ void ParticleOrder::sort(const ParticleSet& particles) {
   const std::size_t keys = start_.size() - 1;
   next_.resize(static_cast<std::size_t>(omp_get_max_threads()));
 
-  // Calls f(i, key) for i = first … end-1, keys computed many at once.
+  // Calls f(i, key) for i = first … end-1, computing many keys at once.
   const auto for_each_key = [=](std::size_t first, std::size_t end, auto&& f) {
     constexpr std::size_t kMany = 64;
     std::array<std::uint32_t, kMany> key;

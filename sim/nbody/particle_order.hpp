@@ -11,13 +11,14 @@
 
 namespace cosmo::sim {
 
-/// The order in which particles and mesh are walked together: the mesh in strips, each some rows along y wide
-/// and all of z long, walked along x from plane to plane, so that what is at hand fits in a core's cache.
+/// The order in which particles and mesh are traversed together: the mesh in strips, each several rows wide
+/// along y and spanning all of z, traversed along x plane by plane, so that the working set fits a core's
+/// cache.
 ///
 /// The particles stay where they are in memory; sort() lists their indices by strip and plane.
 class ParticleOrder {
  public:
-  /// For the planes `slab` of `grid`.
+  /// Prepares for the planes `slab` of `grid`.
   ParticleOrder(const core::GridSpec& grid, core::Slab slab);
 
   /// Memory of the list for this many particles [bytes].
@@ -29,7 +30,7 @@ class ParticleOrder {
     return {strip << log_width_, std::min(grid_.cells_per_side, (strip + 1) << log_width_)};
   }
 
-  /// Lists particles anew; they must all have x in the slab.
+  /// Lists the particles; all of them must have x in the slab.
   void sort(const ParticleSet& particles);
   /// The particles whose cell is in plane x of the slab and in the strip's rows.
   std::span<const std::uint32_t> particles(int strip, int x) const {
@@ -44,10 +45,10 @@ class ParticleOrder {
 
   core::GridSpec grid_;
   core::Slab slab_;
-  int log_width_;  ///< of the rows of a strip
-  int strips_;     ///< in all
+  int log_width_;  ///< log2 of the rows per strip
+  int strips_;     ///< number of strips
   core::Buffer<std::uint32_t> index_;
-  std::vector<std::size_t> start_;                ///< of each key in index_, and their end
+  std::vector<std::size_t> start_;                ///< start of each key in index_, and the end
   std::vector<std::vector<std::uint32_t>> next_;  ///< by thread and key
 };
 

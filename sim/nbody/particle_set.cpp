@@ -55,8 +55,8 @@ void ParticleSet::restore() {
 
 void ParticleSet::resize(std::size_t size) {
   if (size > capacity()) {
-    // Grown by a few per cent beyond need once particles have begun to travel, so that most steps allocate
-    // nothing.
+    // Grown by a few per cent more than needed once particles have begun to travel, so that most steps
+    // allocate nothing.
     const std::size_t room = size_ == 0 ? size : size + size / 32;
     for (std::size_t c = 0; c < kColumns; ++c) {
       if (in_use_[c]) grow(columns_[c], 3 * size_, 3 * room);
@@ -125,7 +125,7 @@ void ParticleSet::move_to_owners(const core::Communicator& comm, const core::Gri
   for (const std::size_t i : leavers) {
     pack(i, send.data() + width * next[static_cast<std::size_t>(owner(i))]++);
   }
-  // From the last leaver on, the last particle that is left takes its place.
+  // Going backwards through the leavers, the last remaining particle takes each one's place.
   for (auto i = leavers.rbegin(); i != leavers.rend(); ++i) copy(--size_, *i);
 
   const std::vector<int> receive_counts = comm.exchange_counts(send_counts);

@@ -11,8 +11,8 @@
 
 namespace cosmo::sim {
 
-/// The cell of a grid that holds coordinate x in [0, L), given cells/L in float. A product that rounds up to
-/// the grid's end belongs to its last cell.
+/// The cell of a grid that contains coordinate x in [0, L), given cells/L as a float. A product that rounds
+/// up to the grid's end belongs to the last cell.
 inline int cell_of(float x, float inverse_cell, int cells) {
   const int cell = static_cast<int>(x * inverse_cell);
   return cell < cells ? cell : cells - 1;
@@ -21,18 +21,18 @@ inline int cell_of(float x, float inverse_cell, int cells) {
 /// The particles of this rank as columns of (size(), 3) floats, in no particular order.
 ///
 /// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a COLA run only the part that LPT
-/// does not have; psi1, psi2: first and second order Lagrangian displacements today, x = q + D1 psi1 + D2
+/// does not provide; psi1, psi2: first- and second-order Lagrangian displacements today, x = q + D1 psi1 + D2
 /// psi2 [Mpc/h].
 class ParticleSet {
  public:
   ParticleSet() = default;
   /// Values are not initialised.
   explicit ParticleSet(std::size_t size) { resize(size); }
-  /// Particles at these places, of which nothing else is known: their other columns are empty.
+  /// Particles that have only positions: their other columns are empty.
   static ParticleSet at(std::span<const float> x);
 
   std::size_t size() const { return size_; }
-  /// Particles that fit in the memory held.
+  /// Number of particles that fit in the allocated memory.
   std::size_t capacity() const { return columns_[kX].size() / 3; }
   std::span<float> x() { return column(kX); }
   std::span<float> p() { return column(kP); }
@@ -43,21 +43,21 @@ class ParticleSet {
   std::span<const float> psi1() const { return column(kPsi1); }
   std::span<const float> psi2() const { return column(kPsi2); }
 
-  /// Asks memory for particle i.
+  /// Prefetches particle i.
   void prefetch(std::size_t i) const {
     for (const Column c : {kX, kP, kPsi1, kPsi2}) __builtin_prefetch(columns_[c].data() + 3 * i);
   }
 
-  /// Names of the particles, if number() gave them any: they keep them wherever they go.
+  /// IDs of the particles, if number() was called: particles keep them when they move to other ranks.
   std::span<const std::uint64_t> ids() const { return {ids_.data(), has_ids_ ? size_ : 0}; }
   /// Numbers the particles from `first` on.
   void number(std::uint64_t first);
 
-  /// Remembers x, and p too if `momenta`, until restore(), however the particles move and travel meanwhile.
+  /// Saves x, and p if `momenta`, until restore(), even if particles move to other ranks meanwhile.
   void keep(bool momenta);
   void restore();
 
-  /// Sends every particle to the rank whose slab of `grid` contains its x, however far that is. Collective.
+  /// Sends every particle to the rank whose slab of `grid` contains its x, at any distance. Collective.
   void move_to_owners(const core::Communicator& comm, const core::GridSpec& grid);
 
  private:

@@ -5,7 +5,7 @@
 namespace cosmo::sim {
 
 /// One leapfrog step, in scale factors: the force at a_force kicks from a_kick_from to a_kick_to, then
-/// positions drift from a_force to a_next with the momentum of a_kick_to.
+/// positions drift from a_force to a_next with the momentum at a_kick_to.
 struct Step {
   double a_force;
   double a_next;

@@ -4,10 +4,10 @@
 
 namespace cosmo::sim {
 
-/// Three components of a vector and one that does not count, computed with at once.
+/// Three components of a vector and an unused one, for vector arithmetic.
 using Vector4 [[gnu::vector_size(16)]] = float;
 
-// Two and one: a copy of twelve bytes goes through memory, and waits for it.
+// Loads two floats and one: a copy of twelve bytes would go through memory and wait for it.
 inline Vector4 load3(const float* components) {
   using Vector2 [[gnu::vector_size(8)]] = float;
   Vector2 two;

@@ -28,7 +28,7 @@ void validate(std::span<const VaryingParameter> varying) {
   }
 }
 
-/// The universe in which varying[p] has its upper end where bit p of `corner` is set, else its lower end.
+/// The universe in which varying[p] is at its upper end if bit p of `corner` is set, else at its lower end.
 core::Cosmology at_corner(core::Cosmology cosmology, std::span<const VaryingParameter> varying,
                           unsigned corner) {
   for (std::size_t p = 0; p < varying.size(); ++p) {
@@ -38,7 +38,7 @@ core::Cosmology at_corner(core::Cosmology cosmology, std::span<const VaryingPara
   return cosmology;
 }
 
-/// Why there is no such universe, if so.
+/// Why the universe is impossible; nothing if it is possible.
 std::optional<std::string> objection(const core::Cosmology& cosmology) {
   try {
     core::validate(cosmology);
@@ -48,8 +48,8 @@ std::optional<std::string> objection(const core::Cosmology& cosmology) {
   return std::nullopt;
 }
 
-/// What is asked of a universe is linear, so that all are possible if the corners of the ranges are. Names
-/// the ranges that take a corner out of what is possible.
+/// Throws Error{config} if a corner of the ranges is impossible, naming the ranges responsible. The
+/// conditions on a universe are linear, so if all corners are possible, all universes are.
 void validate_corners(const core::Cosmology& base, std::span<const VaryingParameter> varying) {
   for (unsigned corner = 0; corner < 1u << varying.size(); ++corner) {
     const auto wrong = objection(at_corner(base, varying, corner));
@@ -64,13 +64,13 @@ void validate_corners(const core::Cosmology& base, std::span<const VaryingParame
   }
 }
 
-/// The parameter's row in the table, which numbers its stream. The table only grows at its end.
+/// The parameter's row in the table, which is the number of its stream. The table grows only at its end.
 std::uint32_t row_of(const std::string& name) {
   const auto* row = core::find_cosmology_parameter(name);
   return static_cast<std::uint32_t>(row - core::kCosmologyParameters.data());
 }
 
-/// Places each varying parameter at the part unit(universe, row) of its range; units are in [0, 1).
+/// Places each varying parameter at the fraction unit(universe, row) of its range, in [0, 1).
 template <class Unit>
 std::vector<DesignPoint> place(const core::Cosmology& base, std::span<const VaryingParameter> varying,
                                int simulations, std::uint64_t seed, Unit&& unit) {

@@ -19,21 +19,21 @@ struct VaryingParameter {
 /// One universe of a suite.
 struct DesignPoint {
   core::Cosmology cosmology;
-  std::uint64_t seed;  ///< of its initial field, below 2^53 so that JSON keeps it
+  std::uint64_t seed;  ///< seed of its initial field, below 2^53 so that JSON keeps it exactly
 };
 
 /// `simulations` universes: varying parameters uniform and independent in [low, high), the rest as in `base`,
-/// each with a seed of its own. Universe i is a pure function of (seed, i): a longer suite begins with the
-/// shorter one, and another varying parameter leaves the values of the others. Throws Error{config} for
-/// unknown or repeated names, for ranges that are empty or outside the parameter's limits, and for ranges
-/// with a corner where no universe is possible, whatever is drawn.
+/// each universe with its own seed. Universe i is a pure function of (seed, i): a longer suite begins with
+/// the shorter one, and adding a varying parameter does not change the values of the others. Throws
+/// Error{config} for unknown or repeated names, for ranges that are empty or outside the parameter's limits,
+/// and for ranges with a corner where no universe is possible, whatever is drawn.
 std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
                                         std::span<const VaryingParameter> varying, int simulations,
                                         std::uint64_t seed);
 
-/// As uniform_design(), but the varying parameters of all universes fill their ranges evenly: Sobol's
-/// sequence, shifted as a whole by random numbers of the seed (Cranley & Patterson 1976), a dimension for
-/// each row of core::kCosmologyParameters. Same promises, same errors.
+/// As uniform_design(), but the varying parameters of all universes fill their ranges evenly: a Sobol
+/// sequence with a dimension for each row of core::kCosmologyParameters, shifted as a whole by random numbers
+/// from the seed (Cranley & Patterson 1976). Same guarantees, same errors.
 std::vector<DesignPoint> sobol_design(const core::Cosmology& base, std::span<const VaryingParameter> varying,
                                       int simulations, std::uint64_t seed);
 

@@ -18,7 +18,7 @@ using core::Cell, core::ensure, core::Fault;
 
 constexpr std::string_view kSeed = "seed";
 
-/// Throws Error{format} unless it names a parameter or the seed.
+/// Throws Error{format} unless the cell names a parameter or the seed.
 void check_name(const Cell& name) {
   constexpr std::size_t kShown = 40;
   if (name.text == kSeed || core::find_cosmology_parameter(name.text) != nullptr) return;

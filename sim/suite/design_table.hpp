@@ -12,30 +12,30 @@
 
 namespace cosmo::sim {
 
-/// The universes of a suite as a file of comma-separated values states them.
+/// The universes of a suite, read from a file of comma-separated values.
 struct DesignTable {
-  std::vector<std::string> names;           ///< of the parameters it gives
+  std::vector<std::string> names;           ///< names of the parameters in the table
   std::vector<std::vector<double>> values;  ///< (universes, names)
-  std::vector<std::uint64_t> seeds;         ///< (universes), or empty: then they follow from the suite's seed
+  std::vector<std::uint64_t> seeds;         ///< (universes); if empty, they follow from the suite's seed
 
-  /// Leaves out all universes but the first `size`.
+  /// Keeps only the first `size` universes.
   void keep(std::size_t size);
-  /// sha256 of names, values and seeds, whatever the file's layout.
+  /// SHA-256 of names, values and seeds, independent of the file's layout.
   std::string sha256() const;
 };
 
-/// Reads a header that names parameters of core::kCosmologyParameters and perhaps "seed", then a row for each
-/// universe; lines that begin with # are comments. Throws Error{io} if the file cannot be read, Error{format}
-/// naming file and line if a name is unknown or repeated, if a cell is missing or no number, or if a seed is
-/// not below 2^53 or, unless `share_seeds`, repeated, and Error{config} if `base` with a row's values is no
-/// possible universe.
+/// Reads a header that names parameters of core::kCosmologyParameters and optionally "seed", then a row for
+/// each universe; lines that begin with # are comments. Throws Error{io} if the file cannot be read;
+/// Error{format} naming file and line if a name is unknown or repeated, if a cell is missing or not a number,
+/// or if a seed is not below 2^53 or, unless `share_seeds`, repeated; and Error{config} if `base` with a
+/// row's values is not a possible universe.
 DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
                               bool share_seeds = false);
 
 /// The parameters that differ between universes of the table, with their smallest and largest values.
 std::vector<VaryingParameter> varying_in(const DesignTable& table);
 
-/// The universes of the table; parameters that it does not give are as in `base`.
+/// The universes of the table; parameters that it does not contain are as in `base`.
 std::vector<DesignPoint> table_design(const core::Cosmology& base, const DesignTable& table,
                                       std::uint64_t seed);
 

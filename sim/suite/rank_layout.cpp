@@ -8,7 +8,7 @@ namespace cosmo::sim {
 
 namespace {
 
-/// Nothing if so many ranks cannot make a universe.
+/// The memory per rank; nothing if `ranks` ranks cannot make a universe.
 std::optional<std::uint64_t> try_memory(const MemoryOf& memory_of, int ranks) {
   try {
     return memory_of(ranks);

@@ -9,19 +9,19 @@
 
 namespace cosmo::sim {
 
-/// Ranks in groups of ranks_per_simulation, each making universes of its own.
+/// Ranks in groups of ranks_per_simulation, each of which makes its own universes.
 struct RankLayout {
   int ranks_per_simulation = 1;
   core::MemoryBill memory;
 };
 
-/// What a rank allocates if `ranks` of them make a universe together [bytes]. Throws Error{config} if so many
-/// ranks cannot.
+/// Memory that a rank allocates if `ranks` ranks make a universe together [bytes]. Throws Error{config} if
+/// they cannot.
 using MemoryOf = std::function<std::uint64_t(int ranks)>;
 
-/// The layout with `asked` ranks a simulation; with 0, the smallest groups that leave no group without a
-/// universe and fit the memory of every node, or all ranks together if none do. Collective.
-/// Throws Error{config} if `asked` does not divide the ranks, and as memory_of.
+/// The layout with `asked` ranks per simulation; with 0, the smallest groups that give every group a universe
+/// and fit the memory of every node, or all ranks together if there are none. Collective.
+/// Throws Error{config} if `asked` does not divide the number of ranks, and as memory_of does.
 RankLayout choose_layout(const core::Communicator& comm, int asked, int universes, const MemoryOf& memory_of);
 
 }  // namespace cosmo::sim

@@ -30,13 +30,13 @@ using namespace cosmo;
 using core::Fault;
 using core::Json;
 
-/// Particles further apart than so many rms displacements have often not left the voxel in which they
-/// started: P(k) of the counts is right to 2 % here, 5 % too low at 1.9 and 15 % at 2.4.
+/// Limit on the particle spacing [rms displacements]. Particles further apart have often not left the voxel
+/// in which they started: P(k) of the counts is accurate to 2 % here, 5 % too low at 1.9 and 15 % at 2.4.
 constexpr double kSparse = 1.7;
 
-/// The universes that are not there.
+/// The universes that are still missing.
 struct Missing {
-  std::vector<core::SimulationRecord> own;  ///< of the plan's slice
+  std::vector<core::SimulationRecord> own;  ///< those in the plan's slice
   std::int64_t others = 0;
 };
 
@@ -55,7 +55,7 @@ std::string describe(const sim::Plan& plan) {
                      numerics.z_initial, contents(plan));
 }
 
-/// Says what was read from a table of the spectrum and what becomes of it.
+/// Reports what was read from a table of the spectrum and how it is used.
 void explain_table(const core::Log& log, const sim::Plan& plan) {
   if (!plan.numerics.table) return;
   constexpr double kRemarkable = 1e-3;
@@ -95,7 +95,7 @@ Missing missing_universes(const core::Manifest& there, const sim::Plan& plan,
   return missing;
 }
 
-/// Lets groups of ranks make universes, a round of one a group at a time. Collective.
+/// Lets groups of ranks make universes in rounds of one universe per group. Collective.
 void make_universes(const core::Invocation& run, core::OutputDirectory& output, const sim::Plan& plan,
                     const std::vector<core::SimulationRecord>& universes, int ranks_per_simulation) {
   const bool one = universes.size() == 1;
@@ -121,9 +121,9 @@ void make_universes(const core::Invocation& run, core::OutputDirectory& output, 
       });
 }
 
-/// k index at which the force mesh beats with the particles' lattice: of 64³ particles 20 Mpc/h apart, meshes
-/// of 72 and 80 multiply P(k) by 5 and 14 there. Nothing if that is beyond what both resolve, which it is for
-/// multiples of half the particles.
+/// The k index at which the force mesh beats with the particles' lattice: for 64³ particles 20 Mpc/h apart,
+/// meshes of 72 and 80 multiply P(k) by 5 and 14 there. Nothing if that is beyond what both resolve, as it is
+/// for multiples of half the particles per side.
 std::optional<int> beat(const sim::SimulationConfig& numerics) {
   const int particles = numerics.particles_per_side, mesh = numerics.mesh_per_side;
   const int index = std::abs(mesh - particles);
@@ -152,15 +152,15 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
       spacing, fmt::join(sparse, ", "));
 }
 
-/// How the ranks share so many universes. Collective.
+/// How the ranks share this number of universes. Collective.
 sim::RankLayout layout_for(const core::Invocation& run, const sim::Plan& plan, int universes) {
   const int threads = run.comm.max(run.threads);
   return sim::choose_layout(run.comm, plan.ranks_per_simulation, universes,
                             [&](int ranks) { return sim::memory_of(plan, ranks, threads); });
 }
 
-/// How the ranks share the few universes that an earlier run left: `planned`, as for all of them, if larger
-/// groups that leave nobody idle cannot be. Collective.
+/// How the ranks share the few universes that an earlier run left: in larger groups if these leave no rank
+/// idle, otherwise as `planned` for all universes. Collective.
 sim::RankLayout layout_for_rest(const core::Invocation& run, const sim::Plan& plan, std::size_t universes,
                                 const sim::RankLayout& planned) {
   try {
@@ -187,7 +187,7 @@ class GenerateStage : public core::Stage {
     missing_ = missing_universes(there, plan_, suite_);
     const std::size_t universes = missing_.own.size();
     if (universes > 0) layout_ = layout_for_rest(run, plan_, universes, layout_);
-    return {.memory = universes > 0 ? layout_.memory.per_rank : 0,  // what is finished needs none
+    return {.memory = universes > 0 ? layout_.memory.per_rank : 0,  // finished universes need none
             .memory_cause = fmt::format("--particles {} with --mesh {}{} need",
                                         plan_.numerics.particles_per_side, plan_.numerics.mesh_per_side,
                                         plan_.save_counts ? fmt::format(" and --grid {}", plan_.grid) : ""),
@@ -252,7 +252,7 @@ class GenerateStage : public core::Stage {
     return {{"simulations", plan_.simulations},
             {"select", {plan_.slice.first, plan_.slice.first + plan_.universes_to_make()}}};
   }
-  /// " of --select 1:5"
+  /// " of --select 1:5", or nothing if all universes are selected.
   std::string slice_text() const {
     const int selected = plan_.universes_to_make();
     return selected == plan_.simulations

@@ -5,7 +5,7 @@
 
 namespace cosmo::sim {
 
-/// Its commands.
+/// The tool with its commands.
 core::Tool cosmo_sim_tool();
 
 }  // namespace cosmo::sim

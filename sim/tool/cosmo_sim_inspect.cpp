@@ -25,19 +25,19 @@ using fourier::FourierMesh;
 
 namespace {
 
-/// Particles that a rank reads at once; about 60 bytes each, as much again for those that travel.
+/// Particles that a rank reads at once; about 60 bytes each, and the same again for those that change ranks.
 constexpr std::uint64_t kRound = std::uint64_t{1} << 21;
-/// Quanta of mass a particle: a cell has room for 65535.
+/// Quanta of mass per particle: a cell has room for 65535 particles.
 constexpr std::int32_t kQuanta = 1 << 16;
-/// Cells a side that modes need.
+/// Minimum number of cells per side for a power spectrum.
 constexpr int kFewestCells = 4;
 constexpr double kLightSpeed = 299792.458;  ///< [km/s]
 
-/// What is known of a file when all of it has been read.
+/// What is found in a file once all of it has been read.
 struct Finding {
-  core::GridSpec grid;                 ///< of the density that is measured
+  core::GridSpec grid;                 ///< grid of the measured density
   std::uint64_t particles;             ///< in the whole box
-  fourier::MassAssignment assignment;  ///< of them to the grid
+  fourier::MassAssignment assignment;  ///< how they are assigned to the grid
   Json summary;
   std::string text;
 };
@@ -71,8 +71,8 @@ void add_checks(Finding& finding, std::vector<std::string> checks, bool recorded
   finding.text += fmt::format("checked      {}\n", fmt::join(checks, ", "));
 }
 
-/// Reads the counts into the first cells of the mesh, and checks them: all its cells, unless there are fewer
-/// than modes need. Collective.
+/// Reads the counts into the first cells of the mesh, and checks them. They fill the mesh unless the grid has
+/// fewer cells than a power spectrum needs. Collective.
 Finding read_counts(const core::Communicator& comm, const std::string& path, bool recorded,
                     std::optional<FourierMesh>& mesh) {
   std::optional<histogram::CountFile> file;
@@ -99,7 +99,7 @@ Finding read_counts(const core::Communicator& comm, const std::string& path, boo
   highest = comm.max(highest);
   comm.agree([&] {
     ensure(sum == header.particles && sum > 0, Fault::format,
-           "{} holds {} particles and says {}: run the simulation again with --force.", path, sum,
+           "{} holds {} particles and records {}: run the simulation again with --force.", path, sum,
            header.particles);
   });
   Finding finding = finding_of("counts", header.grid, sum, fourier::MassAssignment::nearest_grid_point,
@@ -116,9 +116,9 @@ Finding read_counts(const core::Communicator& comm, const std::string& path, boo
   return finding;
 }
 
-/// Sums of velocities in fixed point, which no order of additions changes.
+/// Sums of velocities in fixed point, which do not depend on the order of additions.
 struct Motion {
-  static constexpr double kUnit = 1 << 10;  ///< of sums per km/s
+  static constexpr double kUnit = 1 << 10;  ///< units of the sums per km/s
   std::array<std::int64_t, 3> sum{};
   std::int64_t squares = 0;  ///< [(km/s)²]
 
@@ -126,7 +126,7 @@ struct Motion {
     sum[axis] += std::llround(velocity * kUnit);
     squares += std::llround(velocity * velocity);
   }
-  /// Collective.
+  /// Adds the mean and rms velocity to the finding. Collective.
   void describe(const core::Communicator& comm, std::uint64_t particles, Finding& finding) const {
     std::array<std::int64_t, 3> total = sum;
     comm.sum(std::span<std::int64_t>(total));
@@ -180,8 +180,9 @@ class Rows {
   std::vector<std::uint64_t> ids_;
 };
 
-/// Moves the particles half a cell back: then mesh nodes stand for the middles of cells, where particles
-/// begin on the lattice of as many cells, and the picture and P(k) are those of the simulation's own mesh.
+/// Moves the particles back by half a cell, so that mesh nodes represent the centres of cells, where
+/// particles on a lattice of that size begin, and the picture and P(k) are those of the simulation's own
+/// mesh.
 void centre_nodes(ParticleSet& particles, const core::GridSpec& grid) {
   const auto half = static_cast<float>(grid.cell_size() / 2), box = static_cast<float>(grid.box_size);
   for (float& x : particles.x()) {
@@ -190,7 +191,7 @@ void centre_nodes(ParticleSet& particles, const core::GridSpec& grid) {
   }
 }
 
-/// Deals the particles out to the cells of the mesh by cloud in cell, and checks them. Collective.
+/// Assigns the particles to the cells of the mesh by cloud in cell, and checks them. Collective.
 Finding read_snapshot(const core::Communicator& comm, const std::string& path, bool recorded,
                       std::optional<FourierMesh>& mesh) {
   std::optional<core::Snapshot> snapshot;
@@ -232,8 +233,8 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
   return finding;
 }
 
-/// Particles in the columns (y, z) of the first `planes` planes of x, of so many cells a side, on every rank:
-/// exact, because cells hold whole quanta. Collective.
+/// Number of particles in the columns (y, z), `side` cells per side, of the first `planes` planes of x, on
+/// every rank: exact, because cells hold whole quanta. Collective.
 std::vector<double> projection(const FourierMesh& mesh, int side, int planes) {
   const auto n = static_cast<std::size_t>(side);
   std::vector<double> columns(n * n, 0.0);
@@ -245,10 +246,10 @@ std::vector<double> projection(const FourierMesh& mesh, int side, int planes) {
   return columns;
 }
 
-/// Throws unless the image replaces an image or nothing, and leaves the file that is read as it is.
+/// Throws Error{config} if `image` would replace the input file or a file that is not a PNG image.
 void check_image(const std::filesystem::path& input, const std::filesystem::path& image) {
   for (const std::filesystem::path& written : {image, core::part_of(image)}) {
-    std::error_code error;  // mostly that there is none yet
+    std::error_code error;  // usually: the file does not exist yet
     ensure(!std::filesystem::equivalent(input, written, error), Fault::config,
            "--png {} would replace the file that is inspected: choose another name.", image.string());
   }
@@ -287,8 +288,8 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       path.string(), planes * cell, highest);
 }
 
-/// The power spectrum of the particles in the cells of the mesh, which it overwrites; none if these are but
-/// some of its cells. Collective.
+/// Measures the power spectrum of the particles in the cells of the mesh, which it overwrites; none if they
+/// fill only part of the mesh. Collective.
 void measure_power(FourierMesh& mesh, Finding& finding) {
   finding.summary["power_spectrum"] = nullptr;
   if (finding.grid.cells_per_side < mesh.side()) {
@@ -301,7 +302,7 @@ void measure_power(FourierMesh& mesh, Finding& finding) {
     for (int z = 0; z < mesh.side(); ++z) row[z] = static_cast<float>(row[z] / mean - 1);
   });
   mesh.forward();
-  // Beyond half the Nyquist wavenumber aliased power spoils what dividing by the window would repair.
+  // Beyond half the Nyquist wavenumber, dividing by the window would amplify aliased power.
   const int bins = std::max(1, mesh.side() / 4);
   const fourier::PowerSpectrum spectrum =
       power_spectrum(mesh, {.bins = bins, .assignment = finding.assignment});
@@ -329,9 +330,9 @@ void measure_power(FourierMesh& mesh, Finding& finding) {
 }  // namespace
 
 void declare_inspect(core::Options& options) {
-  options.add_positional("file", "snapshot_z0.hdf5, or counts_z0.h5, that cosmo-sim generate wrote");
+  options.add_positional("file", "snapshot_z0.hdf5 or counts_z0.h5 written by cosmo-sim generate");
   options.add("png", std::nullopt, "draw a slice of the density to this PNG file, on a logarithmic scale");
-  options.add("thickness", std::nullopt, "of the slice, which begins at x = 0, Mpc/h [= box / 16]");
+  options.add("thickness", std::nullopt, "thickness of the slice starting at x = 0, Mpc/h [= box / 16]");
 }
 
 std::vector<std::filesystem::path> inspected_files(const core::Options& options) {

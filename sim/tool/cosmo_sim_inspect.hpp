@@ -8,11 +8,10 @@ namespace cosmo::sim {
 void declare_inspect(core::Options& options);
 
 /// Reads the whole file and reports. Collective.
-/// Throws Error{io} if there is no such file, Error{format} naming it if anything about it is not as it
-/// should be.
+/// Throws Error{io} if there is no such file, Error{format} naming it if any of its content is wrong.
 void run_inspect(const core::Invocation& run);
 
-/// What of it no manifest vouches for: see core::Command.
+/// The files to inspect that no manifest vouches for: see core::Command.
 std::vector<std::filesystem::path> inspected_files(const core::Options& options);
 
 }  // namespace cosmo::sim

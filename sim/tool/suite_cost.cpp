@@ -7,15 +7,15 @@ namespace cosmo::sim {
 
 namespace {
 
-/// What a rank takes to write a snapshot: blocks of 2^19 particles, and more of those that change ranks
-/// (core/universe/snapshot.hpp) [bytes].
+/// Memory that a rank takes to write a snapshot: blocks of 2^19 particles, and more for those that change
+/// ranks (core/universe/snapshot.hpp) [bytes].
 std::uint64_t snapshot_memory(std::uint64_t particles, int ranks) {
   const std::uint64_t block = std::min<std::uint64_t>(particles, 1 << 19);
   return 28 * block + (ranks > 1 ? 4 * particles / static_cast<std::uint64_t>(ranks) + 2 * 64 * block : 0);
 }
 
-/// What a thread takes: its stack, and its lines and keys of the mesh. Measured with 66 and 258 threads on
-/// meshes of 64, 128 and 256 a side, to 10 %. [bytes]
+/// Memory that a thread takes: its stack, and its lines and keys of the mesh. Measured to 10 % with 66 and
+/// 258 threads on meshes of 64, 128 and 256 cells per side. [bytes]
 std::uint64_t thread_memory(const core::GridSpec& mesh) {
   const auto side = static_cast<std::uint64_t>(mesh.cells_per_side);
   return (64 << 10) + 12 * side * side;

@@ -23,7 +23,7 @@ std::string option_name(std::string_view parameter) {
   return name;
 }
 
-/// Reads the universes of --design FILE, which gives values that no option may give beside it.
+/// Reads the universes of --design FILE. Its parameters may not be given as options as well.
 void read_design(const core::Options& options, const std::string& path, std::uint64_t seed, Plan& plan) {
   core::ensure(
       plan.varying.empty(), Fault::config,
@@ -50,7 +50,7 @@ void read_design(const core::Options& options, const std::string& path, std::uin
   plan.design = {{"table_sha256", table.sha256()}};
 }
 
-/// Ascending.
+/// The output redshifts in ascending order.
 std::vector<double> read_redshifts(const core::Options& options) {
   std::vector<double> redshifts = options.numbers("redshifts");
   std::sort(redshifts.begin(), redshifts.end());
@@ -83,7 +83,7 @@ void read_universes(const core::Options& options, Plan& plan) {
   plan.design = design;
 }
 
-/// What a table of the spectrum states of the universe cannot vary.
+/// Throws Error{config} if a parameter varies that a table of the spectrum fixes.
 void ensure_fixed(const Plan& plan, const SpectrumTable& table) {
   for (const VaryingParameter& parameter : plan.varying) {
     const bool shape = parameter.name == "omega_m" || parameter.name == "h" || parameter.name == "omega_b" ||
@@ -104,7 +104,7 @@ void read_transfer(const core::Options& options, Plan& plan) {
   ensure_fixed(plan, *plan.numerics.table);
 }
 
-/// Throws Error{config} in the unit that was given unless all universes have a possible box.
+/// Throws Error{config}, in the given unit, unless all universes have a possible box.
 void validate_box(const Plan& plan) {
   constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
   for (const DesignPoint& universe : plan.universes) {
@@ -115,7 +115,7 @@ void validate_box(const Plan& plan) {
   }
 }
 
-/// The name of the transfer function, or what its table is: its path decides nothing.
+/// The name of the transfer function, or the kind and SHA-256 of its table, whose path does not matter.
 Json transfer_record(const SimulationConfig& numerics) {
   if (!numerics.table) return numerics.transfer;
   const bool power = numerics.table->kind == SpectrumTable::Kind::power;
@@ -147,17 +147,17 @@ void declare_suite(core::Options& options) {
                 fmt::format("{}; LOW:HIGH makes it vary", row.meaning));
   }
   options.add("seed", "1", "seed of everything random; each universe gets its own from it");
-  options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, the same whatever h");
+  options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, independent of h");
   options.add("particles", "256", "particles per side");
   options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
   options.add(
       "force-kernel", std::nullopt,
-      fmt::format("differences that make forces of the potential: {} [{}, but {} if the mesh is finer than "
+      fmt::format("differences that turn the potential into forces: {} [{}, but {} if the mesh is finer than "
                   "the particles]",
                   core::meanings_in(kForceKernels), best_force_kernel(1, 1), best_force_kernel(2, 1)));
   options.add("steps", "10", "time steps, equal in the scale factor");
   options.add("z-initial", "9", "redshift at which the steps begin");
-  options.add("redshifts", "0", "redshifts of the output, between commas, up to --z-initial");
+  options.add("redshifts", "0", "output redshifts, separated by commas, up to --z-initial");
   options.add("transfer", std::string(kTransferFunctions.front().name),
               fmt::format("transfer function: {}; or a FILE of CAMB or CLASS with k in h/Mpc: two columns k, "
                           "P, or a transfer table",
@@ -173,9 +173,9 @@ void declare_suite(core::Options& options) {
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add(
       "select", std::nullopt,
-      "I:J makes the universes I to J - 1 only; processes with other slices may share --output [all]");
+      "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
   options.add("ranks-per-simulation", std::nullopt,
-              "ranks that make a universe together, a divisor of all [the fewest whose memory suffices]");
+              "ranks per universe, a divisor of the run's ranks [the fewest whose memory suffices]");
 }
 
 Plan read_plan(const core::Options& options) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the command line of `cosmo-sim generate` asks for.
+// The plan of a suite, read from the command line of `cosmo-sim generate`.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace cosmo::sim {
 
-/// What was asked for.
+/// What the command line asks for.
 struct Plan {
   std::string output;
   int simulations;
-  std::optional<std::uint64_t> seed;  ///< of all that follows from one; none if the design states each
-  core::Slice slice;                  ///< of the universes that this run makes
-  int ranks_per_simulation;           ///< as asked for; 0 leaves the choice to choose_layout()
-  int grid;                           ///< count voxels a side; 0 if no counts are saved
+  std::optional<std::uint64_t> seed;  ///< the suite's seed; none if the design states each universe's
+  core::Slice slice;                  ///< universes that this run makes
+  int ranks_per_simulation;           ///< as requested; 0 leaves the choice to choose_layout()
+  int grid;                           ///< count voxels per side; 0 if no counts are saved
   bool save_counts;
   bool save_particles;
   core::Cosmology base;
@@ -41,21 +41,21 @@ struct Plan {
 
 void declare_suite(core::Options& options);
 
-/// Throws Error{usage}, Error{config}, Error{io} or Error{format} naming the option, or the file that one
-/// names. Whether so many ranks can run it is left to validate().
+/// Throws Error{usage}, Error{config}, Error{io} or Error{format} naming the option or its file. Does not
+/// check whether the ranks of the run can make it: validate() does.
 Plan read_plan(const core::Options& options);
 
-/// All that decides the content of the suite's directory, whichever slice of it a run makes.
+/// Everything that determines the content of the suite's directory, whichever slice a run makes.
 core::Request request_of(const Plan& plan);
 
 /// The universes and their files.
 core::SimulationManifest suite_of(const Plan& plan);
 
-/// What a rank of `threads` threads allocates if `ranks` of them make a universe together [bytes]. Throws as
-/// validate().
+/// Memory that a rank with `threads` threads allocates if `ranks` ranks make a universe together [bytes].
+/// Throws as validate() does.
 std::uint64_t memory_of(const Plan& plan, int ranks, int threads);
 
-/// What so many universes of the plan take [bytes].
+/// Disk space for this number of universes of the plan [bytes].
 std::uint64_t disk_of(const Plan& plan, std::size_t universes);
 
 }  // namespace cosmo::sim

@@ -12,7 +12,7 @@ namespace cosmo::sim {
 
 namespace {
 
-/// Gathers the spectra that a simulation measures. Outputs are added from the earliest on and stand from the
+/// Gathers the spectra that a simulation measures. Outputs are added from the earliest on and listed from the
 /// latest on; bins that one of the spectra lacks are left out of all.
 class Spectra {
  public:
@@ -69,7 +69,7 @@ class UniverseFiles {
   std::vector<core::FileRecord> take_records() { return std::move(records_); }
 
  private:
-  /// Lets all ranks write the file that the root then publishes.
+  /// Lets all ranks write the file, which the root then publishes.
   void add_file(const std::string& path, const std::function<void(const std::filesystem::path&)>& write) {
     std::filesystem::path part;
     group_.agree([&] { part = group_.is_root() ? output_.part(path) : output_.part_path(path); });

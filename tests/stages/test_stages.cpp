@@ -171,7 +171,7 @@ void stop(const StageChain& chain, const StageCase& stage) {
   CHECK_FALSE(summary.at("up_to_date").get<bool>());
   CHECK(stopped.said.remarks.ends_with(
       stage.tool +
-      ": Stopped before all was done: what is finished is kept, and the same command goes on from there.\n"));
+      ": Stopped before all was done: finished work is kept; rerun the same command to continue.\n"));
 }
 
 /// A run, again, and as a dry run.

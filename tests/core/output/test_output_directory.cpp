@@ -116,7 +116,7 @@ TEST_CASE("looking at a directory reports what is there and changes nothing") {
     for (const char* name : {"manifest.json", "journal.jsonl"}) fs::remove(shared.path / name);
   }
   comm.barrier();
-  expect_error(Fault::config, "no output of this toolkit", [&] { (void)look(request()); });
+  expect_error(Fault::config, "not output of this toolkit", [&] { (void)look(request()); });
   comm.barrier();
 }
 
