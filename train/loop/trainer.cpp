@@ -27,7 +27,7 @@ class Watch {
                    config_.run_time.seconds()) {}
 
   void finished(Work work) { timetable_.finished(work, config_.run_time.seconds()); }
-  /// What this rank wants before it goes on to `next`.
+  /// This rank's wishes before it proceeds to `next`.
   Wishes before(Work next) const {
     const double now = config_.run_time.seconds();
     return {config_.stop_asked(), !timetable_.leaves_time_for(next, now), timetable_.checkpoint_is_due(now)};
@@ -99,7 +99,7 @@ Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const Tra
     }
     ensure_equal_replicas(comm, network.weights(), progress.step);
 
-    start_epoch(progress.epoch + 1);  // which reads its first batches in the meantime
+    start_epoch(progress.epoch + 1);  // the next epoch reads its first batches in the meantime
     monitor.begin_validation();
     if (average != nullptr) average->swap();
     if (network.normalises()) measure_features(comm, network, *data.measured);
