@@ -21,10 +21,10 @@ using nn::Work;
 
 constexpr int kWarmUp = 2;
 constexpr int kFewest = 7;       ///< timed steps
-constexpr double kDuration = 3;  ///< [s] of timed steps, if that is more
+constexpr double kDuration = 3;  ///< [s] of timed steps, if that means more steps
 constexpr int kProfiled = 5;     ///< steps whose operations are timed
 
-/// A step's stretches on this rank [s].
+/// Durations of the parts of a step on this rank [s].
 struct StepTimes {
   double input, forward, loss, backward, waiting, communication, optimizer;
 
@@ -84,9 +84,9 @@ class SyntheticTraining {
   std::int64_t steps_ = 0;
 };
 
-/// Fills in the step's time, that of the slowest rank, and the peak. Both are medians over the run, for a
-/// shared host's clock changes from one second to the next; steps that are shorter than a measurement of the
-/// peak do not all get one. Collective.
+/// Fills in the step's time on the slowest rank and the peak. Both are medians over the run, because a shared
+/// host's clock rate changes from one second to the next. Where steps are shorter than a measurement of the
+/// peak, not every step gets one. Collective.
 void time_steps(const core::Communicator& comm, SyntheticTraining& training, int threads,
                 nn::Precision precision, BenchmarkResult& result) {
   std::vector<double> times, forward, peaks;
@@ -129,7 +129,7 @@ StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecor
       step.input};
 }
 
-/// Fills in operations and breakdown. Collective, for the steps are.
+/// Fills in operations and breakdown. Collective, because the steps are.
 void profile(SyntheticTraining& training, BenchmarkResult& result) {
   std::vector<std::vector<OperationRecord>> operations;
   std::vector<StepBreakdown> breakdowns;

@@ -11,15 +11,15 @@
 
 namespace cosmo::train {
 
-/// Where the time of a step goes on rank 0 [s]: the parts of Fig. 3 of Mathuriya et al. 2018 that a program
-/// can tell of itself.
+/// How a step spends its time on rank 0 [s]: those parts of Fig. 3 of Mathuriya et al. 2018 that a program
+/// can measure itself.
 struct StepBreakdown {
   double convolution;
   double other_compute;  ///< dense layers, pools, activations, loss, optimizer
   double reorders;       ///< between layouts
-  double waiting;        ///< for the slowest rank, before the gradients are reduced
-  double communication;  ///< reduction that compute does not hide
-  double input;          ///< voxels into the network
+  double waiting;        ///< wait for the slowest rank before the gradients are reduced
+  double communication;  ///< reduction that computation does not hide
+  double input;          ///< copying voxels into the network
 };
 
 /// The parts by name, in order.
@@ -30,28 +30,28 @@ inline constexpr std::array kStepParts = {std::pair{"convolution", &StepBreakdow
                                           std::pair{"communication", &StepBreakdown::communication},
                                           std::pair{"input", &StepBreakdown::input}};
 
-/// What a training step costs, on synthetic data: input, forward, loss, backward, reduction, optimizer.
+/// The cost of a training step on synthetic data: input, forward, loss, backward, reduction, optimizer.
 struct BenchmarkResult {
   nn::NetworkCensus census;
-  int batch;  ///< samples a rank and step
+  int batch;  ///< samples per rank and step
   int ranks;
   double step_time;                             ///< [s] median, operations untimed
   double forward_time;                          ///< [s] median of the same steps' forward passes
   double peak;                                  ///< [flop/s] measured peak of all ranks together
-  std::string peak_unit;                        ///< what reached it
-  double peak_rss;                              ///< [bytes] of the largest rank
-  std::vector<nn::OperationRecord> operations;  ///< of rank 0, with median times in steps that time them
+  std::string peak_unit;                        ///< instructions that reached it
+  double peak_rss;                              ///< [bytes] resident memory of the largest rank
+  std::vector<nn::OperationRecord> operations;  ///< rank 0's, with median times in steps that time them
   StepBreakdown breakdown;                      ///< median of each part in the same steps
 
-  double useful_rate() const;   ///< [flop/s] of all ranks together
-  double forward_rate() const;  ///< [flop/s] of forward passes, of all ranks together
+  double useful_rate() const;   ///< [flop/s] useful flops of all ranks together
+  double forward_rate() const;  ///< [flop/s] forward passes of all ranks together
   core::Json to_json() const;
-  /// Time and rate of each layer with weights, forward and for both gradients, as Table I of the paper, then
-  /// the breakdown; lines end in \n.
+  /// Time and rate of each layer with weights, forward and for both gradients, like Table I of the paper,
+  /// followed by the breakdown; lines end in \n.
   std::string tables() const;
 };
 
-/// What is timed: a network for inputs (channels, size³), on `batch` samples a rank.
+/// The network to time, for inputs (channels, size³) and `batch` samples per rank.
 struct BenchmarkConfig {
   nn::NetworkSpec network;
   nn::Shape input;
@@ -60,8 +60,8 @@ struct BenchmarkConfig {
   nn::Precision precision;
 };
 
-/// Times training steps on random voxels. The peak is that of the precision: of fused multiply-adds in f32,
-/// in bf16 that of the best units that the CPU has for it. Collective over comm.
+/// Times training steps on random voxels. The peak depends on the precision: that of fused multiply-adds for
+/// f32, that of the CPU's best bf16 units for bf16. Collective over comm.
 BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig& config, int threads);
 
 }  // namespace cosmo::train

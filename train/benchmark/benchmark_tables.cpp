@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::array kPhases = {nn::Phase::forward, nn::Phase::weight_gradient, nn::Phase::input_gradient};
 
-/// A layer's arithmetic in each phase.
+/// A layer's work in each phase.
 struct LayerTimes {
   std::string name;
-  double flop;  ///< of the batch, each phase
+  double flop;  ///< [flop/batch] in each phase
   std::array<double, kPhases.size()> seconds = {};
 
   bool has(std::size_t phase) const { return seconds[phase] > 0; }

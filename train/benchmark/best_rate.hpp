@@ -6,7 +6,7 @@
 
 namespace cosmo::train {
 
-/// [flop/s] The best rate of several runs of `work` on each of so many threads, of `flop` a run and thread.
+/// [flop/s] The best rate of several runs of `work` on `threads` threads; each thread does `flop` per run.
 template <class Work>
 double best_rate(int threads, double flop, Work work) {
   double best = 0;

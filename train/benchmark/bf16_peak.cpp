@@ -18,7 +18,7 @@ constexpr long kRounds = 200'000;
 
 constexpr int kChains = 16;  // more than latency × issue width
 
-/// 16 sums of two products each, per instruction.
+/// Each instruction makes 16 sums of two products each.
 [[gnu::target("avx512f,avx512bf16")]] void dot_products() {
   __m512 sums[kChains] = {};
   __m512bh factor = {};
@@ -37,7 +37,8 @@ struct alignas(64) TileShapes {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-/// 16 × 16 sums of 32 products each, per instruction; four such and as many tiles of factors fill the file.
+/// Each instruction makes 16 × 16 sums of 32 products each. Four tiles of sums and four of factors fill the
+/// register file.
 [[gnu::target("amx-tile,amx-bf16")]] void tile_products() {
   constexpr long kAllow = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   syscall(SYS_arch_prctl, kAllow, kTileData);

@@ -15,7 +15,7 @@ constexpr int kChains = 12;  // of 16 registers
 #endif
 using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
-/// Keeps the compiler from knowing the value, and from dropping it.
+/// Hides the value from the compiler, so that it is not optimised away.
 void hide(Vector& value) { asm volatile("" : "+v"(value)); }
 
 constexpr long kRounds = 400'000;

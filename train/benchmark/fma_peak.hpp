@@ -2,8 +2,8 @@
 
 namespace cosmo::train {
 
-/// [flop/s] What `threads` cores reach with independent fused multiply-adds in registers, f32, best of
-/// several short runs: the ceiling that training is measured against.
+/// [flop/s] The best rate in several short runs that `threads` cores reach with independent f32 fused
+/// multiply-adds in registers: the ceiling against which training is measured.
 double measure_fma_peak(int threads);
 
 }  // namespace cosmo::train

@@ -6,14 +6,14 @@
 
 namespace cosmo::train {
 
-/// The ceiling that training is measured against.
+/// The ceiling against which training is measured.
 struct Peak {
   double rate;       ///< [flop/s]
-  std::string unit;  ///< what reaches it
+  std::string unit;  ///< instructions that reach it
 };
 
-/// What `threads` cores reach in this precision: f32 with fused multiply-adds, bf16 with the best that the
-/// CPU has for it.
+/// Measures the rate that `threads` cores reach in this precision: f32 with fused multiply-adds, bf16 with
+/// the CPU's best units for it.
 Peak measure_peak(int threads, nn::Precision precision);
 
 }  // namespace cosmo::train

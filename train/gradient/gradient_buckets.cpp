@@ -6,7 +6,7 @@ namespace cosmo::train {
 
 namespace {
 
-/// Below, an all-reduce is mostly latency [floats].
+/// Least size of a bucket: below it, an all-reduce is mostly latency [floats].
 constexpr std::ptrdiff_t kBucket = std::ptrdiff_t{1} << 18;
 
 }  // namespace
@@ -16,7 +16,7 @@ GradientBuckets::GradientBuckets(std::span<float> arena)
 
 std::optional<std::span<float>> GradientBuckets::add(std::span<float> part) {
   core::ensure(part.data() + part.size() <= begin_, core::Fault::internal,
-               "Gradients are not delivered from the end of the arena on.");
+               "Gradients are not delivered in order from the end of the arena.");
   begin_ = part.data();
   if (begin_ != arena_.data() && end_ - begin_ < kBucket) return std::nullopt;
   const std::span<float> bucket(begin_, end_);

@@ -7,8 +7,8 @@ namespace cosmo::train {
 
 namespace {
 
-/// How often the thread looks whether all ranks are ready, while training computes and while it waits: each
-/// look costs the former a few microseconds.
+/// Intervals at which the thread checks whether all ranks are ready, while training computes and while it
+/// waits. Each check costs the computation a few microseconds.
 constexpr std::chrono::microseconds kNap{500}, kShortNap{20};
 
 }  // namespace
@@ -74,8 +74,8 @@ void GradientReducer::finish() {
   in_step_ = false;
 }
 
-/// Returns whether all ranks have the next bucket ready, or this one stops. The thread sleeps meanwhile: a
-/// core that spins in an all-reduce because another rank is late does not compute.
+/// Waits until all ranks have the next bucket ready and returns true; returns false if this rank stops. The
+/// thread sleeps meanwhile: a core that spins in an all-reduce because another rank is late does not compute.
 bool GradientReducer::wait_for_ranks(std::unique_lock<std::mutex>& lock) {
   core::Arrival arrival = lane_.arrive();
   while (!arrival.complete()) {
@@ -85,7 +85,7 @@ bool GradientReducer::wait_for_ranks(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-/// What the thread does.
+/// The thread's loop.
 void GradientReducer::reduce_buckets() {
   std::unique_lock lock(mutex_);
   try {

@@ -17,63 +17,64 @@
 
 namespace cosmo::train {
 
-/// Seconds that a rank spent on reductions since it began.
+/// Time that a rank has spent on reductions since its start [s].
 struct ReductionTimes {
-  double reducing = 0;  ///< from when every rank had a bucket ready until it was summed
-  double exposed = 0;   ///< of these, while training waited in finish(); backward hides the rest
-  double waiting = 0;   ///< in finish() for ranks that had a bucket not ready yet
+  double reducing = 0;  ///< from the moment when every rank has a bucket ready until it is summed
+  double exposed = 0;   ///< the part of it in which training waited in finish(); backward hides the rest
+  double waiting = 0;   ///< waiting in finish() for ranks whose bucket was not ready yet
 
   double hidden_share() const { return reducing > 0 ? 1 - exposed / reducing : 1; }
 };
 
-/// Makes one gradient of a step out of those of its micro-batches on all ranks: adds each layer's part as
-/// backward delivers it, and lets a thread of its own sum over the ranks meanwhile.
+/// Combines the gradients of a step's micro-batches on all ranks into one: adds each layer's part as backward
+/// delivers it, while its own thread sums over the ranks.
 ///
 /// Parts are delivered from the end of the arena to its beginning, the same on every rank and in every step,
-/// and reduced in buckets once the step's last micro-batch has delivered them.
+/// and are reduced in buckets once the step's last micro-batch has delivered them.
 class GradientReducer {
  public:
   /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
   GradientReducer(const core::Communicator& comm, std::span<float> gradients, int micro_batches_per_step,
                   WireFormat wire = WireFormat::f32);
-  /// In mid-step (an exception) it does not wait for other ranks to have their buckets ready. A reduction
-  /// that has begun is seen through, for all ranks had arrived at it; an arrival that others have not joined
-  /// stays behind, and the communicator with it, which nobody could free without them. An exception
-  /// within a step is of one rank alone: the run ends with MPI_Abort.
+  /// In mid-step (after an exception) it does not wait until other ranks have their buckets ready. A
+  /// reduction that has begun is completed, because all ranks have arrived at it. An arrival that others have
+  /// not joined is abandoned together with the communicator, which cannot be freed without them. An exception
+  /// within a step affects one rank alone: the run ends with MPI_Abort.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  /// Takes a part of the arena that a micro-batch's backward has finished; adds to it what earlier
-  /// micro-batches of the step left there. The step's last of each part come in the order of the arena.
+  /// Takes a part of the arena that a micro-batch's backward has finished, and adds the sum of the step's
+  /// earlier micro-batches to it. The step's last delivery of each part must come in the arena's order, from
+  /// its end.
   void ready(std::span<float> part);
-  /// Ends a step, all of whose micro-batches delivered all parts: then the arena holds the step's gradient,
-  /// the same bits on every rank. Collective over comm.
+  /// Ends a step after all its micro-batches have delivered all parts; the arena then holds the step's
+  /// gradient, the same bits on every rank. Collective over comm.
   void finish();
 
-  /// Of all steps up to the last finish().
+  /// Times of all steps up to the last finish().
   const ReductionTimes& times() const { return times_; }
 
  private:
   void reduce_buckets();
   bool wait_for_ranks(std::unique_lock<std::mutex>& lock);
 
-  core::Communicator lane_;  ///< of the thread alone
+  core::Communicator lane_;  ///< used by the thread alone
   GradientSum sum_;
   std::span<float> gradients_;
   int micro_batches_;
-  std::map<const float*, int> deliveries_;  ///< of each part in this step
-  bool in_step_ = false;                    ///< parts of a gradient came in, whose sum is not finished
-  core::Buffer<float> accumulated_;         ///< empty if a step is one micro-batch
+  std::map<const float*, int> deliveries_;  ///< number of deliveries of each part in this step
+  bool in_step_ = false;                    ///< parts have arrived whose sum is not finished
+  core::Buffer<float> accumulated_;         ///< empty if a step has one micro-batch
   GradientBuckets cutter_;
   ReductionTimes times_;
   core::Timer clock_;
 
-  std::mutex mutex_;  ///< for what follows, and times_ within a step
+  std::mutex mutex_;  ///< guards the members below, and times_ within a step
   std::condition_variable changed_;
-  std::vector<std::span<float>> buckets_;  ///< of this step
-  std::size_t reduced_ = 0;                ///< of them
-  std::optional<double> finish_began_;     ///< by the clock, while training waits
+  std::vector<std::span<float>> buckets_;  ///< buckets of this step
+  std::size_t reduced_ = 0;                ///< number of these that are reduced
+  std::optional<double> finish_began_;     ///< time on clock_, while training waits
   bool stopping_ = false;
   std::exception_ptr failure_;
   std::thread thread_;  ///< none on a single rank

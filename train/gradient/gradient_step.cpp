@@ -50,7 +50,8 @@ void GradientStep::keep(const dataset::Batch& batch) {
   kept.values.assign(values.begin(), values.end());
 }
 
-/// Mean and deviation of the step's samples, then each head forward and backward, then the gradients' means.
+/// Sets mean and deviation of the step's samples, runs each head forward and backward, and sets the
+/// gradients' means.
 void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   const nn::Normalisation at = network_.normalisation();
   sums_.clear();
@@ -70,7 +71,7 @@ void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLo
   set_mean_gradients(at, sums_, batch.samples_in_step);
 }
 
-/// From the last one, whose tensors are still there.
+/// Runs the trunks backward, beginning with the last one, whose tensors are still in memory.
 void GradientStep::run_trunks_backward(std::int64_t n) {
   const nn::Normalisation at = network_.normalisation();
   for (std::size_t m = kept_.size(); m-- > 0;) {
@@ -86,7 +87,7 @@ void GradientStep::run_trunks_backward(std::int64_t n) {
   }
 }
 
-/// Forward, loss and backward of a micro-batch, of what follows the normalisation.
+/// Runs forward, loss and backward of the layers after the normalisation for a micro-batch.
 void GradientStep::run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   const std::span<const float> predictions =
       network_.forward_head(nn::DropoutDraw{config_.seed, n, batch.samples});

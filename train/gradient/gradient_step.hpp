@@ -15,42 +15,42 @@ namespace cosmo::train {
 
 /// Computes the gradient of a step from its micro-batches.
 ///
-/// A network without a normalisation goes forward and backward with each micro-batch as it comes. One that
-/// has it needs the statistics of all samples of the step before any of them can go on, so the step goes in
-/// phases: trunks forward, one sum over the ranks, heads forward and backward, one sum, trunks backward. If
-/// there are several micro-batches their inputs are kept and all trunks but the last run forward a second
-/// time, for a third more work instead of the memory of all their tensors.
+/// A network without a normalisation runs forward and backward on each micro-batch as it comes. One with a
+/// normalisation needs the statistics of all samples of the step before any of them can proceed, so the step
+/// runs in phases: trunks forward, one sum over the ranks, heads forward and backward, one sum, trunks
+/// backward. If there are several micro-batches, their inputs are kept and all trunks except the last run
+/// forward a second time: a third more work instead of memory for all their tensors.
 class GradientStep {
  public:
   struct Config {
     const nn::LossEntry& loss;
-    int parameters;              ///< that are predicted
-    int micro_batches_per_step;  ///< of one rank
-    std::uint64_t seed;          ///< of what dropout layers drop
+    int parameters;              ///< number of predicted parameters
+    int micro_batches_per_step;  ///< number on one rank
+    std::uint64_t seed;          ///< seed for dropout
   };
 
-  /// What is given must outlive this.
+  /// The arguments must outlive this.
   GradientStep(const core::Communicator& comm, nn::Network& network, GradientReducer& reducer,
                const Config& config);
 
-  /// Takes the next micro-batch of step n and adds to its loss. After the last one the network's gradients
-  /// are, once the reducer has finished, those of the step. Collective at a step's end.
+  /// Takes the next micro-batch of step n and adds its loss to `loss`. After the last one, once the reducer
+  /// has finished, the network's gradients are those of the step. Collective at the end of a step.
   void take(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
 
-  /// [s] In sums over ranks since the start, waiting for others included.
+  /// [s] Time spent in sums over ranks since the start, including waiting for others.
   double summing() const { return summing_; }
-  /// [bytes] What it allocates beside the network.
+  /// [bytes] Memory that it allocates in addition to the network's.
   static std::size_t memory_bytes(const nn::NetworkCensus& census, std::size_t voxels, int micro_batch,
                                   int micro_batches_per_step);
 
  private:
-  /// A micro-batch of a step that goes in phases.
+  /// A micro-batch of a step that runs in phases.
   struct Kept {
-    std::vector<float> voxels;  ///< none if it is the only one
+    std::vector<float> voxels;  ///< empty if it is the only one
     std::vector<float> targets;
     std::vector<std::uint32_t> samples;
     int valid;
-    std::vector<float> values;  ///< before the normalisation
+    std::vector<float> values;  ///< values before the normalisation
     std::vector<float> normalised;
     std::vector<float> d_normalised;
   };
@@ -68,7 +68,7 @@ class GradientStep {
   std::vector<float> d_output_;
   nn::MomentSums sums_;
   std::vector<Kept> kept_;
-  std::size_t count_ = 0;  ///< of kept ones
+  std::size_t count_ = 0;  ///< number of kept ones in this step
   double summing_ = 0;
 };
 

@@ -9,9 +9,9 @@ namespace cosmo::train {
 
 namespace {
 
-/// Makes the first `piece` values the sums over all pieces.
+/// Replaces the first `piece` values by the sums over all pieces.
 void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
-  constexpr std::size_t kBlock = 4096;  // in the first cache
+  constexpr std::size_t kBlock = 4096;  // fits the first-level cache
   std::array<float, kBlock> sums;
   for (std::size_t first = 0; first < piece; first += kBlock) {
     const std::size_t count = std::min(kBlock, piece - first);
@@ -30,7 +30,7 @@ void GradientSum::operator()(std::span<float> values) {
   sum_bfloat16(values);
 }
 
-/// Rank r sums the r-th piece, in f32 and rank order, and gives the rounded sum to all.
+/// Rank r sums the r-th piece, in f32 and rank order, and sends the rounded sum to all.
 void GradientSum::sum_bfloat16(std::span<float> values) {
   const auto ranks = static_cast<std::size_t>(comm_.size());
   const std::size_t piece = (values.size() + ranks - 1) / ranks;

@@ -13,20 +13,20 @@ namespace cosmo::train {
 /// How gradients travel between ranks.
 enum class WireFormat {
   f32,
-  bf16,  ///< half the bytes; every rank's gradient and the sum are rounded to 8 significant bits
+  bf16,  ///< half the bytes; each rank's gradient and the sum are rounded to 8 significant bits
 };
 
 inline constexpr std::array<core::Named<WireFormat>, 2> kWireFormats = {
     {{"f32", WireFormat::f32}, {"bf16", WireFormat::bf16}}};
 
-/// Adds gradients of all ranks, in an order that only their number decides: the same bits on every rank and
-/// in every run.
+/// Sums gradients over all ranks in an order that depends only on their number: the same bits on every rank
+/// and in every run.
 class GradientSum {
  public:
   /// comm must outlive this.
   GradientSum(const core::Communicator& comm, WireFormat wire) : comm_(comm), wire_(wire) {}
 
-  /// Makes `values` the sum over ranks. Collective.
+  /// Replaces `values` by their sum over ranks. Collective.
   void operator()(std::span<float> values);
 
  private:
@@ -34,7 +34,7 @@ class GradientSum {
 
   const core::Communicator& comm_;
   WireFormat wire_;
-  std::vector<core::Bfloat16> all_;     ///< a piece for each rank to sum, and then the sums
+  std::vector<core::Bfloat16> all_;     ///< one piece for each rank to sum, then the sums
   std::vector<core::Bfloat16> pieces_;  ///< every rank's values of the piece that this rank sums
 };
 

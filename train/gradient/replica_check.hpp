@@ -6,8 +6,8 @@
 
 namespace cosmo::train {
 
-/// Synchronous training keeps the same weights on every rank. Throws an agreed Error{numeric} that names the
-/// first rank whose bits are not the root's, and the step. Collective.
+/// Checks that every rank has the same weights, as synchronous training requires. Throws an agreed
+/// Error{numeric} that names the step and the first rank whose bits differ from the root's. Collective.
 void ensure_equal_replicas(const core::Communicator& comm, std::span<const float> weights, std::int64_t step);
 
 }  // namespace cosmo::train

@@ -12,7 +12,7 @@ namespace cosmo::train {
 
 namespace {
 
-/// Statistics are those of the step's samples, and as little finite as they are.
+/// Ignores statistics, which are not finite if the step's samples are not.
 bool has_finite_weights(const nn::Network& network) {
   return std::ranges::all_of(network.parameters(), [](const nn::Parameter& parameter) {
     return parameter.role == nn::Parameter::Role::statistics ||
@@ -58,7 +58,7 @@ void StepLoss::fail(const core::Communicator& comm, nn::Network& network, std::i
   std::ranges::move(comm.gather(culprit_), std::back_inserter(culprits));
   const auto first =
       std::find_if(culprits.begin(), culprits.end(), [](const auto& text) { return !text.empty(); });
-  const std::string culprit = first == culprits.end() ? "no sample alone" : *first;
+  const std::string culprit = first == culprits.end() ? "no single sample" : *first;
   const bool whole = comm.max(has_finite_weights(network) ? 0 : 1) == 0;
   const std::string sentence =
       whole ? fmt::format(

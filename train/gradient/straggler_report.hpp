@@ -9,7 +9,7 @@
 
 namespace cosmo::train {
 
-/// Where the time of a rank's training steps went, since the program started.
+/// How a rank's training steps have spent their time since the program started.
 struct RankTimes {
   std::int64_t steps = 0;
   double computing = 0;  ///< forward, loss, backward and optimizer [s]
@@ -21,21 +21,21 @@ struct Spread {
   double min, mean, max;
 };
 
-/// Who kept the others waiting, and what the reduction of gradients cost: times of a mean step [s].
+/// The rank that kept the others waiting, and the cost of reducing gradients: times of a mean step [s].
 struct StragglerReport {
   int ranks;
   Spread computing;  ///< forward, loss, backward and optimizer
   Spread waiting;    ///< for ranks that were later
-  Spread exposed;    ///< reducing gradients, while nothing else was done
-  double hidden;     ///< share of the reduction during which backward went on, mean over ranks
+  Spread exposed;    ///< reducing gradients with nothing else going on
+  double hidden;     ///< share of the reduction that overlaps with backward, mean over ranks
   int slowest;       ///< the rank that computed longest
 
   core::Json to_json() const;
-  /// "a step computes 312 ms …", a line.
+  /// The report as one line, "a step computes 312 ms …".
   std::string describe() const;
 };
 
-/// Collective over comm. `times` are of this rank.
+/// Combines `times`, those of this rank, over all ranks. Collective over comm.
 StragglerReport report_stragglers(const core::Communicator& comm, const RankTimes& times);
 
 }  // namespace cosmo::train

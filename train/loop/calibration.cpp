@@ -19,17 +19,17 @@ using nn::Matrix;
 using nn::Vector;
 
 constexpr int kMostIterations = 60;
-constexpr double kMostStep = 0.5;    ///< of any of what is fitted
-constexpr double kLeastStep = 1e-4;  ///< below it the search has arrived
+constexpr double kMostStep = 0.5;    ///< largest step of any fitted value
+constexpr double kLeastStep = 1e-4;  ///< below it, the search has converged
 
-/// What is predicted, and its mean, about which it is mapped.
+/// A predicted mixture, and its mean, about which it is mapped.
 struct Prediction {
   nn::Mixture mixture;
   Vector mean;
 };
 
-/// What is fitted, row by row of the lower triangle: the inverse of the map, on its diagonal the logarithms
-/// of the map's.
+/// The inverse map from the fitted values. These are its lower triangle row by row, but its
+/// diagonal is given by the logarithms of the map's.
 Matrix inverse_map_of(const VectorXd& fitted, std::size_t n) {
   Matrix inverse = nn::triangle_of(std::span(fitted.data(), nn::triangle_size(n)), n);
   for (std::size_t i = 0; i < n; ++i) inverse[i][i] = std::exp(-inverse[i][i]);
@@ -44,8 +44,8 @@ VectorXd difference(const Vector& a, const Vector& b, Index n) {
   return VectorXd::NullaryExpr(n, [&](Index i) { return a[i] - b[i]; });
 }
 
-/// -log(density) or what it is a sum of, and its first and expected second derivatives with respect to what
-/// is fitted.
+/// -log(density) or a term of it, and its first and expected second derivatives with respect to the fitted
+/// values.
 struct Objective {
   double value = 0;
   VectorXd first;
@@ -59,13 +59,14 @@ struct Objective {
   }
 };
 
-/// Of a component, as it was said and as it is mapped.
+/// Objective of a component, given as predicted (first argument) and as mapped.
 ///
 /// With y = x - mean and the centre c likewise, -log(density) is |factor (inverse y - c)|² / 2 + the log of
 /// the integral over the box of the exponential of minus that. The first term's derivative with respect to
-/// inverse[i][j] is pull[i] y[j], pull = precision (inverse y - c), and that of both is what this is at the
-/// truth less its mean. Its covariances are the expected second derivatives, taken for those of a normal y of
-/// this mean and covariance (Isserlis 1918, Biometrika 12, 134).
+/// inverse[i][j] is pull[i] y[j] with pull = precision (inverse y - c); the derivative of both terms is its
+/// value at the truth minus its mean. The covariances of pull[i] y[j] are the expected second derivatives;
+/// they are approximated by those for a normal y of this mean and covariance (Isserlis 1918, Biometrika 12,
+/// 134).
 Objective objective_of(const nn::Component& said, const nn::Component& mapped, const Matrix& inverse_map,
                        const Vector& about, const Vector& truth) {
   const Index n = said.gaussian.parameters;
@@ -77,8 +78,8 @@ Objective objective_of(const nn::Component& said, const nn::Component& mapped, c
   const MatrixXd yy = eigen(mapped.inside.covariance, n);
   const MatrixXd py = slope * yy, pp = py * slope.transpose();  // covariances of pull and y, and of pull
 
-  std::vector<std::pair<Index, Index>> places;  // of what is fitted
-  VectorXd chain(n * (n + 1) / 2);              // derivatives of the inverse map with respect to it
+  std::vector<std::pair<Index, Index>> places;  // rows and columns of the fitted values
+  VectorXd chain(n * (n + 1) / 2);              // derivatives of the inverse map with respect to them
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j <= i; ++j) {
       chain[std::ssize(places)] = i == j ? -inverse(i, i) : 1;
@@ -100,8 +101,8 @@ Objective objective_of(const nn::Component& said, const nn::Component& mapped, c
   return objective;
 }
 
-/// Of a mixture: derivatives of its components, as far as the truth is theirs. What the second ones lack is
-/// how that changes.
+/// Objective of a mixture: its components' derivatives, weighted by their responsibilities for the truth. The
+/// second derivatives neglect how the responsibilities change.
 Objective objective_of(const Prediction& predicted, const Matrix& inverse, const Matrix& map,
                        const Vector& truth) {
   const auto& [said, mean] = predicted;
@@ -116,7 +117,7 @@ Objective objective_of(const Prediction& predicted, const Matrix& inverse, const
   return objective;
 }
 
-/// Of all rows together, in their order, and of the prior; a row is worked on by one thread.
+/// Objective of all rows together, summed in order, and of the prior. Each row is computed by one thread.
 Objective objective_of(const std::vector<Prediction>& predicted, std::span<const Vector> truths,
                        const VectorXd& fitted, double weight) {
   const auto n = static_cast<std::size_t>(predicted.front().mixture.front().gaussian.parameters);
@@ -146,7 +147,7 @@ std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<c
   for (int iteration = 0; iteration < kMostIterations; ++iteration) {
     const VectorXd step = here.second.llt().solve(here.first);
     double largest = step.cwiseAbs().maxCoeff();
-    const double part = std::min(1.0, most / largest);  // of the whole step, which keeps going downhill
+    const double part = std::min(1.0, most / largest);  // share of the whole step, which still goes downhill
     largest *= part;
     if (largest < kLeastStep) break;
     const VectorXd moved = fitted - part * step;
@@ -162,7 +163,7 @@ std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<c
 
 namespace {
 
-/// Sets the predictions to the means of what is predicted.
+/// Sets the predictions to the means of the calibrated mixtures.
 void predict(dataset::PredictionTable& table, std::span<const nn::Mixture> predicted,
              const std::vector<double>& calibration) {
   const dataset::TargetScaler scaler(table.parameters);

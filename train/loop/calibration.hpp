@@ -1,5 +1,5 @@
 #pragma once
-// How predicted densities must be mapped to be true.
+// The map that calibrates predicted densities.
 
 #include <span>
 #include <vector>
@@ -9,24 +9,25 @@
 
 namespace cosmo::train {
 
-/// The map, lower triangular and given row by row (P (P + 1) / 2), by which each row's mixture is drawn out,
-/// or in, and sheared about its mean (nn::mapped): the most probable one given the truths, labels (rows).
-/// Each row counts `weight`, the part that it is of a universe: those of one universe are correlated. The
-/// prior is standard normal in the logarithms of the map's diagonal, which weighs as much as half a universe,
-/// and in what its inverse has below the diagonal.
+/// Returns the map, a lower triangle given row by row (P (P + 1) / 2), that stretches or shrinks each row's
+/// mixture and shears it about its mean (nn::mapped): the most probable map given the truths, labels (rows).
+/// Each row has weight `weight`, its share of a universe, because the rows of one universe are correlated.
+/// The prior is standard normal in the logarithms of the map's diagonal, where it weighs as much as half a
+/// universe, and in the elements of its inverse below the diagonal.
 std::vector<double> calibrate(std::span<const nn::Mixture> mixtures, std::span<const nn::Vector> truths,
                               double weight);
 
-/// A network's predictions for a split's samples and for its universes, calibrated on the truths of that
+/// A network's predictions for the samples and the universes of a split, calibrated on the truths of that
 /// split.
 struct CalibratedSplit {
   dataset::PredictionTable subvolumes;
-  dataset::PredictionTable universes;  ///< of each the average of its sub-volumes' (nn::average)
+  dataset::PredictionTable universes;  ///< each the average of its sub-volumes' (nn::average)
   std::vector<double> calibration_per_subvolume;
   std::vector<double> calibration_per_universe;
 };
 
-/// `table`: of the split's samples, with their truths; `outputs` of the network (samples, outputs).
+/// Calibrates a split. `table` lists its samples with their truths; `outputs` are the network's (samples,
+/// outputs).
 CalibratedSplit calibrate_split(dataset::PredictionTable table, std::span<const float> outputs);
 
 }  // namespace cosmo::train

@@ -19,7 +19,7 @@ constexpr std::string_view kLineStart = ":::MLLOG";
 constexpr fmt::format_string<std::string> kUnwritable =
     "{} of --mllog cannot be written: check the directory.";
 
-/// True of a file that holds something else than an MLPerf log; devices and pipes hold nothing.
+/// Whether a file holds something other than an MLPerf log; devices and pipes hold nothing.
 bool is_of_others(const fs::path& path) {
   if (!fs::is_regular_file(path) || fs::is_empty(path)) return false;
   std::string start(kLineStart.size(), '\0');
@@ -39,7 +39,7 @@ void check_log_path(const fs::path& path, const std::vector<RunDirectory>& direc
                core::may_write(path),
            Fault::io, kUnwritable, path.string());
   } catch (const fs::filesystem_error& error) {
-    core::fail(Fault::io, "{} of --mllog cannot be looked at ({}): choose another file.", path.string(),
+    core::fail(Fault::io, "{} of --mllog cannot be examined ({}): choose another file.", path.string(),
                error.code().message());
   }
 }
@@ -54,7 +54,7 @@ MlperfLog::~MlperfLog() {
   if (!running_) return;
   try {
     stop_run(false);
-  } catch (const core::Error&) {  // the file ends with what could be written
+  } catch (const core::Error&) {  // the file ends after the last line that could be written
   }
 }
 

@@ -17,17 +17,17 @@ namespace cosmo::train {
 /// compliance_checker/hpc_1.0.0.
 class MlperfLog {
  public:
-  /// Creates or replaces the file; with an empty path nothing is written. Throws Error{io} naming it.
+  /// Creates or replaces the file; with an empty path, nothing is written. Throws Error{io} naming the file.
   explicit MlperfLog(std::filesystem::path path);
-  /// Ends a run that was not ended as aborted.
+  /// Ends the run as aborted if it has not been ended.
   ~MlperfLog();
   MlperfLog(const MlperfLog&) = delete;
   MlperfLog& operator=(const MlperfLog&) = delete;
 
-  // Each writes a line, and throws Error{io} if it cannot.
+  // Each writes one line, and throws Error{io} on failure.
   void point(std::string_view key, const core::Json& value,
              const core::Json& metadata = core::Json::object());
-  /// `what`_start, as in "epoch_start".
+  /// Writes the event `what`_start, as in "epoch_start".
   void start(std::string_view what, const core::Json& metadata = core::Json::object());
   void stop(std::string_view what, const core::Json& metadata = core::Json::object());
   /// Ends the run: status "success" or "aborted".
@@ -42,11 +42,11 @@ class MlperfLog {
   bool running_ = false;
 };
 
-/// Throws Error{config} if a log at `path` would destroy something: in one of the run's directories, or in
-/// place of a file that is no such log; Error{io} if it could not be written.
+/// Throws Error{config} if a log at `path` would destroy something, because it is in one of the run's
+/// directories or would replace a file that is not such a log; Error{io} if it could not be written.
 void check_log_path(const std::filesystem::path& path, const std::vector<RunDirectory>& directories);
 
-/// Who runs what with which settings. `platform`: where.
+/// Writes the submission's and the training's settings. `platform`: the machine.
 void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
                   const std::string& platform);
 

@@ -15,7 +15,7 @@ void ensure_outside(std::string_view option, const fs::path& path,
                  directory.path.string(), directory.option);
   }
 } catch (const fs::filesystem_error& error) {
-  core::fail(core::Fault::io, "{} of --{} cannot be looked at ({}): choose another place.", path.string(),
+  core::fail(core::Fault::io, "{} of --{} cannot be examined ({}): choose another place.", path.string(),
              option, error.code().message());
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What else a run writes stays out of the directories that it reads and makes.
+// Keeps other files that a run writes out of the directories that it reads and makes.
 
 #include <filesystem>
 #include <string>
@@ -14,8 +14,8 @@ struct RunDirectory {
   std::filesystem::path path;
 };
 
-/// Throws Error{config} if the path that --`option` gives is one of the directories or inside of one,
-/// Error{io} if they cannot be looked at.
+/// Throws Error{config} if the path given by --`option` is one of the directories or inside one, Error{io} if
+/// they cannot be examined.
 void ensure_outside(std::string_view option, const std::filesystem::path& path,
                     const std::vector<RunDirectory>& directories);
 

@@ -4,28 +4,28 @@
 
 namespace cosmo::train {
 
-/// What a training spends its time on.
+/// The kinds of work in a training.
 enum class Work { step, validation, checkpoint };
 
-/// When a training saves its state, and when it stops so that the last state is saved in time. Work is taken
-/// to last as long as the longest of its kind so far. Times are in seconds of one clock.
+/// Decides when a training saves its state, and when it stops so that the last state is saved in time. It
+/// assumes that work lasts as long as the longest of its kind so far. Times are in seconds on one clock.
 class Timetable {
  public:
   struct Config {
-    double end;                  ///< by when the last state is to be saved
-    double checkpoint_interval;  ///< between two states that are saved
-    double checkpoint_guess;     ///< how long saving takes, until it was done once
-    double validation_steps;     ///< how many steps validation is worth, until it was done once
+    double end;                  ///< time by which the last state must be saved
+    double checkpoint_interval;  ///< time between two saved states
+    double checkpoint_guess;     ///< assumed duration of saving, until the first one is done
+    double validation_steps;     ///< assumed duration of validation in steps, until the first one is done
   };
 
   Timetable(const Config& config, double now);
 
-  /// Notes that `work` has ended, which began when the work before it ended.
+  /// Records that `work`, which began when the previous work ended, has ended.
   void finished(Work work, double now);
 
-  /// Whether `next` and a checkpoint after it end in time.
+  /// Whether `next` and a checkpoint after it will end in time.
   bool leaves_time_for(Work next, double now) const;
-  /// Whether the last saved state is as old as it may become.
+  /// Whether the last saved state has reached its maximum age.
   bool checkpoint_is_due(double now) const { return now - saved_ >= config_.checkpoint_interval; }
 
  private:
@@ -33,8 +33,8 @@ class Timetable {
 
   Config config_;
   std::array<double, 3> longest_ = {};  ///< by Work; 0: not done yet
-  double begun_;                        ///< the work at hand
-  double saved_;
+  double begun_;                        ///< start of the current work
+  double saved_;                        ///< time of the last saved state
 };
 
 }  // namespace cosmo::train

@@ -27,7 +27,7 @@ class Watch {
                    config_.run_time.seconds()) {}
 
   void finished(Work work) { timetable_.finished(work, config_.run_time.seconds()); }
-  /// What this rank wants before it goes on to `next`.
+  /// This rank's wishes before it proceeds to `next`.
   Wishes before(Work next) const {
     const double now = config_.run_time.seconds();
     return {config_.stop_asked(), !timetable_.leaves_time_for(next, now), timetable_.checkpoint_is_due(now)};

@@ -15,46 +15,46 @@
 
 namespace cosmo::train {
 
-/// When a training saves its state between epochs, and what stops it before its end.
+/// When a training saves its state within an epoch, and what stops it before its end.
 struct Interruptions {
   std::function<bool()> stop_asked = [] {
     return false;
-  };  ///< asked after every step; one rank's yes will do
+  };  ///< called after every step; it is enough if one rank returns true
   core::Timer run_time = {};
-  double time_limit = std::numeric_limits<double>::infinity();           ///< of the run, saving included [s]
-  double checkpoint_interval = std::numeric_limits<double>::infinity();  ///< at most, in whole steps [s]
-  double checkpoint_guess = 0;  ///< how long saving will take, before it was done once [s]
+  double time_limit = std::numeric_limits<double>::infinity();           ///< for the run, saving included [s]
+  double checkpoint_interval = std::numeric_limits<double>::infinity();  ///< longest, in whole steps [s]
+  double checkpoint_guess = 0;  ///< assumed duration of saving, until the first one is done [s]
 };
 
 struct TrainerConfig {
   int epochs;
   const nn::LossEntry& loss;
-  std::uint64_t seed;                                          ///< of what dropout layers drop
-  int micro_batches_per_step;                                  ///< of one rank
-  WireFormat wire;                                             ///< of gradients between ranks
-  double clip_norm = std::numeric_limits<double>::infinity();  ///< of gradients
+  std::uint64_t seed;                                          ///< seed for dropout
+  int micro_batches_per_step;                                  ///< number on one rank
+  WireFormat wire;                                             ///< format of gradients sent between ranks
+  double clip_norm = std::numeric_limits<double>::infinity();  ///< largest norm of gradients
   Interruptions interruptions = {};
 };
 
-/// Where samples come from; readers and loaders must outlive the training.
+/// The sources of samples; readers and loaders must outlive the training.
 struct TrainingData {
-  const dataset::SplitReader& reader;  ///< of the training split
+  const dataset::SplitReader& reader;  ///< reader of the training split
   dataset::DataLoader& loader;         ///< reads from it
   dataset::DataLoader*
-      measured;  ///< likewise, what the normalisation's statistics are measured on; or nullptr
+      measured;  ///< likewise, delivers the samples for the normalisation's statistics; or nullptr
   dataset::SplitToPredict validation;
-  dataset::BaselineLabels* baseline = nullptr;  ///< of the validation samples, if the network has one
+  dataset::BaselineLabels* baseline = nullptr;  ///< labels of the validation samples, if there is one
 };
 
 /// Why a training ended.
 enum class Ending { complete, asked, out_of_time };
 
-/// Trains until config.epochs are finished, or it is asked to stop, or no further step would be done and
-/// saved in time; at least a step, or the validation of an epoch whose steps are done. `save` is called with
-/// the state, the same on every rank: after each epoch, once its validation split is predicted; after a step
-/// when the interval is over; and before it stops. Collective over comm; every rank gets the same. Throws an
-/// agreed Error{numeric} if the loss of a step or of the validation split is not finite, before it changes or
-/// saves anything, or if ranks' weights differ.
+/// Trains until config.epochs are finished, it is asked to stop, or no further step could be done and saved
+/// in time; at least one step, or the validation of an epoch whose steps are done. `save` is called with
+/// `state` up to date, the same on every rank: after each epoch, once its validation split is predicted;
+/// after a step when the interval is over; and before it stops. Collective over comm; returns the same on
+/// every rank. Throws an agreed Error{numeric} if the loss of a step or of the validation split is not
+/// finite, before changing or saving anything, or if ranks' weights differ.
 Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save);
 

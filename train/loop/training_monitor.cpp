@@ -45,7 +45,7 @@ void TrainingMonitor::end_epoch(const Validation& validation) {
   mlperf_.stop("eval", metadata);
   mlperf_.point("eval_error", validation.mean_absolute_error, metadata);
   mlperf_.point("eval_accuracy", -validation.mean_absolute_error,
-                metadata);  // its checker wants a rising one
+                metadata);  // MLPerf's checker expects a rising one
   mlperf_.stop("epoch", metadata);
   progress_.remark(fmt::format("{}, {:.4g} samples/s, {:.4g} Gflop/s", train::describe(validation.metrics),
                                samples_per_second(), rate() / 1e9));

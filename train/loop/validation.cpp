@@ -11,7 +11,7 @@ namespace cosmo::train {
 
 namespace {
 
-/// Agreed on: every rank has all outputs.
+/// Throws an agreed error: every rank has all outputs.
 void ensure_finite(std::span<const float> outputs, std::size_t width, const dataset::SplitReader& reader) {
   const auto bad =
       std::find_if(outputs.begin(), outputs.end(), [](float value) { return !std::isfinite(value); });
@@ -35,8 +35,8 @@ double mean_absolute_error(const dataset::PredictionTable& table) {
   return sum / static_cast<double>(table.rows.size() * table.parameters.size());
 }
 
-/// Chooses the baseline's shares, makes what the network says (samples, P) the mixture, and returns its mean
-/// loss.
+/// Chooses the baseline's shares, replaces the network's outputs (samples, P) by the mixture, and returns its
+/// mean loss.
 double mix(const nn::LossEntry& loss, const dataset::SplitToPredict& data, dataset::BaselineLabels& baseline,
            std::vector<float>& outputs) {
   std::vector<float> truth;

@@ -11,19 +11,19 @@
 
 namespace cosmo::train {
 
-/// What the network does on the validation split.
+/// The network's results on the validation split.
 struct Validation {
   EpochMetrics metrics;        ///< validation_loss and rms errors; the other figures are left zero
-  double mean_absolute_error;  ///< of labels in [−1, 1], whatever the loss
+  double mean_absolute_error;  ///< error of labels in [−1, 1], whatever the loss
 };
 
-/// Predicts the split. Collective over comm; every rank gets the same bits. Throws an
-/// agreed Error{numeric} naming a sample whose prediction is not finite.
+/// Predicts the split. Collective over comm; every rank gets the same bits. Throws an agreed Error{numeric}
+/// naming a sample whose prediction is not finite.
 Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
                     const dataset::SplitToPredict& data, nn::Network& network,
                     dataset::BaselineLabels* baseline = nullptr);
 
-/// "epoch 7: loss 0.0812, validation 0.0934".
+/// One line such as "epoch 7: loss 0.0812, validation 0.0934".
 std::string describe(const EpochMetrics& metrics);
 
 }  // namespace cosmo::train

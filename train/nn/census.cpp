@@ -21,9 +21,9 @@ std::int64_t sum(const std::vector<LayerCensus>& layers, Member member) {
   return total;
 }
 
-constexpr int kMostCells = 2048;        // a side, of what a layer makes more of
-constexpr double kMostValues = 0x1p40;  // of a layer's output, and flop of its forward pass: sums in integers
-constexpr double kMostFlop = 0x1p56;    // stay far below 2^63, and no machine has so much memory or time
+constexpr int kMostCells = 2048;        // per side, for layers that increase the number of cells
+constexpr double kMostValues = 0x1p40;  // in a layer's output; with kMostFlop it keeps integer sums far below
+constexpr double kMostFlop = 0x1p56;    // 2^63. No machine has that much memory or time.
 
 void ensure_window(const std::string& name, int window, int stride, std::int64_t padding) {
   ensure(window >= 1 && stride >= 1 && padding >= 0 && padding < window, Fault::config,
@@ -32,7 +32,8 @@ void ensure_window(const std::string& name, int window, int stride, std::int64_t
          name, window, stride, padding);
 }
 
-/// What a layer makes, of numbers that products and sums may have made too large for it.
+/// The shape of a layer's output. Throws Error{config} if its numbers, results of products and sums, are too
+/// large.
 Shape output_shape(const std::string& name, std::int64_t channels, std::int64_t size) {
   const double values = std::pow(size, 3) * static_cast<double>(channels);
   ensure(values <= kMostValues && std::in_range<int>(channels), Fault::config,
@@ -41,7 +42,7 @@ Shape output_shape(const std::string& name, std::int64_t channels, std::int64_t 
   return {static_cast<int>(channels), static_cast<int>(size)};
 }
 
-/// Of a layer that has so many channels at each position of a window.
+/// Output shape of a layer with `channels` channels at each position of a window.
 Shape window_positions(const std::string& name, Shape input, int channels, int window, int stride,
                        std::int64_t padding) {
   ensure_window(name, window, stride, padding);
@@ -57,7 +58,8 @@ LayerCensus with_weights(Shape input, Shape output, std::int64_t weights) {
   return {input, output, weights, output.channels, 2 * weights * output.cells(), 0};
 }
 
-/// The weights of so many outputs that each see a kernel, all of which are used in so many cells.
+/// Number of weights for `outputs` outputs that each see `kernel`; all weights are used in each cell of
+/// `used`.
 std::int64_t count_weights(const std::string& name, int outputs, Shape kernel, Shape used) {
   const double flop = 2.0 * outputs * kernel.channels * std::pow(kernel.size, 3) * std::pow(used.size, 3);
   ensure(flop <= kMostFlop, Fault::config,
@@ -65,11 +67,11 @@ std::int64_t count_weights(const std::string& name, int outputs, Shape kernel, S
   return outputs * kernel.elements();
 }
 
-/// Of a layer that makes more cells.
+/// Output shape of a layer that increases the number of cells.
 Shape larger(const std::string& name, int channels, std::int64_t size) {
   ensure(
       size <= kMostCells, Fault::config,
-      "Layer {} would make {} cells per side, and {} are the most: give a smaller factor, stride or kernel.",
+      "Layer {} would make {} cells per side, but {} is the limit: give a smaller factor, stride or kernel.",
       name, size, kMostCells);
   return output_shape(name, channels, size);
 }
@@ -98,8 +100,8 @@ LayerCensus count(const std::string& name, const TransposedConvolution& layer, S
   const std::int64_t apart = input.size - 1, kernel = layer.kernel, padding = layer.padding;
   const std::int64_t size = apart * layer.stride + kernel - 2 * padding;
   ensure(size >= kernel, Fault::config,
-         "Layer {} has a kernel of {}³ cells, larger than its output, which would have {} a side: give less "
-         "padding, a larger stride, or an input of more than {}³ cells.",
+         "Layer {} has a kernel of {}³ cells, larger than its output, which would have {} per side: give "
+         "less padding, a larger stride, or an input of more than {}³ cells.",
          name, kernel, size, input.size);
   const Shape output = larger(name, layer.outputs, size);
   const std::int64_t weights = count_weights(name, layer.outputs, {input.channels, layer.kernel}, input);
@@ -173,12 +175,13 @@ LayerCensus count(const std::string& name, const GlobalMean& layer, Shape input)
 
 LayerCensus count(const std::string&, const Normalise&, Shape input) { return without_weights(input, input); }
 
-/// Of a layer that takes one input.
+/// Census of a layer that takes one input.
 LayerCensus count(const std::string& name, const auto& layer, const std::vector<Shape>& inputs) {
   return count(name, layer, inputs.front());
 }
 
-/// Whether a layer's output has no cells, if so many of its inputs have none; what reads cells must get some.
+/// Whether a layer's output has no cells, given that `vectors` of its inputs have none. Throws Error{config}
+/// if the layer cannot take these inputs.
 bool makes_vector(const Layer& layer, std::size_t vectors) {
   using std::holds_alternative;
   const auto& kind = layer.kind;

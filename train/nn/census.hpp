@@ -20,35 +20,35 @@ struct Shape {
 
 /// One layer of a network at a given input size.
 struct LayerCensus {
-  Shape input;  ///< its first
+  Shape input;  ///< shape of its first input
   Shape output;
   std::int64_t weights;  ///< without biases
   std::int64_t biases;
-  std::int64_t forward_flop;  ///< [flop a sample] 2 × weights × output cells, or input cells if transposed
-  std::int64_t input_grid_flop;  ///< [flop a sample] 2 × weights × input cells (dense: as forward)
-  bool first = false;            ///< it reads the network's input, whose gradient nobody needs
-  bool vector = false;           ///< its output has no cells, such as that of a dense layer
+  std::int64_t forward_flop;  ///< [flop/sample] 2 × weights × output cells, or input cells if transposed
+  std::int64_t input_grid_flop;  ///< [flop/sample] 2 × weights × input cells (dense: as forward)
+  bool first = false;            ///< it reads the network's input, whose gradient is not needed
+  bool vector = false;           ///< its output has no cells, like that of a dense layer
 };
 
 /// A network at a given input size.
 struct NetworkCensus {
   std::vector<LayerCensus> layers;
-  int normalised = 0;  ///< values of the vector that is normalised
+  int normalised = 0;  ///< size of the vector that is normalised
 
   std::int64_t weights() const;     ///< without biases
   std::int64_t parameters() const;  ///< with biases
-  /// Means and deviations of the normalisation, which are measured, not learned.
+  /// Number of means and deviations of the normalisation, which are measured, not learned.
   std::int64_t statistics() const;
-  std::int64_t forward_flop() const;  ///< [flop a sample]
-  /// [flop a sample] True multiply-adds × 2 of a training step: forward, weight gradients and, but for layers
-  /// that read the network's input, input gradients, each as many as forward.
+  std::int64_t forward_flop() const;  ///< [flop/sample]
+  /// [flop/sample] True multiply-adds × 2 of a training step: forward, weight gradients and, except in layers
+  /// that read the network's input, input gradients. Each costs the same as forward.
   std::int64_t useful_flop() const;
-  /// [flop a sample] As the 2018 paper counts its 69.33 Gflop: forward and weight gradients as many as
-  /// forward, input gradients on the input grid, the first layer's included.
+  /// [flop/sample] Counted as in the 2018 paper's 69.33 Gflop: forward, weight gradients at the cost of
+  /// forward, and input gradients on the input grid, including the first layer's.
   std::int64_t paper_flop() const;
 };
 
-/// The census of `spec` for inputs (channels, size³) with `outputs` outputs.
+/// Returns the census of `spec` for inputs (channels, size³) and `outputs` outputs.
 /// Throws Error{config} if the network is ill-formed (resolve_inputs) or does not fit the input.
 NetworkCensus take_census(const NetworkSpec& spec, Shape input, int outputs);
 

@@ -22,7 +22,7 @@ void fill_glorot(std::span<float> plain, const Parameter& parameter, const core:
   }
 }
 
-/// Of what is not a weight.
+/// Initial value of a parameter other than weights.
 float start_of(const Parameter& parameter) {
   if (parameter.role == Parameter::Role::biases) return kBias;
   return parameter.name.ends_with(kDeviationSuffix) ? 1 : 0;

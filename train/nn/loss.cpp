@@ -25,7 +25,7 @@ void check_sizes(std::span<float> d_output, std::span<const float> outputs, std:
          rows.valid, rows.parameters, outputs.size(), labels.size(), d_output.size());
 }
 
-/// Sums value(difference) over the valid rows and writes derivative(difference), both as `Loss` says.
+/// Sums value(difference) over the valid rows and writes derivative(difference), both as `Loss` specifies.
 template <class Value, class Derivative>
 double accumulate(std::span<float> d_output, std::span<const float> outputs, std::span<const float> labels,
                   const LossRows& rows, Value value, Derivative derivative) {

@@ -9,27 +9,27 @@ namespace cosmo::nn {
 
 /// Which rows of a batch count, and what the batch's gradient is divided by.
 struct LossRows {
-  int parameters;      ///< P, labels of a row
+  int parameters;      ///< P, labels per row
   int valid;           ///< rows 0 … valid-1 count; the rest pad the batch
   double normaliser;   ///< valid rows of the global batch, all ranks together
-  int components = 0;  ///< of the mixture that the network predicts; 0: one Gaussian, or labels
+  int components = 0;  ///< components of the predicted mixture; 0: one Gaussian, or labels
 };
 
-/// Loss of what the network says (rows, outputs) against labels (rows, P) in [-1, 1]: the sum over the valid
-/// rows of each row's loss a label, in double; divided by the normaliser and summed over ranks it is the
-/// batch's loss. Writes d_output (rows, outputs), the gradient of that batch loss; zeros beyond the valid
-/// rows. Throws Error{internal} if the sizes disagree.
+/// Loss of the network's outputs (rows, outputs) against labels (rows, P) in [-1, 1]: returns the sum over
+/// the valid rows of each row's loss per label, in double; divided by the normaliser and summed over ranks,
+/// it is the batch's loss. Writes d_output (rows, outputs), the gradient of that batch loss, with zeros
+/// beyond the valid rows. Throws Error{internal} if the sizes disagree.
 using Loss = double (*)(std::span<float> d_output, std::span<const float> outputs,
                         std::span<const float> labels, const LossRows& rows);
 
-/// |output - label|; the gradient where they are equal is 0.
+/// |output - label|; the gradient is 0 where they are equal.
 double mean_absolute_error(std::span<float> d_output, std::span<const float> outputs,
                            std::span<const float> labels, const LossRows& rows);
 /// (output - label)²
 double mean_squared_error(std::span<float> d_output, std::span<const float> outputs,
                           std::span<const float> labels, const LossRows& rows);
-/// -log(density of the labels) / P under the mixture that mixture_of reads off the outputs, whose Gaussians
-/// are cut off outside of [-1, 1]; natural logarithm. log 2 a label is what the flat prior has.
+/// -log(density of the labels) / P, natural logarithm, under the mixture that mixture_of reads from the
+/// outputs, whose Gaussians are cut off outside [-1, 1]. The flat prior has a loss of log 2 per label.
 double likelihood(std::span<float> d_output, std::span<const float> outputs, std::span<const float> labels,
                   const LossRows& rows);
 
@@ -37,12 +37,12 @@ double likelihood(std::span<float> d_output, std::span<const float> outputs, std
 struct LossEntry {
   const char* name;
   Loss value;
-  bool density;        ///< the network predicts what mixture_of reads; else labels
-  int components = 0;  ///< of a mixture
+  bool density;        ///< the network predicts what mixture_of reads; otherwise labels
+  int components = 0;  ///< number of components of a mixture
 
-  /// Outputs of the network. Throws Error{config} if the loss does not take so many parameters.
+  /// Number of outputs of the network. Throws Error{config} if the loss does not take this many parameters.
   int outputs(int parameters) const;
-  /// Biases with which the network's last layer begins; empty: as the others.
+  /// Initial biases of the network's last layer; empty: as in the other layers.
   std::vector<float> start(int parameters) const;
 };
 
@@ -51,7 +51,7 @@ inline constexpr std::array<LossEntry, 4> kLosses = {{{"mae", &mean_absolute_err
                                                       {"gaussian", &likelihood, true},
                                                       {"mixture", &likelihood, true, 3}}};
 
-/// Throws Error{format} for a name that is none.
+/// Returns the loss of this name. Throws Error{format} if there is none.
 const LossEntry& find_loss(std::string_view name);
 
 }  // namespace cosmo::nn

@@ -1,5 +1,5 @@
 #pragma once
-// A network that runs: forward, backward, and its parameters in flat arenas. The backend (oneDNN) stays
+// A network that runs: forward, backward, and its parameters in flat arenas. The backend (oneDNN) is hidden
 // inside.
 
 #include <cstddef>
@@ -23,9 +23,9 @@ enum class Mode { training, inference };
 /// Which values a forward pass drops: a pure function of these three, not of ranks, batches or threads.
 struct DropoutDraw {
   std::uint64_t seed;
-  std::int64_t step;  ///< of the optimizer
+  std::int64_t step;  ///< number of the optimizer step
   std::span<const std::uint32_t>
-      samples;  ///< numbers of the samples in the batch's first rows; the rest pad it
+      samples;  ///< numbers of the samples in the batch's first rows; the other rows are padding
 };
 
 enum class Phase { forward, weight_gradient, input_gradient };
@@ -36,25 +36,26 @@ struct OperationRecord {
   std::string layer;
   Phase phase;
   Work work;
-  std::string implementation;  ///< as oneDNN calls it, or a kernel of ours
-  double seconds;              ///< spent in it while operations were timed
+  std::string implementation;  ///< oneDNN's name for it, or a kernel of our own
+  double seconds;              ///< time spent in it while operations were timed
 };
 
-/// What a network's normalisation reads and makes, for who computes statistics over the global batch; spans
-/// are empty if there is none, those of gradients in inference. F is the number of normalised values.
+/// Inputs and results of a network's normalisation, for callers that compute statistics over the global
+/// batch. All spans are empty if there is none; those of gradients are empty in inference. F is the number of
+/// normalised values.
 struct Normalisation {
-  std::span<float> values;           ///< (batch, F) what it normalises, which a trunk made
-  std::span<float> mean, deviation;  ///< (F) by which: parameters
-  std::span<float> normalised;       ///< (batch, F) what it made of the values
-  std::span<float> d_normalised;     ///< (batch, F) the loss' gradient with respect to that
+  std::span<float> values;           ///< (batch, F) values to normalise, made by the trunk
+  std::span<float> mean, deviation;  ///< (F) statistics that it applies: parameters
+  std::span<float> normalised;       ///< (batch, F) the normalised values
+  std::span<float> d_normalised;     ///< (batch, F) gradient of the loss with respect to them
   std::span<float> mean_gradient;    ///< (F) mean of d_normalised over the global batch
-  std::span<float> mean_projection;  ///< (F) likewise of d_normalised × normalised
-  int* rows;                         ///< of the batch that hold samples; others get no gradient
+  std::span<float> mean_projection;  ///< (F) likewise for d_normalised × normalised
+  int* rows;                         ///< number of rows that hold samples; others get no gradient
 };
 
-/// A network for batches of one size. All primitives and tensors are made by the constructor; the weights
-/// start as zeros (see initialise.hpp). Inference is in f32. Spans stay valid as long as the network, also
-/// when it is moved.
+/// A network for batches of one size. The constructor makes all primitives and tensors; the weights start as
+/// zeros (see initialise.hpp). Inference is in f32. Spans stay valid as long as the network, also when it is
+/// moved.
 class Network {
  public:
   /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
@@ -65,21 +66,22 @@ class Network {
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
 
-  /// (batch, channels, size, size, size), for the caller to write.
+  /// The input (batch, channels, size, size, size), for the caller to write.
   std::span<float> input();
-  /// (batch, outputs) of what stands in input(), valid until the next call. Dropout layers drop values only
-  /// in training and if given a draw.
+  /// Returns the outputs (batch, outputs) for the contents of input(), valid until the next call. Dropout
+  /// layers drop values only in training and if a draw is given.
   std::span<const float> forward(const std::optional<DropoutDraw>& dropout = std::nullopt);
-  /// From the gradient of the loss with respect to the last forward()'s result, (batch, outputs), computes
-  /// those with respect to all parameters. Calls ready with each layer's part of gradients() as soon as it is
-  /// final, last layer first. Training only.
+  /// Computes the gradients of the loss with respect to all parameters from the gradient with respect to the
+  /// result of the last forward(), (batch, outputs). Calls ready with each layer's part of gradients() as
+  /// soon as it is final, last layer first. Training only.
   void backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
 
-  /// Whether a layer normalises. forward() and backward() then take mean and deviation for constants. For
-  /// statistics of a global batch that several calls or ranks share, a step goes in two parts: the trunk, up
-  /// to the normalisation's input, and the head, the normalisation and what follows. Between the calls the
-  /// caller sets what normalisation() shows: after forward_trunk() mean and deviation, after backward_head()
-  /// mean_gradient, mean_projection and rows. Without a normalisation the head is all there is.
+  /// Whether a layer normalises. forward() and backward() then treat mean and deviation as constants. To use
+  /// statistics of a global batch that several calls or ranks share, a step runs in two parts: the trunk, up
+  /// to the normalisation's input, and the head, the normalisation and what follows it. Between the calls the
+  /// caller fills in the spans of normalisation(): after forward_trunk() mean and deviation, after
+  /// backward_head() mean_gradient, mean_projection and rows. Without a normalisation the head is the whole
+  /// network.
   bool normalises() const;
   Normalisation normalisation();
   void forward_trunk(const std::optional<DropoutDraw>& dropout = std::nullopt);
@@ -87,17 +89,17 @@ class Network {
   void backward_head(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
   void backward_trunk(const std::function<void(std::span<float>)>& ready);
 
-  /// Weights and biases of each layer, or mean and deviation, in the order of the layers.
+  /// Weights and biases (or mean and deviation) of each layer, in the order of the layers.
   std::span<const Parameter> parameters() const;
-  /// The arena of all parameters, in their layouts, with zeros between and within them as padding.
+  /// The arena of all parameters in their layouts, padded with zeros between and within them.
   std::span<float> weights();
   /// The gradients in the same layout; empty in inference.
   std::span<float> gradients();
 
-  /// Writes `values`, laid out as the parameter's spans are (a gradient or an optimizer's moment will do),
-  /// into `plain` (parameter.dims, row-major), bit by bit.
+  /// Copies `values`, laid out like the parameter's spans (also a gradient or an optimizer's moment), into
+  /// `plain` (parameter.dims, row-major), bit for bit.
   void copy_to_plain(const Parameter& parameter, std::span<const float> values, std::span<float> plain) const;
-  /// The reverse; the padding of `values` becomes zero.
+  /// The reverse of copy_to_plain(); the padding of `values` becomes zero.
   void copy_from_plain(const Parameter& parameter, std::span<const float> plain,
                        std::span<float> values) const;
 
@@ -106,11 +108,12 @@ class Network {
   int outputs() const;
   /// All operations, layer by layer.
   std::vector<OperationRecord> operations() const;
-  /// Begins to add up the time of each operation, from zero, or ends it.
+  /// Starts adding up the time of each operation, from zero, or stops it.
   void time_operations(bool on);
   /// [bytes] All tensors, parameters and scratch space.
   std::size_t memory_bytes() const;
-  /// memory_bytes() of such a network, without allocating it. Throws as the constructor.
+  /// [bytes] memory_bytes() of a network with these arguments, without allocating it. Throws like the
+  /// constructor.
   static std::size_t planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
                                    Precision precision = Precision::f32);
 

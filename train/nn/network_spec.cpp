@@ -24,7 +24,7 @@ T member(const json& object, const std::string& key) {
          object.dump());
   try {
     const T value = object.at(key).get<T>();
-    if (json(value) == object.at(key)) return value;  // a fraction does not pass for an integer
+    if (json(value) == object.at(key)) return value;  // a fraction is not accepted as an integer
   } catch (const json::exception&) {
   }
   core::fail(Fault::format, "The network's description has the wrong type for \"{}\" in {}.", key,
@@ -162,7 +162,7 @@ Layer read_layer(const json& object) {
   return layer;
 }
 
-/// The layer that decides how many outputs there are: the last one but for a tanh.
+/// The layer that determines the number of outputs: the last one, not counting a tanh.
 template <class Spec>
 auto& output_layer(Spec& spec) {
   const auto decides = [](const Layer& layer) { return !std::holds_alternative<Tanh>(layer.kind); };
@@ -171,7 +171,7 @@ auto& output_layer(Spec& spec) {
   return *found;
 }
 
-/// Checkpoints have a group of a layer's name, and tables print it.
+/// Checks a layer's name, which names a group in checkpoints and is printed in tables.
 void ensure_name(const std::string& name, const std::string& network) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
@@ -182,7 +182,7 @@ void ensure_name(const std::string& name, const std::string& network) {
          nlohmann::json(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
-/// Layer i takes as many inputs as it names.
+/// Checks the number of inputs of a layer.
 void ensure_inputs(const NetworkSpec& spec, const Layer& layer) {
   const bool several = std::holds_alternative<Add>(layer.kind) || std::holds_alternative<Concat>(layer.kind);
   ensure(several ? layer.inputs.size() >= 2 : layer.inputs.size() == 1, Fault::config,
@@ -190,7 +190,7 @@ void ensure_inputs(const NetworkSpec& spec, const Layer& layer) {
          layer.inputs.size(), several ? "two or more" : "one");
 }
 
-/// The layer's inputs among the tensors that stand before it: tensor t is the output of layer t - 1.
+/// Finds the layer's inputs among the preceding tensors: tensor t is the output of layer t - 1.
 std::vector<int> find_inputs(const NetworkSpec& spec, const Layer& layer,
                              const std::vector<std::string>& tensors) {
   std::vector<int> found;
@@ -199,22 +199,21 @@ std::vector<int> find_inputs(const NetworkSpec& spec, const Layer& layer,
     const bool later =
         std::ranges::any_of(spec.layers, [&](const Layer& other) { return other.name == input; });
     ensure(at != tensors.end(), Fault::config,
-           "Layer {} of network {} reads {}, which does not stand before it{}.", layer.name, spec.name, input,
+           "Layer {} of network {} reads {}, which does not precede it{}.", layer.name, spec.name, input,
            later ? ": put layers in an order in which they can be computed; a network has no cycles" : "");
     found.push_back(static_cast<int>(at - tensors.begin()) - 1);
   }
   return found;
 }
 
-/// What follows the normalisation reads nothing of what precedes it.
+/// Checks that layers after the normalisation read nothing from before it.
 void ensure_two_parts(const NetworkSpec& spec, const std::vector<std::vector<int>>& sources) {
   const int cut = find_normalisation(spec);
   for (int i = cut + 1; cut >= 0 && i < static_cast<int>(sources.size()); ++i) {
     for (const int source : sources[static_cast<std::size_t>(i)]) {
       ensure(source >= cut, Fault::config,
-             "Layer {} of network {} reads {}, which is not behind the normalisation {}: let it read that "
-             "one, or put "
-             "it before it.",
+             "Layer {} of network {} reads {}, which is before the normalisation {}: let it read the "
+             "normalisation, or move it before that.",
              spec.layers[static_cast<std::size_t>(i)].name, spec.name,
              source < 0 ? spec.input : spec.layers[static_cast<std::size_t>(source)].name,
              spec.layers[static_cast<std::size_t>(cut)].name);
@@ -236,8 +235,8 @@ int find_normalisation(const NetworkSpec& spec) {
 }
 
 std::vector<std::vector<int>> resolve_inputs(const NetworkSpec& spec) {
-  constexpr std::size_t kMostLayers = 10'000;  // names are looked for one by one
-  ensure(spec.layers.size() <= kMostLayers, Fault::config, "Network {} has {} layers, and {} are the most.",
+  constexpr std::size_t kMostLayers = 10'000;  // names are searched one by one
+  ensure(spec.layers.size() <= kMostLayers, Fault::config, "Network {} has {} layers, but {} is the limit.",
          spec.name, spec.layers.size(), kMostLayers);
   ensure(std::holds_alternative<Dense>(output_layer(spec).kind), Fault::config,
          "The last layer of network {}, {}, is not dense: end it with a dense layer, and a tanh if need be.",
@@ -268,7 +267,7 @@ NetworkSpec with_outputs(NetworkSpec spec, int outputs) {
   auto& last = std::get<Dense>(output_layer(spec).kind);
   ensure(outputs > 0, Fault::config, "Network {} needs at least one output.", spec.name);
   ensure(last.outputs == 0 || last.outputs == outputs, Fault::config,
-         "Network {} has {} outputs, but {} are asked for: use the data set it was made for.", spec.name,
+         "Network {} has {} outputs, but {} are needed: use the data set it was made for.", spec.name,
          last.outputs, outputs);
   last.outputs = outputs;
   return spec;
@@ -306,7 +305,7 @@ void from_json(const json& object, NetworkSpec& spec) {
   if (object.contains("baseline")) {
     read.baseline = member<std::string>(object, "baseline");
     ensure(read.baseline == kSummaryStatistics, Fault::format,
-           "The baseline of a network is \"{}\": the one that there is, is {}.", read.baseline,
+           "The baseline of a network is \"{}\": use {} or leave it out.", read.baseline,
            kSummaryStatistics);
   }
   spec = std::move(read);

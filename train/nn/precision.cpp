@@ -10,7 +10,7 @@ using core::ensure;
 using core::Fault;
 
 Bf16Units bf16_units() {
-  const auto has = [](dnnl::cpu_isa wanted) {  // a set of bits: each instruction set includes its elders
+  const auto has = [](dnnl::cpu_isa wanted) {  // a set of bits: each instruction set includes earlier ones
     const auto bits = static_cast<unsigned>(wanted);
     return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
   };

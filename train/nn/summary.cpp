@@ -54,7 +54,7 @@ std::string describe(const NetworkSpec& spec, const NetworkCensus& census) {
                         layer.weights + layer.biases, static_cast<double>(layer.forward_flop) / 1e6);
   }
   return text +
-         fmt::format("  {} weights, {} parameters with biases, {:.3f} useful Gflop a sample and step\n",
+         fmt::format("  {} weights, {} parameters with biases, {:.3f} useful Gflop per sample and step\n",
                      census.weights(), census.parameters(), static_cast<double>(census.useful_flop()) / 1e9);
 }
 

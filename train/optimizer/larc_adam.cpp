@@ -13,7 +13,7 @@ using core::Fault;
 
 namespace {
 
-/// Adam's constants, in the arithmetic of the arrays.
+/// Adam's constants, in the precision of the arrays.
 struct Adam {
   explicit Adam(const LarcAdamConfig& config)
       : beta1(static_cast<float>(config.beta1)),
@@ -22,7 +22,7 @@ struct Adam {
         one_minus_beta2(static_cast<float>(1 - config.beta2)),
         epsilon(static_cast<float>(config.epsilon)) {}
 
-  /// The update without rate and bias correction.
+  /// The update without learning rate and bias correction.
   float direction(float m, float v) const { return m / (std::sqrt(v) + epsilon); }
 
   float beta1, beta2, one_minus_beta1, one_minus_beta2, epsilon;
@@ -66,7 +66,7 @@ void shrink(float* x, std::size_t size, float factor) {
   for (std::size_t i = 0; i < size; ++i) x[i] *= factor;
 }
 
-/// √(1-β2^t) / (1-β1^t) with t = n + 1: what makes the moments' ratio unbiased.
+/// √(1-β2^t) / (1-β1^t) with t = n + 1, which makes the moments' ratio unbiased.
 double bias_correction(const LarcAdamConfig& config, std::int64_t n) {
   const auto t = static_cast<double>(n + 1);
   return std::sqrt(1 - std::pow(config.beta2, t)) / (1 - std::pow(config.beta1, t));

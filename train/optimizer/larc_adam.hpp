@@ -10,9 +10,9 @@
 
 namespace cosmo::train {
 
-/// What LARC's local rate η* = coefficient ‖v‖ / ‖·‖ of a parameter v acts on.
+/// The quantity that LARC's local rate η* = coefficient ‖v‖ / ‖·‖ of a parameter v scales.
 enum class LarcMode {
-  paper,  ///< as printed: the gradient × min(0.002 ‖v‖/‖g‖, 1), then Adam, which all but undoes a constant
+  paper,  ///< as printed: the gradient × min(0.002 ‖v‖/‖g‖, 1), then Adam, which nearly cancels a constant
           ///< scale
   trust_ratio,  ///< Adam's update u, v -= min(0.002 ‖v‖/‖u‖, η_t) u: no step changes a parameter by more than
                 ///< 0.2 %
@@ -30,7 +30,7 @@ struct LarcAdamConfig {
   LarcMode larc = LarcMode::paper;
   double larc_coefficient = 0.002;
   double larc_fallback = 6.25e-5;  ///< η* of a parameter if one of the norms is zero
-  /// λ: weights (not biases) lose η_t λ of themselves a step. Loshchilov & Hutter 2019 (arXiv:1711.05101),
+  /// λ: weights (not biases) shrink by the share η_t λ per step. Loshchilov & Hutter 2019 (arXiv:1711.05101),
   /// algorithm 2, where the schedule multiplies both terms.
   double weight_decay = 0;
   LearningRate learning_rate;
@@ -39,7 +39,7 @@ struct LarcAdamConfig {
 /// Throws Error{config} on values outside their range.
 void validate(const LarcAdamConfig& config);
 
-/// Adam with LARC over parameters that lie in two arenas (values and gradients) as nn::Network's do.
+/// Adam with LARC over parameters that lie in two arenas (values and gradients), like nn::Network's.
 /// Sources: Mathuriya et al. 2018, section III-B; Kingma & Ba 2015 (arXiv:1412.6980), section 2's last
 /// paragraph for ε̂.
 class LarcAdam final : public Optimizer {
@@ -61,12 +61,12 @@ class LarcAdam final : public Optimizer {
     double other = 0;
   };
 
-  /// η* of every parameter: 0.002 ‖values‖ / ‖other‖ from block_sums_, added up in the blocks' order.
+  /// η* of every parameter: 0.002 ‖values‖ / ‖other‖ from block_sums_, summed in the blocks' order.
   std::vector<double> local_rates() const;
 
   LarcAdamConfig config_;
   std::size_t parameters_;
-  std::vector<bool> decays_;  ///< by parameter: whether it is of weights
+  std::vector<bool> decays_;  ///< by parameter: whether it consists of weights
   std::vector<Block> blocks_;
   std::vector<SquareSums> block_sums_;
   core::Buffer<float> first_moment_;

@@ -28,8 +28,8 @@ inline constexpr std::array<core::Named<DecayShape>, 2> kDecayShapes = {
 struct LearningRate {
   double initial = 2e-3;             ///< η_0
   double final = 1e-4;               ///< η_min
-  std::int64_t decay_steps = 1;      ///< t_decay: from this step on the rate is `final`
-  std::int64_t warmup_steps = 0;     ///< t_warm: before this step the rate is times (t + 1) / t_warm
+  std::int64_t decay_steps = 1;      ///< t_decay: from this step on, the rate is `final`
+  std::int64_t warmup_steps = 0;     ///< t_warm: before it, the rate is multiplied by (t + 1) / t_warm
   std::vector<RateDrop> drops = {};  ///< in the order of their steps
   DecayShape shape = DecayShape::linear;
 
@@ -37,8 +37,8 @@ struct LearningRate {
   double at(std::int64_t step) const;
 };
 
-/// Throws Error{config} unless 0 <= final <= initial, decay_steps >= 1, warmup_steps >= 0, and drops come at
-/// rising steps with factors above 0 and at most 1.
+/// Throws Error{config} unless 0 <= final <= initial, decay_steps >= 1, warmup_steps >= 0, and drops are at
+/// increasing steps with factors above 0 and at most 1.
 void validate(const LearningRate& rate);
 
 }  // namespace cosmo::train

@@ -1,5 +1,5 @@
 #pragma once
-// What the trainer and checkpoints know of an optimizer.
+// The interface of optimizers for the trainer and checkpoints.
 
 #include <cstdint>
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace cosmo::train {
 
-/// What an optimizer remembers of earlier gradients, one value a parameter's value.
+/// An optimizer's memory of earlier gradients, one value for each value of the parameters.
 struct Moment {
-  std::string name;         ///< of its group in checkpoints
-  std::span<float> values;  ///< laid out as Network::weights(); a parameter's part starts at its offset
+  std::string name;         ///< name of its group in checkpoints
+  std::span<float> values;  ///< laid out like Network::weights(); a parameter's part starts at its offset
 };
 
 /// Turns gradients into new values, in place on a network's arenas. Results do not depend on the number of
@@ -23,10 +23,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Step n, counted from 0: updates values and moments from the gradients, which it leaves as they are.
+  /// Takes step n, counted from 0: updates values and moments from the gradients, which stay unchanged.
   virtual void step(std::int64_t n) = 0;
 
-  /// For checkpoints, which read and write through the spans.
+  /// The moments, for checkpoints, which read and write through the spans.
   virtual std::vector<Moment> moments() = 0;
 
   /// η of step n.
@@ -40,22 +40,22 @@ class Optimizer {
   LearningRate learning_rate_;
 };
 
-/// A stretch of one parameter, of fixed size whatever the number of threads.
+/// A stretch of one parameter; its size does not depend on the number of threads.
 struct Block {
   std::size_t parameter;
-  std::size_t first;  ///< in the arenas
+  std::size_t first;  ///< index in the arenas
   std::size_t size;
   float* values;
   const float* gradient;
 };
 
-/// The parameters in blocks, one after the other. Throws Error{internal} if one has no gradient.
+/// Splits the parameters into blocks, one after the other. Throws Error{internal} if one has no gradient.
 std::vector<Block> split_into_blocks(std::span<const nn::Parameter> parameters);
 
-/// Floats of the arenas that the parameters lie in, padding included.
+/// Size of the arenas that the parameters lie in, including padding [floats].
 std::size_t arena_size(std::span<const nn::Parameter> parameters);
 
-/// function(index of the block, block), on all threads.
+/// Calls function(index of the block, block) for all blocks, on all threads.
 template <class Function>
 void for_each_block(const std::vector<Block>& blocks, Function function) {
 #pragma omp parallel for schedule(static)

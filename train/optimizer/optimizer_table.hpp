@@ -1,5 +1,5 @@
 #pragma once
-// Which optimizers there are, and their defaults.
+// The available optimizers and their defaults.
 
 #include <memory>
 #include <span>
@@ -13,27 +13,27 @@
 
 namespace cosmo::train {
 
-/// What the command line says of one optimizer alone.
+/// Options that belong to a single optimizer.
 struct OptimizerSettings {
-  core::Named<LarcMode> larc = kLarcModes.front();  ///< of larc-adam
-  double momentum;                                  ///< of sgd
-  double weight_decay;                              ///< of adamw
+  core::Named<LarcMode> larc = kLarcModes.front();  ///< larc-adam only
+  double momentum;                                  ///< sgd only
+  double weight_decay;                              ///< adamw only
 };
 
 struct OptimizerEntry {
   const char* name;
   const char* meaning;
-  const char* option;                               ///< that no other optimizer has
-  core::Json (*setting)(const OptimizerSettings&);  ///< its value
-  double (*learning_rate)(int global_batch);        ///< unless --learning-rate says so
+  const char* option;                               ///< the option that no other optimizer has
+  core::Json (*setting)(const OptimizerSettings&);  ///< that option's value
+  double (*learning_rate)(int global_batch);        ///< default of --learning-rate
   double (*min_learning_rate)(double learning_rate);
-  int moments;  ///< values that it keeps for each parameter's value
-  /// In its start state, of parameters that must outlive it.
+  int moments;  ///< values that it keeps per value of the parameters
+  /// Makes the optimizer, in its initial state, for parameters that must outlive it.
   std::unique_ptr<Optimizer> (*make)(const OptimizerSettings&, std::span<const nn::Parameter>,
                                      const LearningRate&);
 };
 
-/// Every optimizer, the default one first.
+/// All optimizers, the default one first.
 std::span<const OptimizerEntry> optimizers();
 
 }  // namespace cosmo::train

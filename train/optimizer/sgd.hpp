@@ -14,8 +14,8 @@ struct SgdConfig {
 /// Throws Error{config} unless 0 <= momentum < 1.
 void validate(const SgdConfig& config);
 
-/// m ← μ m − η_t g, v ← v + m for each parameter v with gradient g, as Keras' SGD: a rate that changes scales
-/// new gradients only, while PyTorch's form would rescale the momentum with it.
+/// m ← μ m − η_t g, v ← v + m for each parameter v with gradient g, as in Keras' SGD: a change of the rate
+/// affects only new gradients, while in PyTorch's form it would also rescale the momentum.
 /// Source: Sutskever et al. 2013 (PMLR 28, 1139), equations 1 and 2.
 class Sgd final : public Optimizer {
  public:

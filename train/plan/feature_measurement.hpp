@@ -6,12 +6,12 @@
 
 namespace cosmo::train {
 
-/// Training samples on which the normalisation's statistics are measured for use: the first of them, which
-/// cosmo-prep has shuffled. Of 2048 the mean is known to 2 % of the deviation.
+/// Number of training samples on which the normalisation's final statistics are measured: the first ones in
+/// the shuffled order of cosmo-prep. With 2048 samples the mean is accurate to 2 % of the deviation.
 constexpr std::uint32_t kMeasuredSamples = 2048;
 
 /// Sets the mean and deviation of the network's normalisation to those of all samples that the loader
-/// delivers in an epoch, of the weights as they are: a pure function of both. Collective over comm.
+/// delivers in an epoch, for the current weights: a pure function of both. Collective over comm.
 void measure_features(const core::Communicator& comm, nn::Network& network, dataset::DataLoader& loader);
 
 }  // namespace cosmo::train

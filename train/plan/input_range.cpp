@@ -11,8 +11,8 @@ namespace cosmo::train {
 namespace {
 
 constexpr std::size_t kMostSamples = 256, kFewSamples = 64;
-constexpr int kSmallestSide = 4;                           ///< of dataset::SampleSummary
-constexpr std::size_t kMostVoxels = std::size_t{1} << 27;  ///< beyond a few samples: seconds of work
+constexpr int kSmallestSide = 4;                           ///< least side for dataset::SampleSummary
+constexpr std::size_t kMostVoxels = std::size_t{1} << 27;  ///< limit beyond a few samples: seconds of work
 
 /// Widens the range of each channel by a sample (C, n, n, n).
 template <class Voxel>

@@ -12,7 +12,7 @@ void ensure_memory(const core::Communicator& comm, std::int64_t bytes_per_rank) 
   const core::Communicator node = comm.node();
   const double more = static_cast<double>(bytes_per_rank) - static_cast<double>(core::resident_memory());
   const double needed = node.sum(std::max(more, 0.0));
-  // The least that one of its ranks sees: control groups may differ.
+  // The least that any of its ranks sees: control groups may differ.
   const auto available = static_cast<double>(node.min(core::available_memory()));
   comm.agree([&] {
     core::ensure(needed <= available, core::Fault::config,

@@ -6,8 +6,8 @@
 
 namespace cosmo::train {
 
-/// Throws an agreed Error{config} if the ranks of a node, each of which will have `bytes_per_rank` at most,
-/// have not the memory for it. Collective over comm.
+/// Throws an agreed Error{config} if a node does not have enough memory for its ranks, each of which will use
+/// at most `bytes_per_rank`. Collective over comm.
 void ensure_memory(const core::Communicator& comm, std::int64_t bytes_per_rank);
 
 }  // namespace cosmo::train

@@ -17,7 +17,7 @@ void ensure_two_universes(const dataset::SplitReader& training) {
   for (std::uint32_t i = 0; i < training.size(); ++i) universes.insert(training.sample(i).simulation);
   core::ensure(
       universes.size() > 1, core::Fault::config,
-      "A network with a baseline needs two training universes at least, and there is {}: leave --baseline "
+      "A network with a baseline needs at least two training universes, but there is {}: leave --baseline "
       "out, or shard more universes.",
       universes.size());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a network with a baseline is mixed with: a regression on the samples' summary statistics.
+// The baseline of a network: a regression on the samples' summary statistics.
 
 #include "core/log.hpp"
 #include "core/output/output_directory.hpp"
@@ -9,9 +9,9 @@
 
 namespace cosmo::train {
 
-/// What the regression says of the validation samples. Reads nn::kBaselineFile of the output directory, or
-/// measures the samples' statistics, learns the regression and writes the file. Throws an agreed
-/// Error{config} for fewer than two training universes. Collective.
+/// Returns the regression's predictions for the validation samples. Reads nn::kBaselineFile in the output
+/// directory or, without it, measures the samples' statistics, learns the regression and writes the file.
+/// Throws an agreed Error{config} for fewer than two training universes. Collective.
 dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const core::Log& log,
                                          core::OutputDirectory& output, dataset::SplitReader& training,
                                          dataset::SplitReader& validation, const dataset::VoxelScale& scale);

@@ -14,7 +14,8 @@ using core::Fault;
 
 namespace {
 
-/// Universes of a split whose phases the model has learned from, or, for a test, was chosen by.
+/// Number of universes of a split from whose phases the model has learned or, for a test, by which it was
+/// chosen.
 std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dataset::DatasetManifest& data) {
   std::set<std::uint64_t> known(model.seeds.train.begin(), model.seeds.train.end());
   if (which == dataset::Split::test)
@@ -23,7 +24,7 @@ std::size_t seen(const nn::ModelManifest& model, dataset::Split which, const dat
       data.split(which).seeds, [&](std::uint64_t seed) { return known.contains(seed); }));
 }
 
-/// Whether they differ in nothing but what dropout layers drop.
+/// Whether they differ only in their dropout probabilities.
 bool have_the_same_weights(const nn::NetworkSpec& a, const nn::NetworkSpec& b) {
   return nn::with_dropout(a, 0).layers == nn::with_dropout(b, 0).layers;
 }
@@ -44,8 +45,7 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
          model.components > 0 ? fmt::format(" of --components {}", model.components) : "");
   ensure(have_the_same_weights(model.network, plan.network) && model.input == plan.input, Fault::config,
          "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
-         "same "
-         "--network.",
+         "same --network.",
          name, model.network.name, model.input.channels, model.input.size, plan.network.name,
          plan.input.channels, plan.input.size);
   const core::ParameterSpace& space = data.spec.parameters;
@@ -53,18 +53,17 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
       model.parameters.names == space.names && model.parameters.low == space.low &&
           model.parameters.high == space.high,
       Fault::config,
-      "{} of --init-from predicts other parameters or ranges than {} has: their labels mean another thing.",
+      "{} of --init-from predicts other parameters or ranges than {} has: their labels have other meanings.",
       name, plan.data);
   ensure(!model.seeds.train.empty() || allow_leak, Fault::config,
-         "{} of --init-from does not tell which universes it has learned from: train it again, or give "
+         "{} of --init-from does not record which universes it has learned from: train it again, or give "
          "--allow-leak.",
          name);
   for (const dataset::Split split : {dataset::Split::validation, dataset::Split::test}) {
     const std::size_t shared = seen(model, split, data);
     ensure(shared == 0 || allow_leak, Fault::config,
            "{} of --init-from has learned from the phases of {} {} universes of {}: errors on them would not "
-           "be those on "
-           "unseen universes; give --allow-leak if that is what you want.",
+           "be those on unseen universes; give --allow-leak if that is what you want.",
            name, shared, name_of(split), plan.data);
   }
   return made;

@@ -13,7 +13,7 @@ namespace cosmo::train {
 
 namespace {
 
-/// standard: what won on the toolkit's universes (docs/decisions); paper: Mathuriya et al. 2018, III-B.
+/// standard: the winner on the toolkit's universes (docs/decisions); paper: Mathuriya et al. 2018, III-B.
 const std::array<Recipe, 2> kRecipes = {{{"standard",
                                           {{"optimizer", "adamw"},
                                            {"loss", "mse"},
@@ -35,8 +35,8 @@ const std::array<Recipe, 2> kRecipes = {{{"standard",
                                            {"augment", "turns"}},
                                           0}}};
 
-/// The recipe of a training in --output, or the first. Trainings of before there was a choice do not name
-/// theirs.
+/// The recipe of a training in --output, or the first one. Trainings from before there was a choice do not
+/// record theirs: it was "paper".
 std::string begun_with(const core::Options& options) {
   const std::filesystem::path manifest = std::filesystem::path(options.text("output")) / core::kManifestName;
   std::string name = kRecipes.front().name;
@@ -51,9 +51,8 @@ std::string begun_with(const core::Options& options) {
 
 void declare_recipe(core::Options& options) {
   options.add("recipe", std::nullopt,
-              "defaults of what is marked so below: standard, or paper, those of the 2018 paper [standard; "
-              "of a training "
-              "that was begun: its own]");
+              "defaults of the options marked below: standard, or paper, those of the 2018 paper [standard; "
+              "for a training already begun: its own]");
 }
 
 std::string by_recipe(const std::string& option) {

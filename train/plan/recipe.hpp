@@ -16,12 +16,13 @@ struct Recipe {
 
 /// Declares --recipe.
 void declare_recipe(core::Options& options);
-/// " [standard: …; paper: …]", the defaults of an option, for its help.
+/// The defaults of an option, for its help: " [standard: …; paper: …]".
 std::string by_recipe(const std::string& option);
-/// What --recipe names, or what the training in --output has, if one was begun there and --force does not
-/// replace it. Throws Error{usage} for other names, Error{format} for a damaged manifest.
+/// The recipe that --recipe names or, without it, that of the training in --output, if one was begun there
+/// and --force does not replace it. Throws Error{usage} for other names, Error{format} for a damaged
+/// manifest.
 const Recipe& find_recipe(const core::Options& options);
-/// The options with the recipe's defaults.
+/// Returns the options with the recipe's defaults.
 core::Options with_recipe(const core::Options& options);
 
 }  // namespace cosmo::train

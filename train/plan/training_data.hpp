@@ -11,16 +11,16 @@
 
 namespace cosmo::train {
 
-/// How a rank reads the splits.
+/// Settings for the loaders of a rank.
 struct LoaderConfigs {
   dataset::LoaderConfig training;
   dataset::LoaderConfig validation;
-  dataset::LoaderConfig measured;  ///< training samples, of which a normalisation's statistics are measured
+  dataset::LoaderConfig measured;  ///< training samples on which a normalisation's statistics are measured
 };
 
 LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers);
 
-/// Members refer to earlier ones.
+/// The splits and their loaders. Members refer to earlier ones.
 struct Splits {
   std::optional<dataset::SplitReader> training;
   std::optional<dataset::SplitReader> validation;
@@ -31,13 +31,13 @@ struct Splits {
   dataset::ReadStatistics statistics() const;
 };
 
-/// Opens both splits in `directory`; ranks check the shards' content together. Collective over comm. Throws
-/// an agreed Error.
+/// Opens both splits in `directory`; the ranks share the check of the shards' contents. Collective over comm.
+/// Throws an agreed Error.
 void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
                  const std::filesystem::path& directory, const dataset::DatasetManifest& data,
                  const LoaderConfigs& loaders, Splits& splits);
 
-/// Samples of all epochs that are still to be trained on.
+/// Number of samples, over all epochs, that are still to be trained on.
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,
                               const Splits& splits);
 

@@ -11,14 +11,14 @@ namespace cosmo::train {
 
 namespace {
 
-constexpr std::int64_t kLibraries = 8 << 20;  // of HDF5 and MPI, loaded where first used
+constexpr std::int64_t kLibraries = 8 << 20;  // HDF5 and MPI, loaded on first use
 constexpr int kCheckpoints = 3;               // the best, the last, and the next while it is written
 
 }  // namespace
 
 namespace {
 
-/// Weights, biases and statistics.
+/// Number of weights, biases and statistics.
 std::int64_t arena_values(const nn::NetworkCensus& census) {
   return census.parameters() + census.statistics();
 }
@@ -35,7 +35,7 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
 
 namespace {
 
-/// What the regression takes that is learned before the network is made [bytes].
+/// Memory of the regression, which is learned before the network is made [bytes].
 std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
   if (plan.network.baseline.empty()) return 0;
   const std::uint64_t samples =
@@ -58,13 +58,13 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
   return kLibraries + std::max(network + step, baseline_memory(plan, data)) +
-         static_cast<std::int64_t>(core::resident_memory() +  // with oneDNN, which planned the network
+         static_cast<std::int64_t>(core::resident_memory() +  // including oneDNN, which planned the network
                                    measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +
                                    dataset::DataLoader::memory_bytes(spec, loaders.validation));
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {
-  constexpr std::int64_t kOfArray = 1 << 10, kRest = 1 << 14;                     // HDF5's own, at most
+  constexpr std::int64_t kOfArray = 1 << 10, kRest = 1 << 14;                     // HDF5's overhead, at most
   const auto arrays = static_cast<std::int64_t>(2 * plan.network.layers.size());  // weights and biases
   return (1 + plan.optimizer->moments + (plan.average > 0 ? 1 : 0)) *
              (static_cast<std::int64_t>(sizeof(float)) * arena_values(census) + arrays * kOfArray) +

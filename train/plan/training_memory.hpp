@@ -1,5 +1,5 @@
 #pragma once
-// What a training will need, before any of it is allocated. [bytes]
+// The memory and disk space that a training will need, before any of it is allocated. [bytes]
 
 #include <cstdint>
 
@@ -8,17 +8,18 @@
 
 namespace cosmo::train {
 
-/// Network, gradients and so many arenas like its weights beside them: moments, sums. Builds the network's
-/// primitives.
+/// Memory of the network, its gradients and `arenas` further arenas of the same size (moments, sums). Builds
+/// the network's primitives.
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
                             nn::Precision precision);
 
-/// What a rank has now and what it will load and allocate for the training.
+/// Memory of a rank: in use now, and to be loaded and allocated for the training.
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders);
 
-/// Of one checkpoint, and of as many as are on the disk at most.
+/// Size of one checkpoint.
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census);
+/// Size of the largest number of checkpoints that are on the disk at the same time.
 std::int64_t training_disk(const TrainingPlan& plan, const nn::NetworkCensus& census);
 
 }  // namespace cosmo::train

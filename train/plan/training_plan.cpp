@@ -30,15 +30,15 @@ void declare_training(core::Options& options) {
   options.add("epochs", "50", "passes over the training samples");
   options.add(
       "global-batch", std::nullopt,
-      "samples per step, all ranks together, as far as there are so many" + by_recipe("global-batch"));
+      "samples per step on all ranks together, or all of them if fewer" + by_recipe("global-batch"));
   options.add("micro-batch", std::nullopt,
-              "samples a rank works on at once [as many as make up one 128³ volume; four if the network "
-              "normalises, which would go forward twice with several of them a step]");
+              "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
+              "normalises, since it runs forward twice with several micro-batches per step]");
   options.add("learning-rate", std::nullopt,
-              "before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
+              "learning rate before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
   options.add("min-learning-rate", std::nullopt,
-              "after the decay [adamw: 1e-5, larc-adam: 1e-4, or the learning rate if that is lower; sgd: "
-              "the learning rate]");
+              "learning rate after the decay [adamw: 1e-5, larc-adam: 1e-4, or --learning-rate if that is "
+              "lower; sgd: --learning-rate]");
   options.add("decay", std::nullopt,
               "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"));
   options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
@@ -46,60 +46,58 @@ void declare_training(core::Options& options) {
               "epochs over which the learning rate rises linearly from 0 [standard: a twentieth of "
               "--decay-epochs; paper: 0]");
   options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
-  options.add("decay-by", std::nullopt, "FACTORS,... of what it would be without any drop, one for each");
+  options.add("decay-by", std::nullopt, "FACTORS,... of the rate without any drop, one per --decay-at");
   options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"));
   options.add("weight-decay", "1e-4",
-              "of adamw: share of the weights, times the learning rate, that a step takes away");
+              "(adamw) share of the weights, times the learning rate, that each step removes");
   options.add(
       "larc", "paper",
-      "of larc-adam, what LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio), off");
-  options.add("momentum", "0.9", "of sgd");
+      "(larc-adam) quantity that LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio) "
+      "or none (off)");
+  options.add("momentum", "0.9", "(sgd) share of the last update that is kept");
   options.add("clip-norm", std::nullopt,
-              "gradients with a larger norm are scaled to it, or off" + by_recipe("clip-norm"));
+              "largest norm of gradients, to which larger ones are scaled, or off" + by_recipe("clip-norm"));
   options.add(
       "average", std::nullopt,
-      "decay per step of the weights' exponential average, which is then what is validated and used, or off" +
+      "decay per step of the weights' exponential average, which is then validated and used, or off" +
           by_recipe("average"));
   options.add("choice-epochs", std::nullopt,
-              "the best epoch is that with the lowest validation loss, averaged over so many up to it" +
+              "number of epochs over which the validation loss that chooses the best epoch is averaged" +
                   by_recipe("choice-epochs"));
   options.add(
       "loss", std::nullopt,
       "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
-      "the loss is -log of the label's density a label, of that Gaussian cut off outside of [-1, 1]; or "
-      "mixture: the same of several Gaussians, for posteriors with several peaks or tails; both of up to "
-      "five parameters" +
+      "the loss is -log of the density per label, that Gaussian being cut off outside [-1, 1]; or mixture: "
+      "the same with several Gaussians, for posteriors with several peaks or tails; both for up to five "
+      "parameters" +
           by_recipe("loss"));
-  options.add("components", "3", "of --loss mixture: its Gaussians, 1 to 8");
+  options.add("components", "3", "(--loss mixture) number of Gaussians, 1 to 8");
   options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help());
   options.add("augment", std::nullopt,
               "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
-              "shift whole "
-              "periodic boxes); on: what the data allow" +
+              "shift whole periodic boxes); on: whatever the data allow" +
                   by_recipe("augment"));
   options.add("precision", "f32",
-              "of convolutions and pools: f32, or bf16 with f32 weights (a CPU with AVX512_BF16)");
+              "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
   options.add("reduction-precision", "f32",
-              "of gradients on the way between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
+              "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.add("dropout", std::nullopt,
-              "probability with which dropout layers drop a value in training [what the network says]");
+              "probability with which dropout layers drop a value in training [the network's own]");
   options.add(
       "baseline", std::nullopt,
-      "what predictions are mixed with, in shares that validation chooses: summary-statistics (a regression "
-      "on "
-      "each sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [what the network "
-      "says]");
+      "predictions to mix in, with shares chosen by validation: summary-statistics (a regression on each "
+      "sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [the network's own]");
   options.add(
       "init-from", std::nullopt,
-      "directory of a model with the same network, whose weights are the start values: to fine-tune what was "
-      "trained on cheaper universes [random]");
+      "directory of a model with the same network, whose weights are the initial values, to fine-tune what "
+      "was trained on cheaper universes [random]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.add("time-limit", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
-              "goes on from there [none]");
+              "continues from there [none]");
   options.add("checkpoint-minutes", "10",
-              "minutes after which the state is saved also within an epoch; 0: after every step");
-  options.add_flag("resume", "continue the training in --output, also a finished one to more --epochs");
+              "minutes after which the state is saved even within an epoch; 0: after every step");
+  options.add_flag("resume", "continue the training in --output, even a finished one with more --epochs");
 }
 
 int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises) {
@@ -147,7 +145,7 @@ nn::NetworkSpec read_network(const core::Options& options) {
 
 namespace {
 
-/// --decay-epochs, or what a training that is resumed began with, or --epochs.
+/// --decay-epochs, or that of a resumed training, or --epochs.
 int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
   if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, kMostEpochs));
   int decay_epochs = plan.epochs;
@@ -162,24 +160,24 @@ int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
 nn::LossEntry read_loss(const core::Options& options) {
   nn::LossEntry loss = options.entry("loss", nn::kLosses);
   ensure(loss.components > 0 || !options.chosen("components"), Fault::usage,
-         "Option --components is of --loss mixture: leave it out with {}.", loss.name);
+         "Option --components applies only with --loss mixture: leave it out with {}.", loss.name);
   if (loss.components > 0)
     loss.components = static_cast<int>(options.integer("components", 1, nn::kMostComponents));
   return loss;
 }
 
-/// A number, or what "off" means.
+/// A number, or the value that "off" stands for.
 double read_limit(const core::Options& options, const std::string& name, double off) {
   return options.text(name) == "off" ? off : options.number(name);
 }
 
-/// The optimizer and its schedule.
+/// Reads the optimizer and its schedule.
 void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   const OptimizerEntry& optimizer = options.entry("optimizer", optimizers());
   plan.optimizer = &optimizer;
   for (const OptimizerEntry& other : optimizers()) {
     ensure(&other == &optimizer || !options.chosen(other.option), Fault::usage,
-           "Option --{} is of --optimizer {}: leave it out with {}.", other.option, other.name,
+           "Option --{} applies only with --optimizer {}: leave it out with {}.", other.option, other.name,
            optimizer.name);
   }
   plan.optimizer_settings.larc = options.entry("larc", kLarcModes);
@@ -207,11 +205,11 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   if (options.given("decay-at")) plan.decay_at = options.numbers("decay-at");
   if (options.given("decay-by")) plan.decay_by = options.numbers("decay-by");
   ensure(plan.decay_at.size() == plan.decay_by.size(), Fault::usage,
-         "Options --decay-at and --decay-by name {} epochs and {} factors: give as many of each.",
+         "Options --decay-at and --decay-by name {} epochs and {} factors: give the same number of each.",
          plan.decay_at.size(), plan.decay_by.size());
 }
 
-/// In epochs, as the options tell them; and that they are steps of this training.
+/// Checks the schedule in epochs, as the options give it, and in steps of this training.
 void check_schedule(const TrainingPlan& plan, std::int64_t steps_per_epoch) {
   const int most = std::max(plan.epochs, plan.decay_epochs);
   ensure(plan.warmup_epochs >= 0 && plan.warmup_epochs <= most, Fault::config,
@@ -220,7 +218,7 @@ void check_schedule(const TrainingPlan& plan, std::int64_t steps_per_epoch) {
   double before = 0;
   for (const double epochs : plan.decay_at) {
     ensure(epochs > before && epochs <= kMostEpochs, Fault::config,
-           "--decay-at {} does not rise between 0 and {}: give epochs of which each is later than the last.",
+           "--decay-at {} does not rise between 0 and {}: give epochs each of which is later than the last.",
            fmt::join(plan.decay_at, ","), kMostEpochs);
     before = epochs;
   }
@@ -251,14 +249,14 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<co
 
 namespace {
 
-/// [s]
+/// Reads an option in minutes [s].
 double read_minutes(const core::Options& options, const std::string& name) {
   const double minutes = options.number(name);
   ensure(minutes >= 0, Fault::config, "Option --{} is negative: give minutes.", name);
   return 60 * minutes;
 }
 
-/// Of samples, ranks and what each works on at once.
+/// Checks the sizes of batches against the numbers of samples and ranks.
 void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples, int ranks) {
   const int share = plan.global_batch / ranks;
   ensure(samples >= static_cast<std::uint64_t>(ranks), Fault::config,
@@ -285,14 +283,14 @@ namespace {
 void read_augmentation(const core::Options& options, const dataset::DatasetManifest& data,
                        TrainingPlan& plan) {
   const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
-  // What was imported may be cut from anything.
+  // Imported data may have been cut from anything.
   const bool whole_boxes = data.subvolumes == 1 && data.base.request.config.contains("subvolumes");
   ensure(augment != "rolls" || whole_boxes, Fault::config,
-         "--augment rolls is for whole periodic boxes, and {} holds others: give turns, or shard with "
+         "--augment rolls is for whole periodic boxes, but {} holds others: give turns, or shard with "
          "--subvolumes 1.",
          plan.data);
   plan.augment = augment != "off";
-  // Trainings of before there were rolls said "on" and meant turns.
+  // Trainings from before rolls existed recorded "on" and meant turns.
   plan.roll = whole_boxes && (augment == "rolls" || (augment == "on" && plan.recipe != "paper"));
 }
 
@@ -331,8 +329,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                                                nn::find_normalisation(plan.network) >= 0);
   check_batches(options, plan, samples, ranks);
   ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
-         "Network {} normalises by the batch, and --global-batch is 1: give at least 2; 8 and more serve it "
-         "well.",
+         "Network {} normalises by the batch, but --global-batch is 1: give at least 2, or better 8 or more.",
          plan.network.name);
   plan.seed = options.seed("seed");
   plan.precision = read_precision(options);

@@ -1,5 +1,5 @@
 #pragma once
-// What the command line of cosmo-train asks for, and the settings that identify a training.
+// The training that a command line of cosmo-train requests, and the settings that identify it.
 
 #include <cstdint>
 #include <limits>
@@ -26,9 +26,9 @@ struct TrainingPlan {
   std::string recipe;
   std::string data;
   std::string output;
-  nn::NetworkSpec network;  ///< with its outputs set
+  nn::NetworkSpec network;  ///< with its number of outputs set
   nn::Shape input;
-  int parameters;  ///< to predict
+  int parameters;  ///< number of parameters to predict
   int epochs;
   int decay_epochs;
   int global_batch;
@@ -39,24 +39,24 @@ struct TrainingPlan {
   const OptimizerEntry* optimizer;
   OptimizerSettings optimizer_settings;
   DecayShape decay;
-  double clip_norm;   ///< of gradients; infinite for none
+  double clip_norm;   ///< largest norm of gradients; infinite for no limit
   double average;     ///< decay of the weights' average; 0 for none
-  int choice_epochs;  ///< whose mean validation loss decides which epoch is the best
+  int choice_epochs;  ///< epochs over which the validation loss that chooses the best one is averaged
   double learning_rate;
   double min_learning_rate;
   double warmup_epochs;
-  std::vector<double> decay_at;  ///< epochs from which on the rate is times decay_by
+  std::vector<double> decay_at;  ///< epochs from which the rate is multiplied by decay_by
   std::vector<double> decay_by;
-  WireFormat wire;  ///< of gradients between ranks
+  WireFormat wire;  ///< format of gradients sent between ranks
   std::string voxels;
   bool augment;
   bool roll;                                                    ///< roll whole periodic boxes
-  double time_limit = std::numeric_limits<double>::infinity();  ///< of the run [s]
+  double time_limit = std::numeric_limits<double>::infinity();  ///< limit for this run [s]
   double checkpoint_interval;                                   ///< [s]
 
-  /// Of the network.
+  /// Number of outputs of the network.
   int outputs() const { return loss.outputs(parameters); }
-  /// Micro-batches of one rank in a step.
+  /// Micro-batches per step on one rank.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
   /// The learning rate of each step.
   LearningRate schedule(std::int64_t steps_per_epoch) const;
@@ -65,28 +65,28 @@ struct TrainingPlan {
 /// Declares the options of training.
 void declare_training(core::Options& options);
 
-/// Samples that a rank works on at once unless --micro-batch says so: a divisor of the rank's share of the
-/// global batch, as many as make up one 128³ volume; four for networks that normalise, whose trunks run twice
-/// for all micro-batches of a step but the last.
+/// Default of --micro-batch, the samples that a rank works on at once: a divisor of the rank's share of the
+/// global batch, at most the number whose elements make up one 128³ volume, or four volumes for networks that
+/// normalise, whose trunks run twice for all micro-batches of a step except the last.
 int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises);
 
-/// The network that --network names, one of the zoo or a JSON file, with its --dropout. Throws Error.
+/// The network that --network names, from the zoo or a JSON file, with its --dropout. Throws Error.
 nn::NetworkSpec read_network(const core::Options& options);
 
-/// What --precision names. Throws Error{usage} for other names, Error{config} where the CPU has nothing for
-/// it.
+/// The precision that --precision names. Throws Error{usage} for other names, Error{config} if the CPU has no
+/// units for it.
 core::Named<nn::Precision> read_precision(const core::Options& options);
 
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,
                                 int ranks);
 
-/// The optimizer that the plan asks for, in its start state, of parameters that must outlive it.
+/// Makes the plan's optimizer, in its initial state, for parameters that must outlive it.
 std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           std::int64_t steps_per_epoch);
 
-/// What identifies the training: everything but directories, ranks, micro-batch, time limit and when to
-/// save.
+/// The request that identifies the training: everything except directories, ranks, micro-batch, time limit
+/// and checkpoint interval.
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
 
 }  // namespace cosmo::train

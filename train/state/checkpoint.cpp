@@ -21,14 +21,15 @@ using core::hdf5::File;
 constexpr const char* kSchema = "cosmo.checkpoint/2";
 constexpr std::size_t kScalars = 5;  // columns before those of the parameters
 
-/// A figure with a value a parameter, or of densities a lower triangle, and the trainings that have it.
+/// A figure with one value per parameter (or, for densities, a lower triangle), and the trainings that have
+/// it.
 struct Figure {
   const char* name;
   std::vector<double> EpochMetrics::*value;
-  bool density = false;   ///< of losses that predict densities alone: a triangle
-  bool baseline = false;  ///< of networks with a baseline alone
+  bool density = false;   ///< a triangle, only for losses that predict densities
+  bool baseline = false;  ///< only for networks with a baseline
 };
-/// In their columns' order.
+/// All figures in the order of their columns.
 constexpr std::array<Figure, 5> kFigures = {
     {{"rmse_per_subvolume", &EpochMetrics::rmse_per_subvolume},
      {"rmse_per_universe", &EpochMetrics::rmse_per_universe},
@@ -36,7 +37,7 @@ constexpr std::array<Figure, 5> kFigures = {
      {"calibration_per_universe", &EpochMetrics::calibration_per_universe, true},
      {"baseline_share", &EpochMetrics::baseline_shares, false, true}}};
 
-/// The figures in the history of a network that predicts so many parameters.
+/// The figures in the history of a network that predicts `parameters` parameters.
 std::vector<Figure> figures_of(const nn::Network& network, const nn::NetworkSpec& spec,
                                std::size_t parameters) {
   const bool density = static_cast<std::size_t>(network.outputs()) != parameters;
@@ -58,12 +59,12 @@ std::vector<double> to_row(const EpochMetrics& metrics) {
   return row;
 }
 
-/// Columns of a figure. In files of earlier versions a triangle was its diagonal.
+/// Number of columns of a figure. In files of earlier versions a triangle consisted of its diagonal.
 std::size_t columns_of(const Figure& figure, std::size_t parameters, bool earlier) {
   return figure.density && !earlier ? nn::triangle_size(parameters) : parameters;
 }
 
-/// Of all figures and the scalars.
+/// Number of columns of all figures and the scalars.
 std::size_t columns_of(const std::vector<Figure>& figures, std::size_t parameters, bool earlier = false) {
   std::size_t columns = kScalars;
   for (const Figure& figure : figures) columns += columns_of(figure, parameters, earlier);
@@ -87,7 +88,7 @@ EpochMetrics from_row(std::span<const double> row, const std::vector<Figure>& fi
 
 std::string text_of(const nn::NetworkSpec& spec) { return nlohmann::json(spec).dump(); }
 
-/// The arenas that make up the state, by the name of their group.
+/// The arenas that make up the state, by the name of their group in the file.
 std::vector<Moment> arenas_of(const SavedArenas& saved) {
   std::vector<Moment> arenas = saved.optimizer.moments();
   arenas.insert(arenas.begin(), {"weights", saved.network.weights()});

@@ -1,21 +1,21 @@
 #pragma once
-// A training's whole state in one HDF5 file:
+// A training's entire state in one HDF5 file:
 //
 //   /weights/LAYER/weights, /weights/LAYER/biases   float32, plain row-major: (outputs, inputs, kernel,
 //   kernel, kernel)
-//   /weights/LAYER/mean, /weights/LAYER/deviation   float32 (values), of a normalisation
+//   /weights/LAYER/mean, /weights/LAYER/deviation   float32 (values), statistics of a normalisation
 //   /first_moment/..., /second_moment/...           float32, Adam's m and v, likewise; or
-//   /momentum/...                                   float32, that of stochastic gradient descent
+//   /momentum/...                                   float32, momentum of stochastic gradient descent
 //   /average/...                                    float32, the weights' average, if there is one
-//   /history                                        float64 (epochs, columns), as history.csv
+//   /history                                        float64 (epochs, columns), like history.csv
 //   attributes of the file
 //     schema       "cosmo.checkpoint/2"
 //     network      its JSON
 //     epoch, step  epochs and optimizer steps finished
-//     epoch_loss   float64, sum over the samples met in the epoch that is not finished
+//     epoch_loss   float64, sum over the samples seen in the unfinished epoch
 //
-// What else decides how a training goes on (order and symmetries of samples, dropout, learning rate) follows
-// from the settings and these numbers.
+// Everything else that determines how a training continues (order and symmetries of samples, dropout,
+// learning rate) follows from the settings and these numbers.
 
 #include <filesystem>
 #include <string>
@@ -31,51 +31,51 @@ namespace cosmo::train {
 struct EpochMetrics {
   int epoch;             ///< finished epochs, from 1
   std::int64_t step;     ///< finished optimizer steps
-  double learning_rate;  ///< of the epoch's last step
-  double train_loss;     ///< mean over the epoch's samples, each as it was met
+  double learning_rate;  ///< learning rate of the epoch's last step
+  double train_loss;     ///< mean over the epoch's samples, each at its own step
   double validation_loss;
   std::vector<double> rmse_per_subvolume;  ///< (P) validation, physical units
   std::vector<double> rmse_per_universe;   ///< (P) validation, physical units
-  /// Of losses that predict densities: calibrate()'s maps; empty for other losses.
+  /// calibrate()'s maps for losses that predict densities; empty for other losses.
   std::vector<double> calibration_per_subvolume = {};
   std::vector<double> calibration_per_universe = {};
-  /// (P) of a network with a baseline: dataset::BaselineLabels::shares().
+  /// (P) For a network with a baseline, dataset::BaselineLabels::shares(); otherwise empty.
   std::vector<double> baseline_shares = {};
 };
 
 /// How far a training has come.
 struct TrainingProgress {
-  int epoch = 0;          ///< epochs finished, validation included
-  std::int64_t step = 0;  ///< optimizer steps finished
-  double epoch_loss = 0;  ///< of the samples met since the last finished epoch, their sum over all ranks
+  int epoch = 0;          ///< finished epochs, including validation
+  std::int64_t step = 0;  ///< finished optimizer steps
+  double epoch_loss = 0;  ///< sum over the samples seen since the last finished epoch, on all ranks
   std::vector<EpochMetrics> history;
 };
 
-/// What a checkpoint holds beside the progress.
+/// Contents of a checkpoint besides the progress.
 struct SavedArenas {
   nn::Network& network;
   Optimizer& optimizer;
   WeightAverage* average;  ///< or nullptr
 };
 
-/// Writes the file; `parameters` is the number of predicted ones. Throws Error{numeric}, before there is a
-/// file, if a weight or moment is not finite; Error{io}.
+/// Writes the file; `parameters` is the number of predicted parameters. Throws Error{numeric}, before
+/// creating the file, if a weight or moment is not finite; Error{io}.
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
                       const SavedArenas& saved, const TrainingProgress& progress, std::size_t parameters);
 
-/// Sets network and optimizer to the saved state, bit by bit, and returns the progress. Throws Error{format}
-/// if the file is damaged, of another network, or holds values that are not finite.
+/// Sets network and optimizer to the saved state, bit for bit, and returns the progress. Throws Error{format}
+/// if the file is damaged, belongs to another network, or holds values that are not finite.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
                                  const SavedArenas& saved, std::size_t parameters);
 
-/// The mean of the validation losses of the last `epochs` epochs up to the one at `index`, or of those there
-/// are.
+/// The mean validation loss over the last `epochs` epochs up to the one at `index`, or over all of them if
+/// there are fewer.
 double averaged_loss(const std::vector<EpochMetrics>& history, std::size_t index, int epochs);
 
-/// "2 epochs", or "2 epochs and 3 steps".
+/// Text such as "2 epochs" or "2 epochs and 3 steps".
 std::string describe(const TrainingProgress& progress, std::int64_t steps_per_epoch);
 
-/// history.csv: a header line, then a line an epoch. `names`: of the predicted parameters.
+/// history.csv: a header line, then one line per epoch. `names` are those of the predicted parameters.
 std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names);
 
 }  // namespace cosmo::train

@@ -17,7 +17,7 @@ using svg::kInk;
 namespace {
 
 constexpr double kWidth = 720, kHeight = 420;
-constexpr double kLeft = 70, kRight = 700, kTop = 56, kBottom = 366;  ///< of the plot
+constexpr double kLeft = 70, kRight = 700, kTop = 56, kBottom = 366;  ///< edges of the plot
 
 /// One of two curves.
 struct Curve {
@@ -37,7 +37,8 @@ Axis epoch_axis(int first, int last) {
   return axis;
 }
 
-/// From zero up, or from what is lower, or logarithmic if the losses span more than a factor of ten.
+/// An axis from zero, or from the lowest loss if that is negative; logarithmic if the losses span more than a
+/// factor of ten.
 Axis loss_axis(double smallest, double largest) {
   if (smallest <= 0 || largest < 10 * smallest) {
     const double lowest = std::min(smallest, 0.0);
@@ -72,7 +73,7 @@ std::string draw(const Curve& curve, const std::vector<EpochMetrics>& history, c
       curve.colour, points, dots);
 }
 
-/// Names of the curves with their last values, above the plot.
+/// Writes the names of the curves, with their last values, above the plot.
 std::string legend(const std::vector<EpochMetrics>& history) {
   std::string markup;
   double x = kRight;

@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names sort as the states follow each other. None is used again for another state while its record stands:
-/// a kill between renaming the file and publishing the manifest would leave a record of another content.
+/// Names sort in the order of the states. No name is reused for another state while it is recorded: a kill
+/// between renaming the file and publishing the manifest would leave a record of different contents.
 std::string path_of(int epoch) { return fmt::format("checkpoints/epoch-{:06}.h5", epoch); }
 
 std::string path_of(const TrainingProgress& progress) {
@@ -35,7 +35,7 @@ ModelDirectory::ModelDirectory(const core::Communicator& comm, core::OutputDirec
   });
 }
 
-/// A state in mid-epoch that was written but not noted, or not to its end, is not met again by name.
+/// A state in mid-epoch that was written but not recorded, or only in part, would never be replaced by name.
 void ModelDirectory::remove_strays() const {
   if (!fs::exists(output_.path() / "checkpoints")) return;
   std::vector<fs::path> strays;

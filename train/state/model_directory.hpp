@@ -11,31 +11,31 @@
 
 namespace cosmo::train {
 
-/// A training's output directory: the checkpoints of the best and the last finished epoch, or of that and the
-/// last state in mid-epoch; history.csv, loss.svg; and a manifest that is true whenever one was saved.
+/// A training's output directory: the checkpoints of the best epoch and of the last saved state, which may be
+/// in mid-epoch; history.csv, loss.svg; and a manifest that is correct after every save.
 class ModelDirectory {
  public:
-  /// What the paths of checkpoints begin with.
+  /// Prefix of the paths of checkpoints.
   static constexpr const char* kCheckpoints = "checkpoints/epoch-";
 
-  /// `manifest`: what does not change from epoch to epoch. `output` must outlive this. Removes what a killed
-  /// run left of checkpoints. Collective over `comm`, that of output.
+  /// `manifest` holds the fields that do not change from epoch to epoch. `output` must outlive this. Removes
+  /// unrecorded checkpoints left by a killed run. Collective over `comm`, the communicator of output.
   ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output, nn::ModelManifest manifest);
 
-  /// Notes what the training samples span: as an earlier run of this training found it, else by `measure`.
+  /// Records the range of the training samples: from an earlier run of this training, otherwise by `measure`.
   void note_range(const std::function<std::optional<nn::InputRange>()>& measure);
 
-  /// Where the model's files go.
+  /// The directory for the model's files.
   core::OutputDirectory& output() { return output_; }
   /// The last checkpoint's record, or nullptr.
   const core::FileRecord* last_checkpoint() const;
 
-  /// The epoch with the lowest validation loss, averaged as the settings say, of those whose checkpoint is
-  /// still there, or nullptr.
+  /// The epoch with the lowest validation loss (averaged as the settings demand) among those whose checkpoint
+  /// still exists, or nullptr.
   const EpochMetrics* best_kept(const TrainingProgress& progress) const;
 
-  /// Publishes the state, of a training of `epochs`; a later one than any that is there. `facts`: for
-  /// run.json. Collective.
+  /// Publishes the state of a training of `epochs` epochs; it must be later than all saved ones. `facts` go
+  /// to run.json. Collective.
   void save(TrainingState& state, int epochs, const core::Json& facts);
 
  private:

@@ -8,13 +8,13 @@
 
 namespace cosmo::train {
 
-/// What is trained, how far it has come, and where the time went since the start of the program.
+/// The objects that are trained, their progress, and the time spent since the start of the program.
 struct TrainingState {
   nn::Network& network;
   Optimizer& optimizer;
   TrainingProgress progress;
   RankTimes times;
-  WeightAverage* average = nullptr;  ///< of the weights, which is what is validated; none if nullptr
+  WeightAverage* average = nullptr;  ///< the weights' average, which is what is validated; may be null
 };
 
 }  // namespace cosmo::train

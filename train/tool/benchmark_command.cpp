@@ -14,7 +14,7 @@ namespace cosmo::train {
 
 namespace {
 
-/// What the options ask for: by default of the data that the network is meant for.
+/// The benchmark that the options request, by default for the data that the network is meant for.
 BenchmarkConfig read_benchmark(const core::Options& options) {
   nn::NetworkEntry meant{"", nullptr, "", 1, 128, 3};
   for (const nn::NetworkEntry& entry : nn::networks()) {
@@ -36,11 +36,11 @@ BenchmarkConfig read_benchmark(const core::Options& options) {
 
 void declare_benchmark(core::Options& options) {
   options.add_flag("benchmark",
-                   "time training steps on synthetic data instead; of the options above it takes --network, "
-                   "--micro-batch, --precision and --dropout");
-  options.add("size", std::nullopt, "voxels per side for --benchmark [what the network is meant for]");
+                   "time training steps on synthetic data instead; of the options above, only --network, "
+                   "--micro-batch, --precision and --dropout apply");
+  options.add("size", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
   options.add("channels", std::nullopt,
-              "counts per voxel for --benchmark [what the network is meant for: mlperf 4, others 1]");
+              "counts per voxel for --benchmark [the network's intended number: mlperf 4, others 1]");
 }
 
 void check_purpose(const core::Options& options) {
@@ -51,8 +51,8 @@ void check_purpose(const core::Options& options) {
         "--benchmark");
   }
   for (const char* name : {"size", "channels"}) {
-    core::ensure(!options.chosen(name), core::Fault::usage, "Option --{} is of --benchmark: leave it out.",
-                 name);
+    core::ensure(!options.chosen(name), core::Fault::usage,
+                 "Option --{} applies only with --benchmark: leave it out.", name);
   }
 }
 
@@ -76,8 +76,7 @@ void run_benchmark(const core::Invocation& run) {
   announce(run.log, result.operations);
   run.report(result.to_json(),
              fmt::format("{}\n{:.1f} ms per step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the "
-                         "measured peak of "
-                         "{:.0f} Gflop/s ({}), {} resident\n",
+                         "measured peak of {:.0f} Gflop/s ({}), {} resident\n",
                          result.tables(), result.step_time * 1e3, result.ranks, result.batch,
                          result.useful_rate() / 1e9, 100 * result.useful_rate() / result.peak,
                          result.peak / 1e9, result.peak_unit, core::format_bytes(result.peak_rss)));

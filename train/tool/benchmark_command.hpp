@@ -4,15 +4,14 @@
 
 namespace cosmo::train {
 
-/// Declares the options that only the benchmark has.
+/// Declares the options that belong only to the benchmark.
 void declare_benchmark(core::Options& options);
 
-/// Throws Error{usage} naming an option that the user chose, on the command line or in the file, though it
-/// does not concern what the run does: with --benchmark those of a training, without it those of the
-/// benchmark.
+/// Throws Error{usage} naming an option that the user set, on the command line or in the file, although it
+/// does not apply to the run: with --benchmark those of a training, without it those of the benchmark.
 void check_purpose(const core::Options& options);
 
-/// cosmo-train --benchmark. Collective.
+/// Runs cosmo-train --benchmark. Collective.
 void run_benchmark(const core::Invocation& run);
 
 }  // namespace cosmo::train

@@ -31,7 +31,7 @@ using core::Json;
 void declare(core::Options& options) {
   train::declare_training(options);
   dataset::declare_allow_leak(options);
-  options.add("readers", "1", "threads of a rank that read ahead of the training; 0: none");
+  options.add("readers", "1", "threads per rank that read ahead of the training; 0: none");
   options.add("stage", std::nullopt,
               "directory on a fast local disk; each node copies the shards there first and reads them there");
   options.add(
@@ -40,17 +40,17 @@ void declare(core::Options& options) {
   train::declare_benchmark(options);
 }
 
-/// What is to be done.
+/// The training to run.
 struct Task {
   dataset::DatasetManifest data;
   train::TrainingPlan plan;
   core::Request request;
   std::optional<train::Pretrained> pretrained;
   int readers = 1;
-  std::string mllog;  ///< where the MLPerf log goes; empty for none, and on all ranks but one
+  std::string mllog;  ///< path of the MLPerf log; empty for none, and on all ranks but one
 };
 
-/// Those of `names` that are given.
+/// The directories given by the options in `names`.
 std::vector<train::RunDirectory> directories_of(const core::Options& options,
                                                 std::initializer_list<const char*> names) {
   std::vector<train::RunDirectory> directories;
@@ -121,7 +121,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
   model.validation.subvolumes = static_cast<int>(data.subvolumes);
   model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};
-  if (pretrained) {  // what has learned from them still has
+  if (pretrained) {  // universes that the pretrained model has seen count, too
     const nn::SeenSeeds& earlier = pretrained->model.seeds;
     model.seeds.train.insert(model.seeds.train.end(), earlier.train.begin(), earlier.train.end());
     model.seeds.validation.insert(model.seeds.validation.end(), earlier.validation.begin(),
@@ -130,7 +130,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   return model;
 }
 
-/// Sets the start state: the last checkpoint's, a pretrained model's weights, or fresh ones. Collective.
+/// Sets the initial state: the last checkpoint's, a pretrained model's weights, or new ones. Collective.
 void start(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
            std::int64_t steps_per_epoch, train::TrainingState& state) {
   const train::TrainingPlan& plan = task.plan;
@@ -146,11 +146,11 @@ void start(const core::Invocation& run, const Task& task, const core::FileRecord
                                             plan.network, {state.network, state.optimizer, state.average},
                                             static_cast<std::size_t>(plan.parameters));
     core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
-                 "{} has {} epochs already: give at least as many --epochs.", plan.output,
+                 "{} has {} epochs already: give at least that many --epochs.", plan.output,
                  state.progress.epoch);
     const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;
     core::ensure(into_epoch >= 0 && into_epoch <= steps_per_epoch, Fault::format,
-                 "{} is of step {}, which is not after {} epochs of {} steps: restore the file.",
+                 "{} is from step {}, which is not after {} epochs of {} steps: restore the file.",
                  checkpoint->path, state.progress.step, state.progress.epoch, steps_per_epoch);
   });
   if (checkpoint != nullptr)
@@ -168,9 +168,9 @@ std::filesystem::path stage(const core::Invocation& run, const Task& task, train
   return staged;
 }
 
-constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess, of a slow disk, until a checkpoint was saved
+constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess for a slow disk, until one has been saved
 
-/// Trains what is planned and not done yet, and saves it. Collective.
+/// Does the planned training that is not done yet, and saves it. Collective.
 core::Report train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
                       const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
   const train::TrainingPlan& plan = task.plan;
@@ -248,7 +248,7 @@ class TrainingStage : public core::Stage {
 
   /// Builds the network's primitives.
   core::Needs needs(const core::Manifest& there) override {
-    std::uint64_t held = 0;  // which the next checkpoints replace
+    std::uint64_t held = 0;  // the next checkpoints replace it
     for (const core::FileRecord& file : there.files) held += file.bytes;
     const auto disk = static_cast<std::uint64_t>(train::training_disk(task_.plan, census_));
     return {.memory = static_cast<std::uint64_t>(train::training_memory(task_.plan, task_.data, loaders_)),
@@ -302,7 +302,7 @@ void run_train(const core::Invocation& run) {
 
 core::Tool train::cosmo_train_tool() {
   return {"cosmo-train",
-          "a network that reads cosmological parameters off particle counts",
+          "a network that estimates cosmological parameters from particle counts",
           {nn::library_version()},
           {{"", "trains a network on the shards that cosmo-prep wrote",
             "mpirun -n 2 cosmo-train --data data --output model --network cosmoflow32 --epochs 80", true,

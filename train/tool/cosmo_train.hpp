@@ -1,11 +1,11 @@
 #pragma once
-// cosmo-train: a network that reads cosmological parameters off particle counts.
+// cosmo-train: a network that estimates cosmological parameters from particle counts.
 
 #include "core/run/tool.hpp"
 
 namespace cosmo::train {
 
-/// Its commands.
+/// The tool with its commands.
 core::Tool cosmo_train_tool();
 
 }  // namespace cosmo::train

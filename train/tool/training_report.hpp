@@ -1,5 +1,5 @@
 #pragma once
-// What a training tells of itself, before and after.
+// A training's reports before and after.
 
 #include <span>
 #include <string>
@@ -12,28 +12,28 @@
 
 namespace cosmo::train {
 
-/// Tells what runs the network, and warns of what is slow.
+/// Logs the implementations that run the network, with a warning about slow ones.
 void announce(const core::Log& log, std::span<const nn::OperationRecord> operations);
 
-/// The summary's facts that follow from the plan.
+/// The facts in the summary that follow from the plan.
 core::Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks);
 
-/// "80 epochs of 480 samples in steps of 16, ...", a line.
+/// One line such as "80 epochs of 480 samples in steps of 16, ...".
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                     const dataset::DatasetManifest& data);
 
-/// How a training went; what is referred to must outlive this.
+/// How a training went; the objects that it refers to must outlive it.
 struct TrainingOutcome {
   Ending ending;
-  double seconds;  ///< of the run
+  double seconds;  ///< duration of the run
   const TrainingProgress& progress;
-  const EpochMetrics* best;  ///< null before an epoch is finished
+  const EpochMetrics* best;  ///< null before the first epoch is finished
   const TrainingMonitor& monitor;
   dataset::ReadReport reading;
   StragglerReport stragglers;
 };
 
-/// How far a training has come.
+/// The report of how far a training has come.
 core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome);
 
 }  // namespace cosmo::train

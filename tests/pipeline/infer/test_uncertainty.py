@@ -311,7 +311,7 @@ class Mixtures(PipelineTest):
 
     def test_what_cannot_work_is_refused(self):
         refused = self.root / "refused"
-        for code, words, part in ((2, ["--loss", "gaussian", "--components", 2], "--components is of --loss mixture"),
+        for code, words, part in ((2, ["--loss", "gaussian", "--components", 2], "--components applies only with --loss mixture"),
                                   (3, ["--loss", "mixture", "--components", 9], "--components"),
                                   (3, ["--loss", "mixture", "--components", 0], "--components"),
                                   (3, ["--loss", "mixture", "--baseline", "summary-statistics"],

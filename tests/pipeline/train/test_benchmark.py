@@ -81,7 +81,7 @@ class Benchmark(unittest.TestCase):
             succeed("cosmo-train", "--benchmark", "--dry-run", "--config", config)
             done = run("cosmo-train", "--data", directory, "--output", directory, "--config", config, ranks=2)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("--size is of --benchmark", error_line(done, "cosmo-train"))
+            self.assertIn("--size applies only with --benchmark", error_line(done, "cosmo-train"))
 
     def test_memory(self):
         """What does not fit is refused before it is allocated, the same on two ranks."""

@@ -236,7 +236,7 @@ TEST_CASE("shapes that cannot be counted are refused") {
   doubled.layers.push_back({"out", {"t40"}, Dense{3}});
   CHECK_THAT(refusal(doubled, {1, 8}, 3), Contains("Layer t31 would make"));
   CHECK_THAT(refusal(long_chain(10'000, nn::Tanh{1}), {1, 8}, 3),
-             Contains("has 10001 layers, and 10000 are the most"));
+             Contains("has 10001 layers, but 10000 is the limit"));
 }
 
 TEST_CASE("layers that make more cells are refused in a sentence if they cannot work") {
@@ -257,8 +257,8 @@ TEST_CASE("layers that make more cells are refused in a sentence if they cannot 
   CHECK_THAT(of(Transposed{0, 2, 2}), Contains("at least one output"));
   CHECK_THAT(of(Transposed{4, 2, 2, 0, -0.5}), Contains("a slope that is not negative"));
   CHECK_THAT(of(Transposed{4, 3, 1, 1}, {1, 2}), Contains("Layer a has a kernel of 3³ cells") &&
-                                                     Contains("2 a side") && Contains("less padding"));
-  CHECK_THAT(of(Transposed{4, 3, 1, 2}, {1, 1}), Contains("-1 a side"));
+                                                     Contains("2 per side") && Contains("less padding"));
+  CHECK_THAT(of(Transposed{4, 3, 1, 2}, {1, 1}), Contains("-1 per side"));
   CHECK_THAT(of(Transposed{100, 1900, 1}, {100000, 8}),
              Contains("Layer a would take 7.02e+19 flop per sample"));
   CHECK_THAT(of(Transposed{200, 2, 290}), Contains("Layer a would make 1.68e+12 values of a sample"));
@@ -340,7 +340,7 @@ TEST_CASE("networks that cannot work are refused in a sentence") {
                        {"c", {"b", "a"}, nn::Concat{}},
                        {"d", {"c"}, Dense{3}}}},
                      {1, 8}, 3),
-             Contains("Layer c") && Contains("reads a") && Contains("behind the normalisation b"));
+             Contains("Layer c") && Contains("reads a") && Contains("before the normalisation b"));
   CHECK_THAT(refusal({"n", "x", {{"a", {"x"}, Convolution{4, 3, 0}}, {"b", {"a"}, Dense{3}}}}, {1, 8}, 3),
              Contains("stride 0"));
   CHECK_THROWS_AS(nn::find_network("resnet"), core::Error);

@@ -10,19 +10,19 @@ namespace {
 
 constexpr int kKernel = FirstLayer::kKernel, kWindow = FirstLayer::kWindow, kCells = FirstLayer::kWindowCells;
 constexpr int kTile = 4;                      ///< cells along x that forward computes at once
-constexpr int kRows = kWindow + kKernel - 1;  ///< of the input, along z and y, that a row of windows sees
+constexpr int kRows = kWindow + kKernel - 1;  ///< input rows, along z and y, that a row of windows sees
 constexpr int kTaps = kKernel * kKernel * kKernel;
-/// Of more channels a row of windows sees more than the first cache holds.
+/// With more channels, the input of a row of windows would not fit the first-level cache.
 constexpr std::int64_t kMostChannels = 8;
-/// [cells] Of an input; what fits the stack.
+/// [cells] Longest side of an input that fits the stack.
 constexpr std::int64_t kLongestSide = 256;
-/// Floats from one row to the next: known to the compiler, it keeps addresses out of the registers.
+/// Floats from one row to the next: a compile-time constant keeps addresses out of the registers.
 constexpr std::int64_t kLength = kLongestSide + 16;
-/// Backward sums over as many parts of the volume, whatever the number of threads, and then over the parts.
+/// Number of parts of the volume in which backward sums, for any number of threads, before it sums the parts.
 constexpr std::int64_t kParts = 32;
 
-/// What a row of windows sees of the input, (channels, kRows, kRows, kLength), zeros around and behind
-/// included.
+/// The input of a row of windows, (channels, kRows, kRows, kLength), including the zeros around and behind
+/// it.
 struct Rows {
   void read(const FirstLayer& layer, const float* input, std::int64_t image, std::int64_t z, std::int64_t y) {
     float* row = values;
@@ -97,12 +97,12 @@ using Sums = Vector[kWindow][kWindow][kTile];
   return select(above(most, Vector{}), most, slope * most);
 }
 
-/// One row of windows, all channels of a block.
+/// Computes one row of windows for all channels of a block.
 template <bool is_maximum, class Pooled>
 void forward_row(const FirstLayer& layer, const Rows& rows, const float* weights, const Vector& bias,
                  Pooled* pooled, Lanes* notes) {
   const std::int64_t count = layer.pooled();
-  alignas(Vector) float packed[kMostChannels][kTaps][kBlock];  // the weights, a channel's together
+  alignas(Vector) float packed[kMostChannels][kTaps][kBlock];  // the weights, grouped by channel
   for (std::int64_t i = 0; i < kTaps * layer.channels; ++i)
     std::copy_n(weights + i * kBlock, kBlock, packed[i % layer.channels][i / layer.channels]);
   for (std::int64_t first = 0; first < count; first += kTile / kWindow) {
@@ -128,12 +128,12 @@ void forward_row(const FirstLayer& layer, const Rows& rows, const float* weights
   }
 }
 
-/// The gradient of a row of cells before their leaky ReLU, with kKernel - 1 zeros before and behind. Adds
-/// their sum to d_bias.
+/// Computes the gradient of a row of cells before their leaky ReLU, with kKernel - 1 zeros on either side,
+/// and adds its sum to d_bias.
 template <class Pooled>
 void expand_row(float* row, const Pooled* d_pooled, const Lanes* notes, std::int64_t count, float noted,
                 float others, float* d_bias) {
-  Vector sums[kWindow] = {load(d_bias)};  // an addition waits for the one before it
+  Vector sums[kWindow] = {load(d_bias)};  // two, since each addition waits for the one before it
   for (std::int64_t x = 0; x < count; ++x) {
     const Vector d_window = load(d_pooled + x * kBlock), high = noted * d_window, low = others * d_window;
     for (int i = 0; i < kWindow; ++i) {
@@ -145,8 +145,8 @@ void expand_row(float* row, const Pooled* d_pooled, const Lanes* notes, std::int
   store(d_bias, sums[0] + sums[1]);
 }
 
-/// Adds to the gradients of all taps of one channel, `tap_stride` floats apart, what a row of cells gives.
-/// d_cells begins with kKernel - 1 zeros, and as many follow its `count` cells.
+/// Adds a row of cells' contribution to the gradients of all taps of one channel, `tap_stride` floats apart.
+/// d_cells has kKernel - 1 zeros before and after its `count` cells.
 void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, const float* d_cells,
               std::int64_t count) {
   Vector sums[kTaps];
@@ -167,7 +167,7 @@ void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, cons
                       __attribute__((always_inline)) { store(d_weights + tap * tap_stride, sums[tap]); });
 }
 
-/// Adds to the gradients what the windows at (z, y) of an image give.
+/// Adds the contribution of the windows at (z, y) of an image to the gradients.
 template <class Pooled>
 void backward_row(const FirstLayer& layer, const Rows& rows, float* d_cells, std::int64_t row,
                   const Pooled* d_pooled, const Lanes* notes, std::int64_t block, float* d_weights,

@@ -1,6 +1,6 @@
 #pragma once
-// Private to train/nn: a convolution of few channels and the pool that reads it, in one kernel each way. What
-// lies between them, the largest tensor of a network, is never written.
+// Private to train/nn: a convolution of few channels and the pool that reads it, in one kernel for each
+// direction. The tensor between them, the largest of a network, is never written.
 
 #include <cstdint>
 
@@ -15,35 +15,36 @@ namespace cosmo::nn {
 struct FirstLayer {
   static constexpr int kKernel = 3, kWindow = 2, kWindowCells = 8;
 
-  std::int64_t images, channels;  ///< of the input
+  std::int64_t images, channels;  ///< numbers of images and channels in the input
   std::int64_t side;              ///< cells along each side of the input
-  std::int64_t padding;           ///< 0 or 1 cells of zeros on every face
+  std::int64_t padding;           ///< cells of zeros on every face, 0 or 1
   std::int64_t blocks;            ///< outputs / 16
-  float slope;                    ///< of the leaky ReLU; at least 0
-  bool maximum;
+  float slope;                    ///< slope of the leaky ReLU, at least 0
+  bool maximum;                   ///< whether the pool takes maxima, not averages
 
   /// Cells along each side of the pooled tensor; an incomplete window at the far faces is dropped.
   std::int64_t pooled() const { return (side + 2 * padding - kKernel + 1) / kWindow; }
   std::int64_t pooled_cells() const { return images * blocks * pooled() * pooled() * pooled(); }
-  /// Lanes that forward notes: for each window the channels in which each of its cells was positive (average)
-  /// or the first maximum.
+  /// Number of Lanes that forward records: for each window, the channels in which each of its cells was
+  /// positive (average) or the first maximum.
   std::int64_t notes() const { return pooled_cells() * kWindowCells; }
   std::int64_t weights() const { return blocks * kKernel * kKernel * kKernel * channels * kBlock; }
-  /// [floats] That backward needs to work in.
+  /// [floats] Scratch space that backward needs.
   std::int64_t scratch() const;
 };
 
-/// Whether a convolution of the network's input and the layer that reads it are such a layer, of few enough
-/// channels and on a machine with vectors wide enough to be worth it.
+/// Whether a convolution of the network's input and the layer that reads it form such a layer, with few
+/// enough channels, and the machine has vectors wide enough to make it worthwhile.
 bool is_first_layer(const Convolution& convolution, std::int64_t channels, std::int64_t side,
                     const Layer* reader);
 
-/// `notes` may be nullptr where no backward pass follows. Pooled is float or core::Bfloat16.
+/// Forward pass. `notes` may be nullptr if no backward pass follows. Pooled is float or core::Bfloat16.
 template <class Pooled>
 void first_layer_forward(const FirstLayer& layer, const float* input, const float* weights,
                          const float* biases, Pooled* pooled, Lanes* notes);
-/// Gradients of the weights and biases from that of the pooled tensor, for maxima that before their leaky
-/// ReLU, with the notes of the forward pass. The same bits with any number of threads.
+/// Computes the gradients of the weights and biases from the gradient of the pooled tensor (for maxima, the
+/// gradient before their leaky ReLU) and the notes of the forward pass. The same bits with any number of
+/// threads.
 template <class Pooled>
 void first_layer_backward(const FirstLayer& layer, const float* input, const Pooled* d_pooled,
                           const Lanes* notes, float* d_weights, float* d_biases, float* scratch);

@@ -1,13 +1,13 @@
 #pragma once
-// Private to train/nn: gradients that are summed over as many parts of the volume, whatever the number of
-// threads, and then over the parts.
+// Private to train/nn: gradients that are summed within a fixed number of parts of the volume, independent of
+// the number of threads, and then over the parts.
 
 #include <cstdint>
 
 namespace cosmo::nn {
 
-/// Sums over `values` (parts, size), of which the first in each part are those of the weights, the others
-/// those of the biases. To be called by all threads of a team, or by one alone.
+/// Sums `values` (parts, size) over the parts. In each part the first `weights` values belong to the weights,
+/// the others to the biases. Call it from all threads of a team, or from a single thread.
 inline void sum_parts(const float* values, std::int64_t parts, std::int64_t weights, std::int64_t size,
                       float* d_weights, float* d_biases) {
 #pragma omp for schedule(static)

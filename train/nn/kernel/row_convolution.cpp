@@ -7,12 +7,12 @@ namespace cosmo::nn {
 
 namespace {
 
-/// Blocks of outputs of the largest tile.
+/// Number of output blocks of the largest tile.
 constexpr std::int64_t kMostBlocks = 2;
 
-/// Adds to `width` cells × `blocks` blocks of a row, `out_stride` floats between blocks, what a row of input
-/// of one block gives through the `kernel` taps along it. Each input cell is loaded once for all taps. The
-/// input cells from `first` up to `last` are none of the padding.
+/// Adds to `width` cells × `blocks` blocks of a row (`out_stride` floats between blocks) the contribution of
+/// one block of a row of input through the `kernel` taps along it. Each input cell is loaded once for all
+/// taps. Input cells outside `first` to `last` are padding.
 template <int width, int kernel, int blocks, int first, int last>
 void add_tile(float* out, std::int64_t out_stride, const float* input, const float* weights) {
   Vector sums[blocks][width];
@@ -43,7 +43,7 @@ using AddTile = void (*)(float*, std::int64_t, const float*, const float*);
 struct Tile {
   int width, kernel, blocks;
   AddTile inner;
-  AddTile at_start[4], at_end[4];  ///< of a row, by the cells of padding there
+  AddTile at_start[4], at_end[4];  ///< ends of a row, by the number of padding cells there
 };
 
 template <int width, int kernel, int blocks, int padding = kernel - 1>
@@ -61,7 +61,7 @@ constexpr Tile make_tile() {
   return tile;
 }
 
-/// The best first.
+/// All tiles, the best first.
 constexpr Tile kTiles[] = {make_tile<10, 4, 2>(), make_tile<9, 4, 2>(),  make_tile<8, 4, 2>(),
                            make_tile<21, 4, 1>(), make_tile<16, 4, 1>(), make_tile<10, 3, 2>(),
                            make_tile<8, 3, 2>()};
@@ -74,7 +74,7 @@ const Tile* find_tile(const RowConvolution& layer) {
   return tile == std::end(kTiles) ? nullptr : tile;
 }
 
-/// Adds to the sums of a row, all blocks of a tile, what one row of input of one block gives.
+/// Adds the contribution of one block of a row of input to the sums of a row, for all blocks of a tile.
 void add_row(const RowConvolution& layer, const Tile& tile, const float* input, const float* weights,
              float* sums) {
   const std::int64_t end = layer.output_side(), stride = end * kBlock, last = end - tile.width;
@@ -85,7 +85,8 @@ void add_row(const RowConvolution& layer, const Tile& tile, const float* input, 
   tile.at_end[layer.padding](sums + last * kBlock, stride, from + last * kBlock, weights);
 }
 
-/// Rows (z, y) to (z, y_end - 1) of outputs, all blocks of a tile, in `sums` (rows, blocks, row, 16).
+/// Computes rows (z, y) to (z, y_end - 1) of outputs, all blocks of a tile, in `sums` (rows, blocks, row,
+/// 16).
 void convolve(const RowConvolution& layer, const Tile& tile, const float* input, const float* packed,
               std::int64_t z, std::int64_t y, std::int64_t y_end, float* sums) {
   const std::int64_t k = layer.kernel, side = layer.side, size = tile.blocks * layer.output_side() * kBlock;
@@ -107,7 +108,7 @@ void finish_row(const float* sums, std::int64_t cells, const Vector& bias, float
   }
 }
 
-/// Where `packed` wants the weight of tap (kd, kh, kw), input channel `in` and output channel `out`.
+/// Position in `packed` of the weight of tap (kd, kh, kw), input channel `in` and output channel `out`.
 std::int64_t packed_index(const RowConvolution& layer, const Tile& tile, std::int64_t tap, std::int64_t in,
                           std::int64_t out) {
   const std::int64_t k = layer.kernel, block = out / kBlock;

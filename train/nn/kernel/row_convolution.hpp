@@ -1,5 +1,5 @@
 #pragma once
-// Private to train/nn: convolutions of large tensors, a row of outputs at a time.
+// Private to train/nn: convolutions of large tensors, one row of outputs at a time.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace cosmo::nn {
 
-/// [cells] Rows shorter than this are left to oneDNN, which is as fast, and those longer, which no network
+/// [cells] Shorter rows are left to oneDNN, which is just as fast, and so are longer rows, which no network
 /// here has.
 constexpr std::int64_t kShortestRow = 24, kLongestRow = 256;
-/// Cells of output worked on together, of several short rows: of 64 to 400 they are as fast.
+/// Output cells worked on together, from several short rows; the speed is the same from 64 to 400.
 constexpr std::int64_t kCellsTogether = 128;
 
-/// A convolution of stride 1 from a tensor (N, C, D, H, W) to another, both nCdhw16c.
+/// A convolution of stride 1 from one tensor (N, C, D, H, W) to another, both nCdhw16c.
 struct RowConvolution {
   std::int64_t images;
   std::int64_t inputs, outputs;  ///< blocks of 16 channels
   std::int64_t side;             ///< cells along each side of the input
-  std::int64_t kernel, padding;  ///< cells; the padding less than the kernel
+  std::int64_t kernel, padding;  ///< cells; the padding is smaller than the kernel
 
   std::int64_t output_side() const { return side + 2 * padding - kernel + 1; }
   std::int64_t weights() const { return inputs * outputs * kernel * kernel * kernel * kBlock * kBlock; }
-  /// Rows of outputs worked on together, while the weights are in the first cache.
+  /// Rows of outputs worked on together, while the weights are in the first-level cache.
   std::int64_t rows_together() const { return std::max<std::int64_t>(1, kCellsTogether / output_side()); }
   /// The convolution that turns the gradient of this one's output into that of its input.
   RowConvolution transposed() const {
@@ -31,16 +31,16 @@ struct RowConvolution {
   }
 };
 
-/// Whether there is a kernel for rows of this form, worth it on this machine.
+/// Whether there is a kernel for rows of this form that is worthwhile on this machine.
 bool has_rows(const RowConvolution& layer);
 
-/// Packs weights of layout OIdhw16i16o as convolve_rows() takes them.
+/// Packs weights of layout OIdhw16i16o into the order that convolve_rows() needs.
 void pack_forward(const RowConvolution& layer, const float* weights, float* packed);
 /// The same for layer.transposed().
 void pack_transposed(const RowConvolution& layer, const float* weights, float* packed);
 
-/// output = leaky ReLU of `slope` of (the convolution of input + biases, unless those are nullptr). The same
-/// bits with any number of threads.
+/// output = leaky ReLU (of slope `slope`) of the convolution of input, plus biases unless they are nullptr.
+/// The same bits with any number of threads.
 void convolve_rows(const RowConvolution& layer, const float* input, const float* packed, const float* biases,
                    float slope, float* output);
 

@@ -9,15 +9,15 @@ namespace cosmo::nn {
 
 namespace {
 
-/// The sums go over parts of the volume, as many whatever the number of threads, and then over the parts:
-/// fewer for more weights, which have slices of their own to share.
+/// Number of parts of the volume in which sums are made, for any number of threads, before the parts are
+/// summed. It is smaller for more weights, whose slices can also be divided among threads.
 std::int64_t parts_of(const RowConvolution& layer) {
   constexpr std::int64_t kMost = 32, kFewest = 8, kScratch = 1 << 20;
   return std::clamp(kScratch / layer.weights(), kFewest, kMost);
 }
 
-/// What registers hold: the gradients of all taps along a row, for some channels of an input block and some
-/// blocks of outputs, and the input cells that an output cell sees.
+/// Contents of the registers: the gradients of all taps along a row, for some channels of an input block and
+/// some output blocks, and the input cells that an output cell sees.
 template <int kernel, int blocks, int channels>
 struct Registers {
   Vector sums[blocks][kernel][channels];
@@ -41,7 +41,7 @@ struct Registers {
     if (cell >= 0 && cell < side) return see<x>(row + cell * kBlock);
     unrolled<channels>([&](auto c) __attribute__((always_inline)) { seen[x % kernel][c] = Vector{}; });
   }
-  /// Adds what output cell x gives.
+  /// Adds the contribution of output cell x.
   template <int x>
   [[gnu::always_inline]] void add(const float* d_output, std::int64_t stride) {
     unrolled<blocks>([&](auto block) __attribute__((always_inline)) {
@@ -59,8 +59,8 @@ struct Strides {
   std::int64_t d_output, d_weights;
 };
 
-/// Adds to the gradients what `rows` rows of outputs give. Each value of the input and of d_output is loaded
-/// once for all sums in registers.
+/// Adds the contribution of `rows` rows of outputs to the gradients. Each value of the input and of d_output
+/// is loaded once for all sums in registers.
 template <int kernel, int blocks, int channels>
 void add_rows(const RowConvolution& layer, std::int64_t rows, const float* input, const float* d_output,
               float* d_weights, const Strides& strides) {
@@ -113,12 +113,12 @@ const Form* find_form(const RowConvolution& layer) {
   return form == std::end(kForms) ? nullptr : form;
 }
 
-/// What a task of row_gradient() makes: the gradients of one block of inputs and a form's blocks of outputs.
+/// A task of row_gradient(): the gradients of one input block and a form's output blocks.
 struct Slice {
   std::int64_t input, output;  ///< the first block of each
 };
 
-/// Adds to the gradients of a slice what rows (z, y) to (z, y_end - 1) of an image's outputs give.
+/// Adds the contribution of rows (z, y) to (z, y_end - 1) of an image's outputs to the gradients of a slice.
 void add_to_weights(const RowConvolution& layer, const Form& form, const Slice& slice, const float* input,
                     const float* d_output, std::int64_t z, std::int64_t y, std::int64_t y_end,
                     float* d_weights) {
@@ -145,7 +145,7 @@ void add_to_bias(const float* d_output, std::int64_t cells, float* d_bias) {
   store(d_bias, sum);
 }
 
-/// Makes a slice of the sums, weights then biases, over one part of the output.
+/// Computes a slice of the sums, weights then biases, over one part of the output.
 void sum_part(const RowConvolution& layer, const Form& form, std::int64_t part, const Slice& slice,
               const float* input, const float* d_output, float* sums) {
   const std::int64_t side = layer.output_side(), together = layer.rows_together();

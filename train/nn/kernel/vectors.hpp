@@ -1,5 +1,5 @@
 #pragma once
-// Private to train/nn: vectors of sixteen floats, a block of channels, for the kernels of our own.
+// Private to train/nn: vectors of sixteen floats, one block of channels, for our own kernels.
 
 #include <cstdint>
 #include <cstring>
@@ -13,13 +13,13 @@
 
 namespace cosmo::nn {
 
-/// Channels in a block of the layout nCdhw16c.
+/// Number of channels in a block of the layout nCdhw16c.
 constexpr int kBlock = 16;
 using Vector [[gnu::vector_size(kBlock * sizeof(float))]] = float;
-/// A bit for each channel of a block.
+/// One bit per channel of a block.
 using Lanes = std::uint16_t;
 
-/// Whether a Vector is one register; otherwise the kernels are right but slow.
+/// Whether a Vector fits one register; otherwise the kernels are correct but slow.
 #ifdef __AVX512F__
 constexpr bool kWideVectors = true;
 #else
@@ -46,7 +46,7 @@ inline void store(core::Bfloat16* values, const Vector& vector) {
   for (int i = 0; i < kBlock; ++i) values[i] = core::Bfloat16(whole[i]);
 }
 
-/// Every lane is `value`. (Adding to zero instead would not leave -0 alone, and cost an addition.)
+/// Sets every lane to `value`. (Adding to zero would turn -0 into 0 and cost an addition.)
 inline Vector broadcast(float value) { return value - Vector{}; }
 
 /// The lanes in which a > b.
@@ -63,7 +63,7 @@ inline Lanes above(const Vector& a, const Vector& b) {
 #endif
 }
 
-/// `yes` in these lanes, `no` in the others.
+/// Takes `yes` in these lanes and `no` in the others.
 inline Vector select(Lanes lanes, const Vector& yes, const Vector& no) {
 #ifdef __AVX512F__
   return _mm512_mask_blend_ps(lanes, no, yes);
@@ -79,8 +79,8 @@ template <int... i, class Function>
   (function(std::integral_constant<int, i>{}), ...);
 }
 
-/// function(0), ..., function(count - 1), each with its argument known to the compiler, so that arrays
-/// indexed by it can be registers.
+/// Calls function(0), ..., function(count - 1), each with a compile-time argument, so that arrays indexed by
+/// it can be registers.
 template <int count, class Function>
 [[gnu::always_inline]] inline void unrolled(const Function& function) {
   unrolled(std::make_integer_sequence<int, count>{}, function);

@@ -1,4 +1,4 @@
-// Biases and leaky ReLU of layers whose primitives have none.
+// Biases and leaky ReLU for layers whose primitives do not support them.
 
 #include "core/error.hpp"
 #include "train/nn/layer/walked_layout.hpp"
@@ -8,7 +8,7 @@ namespace cosmo::nn {
 
 namespace {
 
-/// Values in a plane (side, side, block) of an image (side, side, side, block).
+/// Number of values in a plane (side, side, block) of an image (side, side, side, block).
 std::int64_t plane_size(const WalkedLayout& at) { return at.side() * at.side() * at.block.channels; }
 
 /// rows (blocks, side, block): for each value of a row of cells the bias of its channel, or 0 for padding.
@@ -76,11 +76,11 @@ void add_planes(const WalkedLayout& at, const float* sums, float* d_biases) {
   }
 }
 
-/// A layout whose cells stand as the kernels walk them.
+/// The layout in which the kernels walk the cells.
 WalkedLayout walk(const dnnl::memory& tensor) {
   const WalkedLayout walked(tensor.get_desc());
   core::ensure(walked.layout(walked.side()) == tensor.get_desc(), core::Fault::internal,
-               "oneDNN has chosen a layout for a transposed convolution that cosmo does not know.");
+               "oneDNN has chosen a layout for a transposed convolution that cosmo does not support.");
   return walked;
 }
 

@@ -20,7 +20,7 @@ struct ConvolutionPrimitives {
   using BackwardData = dnnl::convolution_backward_data;
   static constexpr bool kOneWeightLayout = false;          // forward and for the input's gradient
   static constexpr bool kForwardLayoutIsGradients = true;  // of the weights
-  static constexpr bool kHasBiases = true;                 // it adds them, and applies the leaky ReLU
+  static constexpr bool kHasBiases = true;                 // it adds them and applies the leaky ReLU
   static constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
   dnnl::memory::dims stride, padding;
@@ -36,7 +36,7 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
-  /// The convolution as one by rows, if the layouts are those that rows need.
+  /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
     const bool fits = stride[0] == 1 && source == Layout(source.dims(), kFloat, Tag::nCdhw16c) &&
@@ -94,7 +94,7 @@ struct ConvolutionPrimitives {
   }
 };
 
-/// What forward and backward of a first layer work on.
+/// Memory that forward and backward of a first layer work on.
 struct FirstLayerMemory {
   dnnl::memory input, weights, biases, output, notes;
 };
@@ -121,7 +121,7 @@ void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& 
        }});
 }
 
-/// Builds a convolution, in f32, together with the pool that reads it, which makes bf16 if that is the
+/// Builds a convolution in f32 together with the pool that reads it, whose output is bf16 if that is the
 /// precision.
 Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolution& convolution,
                          const Tensor& source, const Layer& reader) {
@@ -161,7 +161,7 @@ Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolut
   return output;
 }
 
-/// Builds a periodic convolution as one without padding of the input with the opposite faces around it.
+/// Builds a periodic convolution: one without padding over the input surrounded by its opposite faces.
 Tensor build_periodic(Workshop& shop, CompiledLayer& compiled, Convolution layer, const Tensor& source,
                       const Layer* reader) {
   const int padding = std::exchange(layer.padding, 0);

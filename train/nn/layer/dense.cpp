@@ -12,7 +12,7 @@ struct DensePrimitives {
   using BackwardData = dnnl::inner_product_backward_data;
   static constexpr bool kOneWeightLayout = true;           // forward and for the input's gradient
   static constexpr bool kForwardLayoutIsGradients = true;  // of the weights
-  static constexpr bool kHasBiases = true;                 // it adds them, and applies the leaky ReLU
+  static constexpr bool kHasBiases = true;                 // it adds them and applies the leaky ReLU
 
   Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
                         const Layout& biases, const Layout& output) const {
@@ -38,7 +38,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Dense& layer, const 
   weights[0] = layer.outputs;
   std::int64_t inputs = 1;
   for (std::size_t axis = 1; axis < weights.size(); ++axis) inputs *= weights[axis];
-  // The output is plain, so that the last layer's can be handed out as it is.
+  // The output is plain, so that the last layer's can be returned directly.
   const Layout output({shop.batch, layer.outputs}, dnnl::memory::data_type::f32,
                       dnnl::memory::format_tag::nc);
   return build_weighted(shop, compiled, DensePrimitives{},

@@ -10,7 +10,7 @@ namespace {
 /// One dropout layer's values of a sample, numbered through all dropout layers of the network.
 struct Values {
   double probability;
-  std::uint32_t first;  ///< a multiple of 4: the random numbers come by fours
+  std::uint32_t first;  ///< a multiple of 4: random numbers come in groups of four
   std::uint32_t count;
 };
 

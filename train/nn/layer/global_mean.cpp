@@ -6,7 +6,7 @@ namespace cosmo::nn {
 
 namespace {
 
-/// Parts in which the cells of an image are summed, whatever the number of threads.
+/// Number of parts in which the cells of an image are summed, for any number of threads.
 constexpr std::int64_t kParts = 16;
 
 /// A tensor (N, channels / block, cells, block).
@@ -16,14 +16,14 @@ struct Geometry {
 
   std::int64_t images() const { return samples * blocks; }
   std::int64_t outputs() const { return (squares ? 2 : 1) * channels; }
-  /// First channel of an image, and how many it has; the rest of its block is padding.
+  /// First channel of an image, and its number of channels; the rest of its block is padding.
   std::int64_t first(std::int64_t image) const { return image % blocks * block; }
   std::int64_t count(std::int64_t image) const { return std::min(block, channels - first(image)); }
   /// First cell of a part.
   std::int64_t cell(std::int64_t part) const { return cells * part / kParts; }
 };
 
-/// sums (block) and, if asked for, squares (block) += those of the cells.
+/// Adds the cells' values to sums (block) and, if requested, their squares to squares (block).
 template <class T>
 void add_cells(const T* values, std::int64_t cells, const Geometry& g, float* sums, float* squares) {
   if (g.block == 1) {
@@ -48,7 +48,7 @@ void add_cells(const T* values, std::int64_t cells, const Geometry& g, float* su
   }
 }
 
-/// The sums of each part of each image are (2, block) floats of `parts`.
+/// Each part of each image has its sums in (2, block) floats of `parts`.
 template <class T>
 void forward(const Geometry& g, const T* values, float* parts, float* means) {
 #pragma omp parallel for collapse(2) schedule(static)

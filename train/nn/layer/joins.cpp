@@ -9,7 +9,7 @@ namespace {
 using Layout = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 
-/// result = leaky ReLU of the sum of the terms, which share its layout.
+/// result = leaky ReLU of the sum of the terms, which have the same layout as the result.
 template <class T>
 Operation add(const dnnl::memory& result, const std::vector<dnnl::memory>& terms, float slope) {
   return {Work::other, "add", [=](const Pass&) {
@@ -35,7 +35,7 @@ dnnl::memory channels_of(Workshop& shop, const dnnl::memory& whole, const dnnl::
   return shop.memory.view(whole, whole.get_desc().submemory_desc(dims, offsets), shop.engine);
 }
 
-/// Where the channels of all sources lie side by side in whole blocks if they fill such, else plain.
+/// A blocked layout if each source's channels fill whole blocks, otherwise the plain one.
 Layout joined_layout(const std::vector<Layout>& sources) {
   dnnl::memory::dims dims = sources.front().dims();
   dims[1] = 0;

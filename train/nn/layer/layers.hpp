@@ -18,35 +18,35 @@
 
 namespace cosmo::nn {
 
-/// What an operation is told of the pass through the network that it is part of.
+/// Arguments of an operation that belong to the pass through the network.
 struct Pass {
   const dnnl::stream& stream;
   std::optional<DropoutDraw> dropout;  ///< forward only
 };
 
-/// A primitive, or a kernel of ours, with the tensors that it always works on.
+/// A primitive, or one of our own kernels, with the tensors that it always works on.
 struct Operation {
   Work work;
   std::string implementation;  ///< as in OperationRecord
   std::function<void(const Pass&)> run;
-  double seconds = 0;  ///< spent in it while operations were timed
+  double seconds = 0;  ///< time spent in it while operations were timed
 };
 
 /// The output of a layer, or the network's input.
 struct Tensor {
   dnnl::memory values;
-  /// Of the loss with respect to the layer's result before its leaky ReLU; nullptr where nobody needs it.
+  /// Gradient of the loss with respect to the layer's result before its leaky ReLU; null if it is not needed.
   dnnl::memory gradient;
-  double slope = 1;  ///< of the leaky ReLU that made it
-  /// Whether the values live only until their reader, a pool that keeps what backward needs, has run forward.
+  double slope = 1;  ///< slope of the leaky ReLU that made it
+  /// Whether the values live only until their reader has run forward: a pool that keeps what backward needs.
   bool transient = false;
-  /// Whether it is already what the pool that reads it would make of it.
+  /// Whether it is already the result of the pool that reads it.
   bool pooled = false;
-  int lane = -1;  ///< that it lives in, or its gradient; -1 of the network's input
+  int lane = -1;  ///< lane that holds it or its gradient; -1 for the network's input
 };
 
-/// One layer ready to run. The backward lists turn the gradient of its output into those of its parameters,
-/// then into that of its input, the input's leaky ReLU included.
+/// One layer ready to run. The backward lists turn the gradient of its output into the gradients of its
+/// parameters, then into the gradient of its input, including the input's leaky ReLU.
 struct CompiledLayer {
   std::string name;
   std::vector<Operation> forward;
@@ -55,20 +55,20 @@ struct CompiledLayer {
   std::vector<std::size_t> parameters;  ///< indices of its parameters
 };
 
-/// What a normalisation works on beside its input and output, (features) each.
+/// Memory of a normalisation; its parameters and means have shape (features).
 struct NormalisationMemory {
   dnnl::memory values;        ///< its input (batch, features)
-  dnnl::memory gradient;      ///< of its input
+  dnnl::memory gradient;      ///< gradient of its input
   dnnl::memory normalised;    ///< its output
   dnnl::memory d_normalised;  ///< gradient of its output
   ParameterMemory mean;
   ParameterMemory deviation;
-  dnnl::memory mean_gradient;    ///< over the global batch, of the gradients of the output
-  dnnl::memory mean_projection;  ///< likewise, of these times the output
-  std::shared_ptr<int> rows;     ///< of the batch that hold samples
+  dnnl::memory mean_gradient;    ///< mean over the global batch of the output's gradients
+  dnnl::memory mean_projection;  ///< likewise of these gradients times the output
+  std::shared_ptr<int> rows;     ///< number of rows that hold samples
 };
 
-/// What layers are built with and from: the engine and the memory plans.
+/// What layers are built from: the engine and the memory plans.
 class Workshop {
  public:
   Workshop(Mode mode, Precision precision, int batch);
@@ -79,37 +79,37 @@ class Workshop {
   dnnl::engine engine;
   MemoryPlan memory;
   ParameterArena parameters;
-  NormalisationMemory normalisation;  ///< of the network's, if it has one
-  std::uint32_t droppable = 0;  ///< values of a sample in the dropout layers so far, each rounded up to four
+  NormalisationMemory normalisation;  ///< the network's, if it has one
+  std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
-  /// Begins layer `index`, the last reader of whose output is `last_reader`.
+  /// Begins layer `index`, whose output is last read by layer `last_reader`.
   void begin_layer(int index, int last_reader);
-  /// Notes that layer `index` handed on its input, which lives in `lane`, as its output.
+  /// Records that the current layer passes on its input, which lives in `lane`, as its output.
   void keep_for_readers(int lane);
-  /// A tensor of the layer: in training with a slot of its own for its values, and one for its gradient that
-  /// it shares with others, whose readers are all done; in inference the values share slots so. A transient
-  /// tensor lives where its gradient will.
+  /// A tensor of the layer. In training its values have their own slot, and its gradient shares a slot with
+  /// those whose readers are all done; in inference the values share slots in this way. A transient tensor
+  /// lives in the slot of its gradient.
   Tensor next_tensor(const dnnl::memory::desc& layout, double slope, bool transient);
-  /// A tensor that only the layer itself knows, and its gradient likewise.
+  /// A tensor, and its gradient, used only within the layer.
   Tensor inner_tensor(const dnnl::memory::desc& layout);
   /// Room for a part of a gradient, until this layer's backward pass is over.
   dnnl::memory gradient_part(const dnnl::memory::desc& layout);
-  /// The network's input: a slot of its own and no gradient.
+  /// The network's input, with its own slot and without a gradient.
   Tensor input_tensor(const dnnl::memory::desc& layout);
-  /// `source` in `layout`: itself, or a view of it, if it is so already, otherwise a copy that an operation
-  /// added to `operations` makes. Temporary copies share one slot: only the operation that follows may use
-  /// them.
+  /// `source` in `layout`: itself or a view of it if it already has that layout, otherwise a copy, made by an
+  /// operation added to `operations`. Temporary copies share one slot: only the operation that follows may
+  /// use them.
   dnnl::memory reordered(std::vector<Operation>& operations, const dnnl::memory& source,
                          const dnnl::memory::desc& layout, bool temporary);
-  /// A tensor in the slot that temporary copies share: only the operation before which it is filled may use
-  /// it.
+  /// A tensor in the slot that temporary copies share: only one operation may use it, and only the operation
+  /// right before that may fill it.
   dnnl::memory temporary(const dnnl::memory::desc& layout);
-  /// A parameter of the layer.
+  /// Adds a parameter to the layer.
   ParameterMemory add_parameter(CompiledLayer& layer, Parameter parameter, const dnnl::memory::desc& layout);
   /// Appends a copy of `source` into `target`'s layout.
   void append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                       const dnnl::memory& target);
-  /// Appends a primitive of oneDNN with its scratch space.
+  /// Appends a oneDNN primitive with its scratch space.
   void append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
               const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments);
   /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the
@@ -118,12 +118,12 @@ class Workshop {
   dnnl::prop_kind forward_kind() const;
 
  private:
-  /// A slot that tensors share one after the other, in the order of the layers.
+  /// A slot that tensors use one after the other, in the order of the layers.
   struct Lane {
     int slot;
-    int busy_until;  ///< the layer that is the last to need what is in it
+    int busy_until;  ///< last layer that needs its contents
   };
-  /// A lane that is free from this layer on, kept until `last`.
+  /// Takes a lane that is free from this layer on and keeps it until layer `last`.
   int take_lane(int last);
 
   int scratch_slot_;
@@ -156,26 +156,26 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const GlobalMean& layer, c
              const Layer* reader);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise& layer, const Tensor& source,
              const Layer* reader);
-/// Of those that read several tensors.
+/// Builds a layer that reads several tensors.
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Add& layer, Tensors sources);
 Tensor build(Workshop& shop, CompiledLayer& compiled, const Concat& layer, Tensors sources);
 
-/// Row-major.
+/// The row-major layout.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
 
-/// How many channels of a tensor (N, C, D, H, W) lie side by side, for kernels that walk its cells.
+/// Number of channels of a tensor (N, C, D, H, W) that lie side by side, for kernels that walk its cells.
 struct ChannelBlock {
   dnnl::memory::format_tag tag;  ///< ncdhw, nCdhw8c, nCdhw16c or ndhwc
   std::int64_t channels;         ///< 1, 8, 16 or C; 0 in any other layout
 };
 ChannelBlock channel_block(const dnnl::memory::desc& layout);
 
-/// The same layout of values of another type.
+/// The same layout with values of another type.
 dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type);
-/// Whether tensors of these layouts are the same bytes.
+/// Whether tensors of these layouts have identical bytes.
 bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
 
-/// The elements of a tensor, for kernels that know their number.
+/// Pointer to the elements of a tensor, for kernels that compute their number themselves.
 template <class T>
 T* data(const dnnl::memory& memory) {
   return static_cast<T*>(memory.get_data_handle());
@@ -197,20 +197,20 @@ void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operatio
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
 
-/// Appends what makes a tensor of `source` with `padding` cells of the opposite faces around it.
+/// Appends an operation that makes a tensor of `source` surrounded by `padding` cells of the opposite faces.
 Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
                                int padding);
-/// Appends the backward pass: the gradient of `source`, its leaky ReLU included, from that of `padded`.
+/// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of `padded`.
 void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
                              const Tensor& source, int padding);
 
-/// Whether a tensor of this layout, made by a leaky ReLU of this slope, lives only until `reader` has run
-/// forward.
+/// Whether a tensor of this layout, made by a leaky ReLU of this slope, needs to live only until `reader` has
+/// run forward.
 bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout, double slope);
 
-/// Whether such a reader is an average pool that can keep signs instead of values.
+/// Whether `reader` is an average pool that can keep the signs of such a tensor instead of its values.
 bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, double slope);
-/// Builds a pool over a transient tensor: forward it notes the values' signs, one byte each, and backward it
+/// Builds a pool over a transient tensor: forward records the values' signs, one byte each, and backward
 /// applies the leaky ReLU's slope in the same pass over memory.
 Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer,
                                const Tensor& source, const dnnl::memory::desc& output);

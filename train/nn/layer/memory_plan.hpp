@@ -13,11 +13,11 @@ namespace cosmo::nn {
 /// tensors.
 class MemoryPlan {
  public:
-  /// A new slot.
+  /// Adds a slot and returns its number.
   int slot();
-  /// A tensor in `slot`, without data until allocate(). Tensors of one slot overwrite each other.
+  /// Places a tensor in `slot`, without data until allocate(). Tensors in one slot overwrite each other.
   dnnl::memory place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine);
-  /// A part of `whole`, a tensor of this plan, as `layout` (of dnnl::memory::desc::submemory_desc) says.
+  /// A part of `whole`, a tensor of this plan, with a layout from dnnl::memory::desc::submemory_desc.
   dnnl::memory view(const dnnl::memory& whole, const dnnl::memory::desc& layout, const dnnl::engine& engine);
   /// Allocates the slots, zeroed, and points all tensors at them. Throws std::bad_alloc.
   void allocate();

@@ -1,5 +1,5 @@
 #pragma once
-// The sums over samples behind a normalisation: small vectors that ranks add up.
+// The sums over samples that a normalisation needs: small vectors that are summed over ranks.
 
 #include <span>
 #include <vector>
@@ -16,7 +16,7 @@ class MomentSums {
   void clear() { sums_.assign(sums_.size(), 0); }
   /// Adds the first `rows` rows of x and y (at least rows, F).
   void add(std::span<const float> x, std::span<const float> y, int rows);
-  /// All sums (2, F), of x and then of x × y, to be added up over ranks.
+  /// All sums (2, F), of x and then of x × y, to be summed over ranks.
   std::span<double> values() { return sums_; }
 
   std::size_t features() const { return sums_.size() / 2; }
@@ -27,11 +27,11 @@ class MomentSums {
   std::vector<double> sums_;
 };
 
-/// Sets mean and deviation from the sums of values and their squares over `count` samples. To the variance,
-/// divided by count, 1e-10 is added, so that a value that does not vary becomes 0.
+/// Sets mean and deviation from the sums of values and their squares over `count` samples. The variance
+/// (divided by count) is increased by 1e-10, so that a value that does not vary is normalised to 0.
 void set_statistics(const Normalisation& normalisation, const MomentSums& sums, double count);
 
-/// Sets what backward_trunk() needs from the sums of d_normalised and of d_normalised × normalised.
+/// Sets the means that backward_trunk() needs from the sums of d_normalised and d_normalised × normalised.
 void set_mean_gradients(const Normalisation& normalisation, const MomentSums& sums, double count);
 
 }  // namespace cosmo::nn

@@ -20,10 +20,10 @@ void append_records(std::vector<OperationRecord>& records, const std::string& la
     records.push_back({layer, phase, operation.work, operation.implementation, operation.seconds});
 }
 
-/// Who reads whose output.
+/// Which layers read which outputs.
 class Graph {
  public:
-  /// A layer and which of its inputs.
+  /// A layer and the number of its input.
   struct Read {
     int layer;
     std::size_t input;
@@ -39,16 +39,16 @@ class Graph {
     }
   }
 
-  /// What a layer reads: layers, or -1 for the network's input.
+  /// The sources that a layer reads: layers, or -1 for the network's input.
   const std::vector<int>& sources(int layer) const { return sources_[static_cast<std::size_t>(layer)]; }
   int source(const Read& read) const { return sources(read.layer)[read.input]; }
-  /// Of a layer's output, or of the network's input (-1), in the order of the layers.
+  /// Reads of a layer's output, or of the network's input (-1), in the order of the layers.
   const std::vector<Read>& reads(int source) const { return reads_[static_cast<std::size_t>(source + 1)]; }
-  /// The last layer that reads a layer's output; one beyond all of the network's output.
+  /// The last layer that reads a layer's output; for the network's output, one past the last layer.
   int last_reader(int layer) const {
     return reads(layer).empty() ? static_cast<int>(sources_.size()) : reads(layer).back().layer;
   }
-  /// The layer that alone reads a layer's output, or nullptr.
+  /// The only layer that reads a layer's output; nullptr if there are several or none.
   const Layer* only_reader(int layer) const {
     if (reads(layer).size() != 1) return nullptr;
     return &spec_.layers[static_cast<std::size_t>(reads(layer).front().layer)];
@@ -123,8 +123,8 @@ struct Network::Backend {
     for (std::size_t i = sources.size(); i-- > 0;) append_sum_of_gradients(graph, {index, i}, inputs[i]);
   }
 
-  /// A layer's input as the layer sees it. If others read it, too, the one that comes last writes the
-  /// gradient, and the others parts that are added to it; none applies the leaky ReLU's backward pass.
+  /// A layer's input as the layer sees it. If several layers read it, the last one writes the gradient and
+  /// the others write parts that are added to it; none of them applies the leaky ReLU's backward pass.
   Tensor input_of(const Graph& graph, const Graph::Read& read) {
     const int source = graph.source(read);
     Tensor seen = tensor(source);
@@ -167,13 +167,13 @@ struct Network::Backend {
 
   void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout,
                float* to) {
-    dnnl::memory source(from_layout, shop.engine, const_cast<float*>(from));  // oneDNN knows no const memory
+    dnnl::memory source(from_layout, shop.engine, const_cast<float*>(from));  // oneDNN has no const memory
     dnnl::memory target(to_layout, shop.engine, to);
     dnnl::reorder(source, target).execute(stream, source, target);
     stream.wait();
   }
 
-  /// Runs forward what layers first … end - 1 do.
+  /// Runs layers first … end - 1 forward.
   void run_forward(std::size_t first, std::size_t end, const Pass& pass) {
     for (std::size_t i = first; i < end; ++i) run(layers[i].forward, pass);
     stream.wait();
@@ -193,7 +193,7 @@ struct Network::Backend {
     stream.wait();
   }
 
-  /// The layers before the normalisation, and those up to it: none if there is none.
+  /// Number of layers before the normalisation, and up to and including it; 0 without a normalisation.
   std::size_t trunk() const { return normalisation < 0 ? 0 : static_cast<std::size_t>(normalisation); }
   std::size_t head() const { return static_cast<std::size_t>(normalisation + 1); }
 
@@ -206,8 +206,8 @@ struct Network::Backend {
   std::vector<Tensor> tensors;  ///< the layers' outputs
   std::vector<CompiledLayer> layers;
   int normalisation = -1;            ///< its layer, or -1 for none
-  std::vector<Operation> last_relu;  ///< backward
-  bool timing = false;               ///< of operations
+  std::vector<Operation> last_relu;  ///< backward pass of the last leaky ReLU
+  bool timing = false;               ///< whether operations are timed
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode, Precision precision)
@@ -230,7 +230,7 @@ void Network::backward(std::span<const float> d_output, const std::function<void
   backend_->run_backward(0, backend_->layers.size(), ready);
 }
 
-/// Takes the gradient of the output.
+/// Copies the gradient of the output into the network.
 void Network::begin_backward(std::span<const float> d_output) {
   ensure(backend_->shop.mode == Mode::training, Fault::internal,
          "A network for inference has no backward pass.");

@@ -15,19 +15,19 @@ struct ParameterMemory {
   dnnl::memory gradient;  ///< without data in inference
 };
 
-/// Every parameter one after the other, each from a 64-byte boundary, in its oneDNN layout.
+/// All parameters, one after the other, each starting at a 64-byte boundary, in its oneDNN layout.
 class ParameterArena {
  public:
   /// Appends a parameter; its spans and memories have no data until allocate().
   ParameterMemory add(Parameter parameter, const dnnl::memory::desc& layout, const dnnl::engine& engine);
-  /// Allocates the arenas, zeroed; the gradients only if asked for. Throws std::bad_alloc.
+  /// Allocates the arenas, zeroed, that of the gradients only if requested. Throws std::bad_alloc.
   void allocate(bool with_gradients);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const dnnl::memory::desc& layout(std::size_t index) const { return layouts_.at(index); }
   std::span<float> values() { return values_.span(); }
   std::span<float> gradients() { return gradients_.span(); }
-  /// [bytes] Of both arenas, or of the values alone, allocated or not.
+  /// [bytes] Size of both arenas, or of the values alone, allocated or not.
   std::size_t bytes(bool with_gradients) const { return (with_gradients ? 2 : 1) * size_ * sizeof(float); }
 
  private:

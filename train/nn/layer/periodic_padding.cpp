@@ -15,7 +15,7 @@ struct Geometry {
       : images(walked.images()), side(walked.side()), padding(padding_), block(walked.block.channels) {}
 
   std::int64_t padded() const { return side + 2 * padding; }
-  /// The cell that a padded coordinate shows.
+  /// The cell that a padded coordinate maps to.
   std::int64_t shown(std::int64_t x) const { return (x - padding + side) % side; }
   std::int64_t row(std::int64_t image, std::int64_t z, std::int64_t y) const {
     return ((image * side + z) * side + y) * side * block;
@@ -43,7 +43,7 @@ void wrap(const Geometry& g, const T* values, T* padded) {
   }
 }
 
-/// sums += a row of the padded gradient, whose edges belong to the cells of the opposite ends.
+/// Adds a row of the padded gradient to sums; its edges belong to the cells at the opposite ends.
 template <class T>
 void add_row(const Geometry& g, const T* row, float* sums) {
   const auto add = [](float* to, const T* from, std::int64_t count) {
@@ -56,8 +56,8 @@ void add_row(const Geometry& g, const T* row, float* sums) {
   add(sums, row + edge + whole, edge);
 }
 
-/// The gradient of a cell is the sum over all that show it, in the order of their coordinates. `scratch`:
-/// (images, side, side, block).
+/// The gradient of a cell is the sum over all padded cells that map to it, in the order of coordinates.
+/// `scratch`: (images, side, side, block).
 template <class T>
 void fold(const Geometry& g, const T* d_padded, T* d_values, float* scratch) {
   const std::int64_t length = g.side * g.block;

@@ -23,7 +23,7 @@ Forward describe_forward(const Workshop& shop, const Window& window, const dnnl:
           shop.engine};
 }
 
-/// Appends both passes of a pool. In training, a maximum notes in its workspace where it was.
+/// Appends both passes of a pool. In training, the positions of maxima are recorded in the workspace.
 void append_passes(Workshop& shop, CompiledLayer& compiled, const Window& window, const Forward& forward,
                    const Tensor& source, const Tensor& output) {
   const dnnl::memory workspace = shop.memory.place(shop.memory.slot(), forward.workspace_desc(), shop.engine);
@@ -56,7 +56,7 @@ bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory:
 Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
              const Layer*) {
   if (source.pooled) return already_pooled(source);
-  constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // there is none
+  constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // no padding exists
   const Window window{kAlgorithm, layer.size, layer.stride};
   const Forward forward = describe_forward(shop, window, source.values.get_desc());
   if (source.transient) return build_sign_keeping_pool(shop, compiled, layer, source, forward.dst_desc());
@@ -66,8 +66,8 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, 
   return output;
 }
 
-// The maximum commutes with the leaky ReLU, which rises: the ReLU's backward pass is left to the reader of
-// the output, which has fewer values, and nobody needs those of the input again.
+// The maximum commutes with the leaky ReLU, which is increasing: the ReLU's backward pass is left to the
+// reader of the output, which has fewer values, and the input's values are not needed again.
 Tensor build(Workshop& shop, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
              const Layer*) {
   if (source.pooled) return already_pooled(source);

@@ -1,5 +1,6 @@
-// Finer cells. Along an axis each new cell is a weighted sum of one or two old ones, and backward each old
-// one of the new ones that read it: both passes apply such a table, one the transpose of the other.
+// Finer cells. Along an axis each new cell is a weighted sum of one or two old ones; backward, each old cell
+// is a weighted sum of the new ones that read it. Both passes apply a table of weights, one the transpose of
+// the other.
 
 #include <algorithm>
 #include <cstring>
@@ -12,20 +13,21 @@ namespace cosmo::nn {
 
 namespace {
 
-/// What a cell of the result takes of a cell of the source, along one axis.
+/// The weight with which a cell of the result reads a cell of the source, along one axis.
 struct Tap {
   std::int64_t cell;
   float weight;
 };
 
-/// Of each cell of the result.
+/// The taps of each cell of the result.
 using Taps = std::vector<std::vector<Tap>>;
 
 std::int64_t wrapped_or_clamped(std::int64_t cell, std::int64_t side, bool wrapped) {
   return wrapped ? (cell + side) % side : std::clamp<std::int64_t>(cell, 0, side - 1);
 }
 
-/// The centre of new cell i factor + r is (r + 1/2) / factor - 1/2 old cells from that of old cell i.
+/// The taps of the new cells. The centre of new cell i factor + r is (r + 1/2) / factor - 1/2 old cells from
+/// the centre of old cell i.
 Taps finer(std::int64_t side, const Resample& layer) {
   Taps taps;
   for (std::int64_t cell = 0; cell < side * layer.factor; ++cell) {
@@ -51,8 +53,8 @@ Taps transpose(const Taps& taps, std::int64_t side) {
   return transposed;
 }
 
-/// From images (from_side³, block) to others with taps.size() cells a side. Each sum goes in the order of its
-/// terms, whatever the number of threads.
+/// Maps images (from_side³, block) to others with taps.size() cells per side. Each sum is in the order of its
+/// terms, for any number of threads.
 struct Resampling {
   std::int64_t images, from_side, block;
   Taps taps;
@@ -62,7 +64,7 @@ struct Resampling {
   const std::vector<Tap>& of(std::int64_t cell) const { return taps[static_cast<std::size_t>(cell)]; }
 };
 
-/// sums (from_side, block) = the rows of an image that row (z, y) of the result takes.
+/// sums (from_side, block) = the weighted sum of the rows of an image that row (z, y) of the result reads.
 template <class T>
 void sum_rows(const Resampling& r, const T* image, std::int64_t z, std::int64_t y, float* sums) {
   std::fill_n(sums, r.row(), 0.0f);
@@ -82,7 +84,7 @@ struct Channels {
   using Vector [[gnu::vector_size(kWidth * sizeof(float))]] = float;
 };
 
-/// Channels of a cell (block) = the weighted sum of those of a row's cells.
+/// Sets the channels of a cell (block) to the weighted sum of those of a row's cells.
 template <int kWidth>
 void sum_cells(const std::vector<Tap>& taps, const float* row, std::int64_t block, float* to) {
   for (std::int64_t c = 0; c < block; c += kWidth) {
@@ -95,7 +97,7 @@ void sum_cells(const std::vector<Tap>& taps, const float* row, std::int64_t bloc
   }
 }
 
-/// `scratch`: (images, side, from_side + side, block).
+/// Computes all images. `scratch`: (images, side, from_side + side, block).
 template <int kWidth, class T>
 void resample(const Resampling& r, const T* from, T* to, float* scratch) {
   const std::int64_t length = r.side() * r.block;

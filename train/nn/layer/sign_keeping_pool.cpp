@@ -5,7 +5,7 @@
 #include "train/nn/layer/layers.hpp"
 
 // The 2018 network's first layer makes 128 MB of activations, of which backward needs only the signs: a pool
-// that keeps those spares the memory and one pass over it.
+// that keeps only these saves the memory and one pass over it.
 
 namespace cosmo::nn {
 
@@ -31,14 +31,14 @@ struct Geometry {
   float scale() const { return 1.0f / static_cast<float>(window * window * window); }
 };
 
-/// Channels in a block, or 0 for layouts that these kernels do not take.
+/// Number of channels in a block, or 0 for layouts that these kernels do not support.
 int block_of(const dnnl::memory::desc& layout) {
   const auto [tag, channels] = channel_block(layout);
   const bool whole = channels == 16 || channels == 32 || channels == 64;
   return whole || tag == Tag::nCdhw8c ? static_cast<int>(channels) : 0;
 }
 
-/// sums += the averages' shares that a row of values has; sign[i] = value[i] > 0.
+/// Adds a row of values to the sums of their windows' averages; sign[i] = value[i] > 0.
 template <int block, class Value>
 void add_row(float* sums, std::uint8_t* sign, const Value* value, const Geometry& g) {
 #pragma omp simd

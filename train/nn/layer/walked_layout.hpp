@@ -1,5 +1,5 @@
 #pragma once
-// Private to train/nn: the layout in which kernels of ours walk the cells of a tensor.
+// Private to train/nn: the layout in which our own kernels walk the cells of a tensor.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace cosmo::nn {
 
 /// A layout of tensors (N, C, side, side, side) as images (side, side, side, block): the given one if its
-/// channels lie so, else the plain one.
+/// channels are arranged in that way, otherwise the plain one.
 struct WalkedLayout {
   ChannelBlock block;
   dnnl::memory::dims dims;
@@ -20,15 +20,15 @@ struct WalkedLayout {
   }
 
   std::int64_t side() const { return dims[2]; }
-  /// Blocks of channels in a sample.
+  /// Number of channel blocks per sample.
   std::int64_t blocks() const { return (dims[1] + block.channels - 1) / block.channels; }
   std::int64_t images() const { return dims[0] * blocks(); }
-  /// The first channel of an image, and how many it has; the rest of its block is padding.
+  /// First channel of an image, and its number of channels; the rest of its block is padding.
   std::int64_t first_channel(std::int64_t image) const { return image % blocks() * block.channels; }
   std::int64_t channels(std::int64_t image) const {
     return std::min(block.channels, dims[1] - first_channel(image));
   }
-  /// With so many cells a side.
+  /// This layout with `side` cells per side.
   dnnl::memory::desc layout(std::int64_t side) const {
     return {{dims[0], dims[1], side, side, side}, type, block.tag};
   }

@@ -7,16 +7,15 @@
 
 namespace cosmo::nn {
 
-/// What a layer with weights looks like.
+/// Description of a layer with weights.
 struct WeightedLayer {
-  double slope;                ///< of its leaky ReLU
+  double slope;                ///< slope of its leaky ReLU
   dnnl::memory::dims weights;  ///< (outputs, inputs, ...)
-  dnnl::memory::desc output;   ///< (batch, outputs, ...), layout possibly any, of the type to compute in
+  dnnl::memory::desc output;   ///< (batch, outputs, ...) in the type to compute in; the layout may be any
   std::int64_t fan_in, fan_out;
 };
 
-/// Forward passes of inference, too: for those of its own kind oneDNN chooses layouts that our kernels don't
-/// take.
+/// Also used for inference: with inference's own kind, oneDNN chooses layouts that our kernels do not accept.
 constexpr auto kForwardKind = dnnl::prop_kind::forward_training;
 
 inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
@@ -28,16 +27,17 @@ inline bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
-/// Appends a leaky ReLU of values + bias of their channel, in place on `values` (N, C, D, H, W).
+/// Appends an operation that adds each channel's bias and applies a leaky ReLU, in place on `values`
+/// (N, C, D, H, W).
 void append_biases(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& biases,
                    double slope, const dnnl::memory& values);
-/// Appends d_biases = the sums of each channel of `gradient` (N, C, D, H, W): the same bits with any number
-/// of threads.
+/// Appends an operation that sets d_biases to the sums of each channel of `gradient` (N, C, D, H, W), with
+/// the same bits for any number of threads.
 void append_bias_gradients(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& gradient,
                            const dnnl::memory& d_biases);
 
-/// How oneDNN computes the gradients of weights (in the layout of d_weights if it is not slow there) and
-/// biases.
+/// Describes how oneDNN computes the gradients of biases and weights (in the layout of d_weights unless it is
+/// slow in that).
 template <class Primitives>
 typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradients(
     const Workshop& shop, const Primitives& primitives, const dnnl::memory::desc& like_source,
@@ -65,8 +65,8 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
   return description;
 }
 
-/// Appends the operations that compute the gradients of weights and biases, in place in the arena if oneDNN
-/// can.
+/// Appends the operations that compute the gradients of weights and biases, in place in the arena where
+/// oneDNN can.
 template <class Primitives>
 void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
                                 const dnnl::memory& source, const Tensor& output,
@@ -111,7 +111,8 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
     return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, d_output),
                                              shop.attributes(1), shop.engine, forward, true);
   };
-  // A dense layer's weights can stay as they are; a convolution's are reordered, or it would be a slow one.
+  // A dense layer's weights keep their layout; a convolution's are reordered, because it would be slow
+  // otherwise.
   typename Backward::primitive_desc description =
       Primitives::kOneWeightLayout ? describe(any_source, weights.values.get_desc(), like_output)
                                    : describe(like_source, any_weights, like_output);
@@ -134,8 +135,8 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
   append_leaky_relu_backward(shop, operations, source);
 }
 
-/// The layout of the weights in the arena: the forward pass's, which is their gradient's, too. In bf16, where
-/// all passes work on copies, and where the two differ, their gradient's.
+/// The layout of the weights in the arena: the forward pass's, which is also their gradient's. Where the two
+/// differ, and in bf16, where all passes work on copies, it is the gradient's.
 template <class Primitives>
 dnnl::memory::desc layout_of_weights(const Workshop& shop, const Primitives& primitives,
                                      const typename Primitives::Forward::primitive_desc& forward,
@@ -148,7 +149,7 @@ dnnl::memory::desc layout_of_weights(const Workshop& shop, const Primitives& pri
       .diff_weights_desc();
 }
 
-/// Builds a layer whose oneDNN primitives and descriptors `primitives` names. The forward pass chooses the
+/// Builds a layer from the oneDNN primitives and descriptors in `primitives`. The forward pass chooses the
 /// layouts of tensors.
 template <class Primitives>
 Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,

@@ -12,17 +12,18 @@
 
 namespace cosmo::nn {
 
-/// Writes `arena`, laid out as network.weights() is, under `group`.
+/// Writes `arena`, laid out like network.weights(), under `group`.
 void write_arena(core::hdf5::File& file, const std::string& group, const Network& network,
                  std::span<const float> arena);
 
-/// Reads what write_arena wrote. Throws Error{format} if the file does not hold this network's parameters.
+/// Reads an arena that write_arena wrote. Throws Error{format} if the file does not hold this network's
+/// parameters.
 void read_arena(const core::hdf5::File& file, const std::string& group, const Network& network,
                 std::span<float> arena);
 
-/// Gives `network`, made for `model`, the weights of the best epoch from the model's directory. Throws
-/// Error{format} if the file differs from what the manifest records, Error{numeric} if it has weights that
-/// are not finite.
+/// Loads the weights of the best epoch from the model's directory into `network`, made for `model`. Throws
+/// Error{format} if the file differs from what the manifest records, Error{numeric} if any weight is not
+/// finite.
 void read_weights(const std::filesystem::path& directory, const ModelManifest& model, Network& network);
 
 }  // namespace cosmo::nn

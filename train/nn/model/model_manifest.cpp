@@ -14,8 +14,8 @@ using core::Json;
 
 namespace {
 
-/// The calibration of sub-volumes or of universes, row by row of the triangle. Manifests of earlier versions
-/// have its diagonal alone.
+/// The calibration of sub-volumes or of universes, a triangle row by row. Manifests of earlier versions
+/// contain only its diagonal.
 std::vector<double> calibration_in(const Json& validation, const std::string& of, std::size_t parameters) {
   const auto numbers = [&](const char* kind) { return validation.value(kind + of, std::vector<double>()); };
   const std::vector<double> diagonal = numbers("scale_per_");
@@ -29,7 +29,7 @@ void check_network(const ModelManifest& model, const std::string& source) {
   try {
     (void)take_census(model.network, model.input, model.outputs());
   } catch (const core::Error& error) {
-    core::fail(core::Fault::format, "{} has a network that cannot be: {}", source, error.what());
+    core::fail(core::Fault::format, "{} describes an invalid network: {}", source, error.what());
   }
 }
 
@@ -152,8 +152,8 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                                   [](const CheckpointRecord& record) { return record.best; });
   const bool begun = !model.complete && !model.checkpoints.empty() && model.checkpoints.back().epoch == 0;
   core::ensure(!begun, core::Fault::config,
-               "{} is of a training that has not finished an epoch: continue it with the same cosmo-train "
-               "command.",
+               "{} belongs to a training that has not finished an epoch: continue it with the same "
+               "cosmo-train command.",
                source);
   const std::size_t calibration = find_loss(model.loss).density ? triangle_size(model.parameters.size()) : 0;
   core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
@@ -164,15 +164,16 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                        (model.network.baseline.empty() ? 0 : model.parameters.size()) &&
                    model.validation.calibration_per_subvolume.size() == calibration,
                core::Fault::format,
-               "{} names no best checkpoint or not every parameter's error: train again.", source);
+               "{} lacks the best checkpoint or a parameter's error: train again.", source);
   const auto fits = [&](const ChannelRange& channel) {
     return channel.power_low.size() == model.range->k.size() &&
            channel.power_high.size() == model.range->k.size();
   };
   core::ensure(!model.range || (std::cmp_equal(model.range->channels.size(), model.input.channels) &&
                                 std::ranges::all_of(model.range->channels, fits)),
-               core::Fault::format, "{} has an input_range of other bins or channels: train again.", source);
-  // What a network needs is then bounded by a file that is there.
+               core::Fault::format, "{} has an input_range with other bins or channels: train again.",
+               source);
+  // The size of the network is then bounded by that of an existing file.
   const core::FileRecord& file = *model.base.find(model.best().path);
   const std::int64_t parameters = take_census(model.network, model.input, model.outputs()).parameters();
   core::ensure(file.sha256 == model.best().sha256 &&

@@ -13,59 +13,59 @@
 
 namespace cosmo::nn {
 
-/// Of a model whose network has a baseline: the regression, and what it says of training and validation
-/// samples.
+/// File of a model whose network has a baseline: the regression and its predictions for training and
+/// validation samples.
 inline constexpr const char* kBaselineFile = "baseline.h5";
 
-/// How counts became the network's input, and what that input spans.
+/// How counts became the network's input, and the size of its voxels.
 struct InputNormalisation {
   std::string voxels;       ///< name of the voxel transform
-  double offset;            ///< of the transform's affine map
-  double scale;             ///< of the transform's affine map
-  core::Length voxel_size;  ///< in the unit that its suite had in common
-  double mean_count;        ///< particles a voxel in the training data
+  double offset;            ///< offset of the transform's affine map
+  double scale;             ///< scale of the transform's affine map
+  core::Length voxel_size;  ///< in the unit that the suite's universes share
+  double mean_count;        ///< particles per voxel in the training data
 };
 
-/// What one channel of training samples spans.
+/// The range of values that one channel of the training samples covers.
 struct ChannelRange {
-  double mean_low, mean_high;                 ///< of the samples' mean voxels
-  std::vector<double> power_low, power_high;  ///< of their P(k), a bin each [(unit of the voxel)³]
+  double mean_low, mean_high;                 ///< range of the samples' mean voxel
+  std::vector<double> power_low, power_high;  ///< range of their P(k), per bin [(unit of the voxel)³]
 };
 
-/// What training samples look like, to tell whether others are of their kind: dataset::SampleSummary of some
-/// of them.
+/// The range that training samples cover, to decide whether other samples are of the same kind: from the
+/// dataset::SampleSummary of some of them.
 struct InputRange {
-  int samples;                         ///< that were looked at
-  std::vector<double> k;               ///< of the bins of P(k) [1 / unit of the voxel]
-  std::vector<ChannelRange> channels;  ///< of the input
+  int samples;                         ///< number of samples examined
+  std::vector<double> k;               ///< k of the bins of P(k) [1 / unit of the voxel]
+  std::vector<ChannelRange> channels;  ///< range of each input channel
 };
 
 /// A saved state of a training.
 struct CheckpointRecord {
-  int epoch;          ///< epochs finished
-  std::int64_t step;  ///< optimizer steps finished
+  int epoch;          ///< finished epochs
+  std::int64_t step;  ///< finished optimizer steps
   std::string path;   ///< relative to the model's directory
   std::string sha256;
-  std::optional<double> validation_loss;  ///< none of a state in mid-epoch
-  bool best;                              ///< lowest validation loss so far, averaged as the settings say
+  std::optional<double> validation_loss;  ///< none for a state in mid-epoch
+  bool best;                              ///< lowest validation loss so far, averaged as the settings demand
 };
 
-/// Rms errors on the validation split at the best epoch, in physical units, one a parameter; none before an
-/// epoch is finished.
+/// Rms errors on the validation split at the best epoch, in physical units, one per parameter; empty before
+/// the first epoch is finished.
 struct ValidationErrors {
   int universes;
-  int subvolumes;  ///< of each universe
+  int subvolumes;  ///< number per universe
   std::vector<double> per_subvolume;
-  std::vector<double> per_universe;  ///< of the prediction of each universe from its sub-volumes
-  /// Of losses that predict densities: the map that calibrates them, row by row of its lower triangle; empty
+  std::vector<double> per_universe;  ///< errors of each universe's prediction from its sub-volumes
+  /// For losses that predict densities, the map that calibrates them: its lower triangle, row by row; empty
   /// for other losses.
   std::vector<double> calibration_per_subvolume = {};
   std::vector<double> calibration_per_universe = {};
-  std::vector<double> baseline_shares = {};  ///< of a network with a baseline: its share in what is predicted
+  std::vector<double> baseline_shares = {};  ///< the baseline's share in the predictions, if there is one
 };
 
-/// Seeds of the universes that a model was made from; with other parameters they have the same phases. Models
-/// of earlier versions tell none.
+/// Seeds of the universes that a model was made from. Universes of the same seed have the same phases, even
+/// with other parameters. Models of earlier versions record none.
 struct SeenSeeds {
   std::vector<std::uint64_t> train;
   std::vector<std::uint64_t> validation;
@@ -74,38 +74,39 @@ struct SeenSeeds {
 struct ModelManifest {
   core::Manifest base;
   NetworkSpec network;
-  std::string weights = "weights";  ///< group of the checkpoints to predict with: these, or their average
-  std::string precision = "f32";    ///< that it was trained in; its weights are f32 in any
+  std::string weights = "weights";  ///< checkpoint group to predict with: the weights or their average
+  std::string precision = "f32";    ///< precision of the training; weights are f32 in any case
   Shape input;
-  std::vector<double> redshifts = {0};  ///< of the input's channels
+  std::vector<double> redshifts = {0};  ///< redshift of each input channel
   core::ParameterSpace parameters;
-  std::string loss = "mae";  ///< that it was trained with, which tells what its outputs mean
-  int components = 0;        ///< of the mixture, if that is the loss
+  std::string loss = "mae";  ///< loss of the training, which defines what the outputs mean
+  int components = 0;        ///< components of the mixture, if that is the loss
   InputNormalisation normalisation;
-  std::optional<InputRange> range;  ///< of the training samples; models of older versions have none
+  std::optional<InputRange> range;  ///< range of the training samples; none in models of older versions
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
   SeenSeeds seeds;
-  bool complete;  ///< all epochs are done
+  bool complete;  ///< whether all epochs are done
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;
-  /// Of the network.
+  /// Number of outputs of the network.
   int outputs() const;
-  /// The checkpoint that the validation loss chose.
+  /// The checkpoint chosen by validation loss.
   const CheckpointRecord& best() const;
 };
 
 void to_json(core::Json& json, const InputRange& range);
 void from_json(const core::Json& json, InputRange& range);
 
-/// The model that a manifest of stage "train" describes, checked; sentences name `source`. Throws
-/// Error{format}, and Error{config} if no epoch of the training is finished.
+/// Returns the model that a manifest of stage "train" describes, checked; error messages name `source`.
+/// Throws Error{format}, and Error{config} if no epoch of the training is finished.
 ModelManifest parse_model_manifest(core::Manifest base, const std::string& source);
-/// Throws as parse_model_manifest(), but for a training that has not finished an epoch.
+/// Throws like parse_model_manifest(), but accepts a training that has not finished an epoch.
 void check_model_manifest(const core::Manifest& manifest);
 
-/// Throws as core::load_manifest does, and Error{config} if no epoch of the training is finished.
+/// Loads and parses a model's manifest. Throws like core::load_manifest, and Error{config} if no epoch of the
+/// training is finished.
 ModelManifest load_model_manifest(const std::filesystem::path& directory);
 
 }  // namespace cosmo::nn

@@ -15,7 +15,7 @@ constexpr std::uint32_t kDraws = 1000;
 
 struct Draw {
   double log_weight = 0;
-  double square = 0;  ///< of the distance from the point
+  double square = 0;  ///< squared distance from the point
 };
 
 Draw draw(const Ordered& ordered, const Vector& point, const core::RandomStream& stream, std::uint32_t index,

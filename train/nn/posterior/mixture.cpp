@@ -70,7 +70,7 @@ Mixture average(std::span<const Mixture> mixtures) {
     std::vector<TruncatedGaussian> gaussians;
     for (const Mixture& mixture : mixtures) gaussians.push_back(mixture[k].gaussian);
     all.push_back(component(1, average(gaussians)));
-    // The geometric mean is the average's density but for a factor, the same at any point.
+    // The geometric mean is the average's density up to a factor, which is the same at any point.
     const Vector& anywhere = all.back().inside.mean;
     log_weights.push_back(-log_density_of(all.back(), anywhere));
     for (const Mixture& mixture : mixtures)

@@ -17,7 +17,7 @@ double limited(double output, double limit) { return output / std::sqrt(1 + std:
 /// The derivative of limited().
 double slope_of(double output, double limit) { return std::pow(1 + std::pow(output / limit, 2), -1.5); }
 
-/// Outputs of one component.
+/// Number of outputs of one component.
 int outputs_each(int parameters) { return parameters + parameters * (parameters + 1) / 2; }
 
 std::size_t components_in(std::span<const float> outputs, int parameters) {
@@ -86,7 +86,7 @@ std::span<const Component> read_mixture(std::span<Component> storage, std::span<
 
 namespace {
 
-/// Of one component.
+/// Writes the gradient for one component.
 void gradient_of(std::span<float> gradient, std::span<const float> outputs, const TruncatedGaussian& gaussian,
                  const TruncatedMoments& inside, const Vector& truth, double divisor) {
   const auto n = static_cast<std::size_t>(gaussian.parameters);
@@ -94,7 +94,7 @@ void gradient_of(std::span<float> gradient, std::span<const float> outputs, cons
   const auto put = [&](std::size_t output, double derivative, double limit) {
     gradient[output] = static_cast<float>(derivative * slope_of(outputs[output], limit) / divisor);
   };
-  Vector pull{};  // of the truth on the mean
+  Vector pull{};  // mean minus truth
   for (std::size_t i = 0; i < n; ++i) pull[i] = inside.mean[i] - truth[i];
   const Vector centre = times_transposed(factor, times(factor, pull, n), n);
 
@@ -111,7 +111,7 @@ void gradient_of(std::span<float> gradient, std::span<const float> outputs, cons
         row[j] += factor[i][k] * d;
       }
     }
-    double along = 0;  // of the whole row, which the log deviation scales
+    double along = 0;  // derivative along the whole row, which the log deviation scales
     for (std::size_t j = 0; j <= i; ++j) along += factor[i][j] * row[j];
     put(n + i, along, kLogLimit);
     for (std::size_t j = 0; j < i; ++j) put(slope++, factor[i][i] * row[j], kSlopeLimit);
@@ -124,7 +124,7 @@ void gradient_of(std::span<float> gradient, std::span<const float> outputs,
                  std::span<const Component> mixture, double log_density, const Vector& truth,
                  double divisor) {
   const auto each = static_cast<std::size_t>(outputs_each(mixture.front().gaussian.parameters));
-  const std::size_t weights = mixture.size() * each;  // where those begin
+  const std::size_t weights = mixture.size() * each;  // where the outputs of the weights begin
   for (std::size_t k = 0; k < mixture.size(); ++k) {
     const auto& [weight, gaussian, inside] = mixture[k];
     const double share = responsibility(mixture[k], log_density, truth);

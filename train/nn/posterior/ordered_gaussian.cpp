@@ -10,12 +10,12 @@ namespace cosmo::nn {
 
 namespace {
 
-/// Of a variable's variance, given earlier ones: below it rounding has eaten the rest.
+/// Smallest share of a variable's variance, given earlier variables, that rounding errors do not dominate.
 constexpr double kLeastPart = 1e-9;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-/// In the order in which the Gaussian has them, whose factor loses nothing.
+/// Keeps the Gaussian's own order, in which its factor is exact.
 Ordered as_given(const TruncatedGaussian& gaussian) {
   return {index(gaussian.parameters),
           {0, 1, 2, 3, 4},
@@ -32,7 +32,7 @@ Ordered order(const TruncatedGaussian& gaussian) {
   const Matrix covariance = inverse_product_of(gaussian.factor, index(gaussian.parameters));
   auto& [n, place, centre, low, high, factor] = ordered;
   factor = {};
-  Vector expected{};  // of the z so far
+  Vector expected{};  // expected values of the z so far
   for (std::size_t k = 0; k < n; ++k) {
     double least = std::numeric_limits<double>::infinity(), deviation = 1;
     std::size_t chosen = k;

@@ -1,5 +1,5 @@
 #pragma once
-// A truncated Gaussian as conditional normal variables, one after another.
+// A truncated Gaussian as a sequence of conditionally normal variables.
 
 #include "train/nn/posterior/truncated_gaussian.hpp"
 
@@ -14,9 +14,9 @@ struct Ordered {
   Matrix factor;
 };
 
-/// Those first that the box cuts most, given what is expected of earlier ones (Genz & Bretz 2009, Computation
-/// of Multivariate Normal and t Probabilities, section 4.1.3); in the order of the Gaussian's own factor
-/// where rounding leaves no other.
+/// Orders the variables so that those that the box cuts most come first, given the expected values of earlier
+/// ones (Genz & Bretz 2009, Computation of Multivariate Normal and t Probabilities, section 4.1.3). If
+/// rounding makes that impossible, keeps the order of the Gaussian's own factor.
 Ordered order(const TruncatedGaussian& gaussian);
 
 }  // namespace cosmo::nn

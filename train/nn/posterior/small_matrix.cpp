@@ -7,7 +7,7 @@
 namespace cosmo::nn {
 
 Matrix factor_of(Matrix matrix, std::size_t n) {
-  constexpr double kLeastPivot = std::numeric_limits<double>::epsilon();  // what rounding leaves, or less
+  constexpr double kLeastPivot = std::numeric_limits<double>::epsilon();  // the size of rounding errors
   const Matrix given = matrix;
   Matrix factor{};
   for (std::size_t i = n; i-- > 0;) {

@@ -10,7 +10,7 @@
 namespace cosmo::nn {
 
 constexpr int kMostParameters = 5;
-using Vector = std::array<double, kMostParameters>;  ///< (n); what is behind counts for nothing
+using Vector = std::array<double, kMostParameters>;  ///< (n); later elements are ignored
 using Matrix = std::array<Vector, kMostParameters>;  ///< (n, n), likewise
 
 /// The factor of a symmetric positive matrix.
@@ -21,20 +21,21 @@ Vector times(const Matrix& factor, const Vector& x, std::size_t n);
 Matrix product_of(const Matrix& left, const Matrix& right, std::size_t n);
 /// factorᵀ x.
 Vector times_transposed(const Matrix& factor, const Vector& x, std::size_t n);
-/// x of factorᵀ factor x = b.
+/// Solves factorᵀ factor x = b for x.
 Vector solve(const Matrix& factor, const Vector& b, std::size_t n);
 /// factorᵀ factor.
 Matrix product_of(const Matrix& factor, std::size_t n);
-/// The inverse of a factor, lower triangular too.
+/// The inverse of a factor, which is also lower triangular.
 Matrix inverse_of(const Matrix& factor, std::size_t n);
 /// The inverse of factorᵀ factor.
 Matrix inverse_product_of(const Matrix& factor, std::size_t n);
 
-/// Numbers of a lower triangular matrix.
+/// Number of elements of a lower triangular matrix.
 constexpr std::size_t triangle_size(std::size_t n) { return n * (n + 1) / 2; }
-/// The matrix from its rows one after another (triangle_size(n)), or of a diagonal one from that (n).
+/// The matrix with these rows, one after another (triangle_size(n)), or the diagonal one with this diagonal
+/// (n).
 Matrix triangle_of(std::span<const double> numbers, std::size_t n);
-/// Its rows one after another.
+/// The rows of a triangle, one after another.
 std::vector<double> rows_of(const Matrix& triangle, std::size_t n);
 
 }  // namespace cosmo::nn

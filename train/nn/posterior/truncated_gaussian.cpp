@@ -16,7 +16,7 @@ namespace {
 
 struct Node {
   double place;       ///< in [-1, 1]
-  double log_weight;  ///< weights are 2 all together
+  double log_weight;  ///< the weights sum to 2
 };
 
 /// Gauss-Legendre nodes: the zeros of the Legendre polynomial of this degree, by Newton's method.
@@ -38,7 +38,7 @@ std::vector<Node> gauss_legendre(int degree) {
   return nodes;
 }
 
-/// For each variable but the last, by the number of variables.
+/// Nodes for each variable except the last, by the number of variables.
 const std::vector<Node>& nodes_for(int parameters) {
   static const std::array<std::vector<Node>, kMostParameters + 1> kNodes = {
       {{}, {}, gauss_legendre(48), gauss_legendre(24), gauss_legendre(14), gauss_legendre(10)}};
@@ -47,7 +47,7 @@ const std::vector<Node>& nodes_for(int parameters) {
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-/// Sums of weights, and of x and xxᵀ with them; weights are known by their logarithms.
+/// Sums of weights, and of x and xxᵀ with these weights, which are given by their logarithms.
 class Sums {
  public:
   explicit Sums(const Ordered& ordered) : ordered_(ordered) { integrate(0, 0); }
@@ -67,7 +67,7 @@ class Sums {
   }
 
  private:
-  /// Over variable k and those that follow, given the earlier ones.
+  /// Integrates over variable k and those that follow, given the earlier ones.
   void integrate(std::size_t k, double log_weight) {
     const auto& [n, place, centre, low, high, factor] = ordered_;
     double mean = centre[k];
@@ -100,7 +100,7 @@ class Sums {
     }
   }
 
-  /// Relative to the highest weight so far.
+  /// The weight relative to the highest one so far.
   double weight_of(double log_weight) {
     if (log_weight == -std::numeric_limits<double>::infinity()) return 0;
     if (log_weight <= highest_) return std::exp(log_weight - highest_);

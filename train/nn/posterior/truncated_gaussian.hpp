@@ -1,5 +1,5 @@
 #pragma once
-// A Gaussian of up to five parameters that is cut off outside of a box, as a posterior is by a flat prior.
+// A Gaussian of up to five parameters that is cut off outside a box, as a flat prior cuts off a posterior.
 
 #include <span>
 
@@ -7,39 +7,39 @@
 
 namespace cosmo::nn {
 
-/// Proportional to exp(-|factor (x - centre)|² / 2) inside of the box low < x < high, and zero outside.
+/// Density proportional to exp(-|factor (x - centre)|² / 2) inside the box low < x < high, and zero outside.
 struct TruncatedGaussian {
   int parameters;  ///< P
-  Vector centre;   ///< before it is cut; may lie outside of the box
+  Vector centre;   ///< centre before truncation; may lie outside the box
   Matrix factor;   ///< lower triangular with a positive diagonal; factorᵀ factor is the precision
   Vector low = {-1, -1, -1, -1, -1};
   Vector high = {1, 1, 1, 1, 1};
 };
 
-/// What follows from integrals over the box.
+/// Results of integrals over the box.
 struct TruncatedMoments {
-  double log_mass;    ///< log of the uncut Gaussian's probability inside of the box
-  Vector mean;        ///< of what is inside
-  Matrix covariance;  ///< of what is inside
+  double log_mass;    ///< log of the uncut Gaussian's probability inside the box
+  Vector mean;        ///< mean of the truncated Gaussian
+  Matrix covariance;  ///< covariance of the truncated Gaussian
 };
 
-/// By quadrature over all variables but one, the last one in closed form, the variables ordered so that those
-/// that the box cuts most are integrated first (Genz & Bretz 2009, Computation of Multivariate Normal and t
-/// Probabilities, section 4.1.3). Deterministic, finite for any finite argument.
+/// Computes the moments by quadrature over all variables except the last one, which is in closed form.
+/// Variables that the box cuts most are integrated first (Genz & Bretz 2009, Computation of Multivariate
+/// Normal and t Probabilities, section 4.1.3). Deterministic, and finite for any finite argument.
 TruncatedMoments moments_of(const TruncatedGaussian& gaussian);
 
-/// Log of the density at x, a point of the box: of the uncut Gaussian, less `log_mass`.
+/// Log of the density at x, a point in the box: the uncut Gaussian's minus `log_mass`.
 double log_density(const TruncatedGaussian& gaussian, double log_mass, const Vector& x);
 
-/// The probability inside of the box that x[parameter] is less than `value`, of the truncated Gaussian.
+/// The probability under the truncated Gaussian that x[parameter] is less than `value`.
 double cumulative(const TruncatedGaussian& gaussian, double log_mass, int parameter, double value);
 
-/// Mapped about a point, which stands still: x becomes about + map (x - about) before the box cuts it. The
-/// map is lower triangular with a positive diagonal; one that is diagonal multiplies deviations.
+/// The Gaussian mapped about a fixed point: x becomes about + map (x - about) before truncation. The map is
+/// lower triangular with a positive diagonal; a diagonal map multiplies deviations.
 TruncatedGaussian mapped(TruncatedGaussian gaussian, const Vector& about, const Matrix& map);
 
-/// The densities' geometric mean: the average precision, and the centre that the precisions weight. What
-/// several say of the same, if each says all of what the others say. At least one.
+/// The geometric mean of at least one density: the average precision, and the centres' mean weighted by their
+/// precisions. It combines several predictions of the same parameters that all rest on the same information.
 TruncatedGaussian average(std::span<const TruncatedGaussian> gaussians);
 
 }  // namespace cosmo::nn

@@ -18,7 +18,7 @@ double scaled_tail(double z) {
   return 0.5 * std::numbers::inv_sqrtpi / x * (1 - h * (1 - 3 * h * (1 - 5 * h * (1 - 7 * h * (1 - 9 * h)))));
 }
 
-/// The density is left out where it has fallen by exp(-kReach² / 2).
+/// The density is ignored where it has fallen by exp(-kReach² / 2).
 constexpr double kReach = 6;
 constexpr std::uint32_t kAttempt = 32;  ///< indices between attempts
 

@@ -8,7 +8,7 @@ namespace cosmo::nn::zoo {
 namespace {
 
 /// Convolutions of 3³ cells with average pools between them. The means of all pooled channels, a vector that
-/// does not depend on where things are, are normalised and read by two dense layers.
+/// does not depend on the positions of structures, are normalised and read by two dense layers.
 NetworkSpec level_means(const std::string& name, const std::vector<int>& channels) {
   constexpr double kSlope = 0.01;
   constexpr int kHidden = 64;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::array<NetworkEntry, 7> kNetworks = {{
     {"cosmonet32", &zoo::cosmonet32, "normalised means of four levels, for 32³ inputs", 1, 32, 3},
-    {"cosmonet64", &zoo::cosmonet64, "of five levels, for 64³ inputs", 1, 64, 3},
-    {"cosmonet128", &zoo::cosmonet128, "of six levels, for 128³ inputs", 1, 128, 3},
+    {"cosmonet64", &zoo::cosmonet64, "the same with five levels, for 64³ inputs", 1, 64, 3},
+    {"cosmonet128", &zoo::cosmonet128, "the same with six levels, for 128³ inputs", 1, 128, 3},
     {"cosmoflow", &zoo::cosmoflow, "the 2018 paper's network, for 128³ inputs", 1, 128, 3},
     {"cosmoflow64", &zoo::cosmoflow64, "its smaller relative, for 64³ inputs", 1, 64, 3},
     {"cosmoflow32", &zoo::cosmoflow32, "a small network for 32³ inputs", 1, 32, 3},

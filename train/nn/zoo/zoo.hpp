@@ -1,5 +1,5 @@
 #pragma once
-// The networks that can be asked for by name. A new one is a file here and a row in zoo.cpp.
+// The networks that can be chosen by name. A new one needs a file here and a row in zoo.cpp.
 
 #include <span>
 #include <string_view>
@@ -13,7 +13,7 @@ struct NetworkEntry {
   std::string_view name;
   NetworkSpec (*make)();
   std::string_view meaning;
-  int channels, size, outputs;  ///< of the data that it is meant for: (channels, size³) and parameters
+  int channels, size, outputs;  ///< data that it is meant for: (channels, size³) and number of parameters
 };
 
 /// Every network, in the order in which help texts list them.
@@ -32,11 +32,11 @@ NetworkSpec cosmoflow();
 /// CosmoNet.py), without its batch normalisation, which the paper dropped.
 NetworkSpec cosmoflow64();
 
-/// A small network for 32³ inputs in the 2018 network's manner, ending in an average over the volume.
+/// A small network for 32³ inputs in the style of the 2018 network, ending in an average over the volume.
 NetworkSpec cosmoflow32();
 
-/// Small networks of level means, for 32³, 64³ and 128³ inputs: docs/network.md has the search that chose
-/// them.
+/// Small networks that read the means of each level, for 32³, 64³ and 128³ inputs; docs/network.md describes
+/// the search that chose them.
 NetworkSpec cosmonet32();
 NetworkSpec cosmonet64();
 NetworkSpec cosmonet128();
