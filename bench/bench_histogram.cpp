@@ -1,4 +1,4 @@
-// How fast float32 positions (particles, 3) of a raw file are counted from memory, against reading them.
+// Speed of counting float32 positions (particles, 3) of a raw file in memory, compared with reading them.
 
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ double fastest(const std::function<void()>& work) {
 }
 
 double sum(std::span<const float> values) {
-  constexpr std::size_t kBlock = 4096, kChains = 64;  // sums that do not wait for each other
+  constexpr std::size_t kBlock = 4096, kChains = 64;  // independent sums
   double total = 0;
 #pragma omp parallel for schedule(static) reduction(+ : total)
   for (std::size_t first = 0; first < values.size() / kBlock * kBlock; first += kBlock) {
@@ -91,7 +91,7 @@ void run_benchmark(const core::Invocation& run) {
 int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"bench-histogram",
-                         "counting particles against reading their positions",
+                         "counting particles compared with reading their positions",
                          {},
                          {{"", "times counting the particles of a file in memory",
                            "bench-histogram --positions lattice.raw --grid 256 --box 512 --counts counts.raw",

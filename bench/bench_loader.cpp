@@ -1,5 +1,5 @@
-// How fast the data loader makes batches from shards in the page cache, checksums compared and counts turned
-// into float32 by log1p, against reading the same bytes.
+// Speed of the data loader in making batches from shards in the page cache, with checksums compared and
+// counts converted to float32 by log1p, compared with reading the same bytes.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Settings {
-  int side;               ///< voxels of a sample
-  std::uint32_t samples;  ///< in the shard
+  int side;               ///< voxels per side of a sample
+  std::uint32_t samples;  ///< number of samples in the shard
   int repeats;
 };
 
-/// One training shard of samples in which most voxels are empty, as in a universe with one particle a voxel.
+/// One training shard of samples with mostly empty voxels, as in a universe with one particle per voxel.
 dataset::DatasetManifest write_shard(const fs::path& directory, const Settings& settings,
                                      dataset::Compression compression) {
   dataset::DatasetManifest manifest;
@@ -62,7 +62,7 @@ dataset::DatasetManifest write_shard(const fs::path& directory, const Settings& 
   return manifest;
 }
 
-/// Samples a second of the fastest repetition.
+/// Samples per second in the fastest repetition.
 double rate(const Settings& settings, const std::function<void()>& epoch) {
   double best = 0;
   for (int r = 0; r < settings.repeats; ++r) {
@@ -86,14 +86,14 @@ double read_rate(const Settings& settings, const fs::path& path) {
   return result;
 }
 
-/// Adds to both the rates of one kind of shard.
+/// Adds the rates for one kind of shard to summary and text.
 void measure(const fs::path& directory, const Settings& settings, const char* name,
              dataset::Compression compression, core::Json& summary, std::string& text) {
   const dataset::DatasetManifest manifest = write_shard(directory, settings, compression);
   const fs::path shard = directory / manifest.splits[0].shards.front();
   dataset::SplitReader reader(directory, manifest, dataset::Split::train);
   const double reference = read_rate(settings, shard);
-  text += fmt::format("{}: {} a sample, pread {:.0f} samples/s\n", name,
+  text += fmt::format("{}: {} per sample, pread {:.0f} samples/s\n", name,
                       core::format_bytes(static_cast<double>(fs::file_size(shard)) / settings.samples),
                       reference);
   core::Json lines = core::Json::array();
@@ -119,8 +119,8 @@ void measure(const fs::path& directory, const Settings& settings, const char* na
 
 void declare(core::Options& options) {
   options.add("size", "128", "voxels per side of a sample");
-  options.add("samples", "32", "of the shard");
-  options.add("repeat", "5", "times the shard is read each way; the fastest counts");
+  options.add("samples", "32", "samples in the shard");
+  options.add("repeat", "5", "number of times the shard is read in each way; the fastest counts");
 }
 
 void run_benchmark(const core::Invocation& run) {
@@ -141,7 +141,7 @@ void run_benchmark(const core::Invocation& run) {
 int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"bench-loader",
-                         "the data loader against reading the same bytes",
+                         "the data loader compared with reading the same bytes",
                          {},
                          {{"", "times loading the samples of a shard in the page cache",
                            "bench-loader --size 64", false, core::OnStop::end, &declare, &run_benchmark}}});

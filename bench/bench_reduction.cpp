@@ -1,5 +1,6 @@
-// What synchronous training costs by ways of reducing gradients, against ranks that train on their own. All
-// ways take turns in one run, since a machine's speed varies more between runs than they differ.
+// Cost of synchronous training with several ways of reducing gradients, compared with ranks that train on
+// their own. All ways take turns in one run, since a machine's speed varies more between runs than they
+// differ.
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +27,7 @@ using namespace cosmo;
 
 constexpr int kOutputs = 3;
 
-/// A way of reducing gradients in the course of a step.
+/// A way of reducing gradients during a step.
 struct Way {
   std::string name;
   std::function<void(std::span<float>)> ready;
@@ -34,7 +35,7 @@ struct Way {
   std::function<train::ReductionTimes()> times;
 };
 
-/// Sums in the thread that calls, when all ranks do.
+/// Sums in the calling thread, once all ranks have called.
 class BlockingSum {
  public:
   BlockingSum(const core::Communicator& comm, train::WireFormat wire) : comm_(comm), sum_(comm, wire) {}
@@ -59,7 +60,7 @@ Way independent() {
   return {"independent", [](std::span<float>) {}, [] {}, [] { return train::ReductionTimes(); }};
 }
 
-/// No reduction at all: what other ranks' delays cost.
+/// No reduction, only a barrier: the cost of other ranks' delays.
 Way barrier(BlockingSum& sum) {
   return {"barrier", [](std::span<float>) {}, [&sum] { sum({}); }, [&sum] { return sum.times; }};
 }
@@ -82,7 +83,7 @@ Way on_a_thread(std::string name, train::GradientReducer& reducer) {
           [&reducer] { reducer.finish(); }, [&reducer] { return reducer.times(); }};
 }
 
-/// Delays of a rank, exponentially distributed.
+/// A rank's delays, exponentially distributed.
 class Delays {
  public:
   Delays(double mean, int rank) : mean_(mean), rank_(static_cast<std::uint32_t>(rank)) {}
@@ -100,7 +101,7 @@ class Delays {
   core::RandomStream stream_{2, core::Purpose::gaussian_field};
 };
 
-/// A network that takes training steps on noise.
+/// A network that is trained on noise.
 class Training {
  public:
   Training(const nn::NetworkSpec& spec, nn::Shape input, Delays delays)
@@ -134,25 +135,25 @@ class Training {
   std::int64_t steps_ = 0;
 };
 
-/// One way's rounds.
+/// Results of one way over the rounds.
 struct Record {
-  std::vector<double> step_seconds;  ///< ranks / (steps of all ranks a second)
-  train::ReductionTimes start;       ///< before them
+  std::vector<double> step_seconds;  ///< number of ranks / (steps per second of all ranks together)
+  train::ReductionTimes start;       ///< times before the rounds
 };
 
 void declare(core::Options& options) {
-  options.add("network", "cosmoflow", "of the zoo");
+  options.add("network", "cosmoflow", "network of the zoo");
   options.add("size", "128", "voxels per side");
   options.add(
       "way", std::nullopt,
-      "to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "
-      "(blocking ones during backward), thread (that of cosmo-train), end-bf16, thread-bf16 [all]");
-  options.add("delay", "0", "mean of exponentially distributed sleeps with which a rank's steps begin, ms");
-  options.add("rounds", "7", "in which every way has its turn; the median counts");
-  options.add("steps", "4", "a turn");
+      "way to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "
+      "(blocking ones during backward), thread (as in cosmo-train), end-bf16, thread-bf16 [all]");
+  options.add("delay", "0", "mean of the exponentially distributed sleep at the start of a rank's steps, ms");
+  options.add("rounds", "7", "rounds in which every way has its turn; the median counts");
+  options.add("steps", "4", "steps per turn");
 }
 
-/// Ranks over the sum of their rates. [s]
+/// Number of ranks divided by the sum of their rates. [s]
 double turn(const core::Communicator& comm, Training& training, const Way& way, int steps) {
   comm.barrier();
   const core::Timer timer;
@@ -239,7 +240,7 @@ int main(int argc, char** argv) {
   return core::run_tool(
       argc, argv,
       {"bench-reduction",
-       "ways of summing gradients over ranks, against ranks that train on their own",
+       "ways of summing gradients over ranks, compared with ranks that train on their own",
        {nn::library_version()},
        {{"", "times training steps on noise", "mpirun -n 2 --bind-to core bench-reduction --threads 1", false,
          core::OnStop::end, &declare, &run_benchmark}}});

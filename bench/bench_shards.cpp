@@ -1,7 +1,7 @@
-// How fast shards are written, against a plain write and fsync of the same bytes, in turns:
+// Speed of writing shards, compared with a plain write and fsync of the same bytes, in turns:
 //   files: shards of counts in memory, written, synced, hashed and published as cosmo-prep shard does;
-//   stage: all of cosmo-prep shard, which reads, hashes and sums a suite in the page cache first.
-// Under mpirun ranks share shards and plain files alike.
+//   stage: all of cosmo-prep shard, which first reads, hashes and sums a suite in the page cache.
+// Under mpirun the ranks share both shards and plain files.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Settings {
-  int grid;  ///< of a universe, which is cut into eight samples
+  int grid;  ///< voxels per side of a universe, which is cut into eight samples
   int simulations;
   int samples_per_shard;
   int rounds;
@@ -40,7 +40,7 @@ struct Settings {
   std::size_t voxels() const { return static_cast<std::size_t>(side()) * side() * side(); }
 };
 
-/// Counts in which most voxels are empty.
+/// Counts with mostly empty voxels.
 std::vector<std::uint16_t> some_counts(std::uint64_t seed, std::size_t size) {
   const core::RandomStream stream(seed, core::Purpose::gaussian_field);
   std::vector<std::uint16_t> counts(size);
@@ -60,7 +60,7 @@ dataset::SampleSpec spec(int side) {
           .input_id = "sha256:0"};
 }
 
-/// A suite of the same counts again and again.
+/// A suite that repeats the same counts.
 dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, const fs::path& directory,
                           const Settings& settings) {
   const int cells = settings.grid;
@@ -100,7 +100,7 @@ void write_plainly(const fs::path& path, const std::vector<std::uint16_t>& count
   ::close(file);
 }
 
-/// This rank's share of the shards, from counts in memory.
+/// Writes this rank's share of the shards from counts in memory.
 void write_shards(core::OutputDirectory& output, const core::Communicator& comm, const Settings& settings,
                   const std::vector<std::uint16_t>& counts) {
   const auto samples = static_cast<std::uint32_t>(settings.samples_per_shard);
@@ -117,7 +117,7 @@ void write_shards(core::OutputDirectory& output, const core::Communicator& comm,
   if (sealing.valid()) sealing.get();
 }
 
-/// Seconds of the slowest rank.
+/// Seconds that the slowest rank takes.
 double seconds_of(const core::Communicator& comm, const std::function<void()>& work) {
   comm.barrier();
   const core::Timer timer;
@@ -162,11 +162,11 @@ Times measure(const core::Communicator& comm, const Settings& settings, const fs
 }
 
 void declare(core::Options& options) {
-  options.add_positional("directory", "on the disk to be measured [that of temporary files]");
-  options.add("grid", "256", "voxels per side of a universe; a sample has half as many");
-  options.add("simulations", "24", "universes, of eight samples each");
-  options.add("samples-per-shard", "64", "a divisor of all samples");
-  options.add("rounds", "5", "in which every way has its turn; the median counts");
+  options.add_positional("directory", "directory on the disk to be measured [that of temporary files]");
+  options.add("grid", "256", "voxels per side of a universe; a sample has half that number");
+  options.add("simulations", "24", "universes of eight samples each");
+  options.add("samples-per-shard", "64", "divisor of the number of samples");
+  options.add("rounds", "5", "rounds in which every way has its turn; the median counts");
 }
 
 Settings settings_of(const core::Options& options) {
@@ -214,7 +214,7 @@ void run_benchmark(const core::Invocation& run) {
 int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"bench-shards",
-                         "writing shards against a plain write and fsync of the same bytes",
+                         "writing shards compared with a plain write and fsync of the same bytes",
                          {},
                          {{"", "times writing shards from memory, and all of cosmo-prep shard",
                            "bench-shards /scratch", false, core::OnStop::end, &declare, &run_benchmark}}});

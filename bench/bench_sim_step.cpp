@@ -1,5 +1,5 @@
-// Where the time of one COLA step goes, against the time in which memory could move the bytes that each part
-// cannot do without.
+// Time of each part of a COLA step, compared with the time that the memory needs to move the bytes that the
+// part cannot avoid.
 
 #include <functional>
 #include <string>
@@ -18,12 +18,12 @@ namespace {
 
 using namespace cosmo;
 
-/// Bytes a particle and step that a COLA code moves with one mesh cell a particle, by common account.
+/// Usual estimate of the bytes per particle and step that a COLA code moves with one mesh cell per particle.
 constexpr double kStepBytes = 240;
 
 struct Kernel {
   std::string name;
-  double bytes;  ///< that must come from memory or go there, a particle
+  double bytes;  ///< bytes per particle that must come from memory or go there
   std::function<void()> run;
   std::function<void()> prepare = [] {};  ///< before each run, not timed
 };
@@ -43,12 +43,12 @@ double median_seconds(
 void declare(core::Options& options) {
   options.add("particles", "256", "particles per side");
   options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
-  options.add("spacing", "2", "distance of the particles, Mpc/h");
-  options.add("repeat", "5", "times each part is run; the median counts");
-  options.add("copy", "512", "MiB that are copied to measure the memory's speed: more than caches hold");
+  options.add("spacing", "2", "distance between the particles, Mpc/h");
+  options.add("repeat", "5", "number of times each part is run; the median counts");
+  options.add("copy", "512", "MiB copied to measure the memory's speed: more than caches hold");
 }
 
-/// Some density contrast: a potential in its place would grow with each solution until it is no number.
+/// Any density contrast: if the mesh kept the potential, it would grow with each solution until it overflows.
 void fill_with_contrast(fourier::FourierMesh& mesh) {
   const core::Slab slab = mesh.slab();
   for (int x = slab.first; x < slab.last; ++x) {
@@ -59,7 +59,7 @@ void fill_with_contrast(fourier::FourierMesh& mesh) {
   }
 }
 
-/// Particles at z = 0 as a run leaves them: clustered, far from their lattice.
+/// Particles at z = 0 at the end of a run: clustered, far from their lattice.
 void run_benchmark(const core::Invocation& run) {
   sim::SimulationConfig config;
   config.particles_per_side = static_cast<int>(run.options.integer("particles", 4, 4096));
@@ -86,7 +86,7 @@ void run_benchmark(const core::Invocation& run) {
 
   sim::ParticleOrder order(forces.grid(), forces.mesh().slab());
   const double cells = std::pow(static_cast<double>(config.mesh_per_side) / config.particles_per_side, 3);
-  // As a kick and drift do, by nothing.
+  // Like a kick and a drift, but by zero.
   float *x = particles.x().data(), *p = particles.p().data();
   const float *psi1 = particles.psi1().data(), *psi2 = particles.psi2().data();
   const auto drift_a_little = [=](std::size_t i, const sim::Vector4& position, const sim::Vector4& g) {
@@ -124,7 +124,7 @@ void run_benchmark(const core::Invocation& run) {
 int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"bench-sim-step",
-                         "the parts of a COLA step against the memory's speed",
+                         "the parts of a COLA step compared with the memory's speed",
                          {fourier::library_version()},
                          {{"", "times one step and its parts", "bench-sim-step --particles 256", false,
                            core::OnStop::end, &declare, &run_benchmark}}});

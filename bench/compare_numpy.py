@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Times counting particles in voxels against numpy.histogramdd, numpy.bincount and reading the positions.
+"""Compares the time of counting particles in voxels with numpy.histogramdd, numpy.bincount and reading the positions.
 
-The particles are a universe of cosmo-sim's in the order of the initial lattice, and the same at random. Each round runs
-all programs in turns, so that they meet the same noise of the host; the best time of each counts. Fails unless all
+The particles are a universe from cosmo-sim in the order of the initial lattice, and the same in random order. Each round
+runs all programs in turn, so that they see the same noise of the host; the best time of each counts. Fails unless all
 counts are equal. Needs numpy and h5py.
 """
 
@@ -37,7 +37,7 @@ def histogramdd(positions, grid, box):
 
 
 def bincount(positions, grid, box):
-    """As fast as numpy alone goes: no edges, x == box counts in cell 0, and float32 may round across an edge."""
+    """The fastest way in numpy alone: no edges, x == box counts in cell 0, and float32 may round across an edge."""
     cell = (positions * np.float32(grid / box)).astype(np.int32)
     cell[cell == grid] = 0
     return np.bincount((cell[:, 0] * grid + cell[:, 1]) * grid + cell[:, 2], minlength=grid**3).reshape((grid,) * 3)
@@ -57,7 +57,7 @@ def ours(build, path, grid, box, threads, output):
 
 
 def compare(build, directory, path, arguments):
-    """The best seconds of each program on one file of positions."""
+    """The best time of each program on one file of positions [s]."""
     positions, best = np.fromfile(path, "<f4").reshape(-1, 3), {}
 
     def note(name, seconds):

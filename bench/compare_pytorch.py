@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Times a training step of cosmo-train and of PyTorch on the same network, in turns, and prints the ratio.
+"""Times a training step of cosmo-train and of PyTorch on the same network, in turn, and prints the ratio.
 
-PyTorch gets each layout it has, in a process of its own; its best counts. Needs Debian's python3-torch, and libopenblas0
-for a fair comparison (without it PyTorch's matrix products are the reference BLAS: the script says which it found).
+PyTorch runs with each of its layouts, in a separate process; its best one counts. Needs Debian's python3-torch, and
+libopenblas0 for a fair comparison (without it PyTorch uses the reference BLAS for matrix products: the script reports
+which one it found).
 """
 
 import argparse
@@ -22,21 +23,21 @@ def arguments():
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--batch", type=int, default=1, help="samples per step (1)")
     parser.add_argument("--size", type=int, default=128, help="voxels per side (128)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of either (all cores)")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each, in turns; medians are printed (3)")
-    parser.add_argument("--steps", type=int, default=3, help="timed steps of a PyTorch run, after one untimed (3)")
-    parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=LAYOUTS, help="of PyTorch's tensors (all)")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of either program (all cores)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each, in turn; medians are printed (3)")
+    parser.add_argument("--steps", type=int, default=3, help="timed steps per PyTorch run, after an untimed one (3)")
+    parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=LAYOUTS, help="layouts of PyTorch's tensors (all)")
     parser.add_argument("--cosmo-train", default="build/release/bin/cosmo-train", help="the program (%(default)s)")
     parser.add_argument("--worker", choices=LAYOUTS, help=argparse.SUPPRESS)  # one PyTorch run
     return parser.parse_args()
 
 
 def make_network(torch, name, size, layout):
-    """The network with its names of layers with weights, input channels and outputs."""
+    """The network, its number of input channels and its number of outputs."""
     nn = torch.nn
 
     class LeakyReLU(nn.Module):
-        """In place where PyTorch can; it has none for mkldnn tensors, but a ReLU."""
+        """A leaky ReLU, in place where possible; for mkldnn tensors PyTorch has only a ReLU, from which it is made."""
 
         def __init__(self, slope):
             super().__init__()
@@ -78,7 +79,7 @@ def make_network(torch, name, size, layout):
 
 
 def layer_times(torch, step):
-    """[ms] of each layer with weights in one step: (forward, backward), from PyTorch's own profiler."""
+    """Times of each layer with weights in one step [ms], (forward, backward), from PyTorch's own profiler."""
     with torch.autograd.profiler.profile() as profile:
         step()
     events = sorted(profile.function_events, key=lambda event: event.time_range.start)
@@ -134,7 +135,7 @@ def work(options):
 
 
 def run(words, options):
-    """The JSON that a program prints, or None after saying why there is none."""
+    """The JSON that a program prints, or None after printing why there is none."""
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads), OMP_WAIT_POLICY="active",
                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     done = subprocess.run(words, env=environment, capture_output=True, text=True)
@@ -185,7 +186,7 @@ def main():
     best = min(theirs, key=lambda layout: median_ms(theirs[layout]))
     sample, gflop = theirs[best][0], ours[0]["useful_gflop"] * options.batch
     print(f"{options.network}, {options.size}³, batch {options.batch}, {options.precision}, {options.threads} threads, "
-          f"medians of {options.rounds} runs in turns")
+          f"medians of {options.rounds} runs in turn")
     print(f"PyTorch {sample['version']} with {', '.join(sample['blas']) or 'no BLAS'} and {', '.join(sample['onednn'])}")
     peak = statistics.median(result["peak_gflops"] for result in ours)
     for name, ms in [("cosmo-train", median_ms(ours))] + [(f"PyTorch, {layout}", median_ms(theirs[layout]))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Rate of cosmo-infer's forward passes over that of cosmo-train --benchmark, measured in turns.
+"""Compares the rate of cosmo-infer's forward passes with that of cosmo-train --benchmark, measured in turn.
 
-The model is of a network that --network names.
-Prints a line a turn: Gflop/s of both, their ratio, the share of time waited for data, memory; then the median ratio, and the
-ratio of the best of each, which other programs' work disturbs least.
+The model must have a network that --network can name.
+Prints one line per turn: Gflop/s of both, their ratio, the share of time spent waiting for data, and memory; then the median
+ratio, and the ratio of the best rates, which other programs disturb least.
 """
 
 import argparse
@@ -27,8 +27,8 @@ def main():
     parser.add_argument("bin", metavar="BIN", type=pathlib.Path, help="directory of the programs")
     parser.add_argument("model", metavar="MODEL", type=pathlib.Path, help="directory that cosmo-train wrote")
     parser.add_argument("data", metavar="DATA", type=pathlib.Path, help="directory that cosmo-prep shard wrote")
-    parser.add_argument("split", metavar="SPLIT", nargs="?", default="test", help="of the data (%(default)s)")
-    parser.add_argument("turns", metavar="TURNS", nargs="?", type=int, default=3, help="(%(default)s)")
+    parser.add_argument("split", metavar="SPLIT", nargs="?", default="test", help="split of the data (%(default)s)")
+    parser.add_argument("turns", metavar="TURNS", nargs="?", type=int, default=3, help="number of turns (%(default)s)")
     options = parser.parse_args()
     manifest = json.loads((options.model / "manifest.json").read_text())
     shape = manifest["input"]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the loss curves of trainings in f32 and bf16: is rounding less than what another seed changes?
+"""Compares the loss curves of trainings in f32 and bf16: does rounding change less than another seed does?
 
 Trains into OUTPUT/PRECISION-SEED with seeds 1 to SEEDS, at least 2, in both precisions. Prints each epoch's mean training
-loss with its lowest and highest over the seeds, and for the root mean square, over the epochs but the first, of the
-difference of two curves its median over the pairs: two seeds in f32, both precisions of a seed.
+loss with its lowest and highest over the seeds. Then prints the root mean square difference of two curves over all epochs but
+the first, as the median over pairs: two seeds in f32, and both precisions of a seed.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 
 
 def losses(binaries, data, output, precision, seed, words):
-    """(training, validation) losses of each epoch."""
+    """The training losses of all epochs, and the validation losses."""
     model = pathlib.Path(output) / f"{precision}-{seed}"
     done = subprocess.run([f"{binaries}/cosmo-train", "--data", data, "--output", model, "--precision", precision, "--seed",
                            str(seed), "--quiet", *words])
@@ -28,7 +28,7 @@ def losses(binaries, data, output, precision, seed, words):
 
 
 def rms(a, b):
-    """Without the first epoch, in which Adam's first steps throw the loss to tens, another way each time."""
+    """Rms difference without the first epoch, in which Adam's first steps raise the loss to tens, differently each time."""
     return (sum((x - y) ** 2 for x, y in zip(a[1:], b[1:])) / (len(a) - 1)) ** 0.5
 
 
@@ -38,7 +38,7 @@ def main():
     parser.add_argument("data", metavar="DATA", help="directory that cosmo-prep shard wrote")
     parser.add_argument("output", metavar="OUTPUT", help="directory to write")
     parser.add_argument("seeds", metavar="SEEDS", type=int, help="trainings in each precision, at least 2")
-    parser.add_argument("words", metavar="WORD", nargs=argparse.REMAINDER, help="for cosmo-train")
+    parser.add_argument("words", metavar="WORD", nargs=argparse.REMAINDER, help="options for cosmo-train")
     options = parser.parse_args()
     seeds = range(1, options.seeds + 1)
     runs = {precision: [losses(options.bin, options.data, options.output, precision, seed, options.words) for seed in seeds]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains variants of the zoo's cosmonet on one dataset and compares their validation losses: how the zoo's networks were chosen.
 
-Each variant changes one thing. Its loss is that of the epoch which a training chooses, the mean of some seeds. A training that is
-there already is not repeated: the same command goes on where it was stopped.
+Each variant changes one thing. Its loss is that of the epoch that a training chooses, averaged over several seeds. A finished
+training is not repeated: the same command continues where it was stopped.
 """
 
 import argparse
@@ -19,17 +19,17 @@ SLOPE = 0.01
 @dataclasses.dataclass
 class Variant:
     channels: tuple
-    hidden: tuple = (64,)       # values of the dense layers before the last
+    hidden: tuple = (64,)       # outputs of the dense layers before the last
     padding: object = "periodic"
     pool: str = "average_pool"
-    squares: bool = False       # means of squares beside the means
-    all_levels: bool = True     # else the means of the last level only
+    squares: bool = False       # means of squares besides the means
+    all_levels: bool = True     # otherwise the means of the last level only
     normalised: bool = True
     residual: bool = False      # the pooled tensor of a level is added to a convolution of it
-    options: tuple = ()         # of cosmo-train
+    options: tuple = ()         # options of cosmo-train
 
     def network(self, name):
-        """As --network FILE.json takes it."""
+        """The network in the form that --network FILE.json takes."""
         layers, means, below = [], [], "voxels"
 
         def add(name, kind, inputs, **members):
@@ -57,7 +57,7 @@ class Variant:
 
 
 def variants_of(channels):
-    """By name; the first is the zoo's, with these channels."""
+    """Variants by name; the first is the zoo's, with these channels."""
     zoo = Variant(channels)
     change = lambda **changes: dataclasses.replace(zoo, **changes)
     return {
@@ -82,7 +82,7 @@ def variants_of(channels):
 
 
 def train(options, name, variant, seed):
-    """The validation loss of the chosen epoch, parameters, seconds."""
+    """The validation loss of the chosen epoch, the number of parameters, and the time [s]."""
     slug = name.replace(" ", "-").replace(",", "")
     output = options.output / f"{slug}-{seed}"
     network = options.output / f"{slug}.json"
@@ -103,18 +103,18 @@ def main():
     parser.add_argument("bin", type=pathlib.Path, help="directory of the tools")
     parser.add_argument("data", type=pathlib.Path, help="directory that cosmo-prep shard wrote")
     parser.add_argument("output", type=pathlib.Path, help="directory for the trainings")
-    parser.add_argument("--channels", default="16,16,32,32", help="of the zoo's network for this data [%(default)s]")
-    parser.add_argument("--epochs", type=int, default=24, help="of each training [%(default)s]")
+    parser.add_argument("--channels", default="16,16,32,32", help="channels of the zoo's network for this data [%(default)s]")
+    parser.add_argument("--epochs", type=int, default=24, help="epochs of each training [%(default)s]")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of each variant [%(default)s]")
-    parser.add_argument("--only", help="names of variants, between semicolons [all]")
+    parser.add_argument("--only", help="names of variants, separated by semicolons [all]")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     variants = variants_of(tuple(int(c) for c in options.channels.split(",")))
     names = options.only.split(";") if options.only else list(variants)
     for name in names:
         if name not in variants:
-            parser.error(f"there is no variant '{name}': choose of {'; '.join(variants)}")
-    print("| variant | validation loss | of the seeds | parameters | s a training |\n|---|---|---|---|---|", flush=True)
+            parser.error(f"there is no variant '{name}': choose one of {'; '.join(variants)}")
+    print("| variant | validation loss | by seed | parameters | seconds per training |\n|---|---|---|---|---|", flush=True)
     for name in names:
         losses, parameters, seconds = zip(*(train(options, name, variants[name], seed) for seed in range(1, options.seeds + 1)))
         print(f"| {name} | {statistics.fmean(losses):.4f} | {', '.join(f'{loss:.4f}' for loss in losses)} | {parameters[0]:,} | "

@@ -9,7 +9,7 @@
 namespace cosmo::histogram {
 
 namespace {
-constexpr std::size_t kGroup = 32;  ///< particles that are found again if one is in doubt
+constexpr std::size_t kGroup = 32;  ///< particles whose cells are found again if one is uncertain
 }
 
 CellFinder::CellFinder(const core::GridSpec& spec)
@@ -33,25 +33,25 @@ int CellFinder::operator()(T x) const {
   return cell;
 }
 
-/// Cells of kGroup particles; false if one is in doubt.
+/// Finds the cells of kGroup particles; returns false if one is uncertain.
 template <class T>
 [[gnu::target("prefer-vector-width=512")]] bool CellFinder::find_roughly(
     const T* __restrict positions, std::uint16_t* __restrict planes, std::uint32_t* __restrict cells) const {
   const auto n = static_cast<std::uint32_t>(cells_);
   const T inverse = static_cast<T>(inverse_cell_), top = static_cast<T>(cells_);
-  // x / cell has two roundings, of the factor and of the product, edges of double have two more, and the
-  // distance below has a small one. Further than that from the edges the cell is certain; nearer, and outside
-  // the box, it is in doubt.
+  // x / cell is rounded twice, in the factor and in the product; edges in double are rounded twice more, and
+  // the distance below once, slightly. Farther than that from the edges the cell is certain; nearer, or
+  // outside the box, it is not.
   constexpr T kRoundings = static_cast<T>(std::is_same_v<T, float> ? 1.3 : 2.3);
   const T certain = T{0.5} - kRoundings * top * std::numeric_limits<T>::epsilon();
-  const T bottom = certain - 1;  // outside of cell 0, though it is cut to 0
+  const T bottom = certain - 1;  // outside cell 0, though it truncates to 0
   T farthest = 0;                // from the middle of its cell
 #pragma omp simd reduction(max : farthest)
   for (std::size_t p = 0; p < kGroup; ++p) {
     std::uint32_t cell = 0;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       T scaled = positions[3 * p + axis] * inverse;
-      scaled = scaled > bottom ? scaled : bottom;  // nor is a NaN
+      scaled = scaled > bottom ? scaled : bottom;  // also replaces a NaN
       scaled = scaled < top ? scaled : top;
       const int whole = static_cast<int>(scaled);
       const T distance = std::abs(scaled - static_cast<T>(whole) - T{0.5});
@@ -64,7 +64,7 @@ template <class T>
   return farthest < certain;
 }
 
-/// The same for any number of particles by operator(); false if a coordinate is not finite.
+/// The same for any number of particles by operator(); returns false if a coordinate is not finite.
 template <class T>
 bool CellFinder::find_exactly(std::span<const T> positions, std::uint16_t* planes,
                               std::uint32_t* cells) const {

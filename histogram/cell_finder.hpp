@@ -7,8 +7,8 @@
 
 namespace cosmo::histogram {
 
-/// The cell of a coordinate along one axis, as numpy.histogramdd finds it. Edges are the doubles i (L/n), a
-/// cell contains its lower edge, and x == L belongs to the last cell: such a float is a tiny negative one
+/// Finds the cell of a coordinate along one axis as numpy.histogramdd does. Edges are the doubles i (L/n), a
+/// cell contains its lower edge, and x == L belongs to the last cell: such a float is a tiny negative value
 /// that was wrapped and rounded up. T is float or double; coordinates are in the unit of the box.
 class CellFinder {
  public:
@@ -18,8 +18,9 @@ class CellFinder {
   template <class T>
   int operator()(T x) const;
 
-  /// Cells of `positions` (particles, 3): along x into `planes` (particles), and (x n + y) n + z, modulo
-  /// 2^32, into `cells` (particles). False, and any cell, if a coordinate is not finite.
+  /// Finds the cells of `positions` (particles, 3): writes those along x to `planes` (particles), and
+  /// (x n + y) n + z modulo 2^32 to `cells` (particles). If a coordinate is not finite, returns false and its
+  /// cell is arbitrary.
   template <class T>
   bool find(std::span<const T> positions, std::span<std::uint16_t> planes,
             std::span<std::uint32_t> cells) const;

@@ -10,7 +10,7 @@ namespace cosmo::histogram {
 
 namespace {
 
-/// Adds a row of the file to one of the coarse grid: voxel k of `sums` is the coarse voxel first + k,
+/// Adds a row of the file to a row of the coarse grid: voxel k of `sums` is the coarse voxel first + k,
 /// periodic.
 void add_row(std::span<const std::uint16_t> row, std::size_t factor, std::size_t first,
              std::span<std::uint32_t> sums) {
@@ -46,7 +46,7 @@ void read_coarse(const CountFile& file, int factor, const std::array<int, 3>& or
     const std::uint32_t most = *std::ranges::max_element(sums);
     core::ensure(
         most <= kMost, core::Fault::numeric,
-        "{} has {} particles in a voxel of a grid of {} a side, more than {}: choose a finer --grid.",
+        "{} has {} particles in a voxel of a grid of {} per side, more than {}: choose a finer --grid.",
         file.path().string(), most, coarse, kMost);
     std::ranges::copy(
         sums, counts.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * side * side));

@@ -8,10 +8,10 @@
 
 namespace cosmo::histogram {
 
-/// Reads the cube of `cells` voxels a side whose first one is `origin` from the periodic grid that has
-/// `factor` voxels of the file a side of its own, and in each the sum of theirs: counts are those of the
-/// coarser grid to the last particle. With factor 1 as CountFile::read(). `factor` divides the file's grid.
-/// Takes factor planes of the file in memory. Throws Error{numeric} naming the file for a sum above 65535.
+/// Reads the cube of `cells` voxels per side whose first voxel is `origin` from a coarser periodic grid, each
+/// voxel of which holds the sum over `factor`³ voxels of the file: counts are exactly those of the coarser
+/// grid. With factor 1 the same as CountFile::read(). `factor` must divide the file's grid. Holds `factor`
+/// planes of the file in memory. Throws Error{numeric} naming the file for a sum above 65535.
 void read_coarse(const CountFile& file, int factor, const std::array<int, 3>& origin, int cells,
                  std::span<std::uint16_t> counts);
 

@@ -89,7 +89,7 @@ void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std:
   const auto n = static_cast<std::ptrdiff_t>(header_.grid.cells_per_side);
   const std::ptrdiff_t side = cells, whole_y = std::min(side, n - origin[1]),
                        whole_z = std::min(side, n - origin[2]);
-  std::vector<std::uint16_t> rows(static_cast<std::size_t>(side * n));  // whole ones: they are contiguous
+  std::vector<std::uint16_t> rows(static_cast<std::size_t>(side * n));  // whole rows, which are contiguous
   const auto read_rows = [&](std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t size,
                              std::span<std::uint16_t> into) {
     counts_.read({static_cast<hsize_t>(x), static_cast<hsize_t>(y), 0},
@@ -124,7 +124,7 @@ void CountFile::check_sum() const {
     sum = std::accumulate(plane.begin(), plane.end(), sum);
   }
   ensure(sum == header_.particles, Fault::format,
-         "{} holds {} particles and says {}: run the simulation again with --force.", path_.string(), sum,
+         "{} holds {} particles and records {}: run the simulation again with --force.", path_.string(), sum,
          header_.particles);
 }
 

@@ -1,16 +1,16 @@
 #pragma once
-// counts_z0.h5: the particle counts of one simulation at one redshift.
+// counts_z0.h5: the particle counts of one universe at one redshift.
 //
 //   /counts   uint16 (n, n, n), x slowest, contiguous
 //   attributes of the file
 //     schema            "cosmo.counts/1"
 //     box, voxel        side of the box and of a voxel [Mpc/h]
 //     redshift
-//     seed              of the initial conditions
+//     seed              seed of the initial conditions
 //     parameter_names   every row of core::kCosmologyParameters; one that is missing has its default
 //     parameter_values  in the same order
 //     particles         in the whole box; the sum of /counts
-//     code_version      of the toolkit that wrote it
+//     code_version      version of the toolkit that wrote it
 //
 // Equal counts give equal bytes, whatever the number of ranks.
 
@@ -29,14 +29,14 @@ namespace cosmo::histogram {
 
 inline constexpr std::string_view kCountSchema = "cosmo.counts/1";
 
-/// What a count file says beside the counts.
+/// Data of a count file besides the counts.
 struct CountFileHeader {
   core::GridSpec grid;
   double redshift = 0;
-  std::uint64_t seed = 0;  ///< of the initial conditions
+  std::uint64_t seed = 0;  ///< seed of the initial conditions
   core::Cosmology cosmology = {};
   std::uint64_t particles = 0;    ///< in the whole box
-  std::string code_version = {};  ///< of the toolkit that wrote the file; set when reading
+  std::string code_version = {};  ///< version of the toolkit that wrote the file; set when reading
 };
 
 /// Writes all ranks' planes to one file. Collective over comm.
@@ -47,14 +47,14 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
 /// A count file open for reading by this rank alone; move-only.
 class CountFile {
  public:
-  /// Throws Error{io} if the file is missing, Error{format} if it is no count file of version 1 or by
-  /// core::check_universe().
+  /// Throws Error{io} if the file is missing, Error{format} if it is not a count file of version 1 or if
+  /// core::check_universe() fails.
   explicit CountFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   const CountFileHeader& header() const { return header_; }
-  /// Reads the cube of `cells` a side whose first voxel is `origin`, z fastest. The box is periodic: what
-  /// lies beyond its end is at its beginning.
+  /// Reads the cube of `cells` voxels per side whose first voxel is `origin`, z fastest. The box is periodic:
+  /// beyond its end the cube continues at its beginning.
   void read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const;
   /// Reads these planes of x, (planes.size(), n, n).
   void read_planes(core::Slab planes, std::span<std::uint16_t> counts) const;

@@ -1,5 +1,5 @@
 #pragma once
-// Particles counted in cubic voxels by nearest grid point, exactly as numpy.histogramdd counts them.
+// Particle counts in cubic voxels by nearest grid point, exactly as from numpy.histogramdd.
 
 #include <cstdint>
 #include <span>
@@ -17,14 +17,14 @@ class CountGrid {
   CountGrid(const core::GridSpec& spec, core::Slab slab);
 
   const core::GridSpec& spec() const { return spec_; }
-  /// The planes held here; may be none.
+  /// The planes held by this rank; may be empty.
   core::Slab slab() const { return slab_; }
   /// Counts (planes, n, n), z fastest.
   std::span<std::uint16_t> counts() { return counts_.span(); }
   std::span<const std::uint16_t> counts() const { return counts_.span(); }
-  /// The same, to keep; leaves nothing here.
+  /// Moves the counts out of the grid.
   core::Buffer<std::uint16_t> take() && { return std::move(counts_); }
-  /// Particles in this rank's planes.
+  /// Number of particles in this rank's planes.
   std::uint64_t sum() const;
 
  private:
@@ -33,7 +33,7 @@ class CountGrid {
   core::Buffer<std::uint16_t> counts_;
 };
 
-/// Counts particles on a grid, of which rank r gets the planes core::slab_of(n, r, ranks).
+/// Counts particles on a grid; rank r gets the planes core::slab_of(n, r, ranks).
 /// `positions` (particles, 3) [Mpc/h] are this rank's, anywhere in the box. Collective over comm.
 /// Throws and takes memory as ParticleCounter does.
 CountGrid count_particles(const core::Communicator& comm, const core::GridSpec& spec,

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
 constexpr std::size_t kBlock = 4096;                  ///< particles that a thread takes at a time
-constexpr std::size_t kGroup = 64;   ///< particles of a block that are counted at once, or not
-constexpr std::size_t kAhead = 192;  ///< particles from a group to the one that is fetched meanwhile
-constexpr std::size_t kFew = 8;      ///< a thread holds at most this part of the buckets
+constexpr std::size_t kGroup = 64;   ///< particles of a block that are counted at once or kept together
+constexpr std::size_t kAhead = 192;  ///< particles from a group to the one that is prefetched
+constexpr std::size_t kFew = 8;      ///< a thread holds at most 1 / kFew of the buckets
 
-/// Planes of a bucket: at least 2^16 cells, for fewer are not worth a bucket, and at least a 512th of the
-/// grid, for more streams of cells than that do not fit the cache.
+/// Number of planes per bucket: at least 2^16 cells, since fewer are not worth a bucket, and at least a 512th
+/// part of the grid, since more than 512 streams of cells do not fit the cache.
 int planes_of_bucket(int cells_per_side) {
   const auto n = static_cast<std::size_t>(cells_per_side);
   constexpr std::size_t kCells = std::size_t{1} << 16, kMost = 512;
@@ -91,7 +91,7 @@ std::uint64_t ParticleCounter::memory_bytes(const core::GridSpec& spec, std::uin
          static_cast<std::uint64_t>(threads) * kThread;
 }
 
-/// Counts a particle in each of these cells, which no other thread may have.
+/// Counts one particle in each of these cells, in buckets that no other thread holds.
 void ParticleCounter::count(std::span<const std::uint32_t> cells) {
   std::uint16_t* counts = grid_.counts().data();
   const std::uint32_t first = first_cell_;
@@ -99,21 +99,22 @@ void ParticleCounter::count(std::span<const std::uint32_t> cells) {
   for (const std::uint32_t cell : cells) ++counts[cell - first];
 }
 
-/// Whether the thread holds these buckets, which it tries to: next to those it has, or in place of them.
+/// Tries to hold these buckets, together with those that the thread holds or in place of them; returns
+/// whether it does.
 bool ParticleCounter::hold(Chunk& chunk, Buckets asked) {
   Buckets& held = chunk.held;
   if (held.first <= asked.first && asked.last <= held.last) return true;
   if (asked.size() * kFew > own_buckets_) return false;
   const Buckets both = {std::min(held.first, asked.first), std::max(held.last, asked.last)};
-  const std::size_t parts = std::max(kFew, 2 * chunk_of_thread_.size());  // other threads need some, too
+  const std::size_t parts = std::max(kFew, 2 * chunk_of_thread_.size());  // leaves some for other threads
   if (held.size() > 0 && both.size() * parts <= own_buckets_) asked = both;
   const bool taken = claims_.exchange(held, asked);
   if (taken) held = asked;
   return taken;
 }
 
-/// Counts the `size` particles after those that the chunk has already, or keeps them in it if they are in too
-/// many buckets, in another rank's, or in another thread's.
+/// Counts the `size` particles that follow those kept in the chunk, or keeps them too if they are in too many
+/// buckets or in buckets of another rank or thread.
 void ParticleCounter::count_at_once(Chunk& chunk, std::size_t size) {
   const std::uint16_t* planes = &chunk.planes[chunk.size];
   std::uint16_t lowest = planes[0], highest = lowest;
@@ -143,14 +144,14 @@ void ParticleCounter::sort(Chunk& chunk, std::span<std::uint32_t> cells,
   starts.back() = static_cast<std::uint32_t>(chunk.size);
   for (std::size_t p = 0; p < chunk.size; ++p)
     chunk.sorted[chunk.next[bucket_of[chunk.planes[p]]]++] = chunk.cells[p];
-  std::copy_n(chunk.sorted.begin(), chunk.size, cells.begin());  // which lie outside of the cache
+  std::copy_n(chunk.sorted.begin(), chunk.size, cells.begin());  // `cells` is outside the cache
 }
 
-/// Counts particles at once, or fills the chunk with them. False if a position is not finite.
+/// Counts particles at once, or fills the chunk with them. Returns false if a position is not finite.
 template <class T>
 bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions) {
   for (std::size_t first = 0; first < positions.size(); first += 3 * kGroup) {
-    // Past the caches, which the counts need.
+    // Prefetched past the caches, which the counts need.
     const std::size_t ahead = first + 3 * kAhead, end = std::min(ahead + 3 * kGroup, positions.size());
     for (std::size_t i = ahead; i < end; i += 64 / sizeof(T)) __builtin_prefetch(&positions[i], 0, 0);
     const std::size_t size = std::min(kGroup, (positions.size() - first) / 3);
@@ -163,7 +164,7 @@ bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions) {
   return true;
 }
 
-/// The same with blocks of the positions until the chunk is full or none is left.
+/// The same with blocks of the positions until the chunk is full or no block is left.
 template <class T>
 bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions, WorkShares& blocks) {
   chunk.size = 0;
@@ -178,8 +179,8 @@ bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions, WorkShare
   return finite;
 }
 
-/// Takes blocks of the positions until all are counted or `chunks` chunks are sorted. False if a position is
-/// not finite.
+/// Takes blocks of the positions until all are counted or `chunks` chunks are sorted. Returns false if a
+/// position is not finite.
 template <class T>
 bool ParticleCounter::sort_round(std::span<const T> positions, WorkShares& blocks, std::size_t chunks) {
   const std::size_t row = layout_.buckets() + 1;
@@ -206,7 +207,7 @@ std::vector<ParticleCounter::Sorted> ParticleCounter::own_parts(std::size_t chun
   return parts;
 }
 
-/// Cells for other ranks in the order of all buckets, of which `sizes` are these.
+/// Cells for other ranks, in the order of all buckets; `sizes` receives the number of cells per bucket.
 std::vector<std::uint32_t> ParticleCounter::pack(std::size_t chunks, std::vector<int>& sizes) const {
   std::vector<std::uint32_t> packed;
   for (std::size_t b = 0; b < layout_.buckets(); ++b) {
@@ -222,7 +223,7 @@ std::vector<std::uint32_t> ParticleCounter::pack(std::size_t chunks, std::vector
   return packed;
 }
 
-/// Adds what other ranks have for this one to the parts. Collective.
+/// Adds the cells that other ranks have for this one to the parts. Collective.
 void ParticleCounter::exchange(std::size_t chunks, std::vector<Sorted>& parts) {
   const auto ranks = static_cast<std::size_t>(comm_.size());
   std::vector<int> sizes(layout_.buckets()), arriving(ranks * own_buckets_);
@@ -266,7 +267,7 @@ void ParticleCounter::count(const std::vector<Sorted>& parts) {
 template <class T>
 void ParticleCounter::add(std::span<const T> positions) {
   comm_.agree([&] {
-    ensure(positions.size() % 3 == 0, Fault::internal, "{} coordinates are no positions.", positions.size());
+    ensure(positions.size() % 3 == 0, Fault::internal, "{} coordinates are not triples.", positions.size());
   });
   const std::size_t particles = positions.size() / 3, threads = chunk_of_thread_.size();
   const std::size_t most = std::max<std::size_t>(1, kRound / kChunk / static_cast<std::size_t>(comm_.size()));
@@ -287,7 +288,7 @@ void ParticleCounter::add(std::span<const T> positions) {
 CountGrid ParticleCounter::finish() && {
   comm_.agree([&] {
     for (const Chunk& chunk : chunk_of_thread_) counted_ += chunk.counted;
-    ensure(grid_.sum() == counted_, Fault::numeric,  // a count that began again at 0 is 65536 short
+    ensure(grid_.sum() == counted_, Fault::numeric,  // a count that wrapped around is 65536 too low
            "More than 65535 particles fall in one voxel of the {0}³ grid: use a --grid finer than {0}.",
            grid_.spec().cells_per_side);
   });

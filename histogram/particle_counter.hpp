@@ -14,25 +14,25 @@
 
 namespace cosmo::histogram {
 
-/// Counts particles that come in portions, on all ranks and threads; the counts depend on neither.
+/// Counts particles added in portions, on all ranks and threads; the counts depend on neither.
 ///
-/// The planes of x are dealt out to buckets. Particles are taken in small blocks. A block whose particles are
-/// all in few buckets, as neighbours on the initial lattice are, is counted at once by a thread that alone
-/// has these buckets. Others fill chunks that are sorted by bucket; when a round's chunks are full, each
-/// bucket of all of them is counted by one thread: in its cache, and without atomics.
+/// The planes of x are divided into buckets. Particles are taken in small blocks. A block whose particles are
+/// all in a few buckets, as neighbours on the initial lattice are, is counted at once by a thread that holds
+/// these buckets exclusively. Others fill chunks that are sorted by bucket; when a round's chunks are full,
+/// each bucket of all of them is counted by one thread, in its cache and without atomics.
 ///
-/// Memory of a rank beside its counts: 4 bytes for each particle in a round's chunks, and 0.4 MB a thread;
+/// Memory of a rank besides its counts: 4 bytes for each particle in a round's chunks, and 0.4 MB per thread;
 /// with several ranks also 4 bytes for each particle that is sent and for each that arrives. A round sorts at
-/// most 2^22 particles over all ranks, or 2^15 a rank if that is more.
+/// most 2^22 particles over all ranks, or 2^15 per rank if that is more.
 class ParticleCounter {
  public:
   static constexpr std::size_t kRound = std::size_t{1} << 22;  ///< particles that all ranks sort in a round
-  /// What a rank allocates to count so many of all particles, with its counts [bytes].
+  /// Memory that a rank allocates when all ranks count `particles` together, including its counts [bytes].
   static std::uint64_t memory_bytes(const core::GridSpec& spec, std::uint64_t particles, int ranks,
                                     int threads);
 
-  /// Rank r is to count the planes core::slab_of(n, r, ranks). Collective over comm, which must outlive this.
-  /// Throws Error{config} for more than 2^32 cells of a rank.
+  /// Rank r counts the planes core::slab_of(n, r, ranks). Collective over comm, which must outlive this.
+  /// Throws Error{config} for more than 2^32 cells per rank.
   ParticleCounter(const core::Communicator& comm, const core::GridSpec& spec);
 
   /// Counts this rank's positions (particles, 3), in the unit of spec.box_size and wrapped periodically if
@@ -46,12 +46,12 @@ class ParticleCounter {
   CountGrid finish() &&;
 
  private:
-  /// Which buckets every plane and rank has.
+  /// The buckets of every plane and rank.
   struct Layout {
     Layout(int cells_per_side, int ranks);
     std::size_t buckets() const { return first_of_rank.back(); }
     std::vector<std::uint16_t> of_plane;
-    std::vector<std::size_t> first_of_rank;  ///< and past the last rank's
+    std::vector<std::size_t> first_of_rank;  ///< first bucket per rank, and the end
   };
   /// Buckets first … last - 1 of this rank.
   struct Buckets {
@@ -61,24 +61,25 @@ class ParticleCounter {
   /// What a thread works on.
   struct Chunk {
     explicit Chunk(std::size_t buckets);
-    std::size_t size = 0;               ///< particles that were not counted at once
-    std::uint64_t counted = 0;          ///< particles that were, of all chunks of the thread
-    Buckets held;                       ///< in which the thread counts
-    std::vector<std::uint16_t> planes;  ///< of the particles
-    std::vector<std::uint32_t> cells;   ///< of the particles, modulo 2^32
+    std::size_t size = 0;               ///< number of particles that were not counted at once
+    std::uint64_t counted = 0;          ///< number that were, in all chunks of the thread
+    Buckets held;                       ///< buckets in which the thread counts
+    std::vector<std::uint16_t> planes;  ///< planes of the particles
+    std::vector<std::uint32_t> cells;   ///< cells of the particles, modulo 2^32
     std::vector<std::uint32_t> sorted;  ///< cells in the order of their buckets
-    std::vector<std::uint32_t> next;    ///< where the next cell of each bucket goes in there
+    std::vector<std::uint32_t> next;    ///< place in `sorted` for the next cell of each bucket
   };
-  /// Cells in the order of this rank's buckets: of bucket b cells[starts[b]] up to cells[starts[b + 1]].
+  /// Cells in the order of this rank's buckets: those of bucket b begin at starts[b] and end at starts[b +
+  /// 1].
   struct Sorted {
     std::span<const std::uint32_t> cells;
     std::span<const std::uint32_t> starts;
   };
-  /// The buckets that are some thread's at the moment.
+  /// The buckets that threads hold at present.
   class Claims {
    public:
     explicit Claims(std::size_t buckets) : taken_(buckets, 0) {}
-    /// Gives the buckets `held` back and takes `asked`, if none of these is another thread's.
+    /// Releases `held` and takes `asked` unless another thread holds one of these; then keeps `held`.
     bool exchange(Buckets held, Buckets asked);
 
    private:
@@ -105,15 +106,15 @@ class ParticleCounter {
   CountGrid grid_;
   CellFinder cells_of_;
   Layout layout_;
-  std::size_t first_bucket_, own_buckets_;  ///< of this rank
-  std::uint32_t first_cell_;                ///< of this rank, modulo 2^32
+  std::size_t first_bucket_, own_buckets_;  ///< first bucket and number of buckets of this rank
+  std::uint32_t first_cell_;                ///< first cell of this rank, modulo 2^32
   Claims claims_;
   std::vector<Chunk> chunk_of_thread_;
   core::Buffer<std::uint32_t> sorted_;  ///< cells of the round's chunks
-  std::vector<std::uint32_t> starts_;   ///< of their buckets (chunks, buckets + 1)
+  std::vector<std::uint32_t> starts_;   ///< starts of their buckets (chunks, buckets + 1)
   std::vector<std::uint32_t> arrived_;  ///< cells from other ranks
   std::vector<std::uint32_t> arrived_starts_;
-  std::uint64_t counted_ = 0;  ///< particles of parts that were counted
+  std::uint64_t counted_ = 0;  ///< number of particles counted in parts
 };
 
 }  // namespace cosmo::histogram

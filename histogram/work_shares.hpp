@@ -8,8 +8,8 @@
 
 namespace cosmo::histogram {
 
-/// Items 0 … items − 1, dealt out to threads: each has a run of neighbours and takes them in order; who has
-/// none left takes the last one of the longest run.
+/// Items 0 … items − 1, divided among threads: each has a run of neighbours and takes them in order; a thread
+/// that has none left takes the last item of the longest run.
 class WorkShares {
  public:
   WorkShares(std::size_t items, std::size_t threads) : left_(items) {
@@ -24,7 +24,7 @@ class WorkShares {
     if (runs_[thread].size() > 0) return runs_[thread].first++;
     return --std::ranges::max_element(runs_, {}, &Run::size)->last;
   }
-  /// Items that nobody has taken; asked while nobody takes any.
+  /// Number of items not taken yet; call while no thread takes any.
   std::size_t left() const { return left_; }
 
  private:

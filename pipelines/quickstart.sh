@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole pipeline at a small scale: installs what is missing, builds the four tools, simulates 1600 small
+# The whole pipeline on a small scale: installs what is missing, builds the four tools, simulates 1600 small
 # universes, trains a network on 960 and predicts the parameters of 512 that it has never seen.
 # Usage: quickstart.sh [OUTPUT_DIRECTORY]   (default: quickstart/ beside the README)
 set -euo pipefail

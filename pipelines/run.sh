@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The four stages one after another with the settings of a directory: sim.ini, prep.ini, train.ini.
-# Usage: run.sh BIN SETTINGS OUTPUT   (BIN has the tools; quickstart.sh calls this with those that it built)
+# Runs the four stages one after another with the settings in a directory: sim.ini, prep.ini, train.ini.
+# Usage: run.sh BIN SETTINGS OUTPUT   (BIN contains the tools; quickstart.sh runs this with those that it built)
 set -euo pipefail
 [ $# -eq 3 ] || { echo "Usage: run.sh BIN SETTINGS OUTPUT" >&2; exit 2; }
 bin=$1 settings=$2 out=$(realpath -m "$3")

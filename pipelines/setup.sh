@@ -1,5 +1,5 @@
-# Sourced by the README's commands: installs what is missing from Debian and builds.
-# Debian packages of the toolkit itself; a caller may add to the list before calling install_packages.
+# Sourced by the README's commands: installs missing Debian packages and builds.
+# Debian packages that the toolkit itself needs; a caller may add to the list before calling install_packages.
 packages=(cmake ninja-build g++ git pkg-config openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libdnnl-dev
           libeigen3-dev libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev librandom123-dev libssl-dev
           zlib1g-dev libpng-dev)

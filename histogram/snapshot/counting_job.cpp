@@ -50,7 +50,7 @@ void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& a
     values.push_back(
         fmt::format("--{} {}", option_of(name), defaults.*core::find_cosmology_parameter(name)->member));
   }
-  log.warn("{}; the counts will say {}.", lack, fmt::join(values, " "));
+  log.warn("{}; the counts will record {}.", lack, fmt::join(values, " "));
 }
 
 }  // namespace cosmo::histogram

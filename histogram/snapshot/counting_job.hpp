@@ -1,5 +1,5 @@
 #pragma once
-// What counting one snapshot and counting a table of them share on the command line.
+// Command-line handling shared by counting one snapshot and counting a table of them.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace cosmo::histogram {
 
-/// The option of a parameter: omega-m of omega_m.
+/// The option name of a parameter: omega-m for omega_m.
 std::string option_of(std::string_view parameter);
 /// The parameters that options state.
 StatedParameters stated_parameters(const core::Options& options);
@@ -23,11 +23,11 @@ int read_grid(const core::Options& options);
 void add_inputs(const core::Invocation& run, const std::vector<std::string>& files, const std::string& target,
                 core::Request& request);
 
-/// Of counts on so many voxels a side, for which a rank allocates `memory` [bytes]; what they take on the
-/// disk is for the caller to say.
+/// Needs of counts on `grid` voxels per side, for which a rank allocates `memory` [bytes]; the caller fills
+/// in the disk space.
 core::Needs needs_of(int grid, std::uint64_t memory);
 
-/// Tells which parameters have default values, for a `lack` of others.
+/// Warns that the parameters `assumed` get default values; `lack` is the reason.
 void warn_of_assumptions(const core::Log& log, const std::vector<std::string>& assumed,
                          std::string_view lack);
 

@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMegaparsec = 3.085678e24;  ///< as Gadget's parameter files have it [cm]
+constexpr double kMegaparsec = 3.085678e24;  ///< as in Gadget's parameter files [cm]
 constexpr std::size_t kMostFiles = 1 << 20;
 
-/// Where files state a parameter.
+/// The attributes in which files state a parameter.
 struct Statement {
   const char* parameter;
   std::array<const char*, 3> attributes;
@@ -39,7 +39,7 @@ constexpr std::array<Statement, 7> kStatements = {
 
 bool is_hdf5_name(const fs::path& path) { return path.extension() == ".hdf5" || path.extension() == ".h5"; }
 
-/// A file of several is NAME.3.hdf5: what stands before and after the number.
+/// The parts before and after the number in the name of one of several files, NAME.3.hdf5.
 struct Numbered {
   std::string before, after;
 };
@@ -67,7 +67,7 @@ fs::path file_in(const fs::path& directory) {
   return first;
 }
 
-/// The attribute's value, or the one that its equal elements have.
+/// The attribute's value, or the common value of its elements.
 double number_of(const File& file, const std::string& path, const std::string& name) {
   const std::vector<double> values = file.numbers_attribute(name);
   const bool equal = std::ranges::all_of(values, [&](double value) { return value == values.front(); });
@@ -89,19 +89,19 @@ std::map<std::string, double> read_parameters(const File& file, const std::strin
     for (const char* attribute : attributes) {
       if (attribute == nullptr || found.contains(parameter) || !file.has_attribute(attribute)) continue;
       const double value = number_of(file, path, attribute);
-      if (value != 0) found[parameter] = value;  // 0 is what a run did not use
+      if (value != 0) found[parameter] = value;  // a run writes 0 for what it does not use
     }
   }
   return found;
 }
 
-/// The attribute's unit of length in a Mpc: 1000 for a kpc, in any of the digits that codes have for it.
+/// Units of length per Mpc: 1000 for kpc, however many digits of it a code writes.
 double units_per_mpc(const File& file, const std::string& path, const std::string& name) {
   const double units = kMegaparsec / number_of(file, path, name), whole = std::max(1.0, std::round(units));
   return std::abs(units / whole - 1) < 1e-5 ? whole : units;
 }
 
-/// Units in an Mpc/h; nothing if the file does not say.
+/// Units of length per Mpc/h; nothing if the file does not state its unit.
 std::optional<double> read_unit(const File& file, const std::string& path,
                                 const std::map<std::string, double>& parameters) {
   for (const char* name :
@@ -148,13 +148,13 @@ GadgetSnapshot::GadgetSnapshot(const fs::path& input, const GadgetReading& readi
          input.string(), reading.particle_type);
 }
 
-/// What all files of the snapshot have in common.
+/// Reads what all files of the snapshot have in common.
 void GadgetSnapshot::read_first(const File& file, const std::string& path, const GadgetReading& reading) {
   box_size_ = number_of(file, path, "Header/BoxSize");
   ensure(std::isfinite(box_size_) && box_size_ > 0, Fault::format,
          "{} has a BoxSize of {}: restore the file.", path, box_size_);
   const double redshift = number_of(file, path, "Header/Redshift");
-  redshift_ = std::round(redshift * 1e6) / 1e6 + 0.0;  // of z = 0 simulations end at 2e-16, or -2e-16
+  redshift_ = std::round(redshift * 1e6) / 1e6 + 0.0;  // codes end at 2e-16 or -2e-16 instead of 0
   ensure(std::isfinite(redshift_) && redshift_ >= 0, Fault::format,
          "{} has the redshift {}, which is not 0 or more: restore the file.", path, redshift);
   parameters_ = read_parameters(file, path);
@@ -162,13 +162,13 @@ void GadgetSnapshot::read_first(const File& file, const std::string& path, const
     seed_ = file.integer_attribute("seed");
   const auto unit = reading.units_per_mpc_h ? reading.units_per_mpc_h : read_unit(file, path, parameters_);
   ensure(unit.has_value(), Fault::config,
-         "{} does not say in which unit its lengths are: give --length-unit kpc/h or Mpc/h.", path);
+         "{} does not state the unit of its lengths: give --length-unit kpc/h or Mpc/h.", path);
   units_per_mpc_h_ = *unit;
   ensure(std::isfinite(units_per_mpc_h_) && units_per_mpc_h_ > 0, Fault::format,
          "{} has a unit of length of {} in an Mpc/h: restore the file, or give --length-unit.", path, *unit);
 }
 
-/// The value of /Header's attribute `name` for the type that is read.
+/// The value of /Header's attribute `name` for the particle type being read.
 std::uint64_t GadgetSnapshot::of_type(const File& file, const std::string& path,
                                       const std::string& name) const {
   const std::vector<std::uint64_t> values = file.integers_attribute("Header/" + name);
@@ -199,7 +199,7 @@ void GadgetSnapshot::add_file(const fs::path& path, std::size_t files) {
   if (particles == 0) return;
   const core::hdf5::Dataset source = coordinates(file);
   ensure(source.shape() == core::hdf5::Shape{particles, 3}, Fault::format,
-         "{} says {} particles of type {} and has coordinates of shape ({}): restore the file.", name,
+         "{} records {} particles of type {} and has coordinates of shape ({}): restore the file.", name,
          particles, type_, fmt::join(source.shape(), ", "));
   const std::size_t bytes = source.float_bytes();
   ensure(bytes == sizeof(float) || bytes == sizeof(double), Fault::format,
@@ -210,7 +210,7 @@ void GadgetSnapshot::add_file(const fs::path& path, std::size_t files) {
   float_bytes_ = bytes;
 }
 
-/// Throws for the first of these positions, rows `first` … of the file, that is not in the box.
+/// Throws Error{format} if one of these positions, rows `first` … of the file, is outside the box.
 template <class T>
 void GadgetSnapshot::check(const GadgetFile& file, std::uint64_t first, std::span<const T> positions) const {
   const T highest = static_cast<T>(box_size_);

@@ -19,7 +19,7 @@ std::uint64_t rows_of_round(int ranks, std::uint64_t particles) {
       1, std::min<std::uint64_t>(ParticleCounter::kRound, particles) / static_cast<std::uint64_t>(ranks));
 }
 
-/// Reads and counts all particles, of which every rank takes a part, in the snapshot's own unit. Collective.
+/// Reads and counts all particles, each rank a part of them, in the snapshot's own unit. Collective.
 template <class T>
 CountGrid count(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
                 const std::function<void(std::int64_t)>& after_round) {
@@ -52,7 +52,7 @@ SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<s
     if (stated != user.end()) {
       value = stated->second.value;
       ensure(found == files.end() || std::abs(found->second - value) <= 1e-6 * std::abs(value), Fault::config,
-             "{} is {} and the snapshot says {}: leave it out.", stated->second.where, value,
+             "{} is {} and the snapshot has {}: leave it out.", stated->second.where, value,
              found == files.end() ? 0 : found->second);
     } else if (found != files.end()) {
       value = found->second;
@@ -73,7 +73,7 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
 void declare_gadget_reading(core::Options& options) {
   options.add("particle-type", "1", "type of particles to count, PartType0 …; 1 is dark matter");
   options.add("length-unit", "header",
-              "of the snapshot's lengths: kpc/h, Mpc/h, or header: as its files say");
+              "unit of the snapshot's lengths: kpc/h, Mpc/h, or header (as its files state)");
 }
 
 GadgetReading read_gadget_reading(const core::Options& options) {

@@ -16,7 +16,7 @@ using core::Json;
 
 namespace {
 
-constexpr double kRounding = 1e-6;  ///< that numbers of different files may differ by
+constexpr double kRounding = 1e-6;  ///< allowed relative difference of numbers from different files
 
 SnapshotFacts facts_of(const std::filesystem::path& path, const GadgetReading& reading) {
   if (std::filesystem::is_regular_file(path)) core::check_in_suite(path);
@@ -41,7 +41,7 @@ SnapshotFacts to_facts(const Json& json) {
           json[6], json[7]};
 }
 
-/// The universe of a line, and what it leaves to be assumed.
+/// The universe of a line, and the parameters that have to be assumed.
 SettledCosmology cosmology_of(const SnapshotRow& row, const SnapshotFacts& facts,
                               const StatedParameters& stated) {
   StatedParameters user = stated;
@@ -60,7 +60,7 @@ SettledCosmology cosmology_of(const SnapshotRow& row, const SnapshotFacts& facts
 
 std::uint64_t seed_of(const SnapshotRow& row, const SnapshotFacts& facts) {
   ensure(!row.seed || !facts.seed || *row.seed == *facts.seed, Fault::config,
-         "{} has the seed {} and the snapshot says {}: correct the table.", row.place, row.seed.value_or(0),
+         "{} has the seed {} and the snapshot has {}: correct the table.", row.place, row.seed.value_or(0),
          facts.seed.value_or(0));
   return row.seed ? *row.seed : facts.seed.value_or(row.simulation);
 }
@@ -82,7 +82,7 @@ Universes universes_of(const std::vector<SnapshotRow>& table, const std::vector<
   return universes;
 }
 
-/// The box that all lines have, in Mpc/h or else in Mpc.
+/// The box that all lines share, in Mpc/h or otherwise in Mpc.
 core::Length common_box(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts,
                         const std::vector<SettledCosmology>& settled) {
   std::size_t odd = 0;
@@ -97,12 +97,11 @@ core::Length common_box(const std::vector<SnapshotRow>& table, const std::vector
     odd = i;
   }
   core::fail(Fault::config,
-             "{} has a box of {} Mpc/h and {} one of {}: make a suite of universes of one size, in Mpc/h or "
-             "in Mpc.",
+             "{} has a box of {} Mpc/h and {} one of {}: use universes of the same size, in Mpc/h or in Mpc.",
              table[0].place, facts[0].box_size, table[odd].place, facts[odd].box_size);
 }
 
-/// Throws unless the lines of a universe are of one, and no two universes share their phases.
+/// Throws Error{config} unless the lines of each universe agree and no two universes share their phases.
 void check_universes(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts,
                      const std::vector<SettledCosmology>& settled, const Universes& universes) {
   std::map<std::uint64_t, std::uint32_t> simulation_of;
@@ -114,10 +113,10 @@ void check_universes(const std::vector<SnapshotRow>& table, const std::vector<Sn
       for (const auto& row : core::kCosmologyParameters)
         same = same && settled[i].cosmology.*row.member == settled[first].cosmology.*row.member;
       ensure(same, Fault::config,
-             "{} and {} are of simulation {} and have not the same seed and parameters: correct the table.",
+             "{} and {} are of simulation {} but differ in seed or parameters: correct the table.",
              table[first].place, table[i].place, simulation);
       ensure(facts[i].particles == facts[0].particles, Fault::config,
-             "{} has {} particles and {} has {}: make a suite of universes of as many.", table[0].place,
+             "{} has {} particles and {} has {}: use universes with equal numbers.", table[0].place,
              facts[0].particles, table[i].place, facts[i].particles);
     }
     const auto [twin, fresh] = simulation_of.emplace(seed, simulation);

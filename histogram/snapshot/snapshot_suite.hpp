@@ -1,5 +1,5 @@
 #pragma once
-// A suite of universes whose snapshots somebody made: its counts, in the layout that cosmo-sim gives a suite.
+// Counts of a suite of universes from existing snapshots, in the layout that cosmo-sim gives a suite.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace cosmo::histogram {
 
-/// What the files of a snapshot say.
+/// What the files of a snapshot state.
 struct SnapshotFacts {
   std::uint64_t particles;
   double box_size;  ///< [Mpc/h]
@@ -29,21 +29,21 @@ struct SnapshotFacts {
   std::vector<std::string> files;
 };
 
-/// A snapshot and the counts file that is made of it.
+/// A snapshot and the counts file that is made from it.
 struct PlannedCounts {
   std::filesystem::path snapshot;
-  std::string path;  ///< of the counts, in the output
+  std::string path;  ///< path of the counts in the output
   CountFileHeader header;
-  std::size_t float_bytes;  ///< of a coordinate
+  std::size_t float_bytes;  ///< bytes per coordinate
 };
 
-/// What is to be made, before anything is.
+/// The plan of a suite, before anything is made.
 struct SnapshotSuite {
-  core::SimulationManifest manifest;  ///< all but `base`
-  std::vector<PlannedCounts> counts;  ///< of each line of the table
-  std::vector<std::string> files;     ///< of all snapshots
-  std::vector<std::string> assumed;   ///< parameters that nobody states of some universe
-  std::string sha256;                 ///< of all that is stated of the universes and their snapshots
+  core::SimulationManifest manifest;  ///< everything but `base`
+  std::vector<PlannedCounts> counts;  ///< one for each line of the table
+  std::vector<std::string> files;     ///< files of all snapshots
+  std::vector<std::string> assumed;   ///< parameters not stated for some universe
+  std::string sha256;                 ///< SHA-256 of all data on the universes and their snapshots
 };
 
 /// SHA-256 of each file, in hexadecimal. The ranks share the files. Collective.
@@ -55,9 +55,9 @@ std::vector<SnapshotFacts> survey_snapshots(const core::Communicator& comm, cons
                                             const std::vector<SnapshotRow>& table,
                                             const GadgetReading& reading);
 
-/// The suite of these snapshots, of which `stated` holds for all; a parameter that differs between universes
-/// is one to learn, from its smallest to its largest value. Throws Error{config} unless boxes, numbers of
-/// particles and all that is stated of a universe agree, and seeds differ.
+/// The suite of these snapshots; `stated` applies to all of them. A parameter that differs between universes
+/// is a target, ranging from its smallest to its largest value. Throws Error{config} unless boxes, numbers of
+/// particles and everything stated for a universe agree, and seeds differ.
 SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
                                   const std::vector<SnapshotFacts>& facts, const StatedParameters& stated,
                                   int grid);

@@ -1,11 +1,11 @@
 #pragma once
-// A table of snapshots, CSV: a line each.
+// A CSV table of snapshots, one per line.
 //
 //   snapshot, omega_m, sigma8, seed     paths are relative to the table
 //   run0/snapdir_004, 0.31, 0.82, 1
 //
-// snapshot is the only column that is needed. Others: simulation (number of the universe: snapshots of one
-// universe at several redshifts have the same; else each line is a universe), seed (of the initial
+// snapshot is the only required column. Others: simulation (number of the universe: the same for snapshots of
+// one universe at several redshifts; without this column each line is a universe), seed (of the initial
 // conditions, below 2^53), and parameters of core::kCosmologyParameters. Lines that begin with # are
 // comments.
 
@@ -23,7 +23,7 @@ struct SnapshotRow {
   std::uint32_t simulation = 0;
   std::optional<std::uint64_t> seed;
   std::map<std::string, double> parameters;
-  std::string place;  ///< "FILE line 3", to begin a sentence
+  std::string place;  ///< "FILE line 3", to begin a message
 };
 
 /// Throws Error{io}, or Error{format} naming file and line.

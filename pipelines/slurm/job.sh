@@ -1,8 +1,8 @@
-# Sourced by the jobs and by the rules of ../Snakefile.
+# Sourced by the jobs and by the rules in ../Snakefile.
 set -u  # a missing setting ends the job
 
-# ranks MINUTES TOOL [OPTIONS]: runs a tool on all ranks of a job that has so many minutes. Outside of Slurm it runs as one
-# process, with as many threads as Snakemake sets.
+# ranks MINUTES TOOL [OPTIONS]: runs a tool on all ranks of a job with a time limit of MINUTES. Outside Slurm it runs as one
+# process, with the number of threads that Snakemake sets.
 ranks() {
   local minutes=$1 tool=$bin/$2 run
   shift 2
@@ -11,21 +11,21 @@ ranks() {
     return
   fi
   # A killed slurmstepd leaves a socket behind, and a step with the same job and step number cannot start on that node again
-  # (Slurm 22.05, PMIx). A requeued job keeps its number, so as many empty steps come first as there were restarts.
+  # (Slurm 22.05, PMIx). A requeued job keeps its number, so one empty step for each restart comes first.
   for ((run = 0; run < ${SLURM_RESTART_COUNT:-0}; run++)); do
     srun --mpi=none --nodes=1 --ntasks=1 true
   done
-  # --kill-on-bad-exit: when a rank fails, the others would wait for it.
+  # --kill-on-bad-exit: if a rank fails, the others would otherwise wait for it.
   # --cpus-per-task: srun does not take it from sbatch (since Slurm 22.05).
-  # timeout: srun waits for ever when a slurmstepd was killed; a minute before the time limit it is killed.
+  # timeout: srun waits for ever if a slurmstepd was killed; this kills srun a minute before the time limit.
   timeout --signal=KILL $((60 * minutes - 60)) srun --mpi="$mpi" --kill-on-bad-exit=1 --cpus-per-task="$SLURM_CPUS_PER_TASK" \
     "$tool" "$@" --threads "$SLURM_CPUS_PER_TASK"
 }
 
-# finish STATUS: ends the job with a tool's exit code, or requeues it if the same command can go on.
+# finish STATUS: ends the job with a tool's exit code; requeues it first if the same command can continue.
 finish() {
   case $1 in
-    0 | 2 | 3 | 5 | 6 | 70) exit "$1" ;;  # finished, or an error that would come again
+    0 | 2 | 3 | 5 | 6 | 70) exit "$1" ;;  # finished, or an error that would recur
   esac
   # Otherwise it was stopped (75), the file system or memory failed (4), or a rank was killed (128 and more).
   if [ "${SLURM_RESTART_COUNT:-0}" -lt "$restarts" ]; then

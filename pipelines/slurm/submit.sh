@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Submits the four stages, each to start when the one before it is finished, and prints the jobs' ids. Given again, for example
-# after a failure was mended, it goes on with what is there. Usage: submit.sh SETTINGS
+# Submits the four stages, each to start when the previous one has finished, and prints the jobs' ids. Run again, for example after
+# the cause of a failure was removed, it continues from what is there. Usage: submit.sh SETTINGS
 set -euo pipefail
 [ $# -eq 1 ] || { echo "Usage: submit.sh SETTINGS" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ submit() {  # STAGE [OPTIONS OF SBATCH]
   local stage=$1 nodes=$1_nodes ranks=$1_ranks minutes=$1_minutes
   id=$(sbatch --parsable $slurm --nodes="${!nodes}" --ntasks-per-node="${!ranks}" --cpus-per-task=$((cores / ${!ranks})) \
          --time="${!minutes}" --output="$output/logs/$stage-%j.log" "${@:2}" "$here/$stage.sbatch" "$settings")
-  id=${id%%;*}  # the rest is the cluster's name, if there are several
+  id=${id%%;*}  # the rest is the cluster's name if there are several clusters
   echo "$stage $id"
 }
 

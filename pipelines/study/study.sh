@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What networks, regressions and both together learn from universes, whether posteriors are true, how errors fall with the
-# number of universes, what pre-training on cheap ones is worth, whether it holds for finer simulations, and what voxels and time
-# have to do with it. Ends with tables.md.
-# It takes a day on two cores. The same command goes on where it was stopped.
-# Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN has the tools; SETTINGS is a directory with other sizes)
+# Measures what networks, regressions and both together learn from universes, whether posteriors are calibrated, how errors fall
+# with the number of universes, what pre-training on cheap universes gains, whether the results hold for finer simulations, and how
+# they depend on voxel size and training time. Ends with tables.md.
+# It takes a day on two cores. The same command continues where it was stopped.
+# Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN contains the tools; SETTINGS is a directory with other sizes)
 set -euo pipefail
 [ $# -eq 2 ] || [ $# -eq 3 ] || { echo "Usage: study.sh BIN OUTPUT [SETTINGS]" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ bin=$(realpath "$1") out=$(realpath -m "$2") settings=$(realpath "${3:-$here}")
 mkdir -p "$out"
 cd "$out"
 
-# Runs a command and adds a line to costs.csv: what it made, seconds that passed, seconds of the processors.
+# Runs a command and adds a line to costs.csv: what it made, wall-clock seconds, CPU seconds.
 make() {
   local made=$1 TIMEFORMAT='%R %U %S' took status=0
   shift

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What study.sh asks of its own files: the universes to simulate again, and the tables at the end.
+"""What study.sh derives from its own files: the universes to simulate again, and the tables at the end.
 
   tables.py design STUDY N   writes STUDY/finer.csv: N + 2 universes of the test split
-  tables.py mix STUDY        writes STUDY/mixed.csv: what is trained on as it is, with the finer ones to test
-  tables.py tables STUDY     prints the tables of what is there
+  tables.py mix STUDY        writes STUDY/mixed.csv: training samples unchanged, with the finer ones for testing
+  tables.py tables STUDY     prints the tables of the results that are there
 
-Errors are mean |x - p| / p of the test universes, x the truth and p the prediction, as in metrics.json; of several seeds their mean.
-± is the standard error over universes; a bias is the mean of p / x - 1.
+Errors are the mean of |x - p| / p over test universes, with truth x and prediction p, as in metrics.json; for several seeds their
+mean. ± is the standard error over universes; a bias is the mean of p / x - 1.
 """
 
 import csv
@@ -32,7 +32,7 @@ def json_of(path):
 
 
 def write_design(study, number):
-    """Seeds and parameters of the first universes of the test split, two more than are tested: a suite is sharded in three."""
+    """Seeds and parameters of the first universes of the test split, two more than are tested, because a suite needs all three splits."""
     simulations = {s["seed"]: s["parameters"] for s in json_of(study / "sim/manifest.json")["simulations"]}
     seeds = json_of(study / "data/manifest.json")["splits"]["test"]["seeds"][:number + 2]
     if len(seeds) < number + 2:
@@ -44,7 +44,7 @@ def write_design(study, number):
 
 
 def write_mix(study):
-    """Training and validation samples of the suite, test samples of the finer one, under the numbers of the former."""
+    """Training and validation samples of the suite and test samples of the finer one, with the universe numbers of the former."""
     records = json_of(study / "sim/manifest.json")["simulations"]
     numbers = {str(record["seed"]): record["index"] for record in records}
     with open(study / "mixed.csv", "w", newline="", encoding="utf-8") as file:
@@ -56,7 +56,7 @@ def write_mix(study):
 
 
 class Predictions:
-    """Of the universes of one inference by seed: {method: {seed: {parameter: value}}}, and their truths."""
+    """Predictions for the universes of one inference, {method: {seed: {parameter: value}}}, and their truths."""
 
     def __init__(self, directory):
         self.truths, self.of = {}, {"network": {}}
@@ -73,7 +73,7 @@ class Predictions:
         self.uncertainty = json_of(directory / "metrics.json").get("uncertainty", {})
 
     def errors(self, method, name, seeds=None):
-        """Relative errors of a parameter, of the universes in the order of their seeds."""
+        """Relative errors of a parameter for the universes, in the order of their seeds."""
         return [abs(self.truths[seed][name] / self.of[method][seed][name] - 1) for seed in sorted(seeds or self.truths)]
 
     def bias(self, method, name, seeds):
@@ -89,7 +89,7 @@ def number(values, digits=4):
 
 
 def mean_of(lists):
-    """Universe by universe, over trainings."""
+    """Means over trainings, universe by universe."""
     return [statistics.fmean(values) for values in zip(*lists)]
 
 
@@ -105,7 +105,7 @@ def row_of(title, runs, method):
 
 
 def methods_of(run):
-    """Keys and titles of what an inference compares, the network last."""
+    """Keys and titles of the methods that an inference compares, the network last."""
     mixed = "network_alone" in run.of
     return {**BASELINES, **({"network_alone": "network", "network": "network and statistics"} if mixed else {"network": "network"})}
 
@@ -135,12 +135,12 @@ def main_tables(runs):
 
 
 def correlation(a, b, name):
-    """Of a parameter's errors, over universes, of two (run, method)."""
+    """The correlation, over universes, of a parameter's errors between two (run, method)."""
     return statistics.correlation(*([run.of[method][seed][name] - truth[name] for seed, truth in run.truths.items()] for run, method in (a, b)))
 
 
 def agreement_table(runs):
-    """Errors that trainings share with each other and with the regression come from the universes, not from the training."""
+    """Correlations of errors: those that trainings share with each other and the regression come from the universes, not the training."""
     pairs = list(itertools.combinations(runs, 2))
     alone = "network_alone" if "network_alone" in runs[0].of else "network"
     rows = {"networks of two seeds": [((a, alone), (b, alone)) for a, b in pairs],
@@ -150,9 +150,9 @@ def agreement_table(runs):
 
 
 def coverage_cell(coverage, sigmas, validation):
-    """A share of truths in per cent. Its error is that of the test universes and of the width that was calibrated on so many others."""
+    """A share of truths in per cent. Its error has two parts: the test universes, and the width calibrated on `validation` others."""
     key = f"within_{sigmas}_sigma"
-    # The share grows by this for each unit of the width's logarithm, which N universes tell to 1 / sqrt(2 N).
+    # The share grows by this per unit of the width's logarithm, which N universes determine to 1 / sqrt(2 N).
     slope = 2 * sigmas * math.exp(-sigmas * sigmas / 2) / math.sqrt(2 * math.pi)
     error = math.hypot(coverage[f"{key}_se"] or 0, slope / math.sqrt(2 * validation))
     return f"{100 * coverage[key]:.1f} ± {100 * error:.1f} %"
@@ -179,7 +179,7 @@ def curve_tables(curve):
 
 
 def finer_tables(runs, finer):
-    """The same universes from both kinds of simulation, of the trainings that have predicted both."""
+    """The same universes from both kinds of simulation, for the trainings that have predicted both."""
     runs = {seed: runs[seed] for seed in finer}
     shared = next(iter(finer.values())).truths
     print(f"## {len(shared)} test universes, simulated in finer meshes and steps\n")
@@ -202,7 +202,7 @@ def tuned_tables(tuned, curve):
 
 
 def limit_tables(study, trainings):
-    """What trainings on other voxels or of another length reach, by their models' names."""
+    """Results of trainings on other voxels or of another length, by their models' names."""
     print("## Voxels and time\n")
     errors, ratios = [], []
     for model, run in trainings.items():
@@ -227,7 +227,7 @@ def cost_table(study):
 
 
 def print_tables(study):
-    """Of what is there: a study that goes on has some of them."""
+    """Prints the tables of the results that are there: an unfinished study has only some of them."""
     found = {path.parent.name: Predictions(path.parent) for path in sorted((study / "predictions").glob("*/metrics.json"))}
     groups = {}
     for name, run in found.items():

@@ -13,9 +13,8 @@ namespace cosmo::sim {
 /// Time is in units of 1/H0. The operator is T[·] = Q d/da with Q = a³E; D1 is normalised to D1(1) = 1, and
 /// D2 < 0 accordingly. Growth is tabulated for 1e-4 <= a <= 1.1 with a relative error below 1e-7; outside
 /// this range std::domain_error is thrown. Source: Tassev, Zaldarriaga & Eisenstein 2013 (arXiv:1301.0322),
-/// section
-/// 2 and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that T[T[D]] is
-/// a⁴ (D'' + 2 H D') and matter is the only source. Dark energy: Chevallier & Polarski 2001
+/// section 2 and appendix A. Their equations hold for any smooth second component: T = a² d/dt, so that
+/// T[T[D]] is a⁴ (D'' + 2 H D') and matter is the only source. Dark energy: Chevallier & Polarski 2001
 /// (gr-qc/0009008), Linder 2003 (astro-ph/0208512).
 class Background {
  public:

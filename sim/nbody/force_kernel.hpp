@@ -28,8 +28,8 @@ inline constexpr std::array<ForceKernel, 3> kForceKernels = {{
     {"two-point", 0.5f, 0.0f, 0, "second order, softer"},
 }};
 
-/// The kernel that gives the best spectra: "deconvolved" unless the mesh is finer than the particles'
-/// lattice, which a coarser mesh sees as uniform. On a finer mesh that kernel would amplify the lattice's own
+/// The kernel that gives the best spectra: "deconvolved" if the mesh is not finer than the particles'
+/// lattice, which then looks uniform to the mesh. On a finer mesh that kernel would amplify the lattice's own
 /// forces, so "four-point" is better.
 constexpr std::string_view best_force_kernel(int mesh_per_side, int particles_per_side) {
   return kForceKernels[mesh_per_side > particles_per_side].name;

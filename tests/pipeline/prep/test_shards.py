@@ -254,7 +254,7 @@ class Shards(DirectoryTest):
                                    ("another-box", lambda f: (f.attrs.modify("box", 32.0), f.attrs.modify("voxel", 32 / GRID)),
                                     "another box"),
                                    ("fewer-particles", set_attribute("particles", np.uint64(7)), "another number of particles"),
-                                   ("one-more", one_more, "particles and says"), ("retyped", retyped, "another type of number"),
+                                   ("one-more", one_more, "particles and records"), ("retyped", retyped, "another type of number"),
                                    ("smaller", smaller, "another grid"),
                                    ("no-number", set_attribute("box", np.nan), "box of nan"),
                                    ("no-cosmology", set_attribute("parameter_values", [np.nan] * 7), "omega_m")):

@@ -146,7 +146,7 @@ class SnapshotSuiteTest(DirectoryTest):
                 (CONFIG, ["line 2", "omega_m is 0.31", "0.3"], ["snapshot,omega_m", first + ",0.31"]),
                 (CONFIG, ["--n-s", "column n_s"], ["snapshot,n_s", first + ",0.9"]),
                 (CONFIG, ["line 3", "simulation 0", "z = 0"], ["snapshot,simulation", first + ",0", second + ",0"]),
-                (CONFIG, ["line 3", "simulation 0", "seed and parameters"],
+                (CONFIG, ["line 3", "simulation 0", "seed or parameters"],
                  ["snapshot,simulation", first + ",0", "universe1/snapdir_0,0"]),
                 (CONFIG, ["0 and 1", "seed 7"], ["snapshot,seed", first + ",7", second + ",7"]),
                 (CONFIG, [first, "same content"], ["snapshot,sigma8", first + ",0.8", first + ",0.9"]),
