@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures how far cosmo-sim's P(k) depends on its settings and what they cost: the tables and figures of docs/cola.md.
+"""Measures how cosmo-sim's P(k) depends on its settings and what they cost: the tables and figures of docs/cola.md.
 
 Every universe is kept as its spectrum in the cache directory, so that another run only draws. Debian: python3-matplotlib
 """
@@ -22,8 +22,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SPACING = 2  # of the particles, Mpc/h
-MESHES = (1, 1.5, 2, 3)  # cells a side / particles a side
+SPACING = 2  # distance between particles, Mpc/h
+MESHES = (1, 1.5, 2, 3)  # cells per side / particles per side
 STEPS = (3, 5, 7, 10, 15, 20, 40)
 REDSHIFTS = (4, 9, 19, 49)
 LONGEST = 80  # steps, of the reference of the starting redshifts
@@ -38,7 +38,7 @@ REFERENCE = Setting(40, 3)
 
 
 class Simulator:
-    """Runs cosmo-sim at most once a setting and seed."""
+    """Runs cosmo-sim at most once per setting and seed."""
 
     def __init__(self, options):
         self.program, self.threads = options.program, options.threads
@@ -56,7 +56,7 @@ class Simulator:
         return json.loads(done.stdout)
 
     def generate(self, particles, setting, seed, *words):
-        """A universe in a directory that is there until the next call, and the summary of the run."""
+        """A universe in a directory that exists until the next call, and the summary of the run."""
         output = self.cache / "universe"
         shutil.rmtree(output, ignore_errors=True)
         return output / "sim-00000", self.command(
@@ -75,7 +75,7 @@ class Simulator:
         return json.loads(path.read_text())
 
     def spectrum(self, setting, seed, particles=None):
-        """k and P at z = 0, of counts on twice as many voxels per side as particles, whatever the force mesh."""
+        """k and P at z = 0, of counts on a grid of two voxels per particle along each side, whatever the force mesh."""
         particles = particles or self.particles
         def make():
             universe, _ = self.generate(particles, setting, seed, "--grid", str(2 * particles))
@@ -198,7 +198,7 @@ def draw_convergence(errors, seeds_of_halofit, figure):
 
 
 def front(points):
-    """The (seconds, error, …) than which no other is both cheaper and better."""
+    """The (seconds, error, …) for which no other is both cheaper and better."""
     best = []
     for point in sorted(points):
         if not best or point[1] < best[-1][1]:
@@ -208,7 +208,7 @@ def front(points):
 
 def draw_cost(errors, repeats, figure):
     grid = [Setting(steps, mesh) for mesh in MESHES for steps in STEPS if steps > 3]
-    # One after another, so that whatever else the machine does meets all settings alike.
+    # One after another, so that other load on the machine affects all settings equally.
     times = np.median([[errors.simulator.seconds(setting, repeat) for setting in grid] for repeat in range(repeats)],
                       axis=0)
     seconds, wall = ({setting: time[i] for setting, time in zip(grid, times)} for i in range(2))
@@ -229,7 +229,7 @@ def draw_cost(errors, repeats, figure):
         panel.plot([p[0] for p in best], [100 * p[1] for p in best], color="k", lw=5, alpha=0.15,
                    label="the best there is")
         panel.plot(seconds[DEFAULT], 100 * error[DEFAULT], "s", ms=11, mfc="none", mec="k", label="defaults")
-        panel.set(xscale="log", yscale="log", xlabel=f"processor seconds a universe of {errors.simulator.timed_particles}³, "
+        panel.set(xscale="log", yscale="log", xlabel=f"processor seconds per universe of {errors.simulator.timed_particles}³, "
                   f"{errors.simulator.threads} threads", ylabel="largest error of P [%]", title=f"k < {below} h/Mpc")
         panel.legend(fontsize=7, frameon=False)
     print_table("Cost and largest error of P(k) [%] against 40 steps on mesh 3N",

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws the README's figure from what pipelines/quickstart.sh wrote.
+"""Draws the README's figure from the output of pipelines/quickstart.sh.
 
 Debian: python3-matplotlib python3-h5py
 """

@@ -28,8 +28,8 @@ LUSTRE = {128: 179.0, 1024: 129 / 0.58}  # "less than 58 %"
 PIZ_DAINT = {1: 69.33 / 0.388, 512: 69.33 / 0.388 / 0.44}  # 388 Gflop/s on one node; 44 %
 
 GRADIENTS = 28.15e6  # bytes
-LAST_BUCKET = 0.66e6  # bytes that backward leaves nothing to hide behind: conv1 to conv3
-BANDWIDTH = 10e9  # of Aries, bytes/s a node: VI-B
+LAST_BUCKET = 0.66e6  # bytes that cannot be hidden behind backward: conv1 to conv3
+BANDWIDTH = 10e9  # Aries, bytes/s per node: VI-B
 LATENCY = 3e-6  # s, our guess
 SAMPLE = 8e6  # bytes: VI-A
 
@@ -59,7 +59,7 @@ def fit(points, nodes, size=GRADIENTS):
 
 
 def run(ranks, program, *words):
-    """The summary of `program` on so many ranks of one thread."""
+    """The summary of `program` on `ranks` ranks of one thread each."""
     environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                    "OMPI_MCA_rmaps_base_oversubscribe": "1", **os.environ}
     command = ["mpirun", "-n", str(ranks), "--bind-to", "none", program, *map(str, words), "--threads", "1", "--quiet", "--json"]
@@ -165,13 +165,13 @@ def draw(tau, lustre, ours, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--measure", type=pathlib.Path, metavar="BUILD", help="build directory, as build/release")
-    parser.add_argument("--figures", type=pathlib.Path, default=HERE, help="directory of the figure and of what is measured")
-    parser.add_argument("--delay-steps", type=int, default=60, help="a round with delays; 10/3 times as many without")
-    parser.add_argument("--delay-rounds", type=int, default=5, help="of which the median counts")
+    parser.add_argument("--figures", type=pathlib.Path, default=HERE, help="directory for the figure and the measurements")
+    parser.add_argument("--delay-steps", type=int, default=60, help="steps per round with delays; 10/3 times that number without")
+    parser.add_argument("--delay-rounds", type=int, default=5, help="number of rounds, of which the median is used")
     parser.add_argument("--network", choices=["cosmoflow64", "cosmoflow32"], default="cosmoflow64",
-                        help="that is trained with real and dummy data")
+                        help="network that is trained with real and dummy data")
     parser.add_argument("--data-steps", type=int, default=5, help="a round with dummy data")
-    parser.add_argument("--data-rounds", type=int, default=3, help="of which the median counts")
+    parser.add_argument("--data-rounds", type=int, default=3, help="number of rounds, of which the median is used")
     options = parser.parse_args()
     if options.measure:
         build = options.measure.resolve()

@@ -24,7 +24,7 @@ struct LayerCensus {
   Shape output;
   std::int64_t weights;  ///< without biases
   std::int64_t biases;
-  std::int64_t forward_flop;  ///< [flop/sample] 2 × weights × output cells, or input cells if transposed
+  std::int64_t forward_flop;     ///< [flop/sample] 2 × weights × output cells, or input cells if transposed
   std::int64_t input_grid_flop;  ///< [flop/sample] 2 × weights × input cells (dense: as forward)
   bool first = false;            ///< it reads the network's input, whose gradient is not needed
   bool vector = false;           ///< its output has no cells, like that of a dense layer

@@ -305,8 +305,7 @@ void from_json(const json& object, NetworkSpec& spec) {
   if (object.contains("baseline")) {
     read.baseline = member<std::string>(object, "baseline");
     ensure(read.baseline == kSummaryStatistics, Fault::format,
-           "The baseline of a network is \"{}\": use {} or leave it out.", read.baseline,
-           kSummaryStatistics);
+           "The baseline of a network is \"{}\": use {} or leave it out.", read.baseline, kSummaryStatistics);
   }
   spec = std::move(read);
 }

@@ -28,9 +28,8 @@ void declare_training(core::Options& options) {
   options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json");
   declare_recipe(options);
   options.add("epochs", "50", "passes over the training samples");
-  options.add(
-      "global-batch", std::nullopt,
-      "samples per step on all ranks together, or all of them if fewer" + by_recipe("global-batch"));
+  options.add("global-batch", std::nullopt,
+              "samples per step on all ranks together, or all of them if fewer" + by_recipe("global-batch"));
   options.add("micro-batch", std::nullopt,
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
@@ -57,10 +56,9 @@ void declare_training(core::Options& options) {
   options.add("momentum", "0.9", "(sgd) share of the last update that is kept");
   options.add("clip-norm", std::nullopt,
               "largest norm of gradients, to which larger ones are scaled, or off" + by_recipe("clip-norm"));
-  options.add(
-      "average", std::nullopt,
-      "decay per step of the weights' exponential average, which is then validated and used, or off" +
-          by_recipe("average"));
+  options.add("average", std::nullopt,
+              "decay per step of the weights' exponential average, which is then validated and used, or off" +
+                  by_recipe("average"));
   options.add("choice-epochs", std::nullopt,
               "number of epochs over which the validation loss that chooses the best epoch is averaged" +
                   by_recipe("choice-epochs"));

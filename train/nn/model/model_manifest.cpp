@@ -163,8 +163,8 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                    model.validation.baseline_shares.size() ==
                        (model.network.baseline.empty() ? 0 : model.parameters.size()) &&
                    model.validation.calibration_per_subvolume.size() == calibration,
-               core::Fault::format,
-               "{} lacks the best checkpoint or a parameter's error: train again.", source);
+               core::Fault::format, "{} lacks the best checkpoint or a parameter's error: train again.",
+               source);
   const auto fits = [&](const ChannelRange& channel) {
     return channel.power_low.size() == model.range->k.size() &&
            channel.power_high.size() == model.range->k.size();
