@@ -16,7 +16,7 @@ template <class T, std::size_t... index>
 
 namespace {
 
-/// 0 if an initialiser of so many bytes holds what was written, else 1 and a line on standard error.
+/// 0 if an initialiser of this size holds what was written, else 1 and a line on standard error.
 template <class T, std::size_t bytes>
 int check(const char* type) {
   constexpr std::size_t count = bytes / sizeof(T);

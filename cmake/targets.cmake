@@ -5,7 +5,7 @@
 set(COSMO_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them")
 
 add_library(cosmo_flags INTERFACE)
-# Everything is compiled for one machine, so how functions pass vectors wider than its own (psabi) is nobody else's business.
+# Everything is compiled for one machine, so how functions pass vectors wider than its own (psabi) concerns no other machine.
 target_compile_options(cosmo_flags INTERFACE ${COSMO_MACHINE_FLAGS} -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                              -Wno-psabi)
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})

@@ -30,7 +30,7 @@ ROOMS = {
 }
 # A tool may compose rooms further.
 TOOLS = {"sim/tool": {"histogram"}}
-MOST_FILES = 24  # of ours in a folder
+MOST_FILES = 24  # source files per folder
 
 # Third-party headers and the folders that may see them, with those below; "*" is every room.
 THIRD_PARTY = {

@@ -114,7 +114,7 @@ Report make(Stage& stage, OutputDirectory& output) {
     return stage.make(output);
   } catch (const Error& error) {
     if (error.fault() != Fault::stopped || !error.agreed()) throw;
-    return {{}, {}, error};
+    return {Json::object(), "", error};
   }
 }
 

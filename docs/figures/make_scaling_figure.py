@@ -125,7 +125,7 @@ def our_tables(ours):
     base = {ranks: ours["delayed"][f"0:{ranks}"] for ranks in RANKS}
     for delay in DELAYS[1:]:
         rows = {ranks: ours["delayed"][f"{delay}:{ranks}"] for ranks in RANKS}
-        sync = {ranks: base[ranks]["together"] - base[ranks]["alone"] for ranks in RANKS}  # of the machine itself
+        sync = {ranks: base[ranks]["together"] - base[ranks]["alone"] for ranks in RANKS}  # cost of the machine itself
         tau = (rows[2]["together"] - rows[2]["alone"] - sync[2]) / (harmonic(2) - 1)
         for ranks, row in rows.items():
             predictions = [row["alone"] + sync[ranks] + t * (harmonic(ranks) - 1) for t in (delay, tau)]

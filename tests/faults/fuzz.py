@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/s
 import gadget  # noqa: E402
 from toolkit import ENVIRONMENT, command, record_again, succeed  # noqa: E402
 
-SECONDS = 60  # of a run that takes 0.1, on a machine with other work
+SECONDS = 60  # limit for a run that takes 0.1 on a quiet machine
 MEMORY = 2 << 30
 EXITS = {0, 2, 3, 4, 5, 6, 75}
 NUMBERS = [0, 1, 2, 7, 127, 255, 256, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
@@ -207,14 +207,14 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def complaint(code, told):
+def complaint(code, remarks):
     """What is wrong with how a tool ended, or nothing."""
     if code not in EXITS:
         return f"exit {code}"
-    errors = [line for line in told.splitlines() if ": error: " in line]
+    errors = [line for line in remarks.splitlines() if ": error: " in line]
     if code not in (0, 75) and len(errors) != 1:
         return f"exit {code} with {len(errors)} sentences"
-    if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", told):
+    if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", remarks):
         return "prints what a terminal obeys"
     return ""
 
@@ -238,8 +238,8 @@ def attack(workshop, target, damage):
             done = subprocess.run(command(1, *target.words), env=ENVIRONMENT, capture_output=True, cwd=directory, preexec_fn=limit, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return None, "hangs", ""
-        told = done.stderr.decode(errors="surrogateescape")
-        return done.returncode, complaint(done.returncode, told), told
+        remarks = done.stderr.decode(errors="surrogateescape")
+        return done.returncode, complaint(done.returncode, remarks), remarks
 
 
 def campaign(workshop, runs, report, first=0, names=None):
@@ -250,10 +250,10 @@ def campaign(workshop, runs, report, first=0, names=None):
             continue
         table[target.name] = collections.Counter()
         for seed in range(first, first + runs):
-            code, why, told = attack(workshop, target, by_chance(target, seed))
+            code, why, remarks = attack(workshop, target, by_chance(target, seed))
             table[target.name][code] += 1
             if why:
-                wrong.append(f"{target.name} {seed}: {why}: {told[:300]}")
+                wrong.append(f"{target.name} {seed}: {why}: {remarks[:300]}")
                 report(wrong[-1])
         report(f"{target.name}: " + ", ".join(f"{n} × {code}" for code, n in sorted(table[target.name].items(), key=str)))
     return table, wrong

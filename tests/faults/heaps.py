@@ -56,10 +56,10 @@ def campaign(damages, report):
     for target in TARGETS:
         codes = table[target.name] = collections.Counter()
         for number in range(damages):
-            code, why, told = fuzz.attack(OldFiles(), target, damaged(number))
+            code, why, remarks = fuzz.attack(OldFiles(), target, damaged(number))
             codes[code] += 1
             if why:
-                wrong.append(f"{target.name}, damage {number}: {why}: {told[:300]}")
+                wrong.append(f"{target.name}, damage {number}: {why}: {remarks[:300]}")
                 report(wrong[-1])
         report(f"{target.name}: " + ", ".join(f"{n} × {code}" for code, n in sorted(codes.items(), key=str)))
     return table, wrong

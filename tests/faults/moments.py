@@ -39,8 +39,8 @@ def remembers(process, number):
     return caught and int(caught[1], 16) >> (number - 1) & 1
 
 
-def errors_of(told):
-    return [line for line in told.splitlines() if ": error: " in line]
+def errors_of(remarks):
+    return [line for line in remarks.splitlines() if ": error: " in line]
 
 
 class Life:
@@ -83,8 +83,8 @@ class Life:
             time.sleep(0.001)
         time.sleep(delay)
         process.send_signal(number)
-        told = process.communicate(timeout=60)[1]
-        wrong = "" if process.returncode in (0, STOPPED) and not errors_of(told) else told[-300:] or "no word"
+        remarks = process.communicate(timeout=60)[1]
+        wrong = "" if process.returncode in (0, STOPPED) and not errors_of(remarks) else remarks[-300:] or "no word"
         return f"exit {process.returncode}", wrong + self.left(stage, 1, True)
 
     def rank_fault(self, stage, fault):
@@ -102,17 +102,17 @@ class Life:
                 time.sleep(0.5 * SILENCE)
                 os.kill(hit, signal.SIGCONT)
         try:
-            told = process.communicate(timeout=30)[1]
+            remarks = process.communicate(timeout=30)[1]
         except subprocess.TimeoutExpired:
             # The others may have left MPI_Finalize, with all done, before it stopped: then no rank is left to miss it.
             wrong = "hangs" if children(process.pid) != [hit] else ""
             os.kill(hit, signal.SIGCONT)
-            told = process.communicate(timeout=30)[1]
+            remarks = process.communicate(timeout=30)[1]
             return f"the others had ended, exit {process.returncode}", wrong + self.left(stage, 2, process.returncode != 0)
         allowed = {"killed": (0, 128 + signal.SIGKILL, IO), "stopped": (0, IO), "late": (0,)}[fault]
-        wrong = "" if process.returncode in allowed else f"exit {process.returncode}: {told[-300:]}"
-        if process.returncode == IO and len(errors_of(told)) != 1:
-            wrong += f"{len(errors_of(told))} sentences: {told[-300:]}"
+        wrong = "" if process.returncode in allowed else f"exit {process.returncode}: {remarks[-300:]}"
+        if process.returncode == IO and len(errors_of(remarks)) != 1:
+            wrong += f"{len(errors_of(remarks))} sentences: {remarks[-300:]}"
         return f"exit {process.returncode}", wrong + self.left(stage, 2, process.returncode != 0)
 
     def race(self, stage):
@@ -122,10 +122,10 @@ class Life:
         runs = [self.start(stage)]
         time.sleep(delay)
         runs.append(self.start(stage))
-        told = [process.communicate(timeout=60)[1] for process in runs]
+        remarks = [process.communicate(timeout=60)[1] for process in runs]
         codes = sorted(process.returncode for process in runs)
         wrong = ""
-        for process, words in zip(runs, told):
+        for process, words in zip(runs, remarks):
             if process.returncode not in (0, IO) or len(errors_of(words)) != (process.returncode != 0):
                 wrong += f"exit {process.returncode}: {words[-300:]}"
         return f"exits {codes[0]} and {codes[1]}", wrong + self.left(stage, 1, 0 not in codes)

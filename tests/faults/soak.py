@@ -87,8 +87,8 @@ def soak(minutes, data, network, output, report):
         if elapsed >= told:
             report(f"{elapsed:.1f} min: {epochs_done(output)} epochs, {delays} delays, {', '.join(map(str, now))} KiB")
             told += minutes / 24
-    code, said = training.end()
-    return growth, delays, "" if code == STOPPED else f"exit {code}: {said[-500:]}"
+    code, remarks = training.end()
+    return growth, delays, "" if code == STOPPED else f"exit {code}: {remarks[-500:]}"
 
 
 def main():

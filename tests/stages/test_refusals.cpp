@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct Refusal {
   std::string line;
   Fault fault;
-  std::vector<std::string> parts;  ///< of the sentence
+  std::vector<std::string> parts;  ///< that the sentence has
 };
 
 const std::string kGenerate = "cosmo-sim generate --output D/never ";

@@ -86,7 +86,7 @@ TEST_CASE("a request to stop on any rank ends the rounds between two of them") {
     if (items == 2 * ranks) {
       run();  // what is done is done
     } else {
-      expect_error(Fault::stopped, "the same command goes on", run);
+      expect_error(Fault::stopped, "rerun the same command", run);
     }
     CHECK(done == 2 * ranks);
     remember_stop_signals();  // forgets it

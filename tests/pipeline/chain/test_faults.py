@@ -27,8 +27,8 @@ class Fuzz(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="cosmo-workshop-") as holder:
             workshop = fuzz.Workshop(holder)
             for target in fuzz.targets():
-                code, wrong, told = fuzz.attack(workshop, target, None)  # nothing is damaged
-                self.assertEqual((code, wrong), (0, ""), f"{target.name}: {told}")
+                code, wrong, remarks = fuzz.attack(workshop, target, None)  # nothing is damaged
+                self.assertEqual((code, wrong), (0, ""), f"{target.name}: {remarks}")
             table, wrong = fuzz.campaign(workshop, 380 if ALL else 3, print)
         self.assertEqual(wrong, [])
         self.assertGreaterEqual(len(table), 19)
@@ -40,8 +40,8 @@ class Fuzz(unittest.TestCase):
 class Heaps(unittest.TestCase):
     def test_damaged_texts_of_old_files_are_refused(self):
         for target in heaps.TARGETS:
-            code, wrong, told = fuzz.attack(heaps.OldFiles(), target, None)
-            self.assertEqual((code, wrong), (0, ""), f"{target.name}: {told}")
+            code, wrong, remarks = fuzz.attack(heaps.OldFiles(), target, None)
+            self.assertEqual((code, wrong), (0, ""), f"{target.name}: {remarks}")
         table, wrong = heaps.campaign(400 if ALL else 5, print)
         self.assertEqual(wrong, [])
         for name, codes in table.items():

@@ -165,7 +165,7 @@ class AnyMoment(Stoppable):
         self.assertIn(STOPPED, codes)
 
     def test_after_the_last_word_of_a_training(self):
-        output = self.root / "told"
+        output = self.root / "remarks"
         for _ in range(5):
             with subprocess.Popen(["env", *ALONE, BIN / "cosmo-train", *map(str, self.train_words()), "--epochs", "1", "--json", "--output",
                                    output], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
@@ -188,10 +188,10 @@ class AnyMoment(Stoppable):
                     self.assertIsNone(process.poll())
                     time.sleep(0.005)
                 os.kill(process.pid if ranks == 1 else children(process.pid)[-1], number)
-                _, told = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, STOPPED, told)
-            self.assertIn("cosmo-sim: Stopped before all was done", told)
-            self.assertNotIn("error", told)
+                _, remarks = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, STOPPED, remarks)
+            self.assertIn("cosmo-sim: Stopped before all was done", remarks)
+            self.assertNotIn("error", remarks)
             self.assertLess(len(list(output.glob("sim-*"))), 24)
             succeed(*words, "--output", output)
             self.assertEqual(contents(output), contents(whole))

@@ -133,7 +133,7 @@ class Baselines(PipelineTest):
         self.assertEqual(metrics["forecast"]["power_spectrum"]["universes_used"], 34)
         succeed("cosmo-prep", "shard", "--input", self.sim, "--validation", 2, "--test", 42, "--output", few)
         done = run("cosmo-infer", "--model", self.model, "--data", few, "--output", self.root / "few_out",
-                   "--allow-leak")  # of the same suite, split otherwise
+                   "--allow-leak")  # data of the same suite, split differently
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("too few for a forecast", done.stderr)
         metrics = json.loads((self.root / "few_out/metrics.json").read_text())

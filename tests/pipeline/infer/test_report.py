@@ -109,7 +109,7 @@ class Reports(PipelineTest):
             self.assertLessEqual({f"{prefix}{method}.{name}.relative_error" for name in metrics["network"]
                                   for prefix in ("", "per_subvolume.")}, places)
         self.assertEqual((metrics["leak"], metrics["in_sample"], page.alarm), (None, False, ""))
-        for directory in (self.sim, self.data, self.model):  # of all stages: identities and settings
+        for directory in (self.sim, self.data, self.model):  # all stages: identities and settings
             upstream = json.loads((directory / "manifest.json").read_text())
             self.assertIn(upstream["id"], page.text)
         for text in ("particles per side64", "steps3", "0.25 to 0.35", "subvolumes2", "adamw", "epochs2",
@@ -134,7 +134,7 @@ class Reports(PipelineTest):
         columns = re.findall("<th>([^<]*)</th>", table)[1:]
         self.assertEqual(columns[0], "time")
         cells = re.findall('<td data-column="([^"]*)">', table)
-        self.assertEqual(cells, 3 * columns)  # of the three stages before
+        self.assertEqual(cells, 3 * columns)  # one row per earlier stage
 
     def test_methods_are_explained(self):
         page, *_ = self.infer("explained")

@@ -255,7 +255,7 @@ class BadSnapshots(Histogram):
                 file["PartType1/Coordinates"] = positions
             return change
 
-        for change, parts in ((shortened, ["says", "coordinates of shape"]), (fewer, [f"announces {N}", f"holds {N - 1}"]),
+        for change, parts in ((shortened, ["records", "coordinates of shape"]), (fewer, [f"announces {N}", f"holds {N - 1}"]),
                               (attribute("BoxSize", 1000.0), ["another snapshot"]),
                               (attribute("NumFilesPerSnapshot", np.int32(2)), ["another snapshot"]),
                               (attribute("Redshift", 1.0), ["another snapshot"]),

@@ -370,7 +370,7 @@ class Shards(DirectoryTest):
         self.assertEqual(normalisation["voxels"], "standard")
         self.assertAlmostEqual(normalisation["offset"], statistics["mean"])
         self.assertAlmostEqual(normalisation["scale"], 1 / statistics["deviation"])
-        self.assertLess(summary["validation_loss"], 0.5)  # of guessing the centre: 0.94
+        self.assertLess(summary["validation_loss"], 0.5)  # guessing the centre gives 0.94
         metrics = succeed("cosmo-infer", "--model", model, "--data", data, "--output", self.root / "fields-test")["metrics"]
         self.assertEqual(metrics["universes"], 2)
         done = run("cosmo-infer", "--model", model, "--input", self.sim / "sim-00000/counts_z0.h5")

@@ -168,7 +168,7 @@ class Manifests(VerifyTest):
         self.names([f"bad/{SHARD}", "sha256"], edit_record, sha256="0" * 64)
 
     def test_another_size(self):
-        self.names([f"bad/{SHARD}", "says 1"], edit_record, bytes=1)
+        self.names([f"bad/{SHARD}", "records 1"], edit_record, bytes=1)
 
     def test_another_list_of_seeds(self):
         self.names(["the seed"], edit, lambda told: told["splits"]["train"]["seeds"].reverse())

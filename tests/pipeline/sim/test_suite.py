@@ -407,7 +407,7 @@ class Memory(Suite):
         self.assertTrue((output / "sim-00002/counts_z0.h5").exists())
 
     def test_memory_that_the_system_does_not_give(self):
-        limit = 700 << 20  # of address space, for what needs 640 MB beside its libraries
+        limit = 700 << 20  # address space; the run needs 640 MB besides its libraries
         words = command(1, "cosmo-sim", "generate", "--particles", 192, "--mesh", 384, "--threads", 1, "--output",
                         self.root / "starved")
         done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=120,

@@ -408,7 +408,7 @@ class Networks(PipelineTest):
         found = self.range_of(self.models["odd"][0])
         self.assertEqual(found["samples"], len(means))
         self.assertEqual((found["channels"][0]["mean_low"], found["channels"][0]["mean_high"]), (min(means), max(means)))
-        self.assertEqual(found, self.range_of(self.models["cosmoflow32"][0]))  # of the same data
+        self.assertEqual(found, self.range_of(self.models["cosmoflow32"][0]))  # same data
         self.assertEqual(len(self.range_of(self.models["mlperf"][0])["channels"]), 2)
         model, words = self.root / "ranged", (*self.train_words(), "--epochs", 2, "--output", self.root / "ranged")
         cosmo_train(*words, "--time-limit", 0, ranks=2)
@@ -429,8 +429,8 @@ class Networks(PipelineTest):
             (counts, ["--box", "128Mpc"], 3, "give it in Mpc/h"),
             (counts[:48, :48, :48], ["--box", 96], 3, "multiple of 32"),
             (counts[:32], ["--box", 128], 5, "not a cube"),
-            (counts + 0.5, ["--box", 128], 5, "no count"),
-            (-counts.astype("<i4"), ["--box", 128], 5, "no count"),
+            (counts + 0.5, ["--box", 128], 5, "not a count"),
+            (-counts.astype("<i4"), ["--box", 128], 5, "not a count"),
             (suite, [], 3, "is a suite"),
             (suite / "sim-00000/counts_z0.5.h5", [], 3, "z = 0.5 and the model reads z = 0"),
             (suite / "sim-00000/snapshot_z0.5.hdf5", [], 3, "z = 0.5 and the model reads z = 0"),
