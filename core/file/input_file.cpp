@@ -17,8 +17,8 @@ std::uintmax_t ensure_readable(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   ensure(fs::exists(status), Fault::io, "{} does not exist or cannot be seen: check its name.",
          path.string());
-  ensure(fs::is_regular_file(status), Fault::io,
-         "{} is not a regular file: give one, not a pipe or device.", path.string());
+  ensure(fs::is_regular_file(status), Fault::io, "{} is not a regular file: give one, not a pipe or device.",
+         path.string());
   ensure(::access(path.c_str(), R_OK) == 0, Fault::io, "{} cannot be opened ({}): check its permissions.",
          path.string(), std::strerror(errno));
   return fs::file_size(path);

@@ -81,15 +81,13 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
   reading_json(path.string(), [&] {
     ensure(json.at("schema") == kSchema, Fault::format, "{} has schema {}: this version reads {}.",
            path.string(), json.at("schema").dump(), kSchema);
-    ensure(json.at("stage") == stage, Fault::format,
-           "{} is of stage {}: give a directory of stage '{}'.", path.string(), json.at("stage").dump(),
-           stage);
+    ensure(json.at("stage") == stage, Fault::format, "{} is of stage {}: give a directory of stage '{}'.",
+           path.string(), json.at("stage").dump(), stage);
     manifest.request = {json.at("stage"), json.at("config"), json.at("inputs")};
     manifest.tool = json.at("code").at("name");
     manifest.files = json.at("files");
     ensure(json.at("id") == manifest.request.id(), Fault::format,
-           "{} does not match its id: it was altered, rerun its stage with --force.",
-           path.string());
+           "{} does not match its id: it was altered, rerun its stage with --force.", path.string());
     manifest.details = json;
     for (const std::string& key : kCommonKeys) manifest.details.erase(key);
   });
@@ -99,8 +97,8 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
 Manifest load_manifest(const fs::path& directory, std::string_view stage) {
   const fs::path path = directory / kManifestName;
   ensure(fs::exists(path), Fault::io,
-         "{} does not exist: {} is not a finished output; rerun the stage that produces it.",
-         path.string(), directory.string());
+         "{} does not exist: {} is not a finished output; rerun the stage that produces it.", path.string(),
+         directory.string());
   Manifest manifest = parse_manifest(read_json(path), path, stage);
   for (const FileRecord& record : manifest.files) check_size(directory, record);
   return manifest;

@@ -178,8 +178,7 @@ std::vector<int> shape_of(std::size_t bytes, std::size_t voxel_bytes, const Fore
       std::lround(std::cbrt(static_cast<double>(bytes) / static_cast<double>(voxel_bytes * channels))));
   ensure(side > 0 && side * side * side * channels * voxel_bytes == bytes, Fault::format,
          "{} holds {} bytes of voxels, which are not a cube of {} channel{} of {} bytes: give the "
-         "--redshifts and "
-         "the --dialect that it has.",
+         "--redshifts and the --dialect that it has.",
          file.path.string(), bytes, channels, channels == 1 ? "" : "s", voxel_bytes);
   const auto n = static_cast<int>(side);
   return channels == 1 ? std::vector<int>{n, n, n} : std::vector<int>{file.channels, n, n, n};

@@ -55,7 +55,7 @@ struct ExchangeFormat {
   std::string_view name;     ///< value of --format
   std::string_view dialect;  ///< value of --dialect, or empty
   std::string_view meaning;
-  std::string_view suffix;   ///< file name suffix
+  std::string_view suffix;  ///< file name suffix
   bool compressed;
   std::size_t count_bytes;   ///< bytes per count, before compression
   std::uint64_t most_count;  ///< largest count that a voxel can have

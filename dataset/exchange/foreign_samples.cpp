@@ -28,10 +28,9 @@ std::vector<double> to_physical(const std::vector<double>& labels, const core::P
   constexpr double kRounding = 1e-6;
   std::vector<float> unit;
   for (std::size_t p = 0; p < labels.size(); ++p) {
-    ensure(
-        space.low[p] < space.high[p], Fault::config,
-        "The labels of {} lie in [-1, 1], so their ranges are needed: give --parameters NAME=LOW:HIGH,….",
-        file);
+    ensure(space.low[p] < space.high[p], Fault::config,
+           "The labels of {} lie in [-1, 1], so their ranges are needed: give --parameters NAME=LOW:HIGH,….",
+           file);
     ensure(std::abs(labels[p]) <= 1 + kRounding, Fault::format,
            "{} has the label {} outside [-1, 1]: give the --dialect that it is in.", file, labels[p]);
     unit.push_back(static_cast<float>(std::clamp(labels[p], -1.0, 1.0)));

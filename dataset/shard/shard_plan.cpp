@@ -91,8 +91,7 @@ double ShardPlan::sample_bytes() const {
 ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings) {
   ensure(suite.parameters.size() > 0, Fault::config,
          "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
-         "range, "
-         "for example --omega-m 0.25:0.35.");
+         "range, for example --omega-m 0.25:0.35.");
   ensure(
       settings.grid == suite.grid || (settings.grid > 0 && suite.grid % settings.grid == 0), Fault::config,
       "--grid {} does not divide the {} voxels per side of the suite's counts: choose a divisor, or make the "

@@ -159,9 +159,8 @@ void run_export(const core::Invocation& run) {
 }
 
 void declare_import(core::Options& options) {
-  options.add(
-      "input", std::nullopt,
-      "directory of the samples: what cosmo-prep export wrote, or other files that --samples lists");
+  options.add("input", std::nullopt,
+              "directory of the samples: what cosmo-prep export wrote, or other files that --samples lists");
   declare_format(options);
   options.add(
       "samples", std::nullopt,
@@ -263,13 +262,12 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
              "--{} applies only with --samples; an export already records it: leave it out.", name);
     }
     std::error_code error;
-    ensure(
-        !std::filesystem::is_directory(input, error) ||
-            std::filesystem::exists(input / core::kManifestName, error),
-        Fault::config,
-        "{} is not an export of this toolkit, as it has no manifest.json: describe its files by --samples "
-        "FILE.csv and --box.",
-        input.string());
+    ensure(!std::filesystem::is_directory(input, error) ||
+               std::filesystem::exists(input / core::kManifestName, error),
+           Fault::config,
+           "{} is not an export of this toolkit, as it has no manifest.json: describe its files by --samples "
+           "FILE.csv and --box.",
+           input.string());
     import.source = load_export(input, format);
     import.request = import_request(*import.source, target);
     import.dataset = import.source->dataset;

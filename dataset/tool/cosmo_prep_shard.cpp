@@ -16,10 +16,9 @@ namespace cosmo::dataset {
 
 void declare_shard(core::Options& options) {
   options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
-  options.add(
-      "grid", std::nullopt,
-      "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
-      "[the suite's]");
+  options.add("grid", std::nullopt,
+              "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
+              "[the suite's]");
   options.add("subvolumes", "2", "cuts per side: each simulation gives this many cubed samples, 1 to 6");
   options.add("redshifts", "0", "redshifts of the counts, separated by commas: a channel each, in order");
   options.add(

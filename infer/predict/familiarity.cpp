@@ -11,8 +11,10 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr double kShareBeyond = 0.5;                       ///< share of the range in training
-constexpr double kLeastBeyond = 0.1;                       ///< on a logarithmic scale
+constexpr double kShareBeyond = 0.5;     ///< share of the range in training
+constexpr double kLeastBeyond = 0.1;     ///< on a logarithmic scale
+constexpr double kShareOutside = 0.1;    ///< share of a parameter's range that predictions may be outside by
+constexpr double kRareUniverses = 0.01;  ///< share of universes that may be outside by more
 constexpr std::size_t kMostSamples = 64, kFewSamples = 8;  ///< samples of a split
 constexpr std::size_t kMostVoxels = std::size_t{1} << 24;  ///< voxels of a split, beyond a few samples
 
@@ -105,6 +107,24 @@ std::vector<std::string> Familiarity::warnings() const {
     } else if (average(on_average) > 1) {
       sentences.push_back(sentence(on_average, 0));
     }
+  }
+  return sentences;
+}
+
+std::vector<std::string> predictions_outside(const core::ParameterSpace& trained,
+                                             const std::vector<std::vector<double>>& predictions) {
+  std::vector<std::string> sentences;
+  for (std::size_t p = 0; p < trained.size(); ++p) {
+    const double low = trained.low[p], high = trained.high[p], margin = kShareOutside * (high - low);
+    const auto beyond = [&](const std::vector<double>& row) { return std::max(low - row[p], row[p] - high); };
+    const auto outside =
+        std::ranges::count_if(predictions, [&](const auto& row) { return beyond(row) > margin; });
+    if (static_cast<double>(outside) <= kRareUniverses * static_cast<double>(predictions.size())) continue;
+    sentences.push_back(fmt::format(
+        "{} is predicted outside of {:.4g} to {:.4g}, its range in training, for {} of {} universes: as far "
+        "off as {:.4g}; their voxels are unlike the training data, and the predictions may mean nothing.",
+        trained.names[p], low, high, outside, predictions.size(),
+        (*std::ranges::max_element(predictions, {}, beyond))[p]));
   }
   return sentences;
 }

@@ -61,6 +61,12 @@ class Familiarity {
   int samples_ = 0;
 };
 
+/// A sentence on each parameter that more than one universe in a hundred has predicted outside of its range in
+/// training by more than a tenth of that range. A trained network predicts within the range, so these data
+/// are unlike those of its training even where mean and P(k) are not. predictions (universes)(P).
+std::vector<std::string> predictions_outside(const core::ParameterSpace& trained,
+                                             const std::vector<std::vector<double>>& predictions);
+
 /// warnings() of up to 64 samples of a split (8 if they are large), spread evenly. Throws what
 /// SplitReader::read does.
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split);

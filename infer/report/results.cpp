@@ -101,8 +101,7 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
       one_universe(report)
           ? "without standard errors: one universe has no scatter, and shows little of a method."
           : "with standard errors by bootstrap over universes. Smaller is better; a method that does not "
-            "beat "
-            "“predict the centre” has learned nothing about that parameter.");
+            "beat “predict the centre” has learned nothing about that parameter.");
   std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows) +
                         missing_text(report) + methods_text(report);
   if (!figures.empty()) {

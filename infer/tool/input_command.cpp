@@ -10,6 +10,7 @@
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"
+#include "infer/predict/familiarity.hpp"
 #include "infer/predict/unfinished.hpp"
 #include "infer/predict/universe.hpp"
 #include "infer/tool/tables.hpp"
@@ -114,10 +115,12 @@ void run_input(const core::Invocation& run) {
     }
     const UniverseCounts universe = read_universe(run.log, model, std::move(opened));
     std::ranges::copy(compare_with_training(model, universe), std::back_inserter(warnings));
-    for (const std::string& warning : warnings) run.log.warn("{}", warning);
-    summary["warnings"] = warnings;
     Ensemble ensemble(directories, batch_of(model));
     const UniversePrediction prediction = predict_universe(models, ensemble, universe);
+    std::ranges::copy(predictions_outside(model.parameters, {prediction.value}),
+                      std::back_inserter(warnings));
+    for (const std::string& warning : warnings) run.log.warn("{}", warning);
+    summary["warnings"] = warnings;
     summary.update(summary_of(model, prediction));
     text = universe_text(models, prediction);
   });

@@ -212,8 +212,8 @@ NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::
 }
 
 /// Predicts the split by the networks and by the baselines. Collective.
-Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
-                  std::uint64_t memory_predicted) {
+Findings predict_by_all(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
+                        std::uint64_t memory_predicted) {
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
   const PredictedSplit split{job.data, job.manifest, reader};
@@ -229,6 +229,13 @@ Findings find_out(const core::Invocation& run, const Job& job, dataset::SplitRea
     statistics = summarise_all(run, split, own);
   findings.forecasts = add_baselines(run, split, statistics, findings.methods);
   return findings;
+}
+
+std::vector<std::string> outside_of_training(const Job& job, const Findings& findings) {
+  std::vector<std::vector<double>> predictions;
+  for (const dataset::PredictionRow& row : findings.network.method.universes.rows)
+    predictions.push_back(row.prediction);
+  return predictions_outside(job.model().parameters, predictions);
 }
 
 /// All of metrics.json, and its uncertainties as text.
@@ -301,7 +308,11 @@ class SplitStage : public core::Stage {
     });
     job_.doubts = Json::parse(run.comm.broadcast(Json(job_.doubts).dump()));
     for (const std::string& doubt : job_.doubts) run.log.warn("{}", doubt);
-    const Findings findings = find_out(run, job_, *reader, memory_.network);
+    const Findings findings = predict_by_all(run, job_, *reader, memory_.network);
+    for (const std::string& doubt : outside_of_training(job_, findings)) {
+      run.log.warn("{}", doubt);
+      job_.doubts.push_back(doubt);
+    }
     core::Report report = publish(run, job_, findings, *reader, output);
     run.log.info("{}", findings.costs.text());
     return report;

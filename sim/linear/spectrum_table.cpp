@@ -108,8 +108,7 @@ Column find_column(const TextFile& file, const std::vector<TextLine>& comments, 
     const auto column = named_column(names);
     ensure(column && names.size() == columns, Fault::format,
            "{} does not name {} columns with one called d_m, d_tot, -T_tot/k2 or total: give two columns k, "
-           "P, or a "
-           "transfer table as CLASS or CAMB wrote it.",
+           "P, or a transfer table as CLASS or CAMB wrote it.",
            file.place(comments.back()), columns);
     return *column;
   }
@@ -239,15 +238,13 @@ void ensure_covers(const SpectrumTable& table, double n_s, const core::GridSpec&
   ensure(
       table.last_k >= corner, Fault::config,
       "--transfer {} ends at k = {:.6g} h/Mpc and {} particles per side need it to {:.6g}: extend the table "
-      "at its "
-      "high end (kmax in CAMB, P_k_max_h/Mpc in CLASS).",
+      "at its high end (kmax in CAMB, P_k_max_h/Mpc in CLASS).",
       table.path, table.last_k, particles.cells_per_side, corner);
   constexpr double kMostExtrapolated = 0.05;
   const double share = extrapolated_share(table, n_s);
   ensure(share <= kMostExtrapolated, Fault::config,
          "--transfer {} from k = {:.6g} to {:.6g} h/Mpc misses {:.1f} % of sigma_8 squared: extend it, 0.001 "
-         "to 10 "
-         "is enough.",
+         "to 10 is enough.",
          table.path, table.first_k, table.last_k, 100 * share);
 }
 

@@ -278,9 +278,8 @@ core::Tool sim::cosmo_sim_tool() {
           "universes from cosmological parameters",
           {fourier::library_version()},
           {{"generate", "simulates one universe or a suite and counts its particles in voxels",
-            "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 "
-            "0.78:0.95 --n-s 0.9:1.0 "
-            "--particles 128 --output sim",
+            "mpirun -n 2 cosmo-sim generate --simulations 64 --omega-m 0.25:0.35 --sigma8 0.78:0.95 --n-s "
+            "0.9:1.0 --particles 128 --output sim",
             true, core::OnStop::save, &sim::declare_suite, &run_generate},
            {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
             "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,

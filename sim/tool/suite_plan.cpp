@@ -171,9 +171,8 @@ void declare_suite(core::Options& options) {
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
-  options.add(
-      "select", std::nullopt,
-      "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
+  options.add("select", std::nullopt,
+              "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
   options.add("ranks-per-simulation", std::nullopt,
               "ranks per universe, a divisor of the run's ranks [the fewest whose memory suffices]");
 }

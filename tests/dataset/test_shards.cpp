@@ -3,10 +3,10 @@
 #include <limits>
 #include <vector>
 
-#include "core/file/checksum.hpp"
 #include "core/error.hpp"
-#include "dataset/shard/shard_writer.hpp"
+#include "core/file/checksum.hpp"
 #include "dataset/load/split_reader.hpp"
+#include "dataset/shard/shard_writer.hpp"
 #include "small_dataset.hpp"
 
 using namespace cosmo;

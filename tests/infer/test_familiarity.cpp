@@ -84,3 +84,19 @@ TEST_CASE("a model without a training range gives a warning that nothing was com
   REQUIRE(found.size() == 1);
   CHECK(found.front().find("was not checked") != std::string::npos);
 }
+
+TEST_CASE("predictions outside of the range in training are reported, unless they are rare") {
+  const core::ParameterSpace trained{{"omega_m", "n_s"}, {0.2, 0.9}, {0.4, 1.0}};
+  std::vector<std::vector<double>> predictions(200, {0.3, 0.95});
+  predictions[0] = {0.19, 1.009};  // by less than a tenth of the range
+  predictions[1] = {0.17, 1.02};   // by more, but one or two in 200 are rare
+  predictions[2] = {0.3, 1.02};
+  CHECK(infer::predictions_outside(trained, predictions).empty());
+  predictions[3] = {0.3, 0.88};
+  const auto found = infer::predictions_outside(trained, predictions);
+  REQUIRE(found.size() == 1);
+  CHECK(
+      found[0].starts_with("n_s is predicted outside of 0.9 to 1, its range in training, for 3 of 200 "
+                           "universes: as far off as "));
+  CHECK(infer::predictions_outside(trained, {{0.43, 0.95}}).size() == 1);  // a single universe
+}

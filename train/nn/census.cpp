@@ -81,8 +81,7 @@ LayerCensus count(const std::string& name, const Convolution& layer, Shape input
          "Layer {} needs at least one output and a slope that is not negative.", name);
   ensure(!layer.periodic || (layer.kernel % 2 == 1 && layer.padding <= input.size), Fault::config,
          "Layer {} is periodic with a kernel of {} cells and an input of {}: give an odd kernel that is not "
-         "larger than "
-         "the input.",
+         "larger than the input.",
          name, layer.kernel, input.size);
   const Shape output =
       window_positions(name, input, layer.outputs, layer.kernel, layer.stride, layer.padding);
