@@ -59,7 +59,7 @@ ParticleCounter::Layout::Layout(int cells_per_side, int ranks)
 ParticleCounter::Chunk::Chunk(std::size_t buckets)
     : planes(kChunk), cells(kChunk), sorted(kChunk), next(buckets) {}
 
-bool ParticleCounter::Claims::exchange(Buckets held, Buckets asked) {
+bool ParticleCounter::HeldBuckets::exchange(Buckets held, Buckets asked) {
   const std::lock_guard lock(mutex_);
   const auto part = [&](Buckets buckets) { return std::span(taken_).subspan(buckets.first, buckets.size()); };
   std::ranges::fill(part(held), 0);
@@ -78,7 +78,7 @@ ParticleCounter::ParticleCounter(const core::Communicator& comm, const core::Gri
       first_cell_(static_cast<std::uint32_t>(grid_.slab().first) *
                   static_cast<std::uint32_t>(spec.cells_per_side) *
                   static_cast<std::uint32_t>(spec.cells_per_side)),
-      claims_(own_buckets_),
+      held_buckets_(own_buckets_),
       chunk_of_thread_(static_cast<std::size_t>(omp_get_max_threads()), Chunk(layout_.buckets())) {}
 
 std::uint64_t ParticleCounter::memory_bytes(const core::GridSpec& spec, std::uint64_t particles, int ranks,
@@ -108,7 +108,7 @@ bool ParticleCounter::hold(Chunk& chunk, Buckets asked) {
   const Buckets both = {std::min(held.first, asked.first), std::max(held.last, asked.last)};
   const std::size_t parts = std::max(kFew, 2 * chunk_of_thread_.size());  // leaves some for other threads
   if (held.size() > 0 && both.size() * parts <= own_buckets_) asked = both;
-  const bool taken = claims_.exchange(held, asked);
+  const bool taken = held_buckets_.exchange(held, asked);
   if (taken) held = asked;
   return taken;
 }
@@ -175,7 +175,7 @@ bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions, WorkShare
     const std::size_t first = 3 * kBlock * *block;
     finite = fill(chunk, positions.subspan(first, std::min(3 * kBlock, positions.size() - first)));
   }
-  claims_.exchange(std::exchange(chunk.held, {}), {});
+  held_buckets_.exchange(std::exchange(chunk.held, {}), {});
   return finite;
 }
 

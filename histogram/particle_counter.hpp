@@ -76,9 +76,9 @@ class ParticleCounter {
     std::span<const std::uint32_t> starts;
   };
   /// The buckets that threads hold at present.
-  class Claims {
+  class HeldBuckets {
    public:
-    explicit Claims(std::size_t buckets) : taken_(buckets, 0) {}
+    explicit HeldBuckets(std::size_t buckets) : taken_(buckets, 0) {}
     /// Releases `held` and takes `asked` unless another thread holds one of these; then keeps `held`.
     bool exchange(Buckets held, Buckets asked);
 
@@ -108,7 +108,7 @@ class ParticleCounter {
   Layout layout_;
   std::size_t first_bucket_, own_buckets_;  ///< first bucket and number of buckets of this rank
   std::uint32_t first_cell_;                ///< first cell of this rank, modulo 2^32
-  Claims claims_;
+  HeldBuckets held_buckets_;
   std::vector<Chunk> chunk_of_thread_;
   core::Buffer<std::uint32_t> sorted_;  ///< cells of the round's chunks
   std::vector<std::uint32_t> starts_;   ///< starts of their buckets (chunks, buckets + 1)

@@ -30,19 +30,19 @@ OutputDirectory::OutputDirectory(const Communicator& comm, fs::path path, Reques
   manifest_.request = std::move(request);
 }
 
-Holding OutputDirectory::look(const Communicator& comm, fs::path path, Request request,
-                              const Overwrite& overwrite) {
+OutputState OutputDirectory::inspect(const Communicator& comm, fs::path path, Request request,
+                                     const Overwrite& overwrite) {
   OutputDirectory directory(comm, std::move(path), std::move(request));
   std::uint64_t leaving = 0;
   comm.agree([&] {
-    if (comm.is_root()) leaving = directory.look(overwrite);
+    if (comm.is_root()) leaving = directory.inspect(overwrite);
   });
   directory.share_state();
   return {std::move(directory.manifest_), comm.max(leaving), directory.up_to_date_};
 }
 
 /// Takes over what open() would; returns the number of bytes that it would remove.
-std::uint64_t OutputDirectory::look(const Overwrite& overwrite) {
+std::uint64_t OutputDirectory::inspect(const Overwrite& overwrite) {
   if (!fs::exists(path_)) return 0;
   std::ifstream journal = journal_.open();  // before the manifest that replaces it
   const bool finished = fs::exists(path_ / kManifestName), begun = finished || journal.is_open();

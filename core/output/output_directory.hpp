@@ -34,7 +34,7 @@ struct Slice {
 };
 
 /// What a directory already holds of a request.
-struct Holding {
+struct OutputState {
   Manifest manifest;          ///< the request and its files that are there
   std::uint64_t leaving = 0;  ///< bytes of existing files that would be removed
   bool up_to_date = false;    ///< this exact request is finished
@@ -60,8 +60,8 @@ class OutputDirectory {
   /// What is at `path` for `request`, as the root sees it: other processes may be at work there, and a file
   /// system may show their changes to different nodes at different times. Touches and locks nothing.
   /// Collective. Throws as the constructor does, except for locks.
-  static Holding look(const Communicator& comm, std::filesystem::path path, Request request,
-                      const Overwrite& overwrite);
+  static OutputState inspect(const Communicator& comm, std::filesystem::path path, Request request,
+                             const Overwrite& overwrite);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
@@ -98,7 +98,7 @@ class OutputDirectory {
 
  private:
   OutputDirectory(const Communicator& comm, std::filesystem::path path, Request request);
-  std::uint64_t look(const Overwrite& overwrite);
+  std::uint64_t inspect(const Overwrite& overwrite);
   void open(const Log& log, const Overwrite& overwrite, const Slice& slice);
   void share_state();
   FileLock journal_lock() const;

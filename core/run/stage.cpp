@@ -15,7 +15,7 @@ namespace {
 std::string bytes_text(std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 /// What is determined before a directory is touched.
-struct Survey {
+struct Preview {
   Manifest there;
   bool up_to_date = false;
   std::uint64_t leaving = 0;  ///< bytes of existing files that the run removes
@@ -34,78 +34,78 @@ Error memory_shortage(const Needs& needs, const MemoryBill& bill) {
                true);
 }
 
-Holding look(Stage& stage, Survey& survey) {
+OutputState inspect(Stage& stage, Preview& preview) {
   try {
-    return OutputDirectory::look(stage.run.comm, stage.target, stage.request, stage.overwrite);
+    return OutputDirectory::inspect(stage.run.comm, stage.target, stage.request, stage.overwrite);
   } catch (const Error& error) {
     if (!error.agreed()) throw;
-    survey.refusals.push_back(error);
+    preview.refusals.push_back(error);
     return {};
   }
 }
 
-Survey make_survey(Stage& stage) {
+Preview make_preview(Stage& stage) {
   const Communicator& comm = stage.run.comm;
-  Survey survey;
-  const Holding there = look(stage, survey);
-  survey.there = there.manifest;
-  survey.up_to_date = there.up_to_date;
-  survey.leaving = there.leaving;
+  Preview preview;
+  const OutputState there = inspect(stage, preview);
+  preview.there = there.manifest;
+  preview.up_to_date = there.up_to_date;
+  preview.leaving = there.leaving;
   const NodeMemory nodes(comm);
   const std::uint64_t resident = resident_memory();
   if (there.up_to_date) {
-    for (const FileRecord& file : there.manifest.files) survey.needs.disk += file.bytes;
+    for (const FileRecord& file : there.manifest.files) preview.needs.disk += file.bytes;
   } else {
-    survey.needs = stage.needs(there.manifest);
+    preview.needs = stage.needs(there.manifest);
   }
-  const Needs& needs = survey.needs;
-  survey.memory = nodes.bill(comm.max(needs.memory - std::min(needs.memory, resident)));
-  survey.memory.available = std::min(survey.memory.available, stage.run.limits.memory);
-  survey.disk = disk_bill(comm, stage.target, needs.disk_missing, survey.leaving);
-  survey.disk.available = std::min(survey.disk.available, stage.run.limits.disk);
-  if (needs.memory > 0 && !survey.memory.is_covered())
-    survey.refusals.push_back(memory_shortage(needs, survey.memory));
-  if (!survey.disk.is_covered()) {
-    const Error shortage = disk_shortage(survey.disk, stage.target, needs.disk_cause, needs.disk_remedy);
+  const Needs& needs = preview.needs;
+  preview.memory = nodes.bill(comm.max(needs.memory - std::min(needs.memory, resident)));
+  preview.memory.available = std::min(preview.memory.available, stage.run.limits.memory);
+  preview.disk = disk_bill(comm, stage.target, needs.disk_missing, preview.leaving);
+  preview.disk.available = std::min(preview.disk.available, stage.run.limits.disk);
+  if (needs.memory > 0 && !preview.memory.is_covered())
+    preview.refusals.push_back(memory_shortage(needs, preview.memory));
+  if (!preview.disk.is_covered()) {
+    const Error shortage = disk_shortage(preview.disk, stage.target, needs.disk_cause, needs.disk_remedy);
     if (needs.disk_is_exact)
-      survey.refusals.push_back(shortage);
+      preview.refusals.push_back(shortage);
     else
-      survey.disk_doubt = shortage;
+      preview.disk_doubt = shortage;
   }
-  return survey;
+  return preview;
 }
 
-Json facts_of(const Stage& stage, const Survey& survey) {
+Json facts_of(const Stage& stage, const Preview& preview) {
   return {{"output", stage.target},
           {"id", stage.request.id()},
-          {"up_to_date", survey.up_to_date},
-          {"memory_bytes_per_rank", survey.memory.per_rank},
-          {"memory_bytes_per_node", survey.memory.per_node},
-          {"memory_available_bytes", survey.memory.available},
-          {"disk_bytes", survey.needs.disk},
-          {"disk_bytes_to_write", survey.disk.needed},
-          {"disk_bytes_to_remove", survey.leaving},
-          {"disk_available_bytes", survey.disk.available}};
+          {"up_to_date", preview.up_to_date},
+          {"memory_bytes_per_rank", preview.memory.per_rank},
+          {"memory_bytes_per_node", preview.memory.per_node},
+          {"memory_available_bytes", preview.memory.available},
+          {"disk_bytes", preview.needs.disk},
+          {"disk_bytes_to_write", preview.disk.needed},
+          {"disk_bytes_to_remove", preview.leaving},
+          {"disk_available_bytes", preview.disk.available}};
 }
 
 /// The outline with the memory and disk it takes, without a newline at the end.
-std::string plan_text(const Survey& survey, const Report& outline) {
+std::string plan_text(const Preview& preview, const Report& outline) {
   return outline.text +
          fmt::format("about {} of memory per rank; {}{} to write, {} free on disk{}",
-                     bytes_text(survey.memory.per_rank), survey.needs.disk_is_exact ? "" : "at most ",
-                     bytes_text(survey.disk.needed), bytes_text(survey.disk.available),
-                     survey.leaving > 0 ? fmt::format("; removes {}", bytes_text(survey.leaving)) : "");
+                     bytes_text(preview.memory.per_rank), preview.needs.disk_is_exact ? "" : "at most ",
+                     bytes_text(preview.disk.needed), bytes_text(preview.disk.available),
+                     preview.leaving > 0 ? fmt::format("; removes {}", bytes_text(preview.leaving)) : "");
 }
 
-void report_plan(const Stage& stage, const Survey& survey, const Report& outline, Json facts) {
+void report_plan(const Stage& stage, const Preview& preview, const Report& outline, Json facts) {
   facts["dry_run"] = true;
   facts["refusals"] = Json::array();
-  for (const Error& refusal : survey.refusals) {
+  for (const Error& refusal : preview.refusals) {
     stage.run.log.warn("{}", refusal.what());
     facts["refusals"].push_back(refusal.what());
   }
-  stage.run.report(facts, survey.up_to_date ? fmt::format("{} is up to date\n", stage.target)
-                                            : plan_text(survey, outline) + "\n");
+  stage.run.report(facts, preview.up_to_date ? fmt::format("{} is up to date\n", stage.target)
+                                             : plan_text(preview, outline) + "\n");
 }
 
 /// What was made, or how it was stopped.
@@ -130,17 +130,17 @@ Stage::Stage(const Invocation& invocation) : run(invocation) {
 void run_stage(Stage& stage) {
   const Timer timer;
   const Invocation& run = stage.run;
-  const Survey survey = make_survey(stage);
-  const Report outline = survey.up_to_date ? Report{stage.found(survey.there), ""} : stage.outline();
-  Json facts = facts_of(stage, survey);
+  const Preview preview = make_preview(stage);
+  const Report outline = preview.up_to_date ? Report{stage.found(preview.there), ""} : stage.outline();
+  Json facts = facts_of(stage, preview);
   facts.update(outline.facts);
-  if (survey.disk_doubt) run.log.warn("{}", survey.disk_doubt->what());
-  if (run.options.flag("dry-run")) return report_plan(stage, survey, outline, facts);
-  if (!survey.refusals.empty()) throw survey.refusals.front();
+  if (preview.disk_doubt) run.log.warn("{}", preview.disk_doubt->what());
+  if (run.options.flag("dry-run")) return report_plan(stage, preview, outline, facts);
+  if (!preview.refusals.empty()) throw preview.refusals.front();
 
   OutputDirectory output(run.comm, run.log, stage.target, stage.request, stage.overwrite, stage.slice);
   facts["up_to_date"] = output.up_to_date();
-  if (!output.up_to_date()) run.log.info("{}", plan_text(survey, outline));
+  if (!output.up_to_date()) run.log.info("{}", plan_text(preview, outline));
   const Report made = output.up_to_date() ? Report{stage.found(output.manifest()), ""} : make(stage, output);
   facts["complete"] = !made.ending;
   facts.update(made.facts);

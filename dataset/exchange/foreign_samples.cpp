@@ -239,7 +239,7 @@ struct Sources {
 };
 
 /// Throws Error{format} if two lines of the table have the same voxels, which splits might then share.
-void refuse_twins(const ForeignSettings& settings, const SampleTable& table, const Scans& found) {
+void refuse_duplicates(const ForeignSettings& settings, const SampleTable& table, const Scans& found) {
   std::map<std::string_view, std::size_t> row_of;
   const auto name = [&](std::size_t row) {
     const SampleRow& line = table.rows[row];
@@ -306,7 +306,7 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
   const Scans found = scan_all(comm, log, settings, format, table);
   ForeignPlan plan;
   comm.agree([&] {
-    refuse_twins(settings, table, found);
+    refuse_duplicates(settings, table, found);
     const auto parameters = parameters_of(table, found, space, format);
     complete_ranges(space, parameters);
     const auto universes = universes_of(table, parameters);

@@ -100,7 +100,7 @@ MatrixXd rows_of(const MatrixXd& matrix, const std::vector<Index>& rows) { retur
 }  // namespace
 
 /// What the regression learns from, and how well it did so far.
-struct Regression::Lesson {
+struct Regression::Fit {
   MatrixXd features;  ///< expanded (rows, ...)
   const MatrixXd& targets;
   std::vector<std::vector<Index>> folds;
@@ -119,34 +119,34 @@ Regression::Regression(const MatrixXd& features, const MatrixXd& targets,
   held_out_.resize(targets.rows(), targets.cols());
   coefficients_ = MatrixXd::Zero(expanded.cols(), targets.cols());
   intercept_.resize(targets.cols());
-  Lesson lesson{expanded, targets, std::move(folds), Sums(expanded, targets),
-                VectorXd::Constant(targets.cols(), std::numeric_limits<double>::infinity())};
+  Fit fit{expanded, targets, std::move(folds), Sums(expanded, targets),
+          VectorXd::Constant(targets.cols(), std::numeric_limits<double>::infinity())};
   for (const Index count : kComponents) {
-    if (count <= components_.cols()) try_products(count, lesson);
+    if (count <= components_.cols()) try_products(count, fit);
   }
 }
 
 /// Tries all penalties with products of `count` components; each target keeps its best choice so far.
-void Regression::try_products(Index count, Lesson& lesson) {
+void Regression::try_products(Index count, Fit& fit) {
   const Index width = static_cast<Index>(used_.size()) + products(count);
-  const Solver whole(lesson.all, width);
+  const Solver whole(fit.all, width);
   std::vector<Solver> without;
-  for (const auto& rows : lesson.folds) {
-    Sums rest = lesson.all;
-    rest.subtract({rows_of(lesson.features, rows), rows_of(lesson.targets, rows)});
+  for (const auto& rows : fit.folds) {
+    Sums rest = fit.all;
+    rest.subtract({rows_of(fit.features, rows), rows_of(fit.targets, rows)});
     without.emplace_back(rest, width);
   }
   for (const double penalty : penalties()) {
-    MatrixXd predicted(lesson.targets.rows(), lesson.targets.cols());
+    MatrixXd predicted(fit.targets.rows(), fit.targets.cols());
     for (std::size_t f = 0; f < without.size(); ++f) {
-      const auto& rows = lesson.folds[f];
-      predicted(rows, Eigen::all) = without[f].predict(rows_of(lesson.features, rows), penalty);
+      const auto& rows = fit.folds[f];
+      predicted(rows, Eigen::all) = without[f].predict(rows_of(fit.features, rows), penalty);
     }
-    const VectorXd errors = (predicted - lesson.targets).colwise().squaredNorm();
+    const VectorXd errors = (predicted - fit.targets).colwise().squaredNorm();
     const MatrixXd coefficients = whole.coefficients(penalty);
     for (Index p = 0; p < errors.size(); ++p) {
-      if (errors[p] >= lesson.least[p]) continue;
-      lesson.least[p] = errors[p];
+      if (errors[p] >= fit.least[p]) continue;
+      fit.least[p] = errors[p];
       choices_[static_cast<std::size_t>(p)] = {static_cast<int>(count), penalty};
       held_out_.col(p) = predicted.col(p);
       coefficients_.col(p).setZero();

@@ -45,8 +45,8 @@ class Regression {
 
  private:
   Regression() = default;
-  struct Lesson;
-  void try_products(Eigen::Index count, Lesson& lesson);
+  struct Fit;
+  void try_products(Eigen::Index count, Fit& fit);
   void prepare(const Eigen::MatrixXd& features, Eigen::Index groups);
   Eigen::MatrixXd expand(const Eigen::MatrixXd& features) const;
 

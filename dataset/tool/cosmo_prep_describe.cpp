@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/picture/png.hpp"
-#include "dataset/measure/portrait.hpp"
+#include "dataset/measure/sample_picture.hpp"
 
 namespace cosmo::dataset {
 
@@ -110,7 +110,7 @@ void add_picture(const core::Invocation& run, const std::filesystem::path& direc
   run.comm.agree([&] {
     const auto samples = static_cast<int>(run.options.integer("samples", 1, kMostSamples));
     if (!run.comm.is_root()) return;
-    write_image(portrait(dataset, choose_sitters(directory, dataset, samples)), image);
+    write_image(sample_picture(dataset, choose_samples(directory, dataset, samples)), image);
   });
   report.facts["png"] = image.string();
   report.text += fmt::format("picture     {}\n", image.string());

@@ -20,7 +20,7 @@ using core::Json;
 namespace {
 
 /// Throws Error{config} if two files have the same content, so that splits might share a universe.
-void refuse_twins(const std::vector<core::InputRecord>& inputs) {
+void refuse_duplicates(const std::vector<core::InputRecord>& inputs) {
   std::map<std::string, std::string> path_of;
   for (const core::InputRecord& input : inputs) {
     const auto [twin, fresh] = path_of.emplace(input.sha256, input.path);
@@ -108,7 +108,7 @@ class SnapshotSuiteStage : public core::Stage {
                {},
                suite_.manifest.foreseen()};
     histogram::add_inputs(run, suite_.files, target, request);
-    run.comm.agree([&] { refuse_twins(request.inputs); });
+    run.comm.agree([&] { refuse_duplicates(request.inputs); });
   }
 
   core::Needs needs(const core::Manifest& there) override {

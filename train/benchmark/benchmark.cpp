@@ -16,8 +16,8 @@ namespace cosmo::train {
 
 namespace {
 
+using nn::OperationKind;
 using nn::OperationRecord;
-using nn::Work;
 
 constexpr int kWarmUp = 2;
 constexpr int kFewest = 7;       ///< timed steps
@@ -111,22 +111,22 @@ void time_steps(const core::Communicator& comm, SyntheticTraining& training, int
   result.peak = core::median(peaks);
 }
 
-double seconds_of(const std::vector<OperationRecord>& operations, Work work) {
+double seconds_of(const std::vector<OperationRecord>& operations, OperationKind kind) {
   double seconds = 0;
   for (const OperationRecord& operation : operations) {
-    if (operation.work == work) seconds += operation.seconds;
+    if (operation.kind == kind) seconds += operation.seconds;
   }
   return seconds;
 }
 
 StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecord>& operations) {
-  return {
-      seconds_of(operations, Work::convolution),
-      seconds_of(operations, Work::dense) + seconds_of(operations, Work::other) + step.loss + step.optimizer,
-      seconds_of(operations, Work::reorder),
-      step.waiting,
-      step.communication,
-      step.input};
+  return {seconds_of(operations, OperationKind::convolution),
+          seconds_of(operations, OperationKind::dense) + seconds_of(operations, OperationKind::other) +
+              step.loss + step.optimizer,
+          seconds_of(operations, OperationKind::reorder),
+          step.waiting,
+          step.communication,
+          step.input};
 }
 
 /// Fills in operations and breakdown. Collective, because the steps are.

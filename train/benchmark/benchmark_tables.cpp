@@ -24,7 +24,8 @@ std::vector<LayerTimes> layer_times(const BenchmarkResult& result) {
   std::vector<LayerTimes> layers;
   auto census = result.census.layers.begin();
   for (const nn::OperationRecord& operation : result.operations) {
-    if (operation.work != nn::Work::convolution && operation.work != nn::Work::dense) continue;
+    if (operation.kind != nn::OperationKind::convolution && operation.kind != nn::OperationKind::dense)
+      continue;
     if (layers.empty() || layers.back().name != operation.layer) {
       census = std::find_if(census, result.census.layers.end(),
                             [](const nn::LayerCensus& layer) { return layer.weights > 0; });
@@ -65,7 +66,7 @@ core::Json BenchmarkResult::to_json() const {
   for (const nn::OperationRecord& operation : operations) {
     list.push_back({{"layer", operation.layer},
                     {"phase", name_of(operation.phase)},
-                    {"work", name_of(operation.work)},
+                    {"work", name_of(operation.kind)},
                     {"implementation", operation.implementation},
                     {"ms", operation.seconds * 1e3}});
   }

@@ -22,9 +22,9 @@ bool has_finite_weights(const nn::Network& network) {
 
 }  // namespace
 
-Agreement agree(const core::Communicator& comm, double loss, const Wishes& wishes) {
-  std::array<double, 4> sums = {loss, wishes.stop ? 1.0 : 0.0, wishes.time_is_up ? 1.0 : 0.0,
-                                wishes.save ? 1.0 : 0.0};
+Agreement agree(const core::Communicator& comm, double loss, const Votes& votes) {
+  std::array<double, 4> sums = {loss, votes.stop ? 1.0 : 0.0, votes.time_is_up ? 1.0 : 0.0,
+                                votes.save ? 1.0 : 0.0};
   comm.sum(std::span<double>(sums));
   return {sums[0], {sums[1] > 0, sums[2] > 0, sums[3] > 0}};
 }

@@ -12,7 +12,7 @@
 namespace cosmo::train {
 
 /// Actions that a rank, or any of them, requests after a step.
-struct Wishes {
+struct Votes {
   bool stop;        ///< it was asked to stop
   bool time_is_up;  ///< nothing more can be finished in time
   bool save;        ///< a checkpoint is due
@@ -21,11 +21,11 @@ struct Wishes {
 /// The ranks' agreement after a step.
 struct Agreement {
   double loss;  ///< summed over ranks; the same bits everywhere
-  Wishes wishes;
+  Votes votes;
 };
 
-/// Combines the loss and the wishes of all ranks. Collective over comm: one small all-reduce.
-Agreement agree(const core::Communicator& comm, double loss, const Wishes& wishes);
+/// Combines the loss and the votes of all ranks. Collective over comm: one small all-reduce.
+Agreement agree(const core::Communicator& comm, double loss, const Votes& votes);
 
 /// A rank's loss for one step, and the first of its samples for which it is not finite.
 class StepLoss {

@@ -27,8 +27,8 @@ class Watch {
                    config_.run_time.seconds()) {}
 
   void finished(Work work) { timetable_.finished(work, config_.run_time.seconds()); }
-  /// This rank's wishes before it proceeds to `next`.
-  Wishes before(Work next) const {
+  /// This rank's votes before it proceeds to `next`.
+  Votes before(Work next) const {
     const double now = config_.run_time.seconds();
     return {config_.stop_asked(), !timetable_.leaves_time_for(next, now), timetable_.checkpoint_is_due(now)};
   }
@@ -38,9 +38,9 @@ class Watch {
   Timetable timetable_;
 };
 
-std::optional<Ending> ending_of(const Wishes& wishes) {
-  if (wishes.stop) return Ending::asked;
-  return wishes.time_is_up ? std::optional(Ending::out_of_time) : std::nullopt;
+std::optional<Ending> ending_of(const Votes& votes) {
+  if (votes.stop) return Ending::asked;
+  return votes.time_is_up ? std::optional(Ending::out_of_time) : std::nullopt;
 }
 
 /// Measures a rank's steps from beside them.
@@ -115,8 +115,8 @@ class EpochLoop {
     progress_.epoch_loss += step.loss;
     loss_.reset();
     monitor_.step(samples, step.loss);
-    const std::optional<Ending> ending = ending_of(step.wishes);
-    if (ending || step.wishes.save) save();
+    const std::optional<Ending> ending = ending_of(step.votes);
+    if (ending || step.votes.save) save();
     if (!ending) monitor_.resume();
     return ending;
   }
@@ -143,7 +143,7 @@ class EpochLoop {
     monitor_.end_epoch(validation);
     save();
     if (progress_.epoch == config_.epochs) return std::nullopt;
-    return ending_of(agree(comm_, 0, watch_.before(Work::step)).wishes);
+    return ending_of(agree(comm_, 0, watch_.before(Work::step)).votes);
   }
 
   /// With the average of the weights in place of the weights, if there is one.

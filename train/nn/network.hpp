@@ -29,13 +29,13 @@ struct DropoutDraw {
 };
 
 enum class Phase { forward, weight_gradient, input_gradient };
-enum class Work { convolution, dense, other, reorder };
+enum class OperationKind { convolution, dense, other, reorder };
 
 /// One operation of a network.
 struct OperationRecord {
   std::string layer;
   Phase phase;
-  Work work;
+  OperationKind kind;
   std::string implementation;  ///< oneDNN's name for it, or a kernel of our own
   double seconds;              ///< time spent in it while operations were timed
 };

@@ -11,7 +11,7 @@ namespace cosmo::nn {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPhases = {"forward", "weight gradient", "input gradient"};
-constexpr std::array<std::string_view, 4> kWorks = {"convolution", "dense", "other", "reorder"};
+constexpr std::array<std::string_view, 4> kKinds = {"convolution", "dense", "other", "reorder"};
 
 std::string text_of(const Shape& shape) {
   return shape.size == 1 ? fmt::format("{}", shape.channels)
@@ -23,7 +23,7 @@ bool is_slow(const OperationRecord& operation) {
     return operation.implementation.find(part) != std::string::npos;
   };
   return operation.implementation.starts_with("ref") ||
-         (operation.work == Work::convolution && has("gemm") && !has("brgemm"));
+         (operation.kind == OperationKind::convolution && has("gemm") && !has("brgemm"));
 }
 
 /// A layer's name, then what runs each phase.
@@ -34,7 +34,7 @@ std::vector<Row> rows_of(std::span<const OperationRecord> operations) {
   for (const OperationRecord& operation : operations) {
     if (rows.back()[0] != operation.layer) rows.push_back({operation.layer, "", "", ""});
     std::string& cell = rows.back()[1 + static_cast<std::size_t>(operation.phase)];
-    const char* what = operation.work == Work::reorder ? "reorder " : "";
+    const char* what = operation.kind == OperationKind::reorder ? "reorder " : "";
     cell += fmt::format("{}{}{}", cell.empty() ? "" : " + ", what, operation.implementation);
   }
   return rows;
@@ -43,7 +43,7 @@ std::vector<Row> rows_of(std::span<const OperationRecord> operations) {
 }  // namespace
 
 std::string_view name_of(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
-std::string_view name_of(Work work) { return kWorks[static_cast<std::size_t>(work)]; }
+std::string_view name_of(OperationKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::string describe(const NetworkSpec& spec, const NetworkCensus& census) {
   std::string text = fmt::format("network {}\n", spec.name);

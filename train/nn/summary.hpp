@@ -21,6 +21,6 @@ std::string slow_operations(std::span<const OperationRecord> operations);
 /// The name of a phase, such as "weight gradient".
 std::string_view name_of(Phase phase);
 /// The name of a kind of work, such as "convolution".
-std::string_view name_of(Work work);
+std::string_view name_of(OperationKind kind);
 
 }  // namespace cosmo::nn

@@ -38,7 +38,7 @@ TEST_CASE("an altered manifest is written again, of the files that have their co
       write_text(shared.path.parent_path() / "a.txt", "alpha");
     }
     comm.barrier();
-    CHECK(OutputDirectory::look(comm, shared.path, asked, {.force = force, .extendable = {}})
+    CHECK(OutputDirectory::inspect(comm, shared.path, asked, {.force = force, .extendable = {}})
               .manifest.find("sub/b.txt") != nullptr);
     OutputDirectory output(comm, kSilent, shared.path, asked, {.force = force, .extendable = {}});
     CHECK_FALSE(output.up_to_date());
@@ -95,9 +95,9 @@ TEST_CASE("a damaged manifest or journal is reported, and a line that is not a r
     comm.barrier();
     const std::string damaged =
         path.string() + " is damaged: remove the directory or choose another --output.";
-    const auto look = [&] { (void)OutputDirectory::look(comm, shared.path, request(), overwrite); };
+    const auto inspect = [&] { (void)OutputDirectory::inspect(comm, shared.path, request(), overwrite); };
     const auto open = [&] { OutputDirectory(comm, kSilent, shared.path, request(), overwrite); };
-    expect_error(Fault::format, damaged, look);
+    expect_error(Fault::format, damaged, inspect);
     expect_error(Fault::format, damaged, open);
     comm.barrier();
   }
@@ -141,7 +141,7 @@ TEST_CASE("a file of the output that became a directory is reported as being in 
   produce(comm, path, true);
   fs::remove(path / "a.txt");
   fs::create_directories(path / "a.txt/full");
-  CHECK(OutputDirectory::look(comm, path, request(), {}).leaving == 0);
+  CHECK(OutputDirectory::inspect(comm, path, request(), {}).leaving == 0);
   expect_error(Fault::io, "a.txt cannot be removed (Directory not empty)",
                [&] { OutputDirectory(comm, kSilent, path, request(), {}); });
 }

@@ -87,10 +87,10 @@ TEST_CASE("another request is refused, naming the setting, and replaced by force
 TEST_CASE("looking at a directory reports what is there and changes nothing") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);
-  const auto look = [&](const Request& what, bool force = false) {
-    return OutputDirectory::look(comm, shared.path, what, {.force = force, .extendable = {}});
+  const auto inspect = [&](const Request& what, bool force = false) {
+    return OutputDirectory::inspect(comm, shared.path, what, {.force = force, .extendable = {}});
   };
-  CHECK(look(request()).manifest.files.empty());
+  CHECK(inspect(request()).manifest.files.empty());
   CHECK_FALSE(fs::exists(shared.path));
   comm.barrier();
   const bool finished = GENERATE(true, false);
@@ -100,12 +100,12 @@ TEST_CASE("looking at a directory reports what is there and changes nothing") {
     fs::remove(shared.path / ".lock");
   }
   comm.barrier();
-  const Holding same = look(request());
+  const OutputState same = inspect(request());
   CHECK(same.manifest.files.size() == 1);
   CHECK(same.manifest.find("sub/b.txt") != nullptr);
   CHECK(same.leaving == 0);
-  expect_error(Fault::config, "steps is 10 there and 20 now", [&] { (void)look(request(20)); });
-  const Holding replaced = look(request(20), true);
+  expect_error(Fault::config, "steps is 10 there and 20 now", [&] { (void)inspect(request(20)); });
+  const OutputState replaced = inspect(request(20), true);
   CHECK(replaced.manifest.files.empty());
   CHECK(replaced.leaving == 4);
   comm.barrier();
@@ -116,7 +116,7 @@ TEST_CASE("looking at a directory reports what is there and changes nothing") {
     for (const char* name : {"manifest.json", "journal.jsonl"}) fs::remove(shared.path / name);
   }
   comm.barrier();
-  expect_error(Fault::config, "not output of this toolkit", [&] { (void)look(request()); });
+  expect_error(Fault::config, "not output of this toolkit", [&] { (void)inspect(request()); });
   comm.barrier();
 }
 

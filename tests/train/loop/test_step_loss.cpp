@@ -38,9 +38,9 @@ TEST_CASE("all ranks adopt the wish that one of them has after a step") {
   const bool is_last = comm.rank() == comm.size() - 1;
   const train::Agreement found = train::agree(comm, 0.5, {false, is_last, comm.is_root()});
   CHECK(found.loss == 0.5 * comm.size());
-  CHECK_FALSE(found.wishes.stop);
-  CHECK(found.wishes.time_is_up);
-  CHECK(found.wishes.save);
+  CHECK_FALSE(found.votes.stop);
+  CHECK(found.votes.time_is_up);
+  CHECK(found.votes.save);
 }
 
 TEST_CASE("a loss that is not finite names the first sample, its universe and its shard") {

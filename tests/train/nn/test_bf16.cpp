@@ -174,7 +174,7 @@ TEST_CASE("no activation is copied between layouts in a bf16 network of whole bl
     for (const nn::OperationRecord& operation : network.operations()) {
       INFO(operation.layer << ": " << operation.implementation);
       CHECK(operation.implementation.find("ref") == std::string::npos);
-      if (operation.work == nn::Work::reorder) ++reorders[operation.layer];
+      if (operation.kind == nn::OperationKind::reorder) ++reorders[operation.layer];
     }
     for (const nn::Layer& layer : example->spec.layers) {
       const auto* convolution = std::get_if<Convolution>(&layer.kind);

@@ -103,7 +103,7 @@ TEST_CASE("inference convolves by the kernels of training") {
     std::vector<std::string> names;
     for (const auto& operation :
          nn::Network(nn::find_network("cosmoflow64"), {1, 64}, 3, 1, mode).operations()) {
-      if (operation.phase == nn::Phase::forward && operation.work == nn::Work::convolution)
+      if (operation.phase == nn::Phase::forward && operation.kind == nn::OperationKind::convolution)
         names.push_back(operation.layer + " " + operation.implementation);
     }
     return names;
@@ -128,16 +128,16 @@ TEST_CASE("the memory of a network is known before it is allocated") {
 
 TEST_CASE("every operation reports what it is, its implementation and, while timed, its time") {
   nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
-  const auto count = [&](nn::Work work, nn::Phase phase) {
+  const auto count = [&](nn::OperationKind kind, nn::Phase phase) {
     const auto operations = network.operations();
     return std::count_if(operations.begin(), operations.end(), [&](const nn::OperationRecord& operation) {
-      return operation.work == work && operation.phase == phase;
+      return operation.kind == kind && operation.phase == phase;
     });
   };
-  CHECK(count(nn::Work::convolution, nn::Phase::forward) == 2);
-  CHECK(count(nn::Work::convolution, nn::Phase::weight_gradient) == 2);
-  CHECK(count(nn::Work::convolution, nn::Phase::input_gradient) == 1);
-  CHECK(count(nn::Work::dense, nn::Phase::forward) == 2);
+  CHECK(count(nn::OperationKind::convolution, nn::Phase::forward) == 2);
+  CHECK(count(nn::OperationKind::convolution, nn::Phase::weight_gradient) == 2);
+  CHECK(count(nn::OperationKind::convolution, nn::Phase::input_gradient) == 1);
+  CHECK(count(nn::OperationKind::dense, nn::Phase::forward) == 2);
   const std::vector<float> d_output(6, 1);
   const auto step = [&] {
     network.forward();
@@ -156,14 +156,14 @@ TEST_CASE("every operation reports what it is, its implementation and, while tim
 }
 
 TEST_CASE("slow code of oneDNN is named, fast matrix products are not") {
+  using nn::OperationKind;
   using nn::Phase;
-  using nn::Work;
   const std::vector<nn::OperationRecord> operations = {
-      {"conv1", Phase::forward, Work::convolution, "jit:avx512_core", 0},
-      {"conv1", Phase::weight_gradient, Work::convolution, "x64:gemm:jit", 0},
-      {"conv2", Phase::forward, Work::convolution, "brgemm:avx512_core", 0},
-      {"pool2", Phase::forward, Work::other, "ref:any", 0},
-      {"dense1", Phase::forward, Work::dense, "x64:gemm:jit", 0}};
+      {"conv1", Phase::forward, OperationKind::convolution, "jit:avx512_core", 0},
+      {"conv1", Phase::weight_gradient, OperationKind::convolution, "x64:gemm:jit", 0},
+      {"conv2", Phase::forward, OperationKind::convolution, "brgemm:avx512_core", 0},
+      {"pool2", Phase::forward, OperationKind::other, "ref:any", 0},
+      {"dense1", Phase::forward, OperationKind::dense, "x64:gemm:jit", 0}};
   CHECK(nn::slow_operations(operations) == "conv1 (weight gradient, x64:gemm:jit), pool2 (forward, ref:any)");
   CHECK(nn::slow_operations(std::span(operations).first(1)).empty());
 }

@@ -86,11 +86,11 @@ WalkedLayout walk(const dnnl::memory& tensor) {
 
 }  // namespace
 
-void append_biases(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& biases,
+void append_biases(NetworkBuilder& builder, std::vector<Operation>& operations, const dnnl::memory& biases,
                    double slope, const dnnl::memory& values) {
   const WalkedLayout at = walk(values);
-  const dnnl::memory rows = shop.temporary(plain_layout({at.blocks() * at.side() * at.block.channels}));
-  operations.push_back({Work::other, "biases", [=, below = static_cast<float>(slope)](const Pass&) {
+  const dnnl::memory rows = builder.temporary(plain_layout({at.blocks() * at.side() * at.block.channels}));
+  operations.push_back({OperationKind::other, "biases", [=, below = static_cast<float>(slope)](const Pass&) {
                           fill_rows(at, data<float>(biases), data<float>(rows));
                           if (is_bf16(values))
                             add_biases(at, data<float>(rows), below, data<core::Bfloat16>(values));
@@ -99,11 +99,11 @@ void append_biases(Workshop& shop, std::vector<Operation>& operations, const dnn
                         }});
 }
 
-void append_bias_gradients(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& gradient,
-                           const dnnl::memory& d_biases) {
+void append_bias_gradients(NetworkBuilder& builder, std::vector<Operation>& operations,
+                           const dnnl::memory& gradient, const dnnl::memory& d_biases) {
   const WalkedLayout at = walk(gradient);
-  const dnnl::memory sums = shop.temporary(plain_layout({at.images() * at.side() * at.block.channels}));
-  operations.push_back({Work::other, "biases", [=](const Pass&) {
+  const dnnl::memory sums = builder.temporary(plain_layout({at.images() * at.side() * at.block.channels}));
+  operations.push_back({OperationKind::other, "biases", [=](const Pass&) {
                           if (is_bf16(gradient))
                             sum_planes(at, data<core::Bfloat16>(gradient), data<float>(sums));
                           else

@@ -48,14 +48,14 @@ struct ConvolutionPrimitives {
                           source.dims()[2], weights.dims()[2],         padding[0]};
   }
   /// Appends our own forward pass, if there is one for the layer.
-  bool append_own_forward(Workshop& shop, CompiledLayer& compiled, const WeightedLayer& layer,
+  bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
                           const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,
                           const Tensor& output) const {
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
     if (!rows || !has_rows(*rows)) return false;
-    const dnnl::memory packed = shop.temporary(plain_layout({rows->weights()}));
+    const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
     compiled.forward.push_back(
-        {Work::convolution, kOurs,
+        {OperationKind::convolution, kOurs,
          [=, rows = *rows, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
            pack_forward(rows, data<float>(weights), data<float>(packed));
            convolve_rows(rows, data<float>(source), data<float>(packed), data<float>(biases), slope,
@@ -64,27 +64,28 @@ struct ConvolutionPrimitives {
     return true;
   }
   /// Appends our own computation of the gradients of weights and biases, if there is one for the layer.
-  bool append_own_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& source,
-                                      const Tensor& output, const dnnl::memory& d_weights,
-                                      const dnnl::memory& d_biases) const {
+  bool append_own_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
+                                      const dnnl::memory& source, const Tensor& output,
+                                      const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
     const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
     if (!rows || !has_row_gradient(*rows)) return false;
-    const dnnl::memory scratch = shop.temporary(plain_layout({row_gradient_scratch(*rows)}));
+    const dnnl::memory scratch = builder.temporary(plain_layout({row_gradient_scratch(*rows)}));
     compiled.parameter_gradients.push_back(
-        {Work::convolution, kOurs, [=, rows = *rows, d_output = output.gradient](const Pass&) {
+        {OperationKind::convolution, kOurs, [=, rows = *rows, d_output = output.gradient](const Pass&) {
            row_gradient(rows, data<float>(source), data<float>(d_output), data<float>(d_weights),
                         data<float>(d_biases), data<float>(scratch));
          }});
     return true;
   }
   /// Appends our own computation of the input's gradient, if there is one for the layer.
-  bool append_own_input_gradient(Workshop& shop, CompiledLayer& compiled, const dnnl::memory& weights,
-                                 const Tensor& source, const Tensor& output) const {
+  bool append_own_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
+                                 const dnnl::memory& weights, const Tensor& source,
+                                 const Tensor& output) const {
     const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
     if (!rows || !has_rows(rows->transposed())) return false;
-    const dnnl::memory packed = shop.temporary(plain_layout({rows->weights()}));
+    const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
     compiled.input_gradient.push_back(
-        {Work::convolution, kOurs,
+        {OperationKind::convolution, kOurs,
          [=, rows = *rows, from = output.gradient, to = source.gradient](const Pass&) {
            pack_transposed(rows, data<float>(weights), data<float>(packed));
            convolve_rows(rows.transposed(), data<float>(from), data<float>(packed), nullptr, 1,
@@ -101,7 +102,7 @@ struct FirstLayerMemory {
 
 template <class Pooled>
 void append_forward(CompiledLayer& compiled, const FirstLayer& layer, const FirstLayerMemory& at) {
-  compiled.forward.push_back({Work::convolution, kOurs, [=](const Pass&) {
+  compiled.forward.push_back({OperationKind::convolution, kOurs, [=](const Pass&) {
                                 first_layer_forward(layer, data<float>(at.input), data<float>(at.weights),
                                                     data<float>(at.biases), data<Pooled>(at.output),
                                                     at.notes ? data<Lanes>(at.notes) : nullptr);
@@ -109,13 +110,13 @@ void append_forward(CompiledLayer& compiled, const FirstLayer& layer, const Firs
 }
 
 template <class Pooled>
-void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& layer,
+void append_backward(NetworkBuilder& builder, CompiledLayer& compiled, const FirstLayer& layer,
                      const FirstLayerMemory& at, const dnnl::memory& d_output, const dnnl::memory& d_weights,
                      const dnnl::memory& d_biases) {
   const dnnl::memory scratch =
-      shop.memory.place(shop.memory.slot(), plain_layout({layer.scratch()}), shop.engine);
+      builder.memory.place(builder.memory.slot(), plain_layout({layer.scratch()}), builder.engine);
   compiled.parameter_gradients.push_back(
-      {Work::convolution, kOurs, [=](const Pass&) {
+      {OperationKind::convolution, kOurs, [=](const Pass&) {
          first_layer_backward(layer, data<float>(at.input), data<Pooled>(d_output), data<Lanes>(at.notes),
                               data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
        }});
@@ -123,7 +124,7 @@ void append_backward(Workshop& shop, CompiledLayer& compiled, const FirstLayer& 
 
 /// Builds a convolution in f32 together with the pool that reads it, whose output is bf16 if that is the
 /// precision.
-Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolution& convolution,
+Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& convolution,
                          const Tensor& source, const Layer& reader) {
   const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
@@ -135,7 +136,7 @@ Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolut
                             static_cast<float>(convolution.slope),
                             std::holds_alternative<MaxPool>(reader.kind)};
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims, Tag tag) {
-    return shop.add_parameter(
+    return builder.add_parameter(
         compiled, {compiled.name + suffix, role, 0, dims, input[1] * cells, outputs * cells, 0, {}, {}},
         {dims, kFloat, tag});
   };
@@ -143,58 +144,58 @@ Tensor build_first_layer(Workshop& shop, CompiledLayer& compiled, const Convolut
       add(".weights", Parameter::Role::weights, {outputs, input[1], k, k, k}, Tag::Odhwi16o);
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, Tag::x);
   // A maximum's reader applies the leaky ReLU's backward pass.
-  const bool to_bf16 = shop.precision == Precision::bf16;
-  Tensor output = shop.next_tensor({{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()},
-                                    to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
-                                    Tag::nCdhw16c},
-                                   layer.maximum ? convolution.slope : 1, false);
+  const bool to_bf16 = builder.precision == Precision::bf16;
+  Tensor output = builder.next_tensor({{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()},
+                                       to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
+                                       Tag::nCdhw16c},
+                                      layer.maximum ? convolution.slope : 1, false);
   output.pooled = true;
   FirstLayerMemory at = {source.values, weights.values, biases.values, output.values, {}};
-  if (shop.mode == Mode::training) {
+  if (builder.mode == Mode::training) {
     const auto bytes = layer.notes() * static_cast<std::int64_t>(sizeof(Lanes));
-    at.notes =
-        shop.memory.place(shop.memory.slot(), {{bytes}, dnnl::memory::data_type::u8, Tag::a}, shop.engine);
+    at.notes = builder.memory.place(builder.memory.slot(), {{bytes}, dnnl::memory::data_type::u8, Tag::a},
+                                    builder.engine);
     const auto append = to_bf16 ? append_backward<core::Bfloat16> : append_backward<float>;
-    append(shop, compiled, layer, at, output.gradient, weights.gradient, biases.gradient);
+    append(builder, compiled, layer, at, output.gradient, weights.gradient, biases.gradient);
   }
   (to_bf16 ? append_forward<core::Bfloat16> : append_forward<float>)(compiled, layer, at);
   return output;
 }
 
 /// Builds a periodic convolution: one without padding over the input surrounded by its opposite faces.
-Tensor build_periodic(Workshop& shop, CompiledLayer& compiled, Convolution layer, const Tensor& source,
-                      const Layer* reader) {
+Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolution layer,
+                      const Tensor& source, const Layer* reader) {
   const int padding = std::exchange(layer.padding, 0);
-  const Tensor padded = append_periodic_padding(shop, compiled.forward, source, padding);
-  const Tensor output = build(shop, compiled, layer, padded, reader);
-  if (padded.gradient) append_periodic_folding(shop, compiled.input_gradient, padded, source, padding);
+  const Tensor padded = append_periodic_padding(builder, compiled.forward, source, padding);
+  const Tensor output = build(builder, compiled, layer, padded, reader);
+  if (padded.gradient) append_periodic_folding(builder, compiled.input_gradient, padded, source, padding);
   return output;
 }
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
-  if (layer.periodic && layer.padding > 0) return build_periodic(shop, compiled, layer, source, reader);
+  if (layer.periodic && layer.padding > 0) return build_periodic(builder, compiled, layer, source, reader);
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
   if (!source.gradient && source_layout == plain_layout(input) &&
       is_first_layer(layer, input[1], input[2], reader))
-    return build_first_layer(shop, compiled, layer, source, *reader);
+    return build_first_layer(builder, compiled, layer, source, *reader);
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
   using enum dnnl::memory::data_type;
-  const auto type = convolves_in_bf16(shop.precision, input[1]) ? bf16 : f32;
-  const WeightedLayer weighted = {
-      layer.slope,
-      {layer.outputs, input[1], k, k, k},
-      any_layout({shop.batch, layer.outputs, positions(input[2]), positions(input[3]), positions(input[4])},
-                 type),
-      input[1] * k * k * k,
-      layer.outputs * k * k * k};
+  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
+  const WeightedLayer weighted = {layer.slope,
+                                  {layer.outputs, input[1], k, k, k},
+                                  any_layout({builder.batch, layer.outputs, positions(input[2]),
+                                              positions(input[3]), positions(input[4])},
+                                             type),
+                                  input[1] * k * k * k,
+                                  layer.outputs * k * k * k};
   const ConvolutionPrimitives primitives = {{layer.stride, layer.stride, layer.stride},
                                             {layer.padding, layer.padding, layer.padding}};
-  return build_weighted(shop, compiled, primitives, weighted, source, reader);
+  return build_weighted(builder, compiled, primitives, weighted, source, reader);
 }
 
 }  // namespace cosmo::nn

@@ -32,16 +32,16 @@ struct DensePrimitives {
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
              const Layer* reader) {
   dnnl::memory::dims weights = source.values.get_desc().dims();  // (N, C, D, H, W) or (N, C)
   weights[0] = layer.outputs;
   std::int64_t inputs = 1;
   for (std::size_t axis = 1; axis < weights.size(); ++axis) inputs *= weights[axis];
   // The output is plain, so that the last layer's can be returned directly.
-  const Layout output({shop.batch, layer.outputs}, dnnl::memory::data_type::f32,
+  const Layout output({builder.batch, layer.outputs}, dnnl::memory::data_type::f32,
                       dnnl::memory::format_tag::nc);
-  return build_weighted(shop, compiled, DensePrimitives{},
+  return build_weighted(builder, compiled, DensePrimitives{},
                         {layer.slope, weights, output, inputs, layer.outputs}, source, reader);
 }
 

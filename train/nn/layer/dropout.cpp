@@ -35,7 +35,7 @@ void draw_factors(std::span<float> factors, const Values& values, const std::opt
 
 template <class T>
 Operation multiply(const dnnl::memory& product, const dnnl::memory& values, const dnnl::memory& factors) {
-  return {Work::other, "dropout", [=](const Pass&) {
+  return {OperationKind::other, "dropout", [=](const Pass&) {
             const std::span<T> to = values_of<T>(product), x = values_of<T>(values);
             const std::span<float> y = values_of(factors);
 #pragma omp parallel for simd schedule(static)
@@ -45,27 +45,28 @@ Operation multiply(const dnnl::memory& product, const dnnl::memory& values, cons
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Dropout& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dropout& layer, const Tensor& source,
              const Layer*) {
-  if (shop.mode == Mode::inference) return source;
+  if (builder.mode == Mode::inference) return source;
   const dnnl::memory::desc layout = source.values.get_desc();
-  const Tensor output = shop.next_tensor(layout, 1, false);
-  const dnnl::memory plain = shop.memory.place(shop.memory.slot(), plain_layout(layout.dims()), shop.engine);
+  const Tensor output = builder.next_tensor(layout, 1, false);
+  const dnnl::memory plain =
+      builder.memory.place(builder.memory.slot(), plain_layout(layout.dims()), builder.engine);
   std::int64_t count = 1;
   for (std::size_t axis = 1; axis < layout.dims().size(); ++axis) count *= layout.dims()[axis];
-  const Values values{layer.probability, shop.droppable, static_cast<std::uint32_t>(count)};
-  shop.droppable += (values.count + 3) / 4 * 4;
-  compiled.forward.push_back({Work::other, "dropout", [=](const Pass& pass) {
+  const Values values{layer.probability, builder.droppable, static_cast<std::uint32_t>(count)};
+  builder.droppable += (values.count + 3) / 4 * 4;
+  compiled.forward.push_back({OperationKind::other, "dropout", [=](const Pass& pass) {
                                 draw_factors(values_of(plain), values, pass.dropout);
                               }});
   const dnnl::memory factors =
-      shop.reordered(compiled.forward, plain, with_type(layout, dnnl::memory::data_type::f32), false);
+      builder.reordered(compiled.forward, plain, with_type(layout, dnnl::memory::data_type::f32), false);
   const auto multiply_values =
       layout.data_type() == dnnl::memory::data_type::bf16 ? multiply<core::Bfloat16> : multiply<float>;
   compiled.forward.push_back(multiply_values(output.values, source.values, factors));
   if (!source.gradient) return output;
   compiled.input_gradient.push_back(multiply_values(source.gradient, output.gradient, factors));
-  append_leaky_relu_backward(shop, compiled.input_gradient, source);
+  append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }
 

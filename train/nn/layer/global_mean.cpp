@@ -103,42 +103,42 @@ void backward(const Geometry& g, const T* values, const float* d_means, float* p
 }
 
 template <class T>
-void append_passes(Workshop& shop, CompiledLayer& compiled, const Geometry& g, const dnnl::memory& values,
-                   const dnnl::memory& d_values, const Tensor& output) {
-  const dnnl::memory parts = shop.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
-  compiled.forward.push_back({Work::other, "global mean", [=, means = output.values](const Pass&) {
+void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Geometry& g,
+                   const dnnl::memory& values, const dnnl::memory& d_values, const Tensor& output) {
+  const dnnl::memory parts = builder.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
+  compiled.forward.push_back({OperationKind::other, "global mean", [=, means = output.values](const Pass&) {
                                 forward(g, data<T>(values), data<float>(parts), data<float>(means));
                               }});
   if (!d_values) return;
-  compiled.input_gradient.push_back({Work::other, "global mean", [=, d_means = output.gradient](const Pass&) {
-                                       backward(g, data<T>(values), data<float>(d_means), data<float>(parts),
-                                                data<T>(d_values));
-                                     }});
+  compiled.input_gradient.push_back(
+      {OperationKind::other, "global mean", [=, d_means = output.gradient](const Pass&) {
+         backward(g, data<T>(values), data<float>(d_means), data<float>(parts), data<T>(d_values));
+       }});
 }
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
              const Layer*) {
   const dnnl::memory::desc given = source.values.get_desc();
   const dnnl::memory::dims dims = given.dims();  // (N, C, D, H, W) or (N, C)
   const std::int64_t given_block = channel_block(given).channels;
   const bool known = given_block > 0;
   const dnnl::memory::desc layout = known ? given : with_type(plain_layout(dims), given.data_type());
-  const dnnl::memory values = shop.reordered(compiled.forward, source.values, layout, false);
+  const dnnl::memory values = builder.reordered(compiled.forward, source.values, layout, false);
   const std::int64_t block = known ? given_block : 1;
   std::int64_t cells = 1;
   for (std::size_t axis = 2; axis < dims.size(); ++axis) cells *= dims[axis];
   const Geometry geometry{dims[0], dims[1], (dims[1] + block - 1) / block, cells, block, layer.squares};
-  const Tensor output = shop.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
+  const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient
-                                                 : shop.gradient_part(layout);
-  (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(shop, compiled, geometry, values,
-                                                                           d_values, output);
+                                                 : builder.gradient_part(layout);
+  (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(builder, compiled, geometry,
+                                                                           values, d_values, output);
   if (!source.gradient) return output;
-  if (!known) shop.append_reorder(compiled.input_gradient, d_values, source.gradient);
-  append_leaky_relu_backward(shop, compiled.input_gradient, source);
+  if (!known) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);
+  append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }
 

@@ -9,17 +9,17 @@ using dnnl::algorithm;
 
 namespace {
 
-Work work_of(dnnl::primitive::kind kind) {
+OperationKind kind_of(dnnl::primitive::kind kind) {
   using enum dnnl::primitive::kind;
-  return kind == convolution || kind == deconvolution ? Work::convolution
-         : kind == inner_product                      ? Work::dense
-         : kind == reorder                            ? Work::reorder
-                                                      : Work::other;
+  return kind == convolution || kind == deconvolution ? OperationKind::convolution
+         : kind == inner_product                      ? OperationKind::dense
+         : kind == reorder                            ? OperationKind::reorder
+                                                      : OperationKind::other;
 }
 
 }  // namespace
 
-Workshop::Workshop(Mode mode_, Precision precision_, int batch_)
+NetworkBuilder::NetworkBuilder(Mode mode_, Precision precision_, int batch_)
     : mode(mode_),
       precision(precision_),
       batch(batch_),
@@ -27,12 +27,12 @@ Workshop::Workshop(Mode mode_, Precision precision_, int batch_)
       scratch_slot_(memory.slot()),
       temporary_slot_(memory.slot()) {}
 
-void Workshop::begin_layer(int index, int last_reader) {
+void NetworkBuilder::begin_layer(int index, int last_reader) {
   layer_ = index;
   last_reader_ = last_reader;
 }
 
-int Workshop::take_lane(int last) {
+int NetworkBuilder::take_lane(int last) {
   auto lane =
       std::ranges::find_if(lanes_, [&](const Lane& candidate) { return candidate.busy_until < layer_; });
   if (lane == lanes_.end()) lane = lanes_.insert(lane, {memory.slot(), 0});
@@ -40,13 +40,13 @@ int Workshop::take_lane(int last) {
   return static_cast<int>(lane - lanes_.begin());
 }
 
-void Workshop::keep_for_readers(int lane) {
+void NetworkBuilder::keep_for_readers(int lane) {
   if (lane < 0) return;
   int& busy_until = lanes_[static_cast<std::size_t>(lane)].busy_until;
   busy_until = std::max(busy_until, last_reader_);
 }
 
-Tensor Workshop::next_tensor(const dnnl::memory::desc& layout, double slope, bool transient) {
+Tensor NetworkBuilder::next_tensor(const dnnl::memory::desc& layout, double slope, bool transient) {
   const int lane = take_lane(last_reader_);
   const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
   if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, slope, false, false, lane};
@@ -58,7 +58,7 @@ Tensor Workshop::next_tensor(const dnnl::memory::desc& layout, double slope, boo
           lane};
 }
 
-Tensor Workshop::inner_tensor(const dnnl::memory::desc& layout) {
+Tensor NetworkBuilder::inner_tensor(const dnnl::memory::desc& layout) {
   const int lane = take_lane(layer_);
   const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
   if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, 1, false, false, lane};
@@ -70,17 +70,17 @@ Tensor Workshop::inner_tensor(const dnnl::memory::desc& layout) {
           lane};
 }
 
-dnnl::memory Workshop::gradient_part(const dnnl::memory::desc& layout) {
+dnnl::memory NetworkBuilder::gradient_part(const dnnl::memory::desc& layout) {
   const int lane = take_lane(layer_);
   return memory.place(lanes_[static_cast<std::size_t>(lane)].slot, layout, engine);
 }
 
-Tensor Workshop::input_tensor(const dnnl::memory::desc& layout) {
+Tensor NetworkBuilder::input_tensor(const dnnl::memory::desc& layout) {
   return {memory.place(memory.slot(), layout, engine), {}, 1, false};
 }
 
-dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl::memory& source,
-                                 const dnnl::memory::desc& layout, bool temporary) {
+dnnl::memory NetworkBuilder::reordered(std::vector<Operation>& operations, const dnnl::memory& source,
+                                       const dnnl::memory::desc& layout, bool temporary) {
   if (source.get_desc() == layout) return source;
   if (same_bytes(source.get_desc(), layout)) return memory.view(source, layout, engine);
   const dnnl::memory copy = memory.place(temporary ? temporary_slot_ : memory.slot(), layout, engine);
@@ -88,33 +88,34 @@ dnnl::memory Workshop::reordered(std::vector<Operation>& operations, const dnnl:
   return copy;
 }
 
-dnnl::memory Workshop::temporary(const dnnl::memory::desc& layout) {
+dnnl::memory NetworkBuilder::temporary(const dnnl::memory::desc& layout) {
   return memory.place(temporary_slot_, layout, engine);
 }
 
-ParameterMemory Workshop::add_parameter(CompiledLayer& layer, Parameter parameter,
-                                        const dnnl::memory::desc& layout) {
+ParameterMemory NetworkBuilder::add_parameter(CompiledLayer& layer, Parameter parameter,
+                                              const dnnl::memory::desc& layout) {
   layer.parameters.push_back(parameters.parameters().size());
   return parameters.add(std::move(parameter), layout, engine);
 }
 
-void Workshop::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
-                              const dnnl::memory& target) {
+void NetworkBuilder::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
+                                    const dnnl::memory& target) {
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));
   append(operations, description, dnnl::reorder(description),
          {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
 }
 
-void Workshop::append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
-                      const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments) {
+void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
+                            const dnnl::primitive& primitive,
+                            std::unordered_map<int, dnnl::memory> arguments) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
-  operations.push_back({work_of(description.get_kind()), description.impl_info_str(),
+  operations.push_back({kind_of(description.get_kind()), description.impl_info_str(),
                         [primitive, arguments = std::move(arguments)](const Pass& pass) {
                           primitive.execute(pass.stream, arguments);
                         }});
 }
 
-dnnl::primitive_attr Workshop::attributes(double slope) const {
+dnnl::primitive_attr NetworkBuilder::attributes(double slope) const {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (slope != 1) {
@@ -125,7 +126,7 @@ dnnl::primitive_attr Workshop::attributes(double slope) const {
   return attributes;
 }
 
-dnnl::prop_kind Workshop::forward_kind() const {
+dnnl::prop_kind NetworkBuilder::forward_kind() const {
   return mode == Mode::training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 
@@ -167,7 +168,7 @@ namespace {
 
 template <class T>
 Operation sum(const dnnl::memory& total, const dnnl::memory& part) {
-  return {Work::other, "sum", [=](const Pass&) {
+  return {OperationKind::other, "sum", [=](const Pass&) {
             const std::span<T> to = values_of<T>(total), from = values_of<T>(part);
 #pragma omp parallel for simd schedule(static)
             for (std::size_t i = 0; i < to.size(); ++i)
@@ -181,19 +182,20 @@ void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, c
   operations.push_back((is_bf16(total) ? sum<core::Bfloat16> : sum<float>)(total, part));
 }
 
-void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor) {
+void append_leaky_relu_backward(NetworkBuilder& builder, std::vector<Operation>& operations,
+                                const Tensor& tensor) {
   if (tensor.slope == 1) return;
   constexpr auto kAlgorithm = algorithm::eltwise_relu_use_dst_for_bwd;
   const auto alpha = static_cast<float>(tensor.slope);
   const dnnl::memory::desc layout = tensor.values.get_desc();
   const dnnl::eltwise_forward::primitive_desc hint(
-      {dnnl::prop_kind::forward_training, kAlgorithm, layout, alpha, 0}, shop.engine);
+      {dnnl::prop_kind::forward_training, kAlgorithm, layout, alpha, 0}, builder.engine);
   const dnnl::eltwise_backward::primitive_desc description({kAlgorithm, layout, layout, alpha, 0},
-                                                           shop.attributes(1), shop.engine, hint);
-  shop.append(operations, description, dnnl::eltwise_backward(description),
-              {{DNNL_ARG_DST, tensor.values},
-               {DNNL_ARG_DIFF_DST, tensor.gradient},
-               {DNNL_ARG_DIFF_SRC, tensor.gradient}});
+                                                           builder.attributes(1), builder.engine, hint);
+  builder.append(operations, description, dnnl::eltwise_backward(description),
+                 {{DNNL_ARG_DST, tensor.values},
+                  {DNNL_ARG_DIFF_DST, tensor.gradient},
+                  {DNNL_ARG_DIFF_SRC, tensor.gradient}});
 }
 
 }  // namespace cosmo::nn

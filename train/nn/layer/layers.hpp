@@ -26,7 +26,7 @@ struct Pass {
 
 /// A primitive, or one of our own kernels, with the tensors that it always works on.
 struct Operation {
-  Work work;
+  OperationKind kind;
   std::string implementation;  ///< as in OperationRecord
   std::function<void(const Pass&)> run;
   double seconds = 0;  ///< time spent in it while operations were timed
@@ -69,9 +69,9 @@ struct NormalisationMemory {
 };
 
 /// What layers are built from: the engine and the memory plans.
-class Workshop {
+class NetworkBuilder {
  public:
-  Workshop(Mode mode, Precision precision, int batch);
+  NetworkBuilder(Mode mode, Precision precision, int batch);
 
   Mode mode;
   Precision precision;
@@ -136,29 +136,29 @@ class Workshop {
 using Tensors = std::span<const Tensor>;
 
 /// Builds a layer. `reader` is the one layer that reads its output, or nullptr if there are several or none.
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const TransposedConvolution& layer,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedConvolution& layer,
              const Tensor& source, const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Resample& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Resample& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Dropout& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dropout& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Tanh& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
              const Layer* reader);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Normalise& layer, const Tensor& source,
              const Layer* reader);
 /// Builds a layer that reads several tensors.
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Add& layer, Tensors sources);
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Concat& layer, Tensors sources);
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Add& layer, Tensors sources);
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat& layer, Tensors sources);
 
 /// The row-major layout.
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
@@ -192,27 +192,29 @@ inline bool is_bf16(const dnnl::memory& memory) {
 
 /// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where
 /// values are not positive.
-void append_leaky_relu_backward(Workshop& shop, std::vector<Operation>& operations, const Tensor& tensor);
+void append_leaky_relu_backward(NetworkBuilder& builder, std::vector<Operation>& operations,
+                                const Tensor& tensor);
 
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
 
 /// Appends an operation that makes a tensor of `source` surrounded by `padding` cells of the opposite faces.
-Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
-                               int padding);
+Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& operations,
+                               const Tensor& source, int padding);
 /// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of `padded`.
-void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
-                             const Tensor& source, int padding);
+void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& operations,
+                             const Tensor& padded, const Tensor& source, int padding);
 
 /// Whether a tensor of this layout, made by a leaky ReLU of this slope, needs to live only until `reader` has
 /// run forward.
-bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout, double slope);
+bool is_transient(const NetworkBuilder& builder, const Layer* reader, const dnnl::memory::desc& layout,
+                  double slope);
 
 /// Whether `reader` is an average pool that can keep the signs of such a tensor instead of its values.
 bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, double slope);
 /// Builds a pool over a transient tensor: forward records the values' signs, one byte each, and backward
 /// applies the leaky ReLU's slope in the same pass over memory.
-Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer,
+Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer,
                                const Tensor& source, const dnnl::memory::desc& output);
 
 }  // namespace cosmo::nn

@@ -17,7 +17,7 @@ namespace {
 void append_records(std::vector<OperationRecord>& records, const std::string& layer, Phase phase,
                     const std::vector<Operation>& operations) {
   for (const Operation& operation : operations)
-    records.push_back({layer, phase, operation.work, operation.implementation, operation.seconds});
+    records.push_back({layer, phase, operation.kind, operation.implementation, operation.seconds});
 }
 
 /// Which layers read which outputs.
@@ -67,25 +67,26 @@ struct Network::Backend {
           Precision precision)
       : census(take_census(spec, input_shape, output_count)),
         outputs(output_count),
-        shop(mode, precision, batch) {
+        builder(mode, precision, batch) {
     ensure(mode == Mode::training || precision == Precision::f32, Fault::internal, "Inference is in f32.");
     ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
     build_layers(with_outputs(spec, output_count), input_shape);
   }
 
   void allocate() {
-    shop.memory.allocate();
-    shop.parameters.allocate(shop.mode == Mode::training);
+    builder.memory.allocate();
+    builder.parameters.allocate(builder.mode == Mode::training);
   }
 
   std::size_t memory_bytes() const {
-    return shop.memory.bytes() + shop.parameters.bytes(shop.mode == Mode::training);
+    return builder.memory.bytes() + builder.parameters.bytes(builder.mode == Mode::training);
   }
 
   void build_layers(const NetworkSpec& spec, Shape shape) {
     const Graph graph(spec);
     normalisation = find_normalisation(spec);
-    input = shop.input_tensor(plain_layout({shop.batch, shape.channels, shape.size, shape.size, shape.size}));
+    input = builder.input_tensor(
+        plain_layout({builder.batch, shape.channels, shape.size, shape.size, shape.size}));
     for (std::size_t i = 0; i < spec.layers.size(); ++i) {
       layers.emplace_back().name = spec.layers[i].name;
       try {
@@ -96,7 +97,7 @@ struct Network::Backend {
       }
     }
     output = tensors.back();
-    if (shop.mode == Mode::training) append_leaky_relu_backward(shop, last_relu, output);
+    if (builder.mode == Mode::training) append_leaky_relu_backward(builder, last_relu, output);
   }
 
   const Tensor& tensor(int index) const {
@@ -107,19 +108,19 @@ struct Network::Backend {
     CompiledLayer& compiled = layers.back();
     const Layer& layer = spec.layers[static_cast<std::size_t>(index)];
     const std::vector<int>& sources = graph.sources(index);
-    shop.begin_layer(index, graph.last_reader(index));
+    builder.begin_layer(index, graph.last_reader(index));
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < sources.size(); ++i) inputs.push_back(input_of(graph, {index, i}));
     const Layer* reader = graph.only_reader(index);
     tensors.push_back(std::visit(
         [&](const auto& kind) {
-          if constexpr (requires { build(shop, compiled, kind, inputs.front(), reader); })
-            return build(shop, compiled, kind, inputs.front(), reader);
+          if constexpr (requires { build(builder, compiled, kind, inputs.front(), reader); })
+            return build(builder, compiled, kind, inputs.front(), reader);
           else
-            return build(shop, compiled, kind, inputs);
+            return build(builder, compiled, kind, inputs);
         },
         layer.kind));
-    shop.keep_for_readers(tensors.back().lane);
+    builder.keep_for_readers(tensors.back().lane);
     for (std::size_t i = sources.size(); i-- > 0;) append_sum_of_gradients(graph, {index, i}, inputs[i]);
   }
 
@@ -130,7 +131,7 @@ struct Network::Backend {
     Tensor seen = tensor(source);
     if (!seen.gradient || graph.reads(source).size() == 1) return seen;
     seen.slope = 1;
-    if (read != graph.reads(source).back()) seen.gradient = shop.gradient_part(seen.gradient.get_desc());
+    if (read != graph.reads(source).back()) seen.gradient = builder.gradient_part(seen.gradient.get_desc());
     return seen;
   }
 
@@ -141,15 +142,15 @@ struct Network::Backend {
     if (!whole.gradient || graph.reads(source).size() == 1) return;
     std::vector<Operation>& operations = layers.back().input_gradient;
     if (read != graph.reads(source).back()) append_sum(operations, whole.gradient, seen.gradient);
-    if (read == graph.reads(source).front()) append_leaky_relu_backward(shop, operations, whole);
+    if (read == graph.reads(source).front()) append_leaky_relu_backward(builder, operations, whole);
   }
 
   /// The arena's stretch from a layer's first parameter to the end of its last.
   std::span<float> layer_gradients(const CompiledLayer& layer) {
-    const Parameter& first = shop.parameters.parameters()[layer.parameters.front()];
-    const Parameter& last = shop.parameters.parameters()[layer.parameters.back()];
-    return shop.parameters.gradients().subspan(first.offset,
-                                               last.offset + last.gradient.size() - first.offset);
+    const Parameter& first = builder.parameters.parameters()[layer.parameters.front()];
+    const Parameter& last = builder.parameters.parameters()[layer.parameters.back()];
+    return builder.parameters.gradients().subspan(first.offset,
+                                                  last.offset + last.gradient.size() - first.offset);
   }
 
   void run(std::vector<Operation>& operations, const Pass& pass) {
@@ -167,8 +168,8 @@ struct Network::Backend {
 
   void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout,
                float* to) {
-    dnnl::memory source(from_layout, shop.engine, const_cast<float*>(from));  // oneDNN has no const memory
-    dnnl::memory target(to_layout, shop.engine, to);
+    dnnl::memory source(from_layout, builder.engine, const_cast<float*>(from));  // oneDNN has no const memory
+    dnnl::memory target(to_layout, builder.engine, to);
     dnnl::reorder(source, target).execute(stream, source, target);
     stream.wait();
   }
@@ -199,8 +200,8 @@ struct Network::Backend {
 
   NetworkCensus census;
   int outputs;
-  Workshop shop;
-  dnnl::stream stream{shop.engine};
+  NetworkBuilder builder;
+  dnnl::stream stream{builder.engine};
   Tensor input;
   Tensor output;
   std::vector<Tensor> tensors;  ///< the layers' outputs
@@ -232,7 +233,7 @@ void Network::backward(std::span<const float> d_output, const std::function<void
 
 /// Copies the gradient of the output into the network.
 void Network::begin_backward(std::span<const float> d_output) {
-  ensure(backend_->shop.mode == Mode::training, Fault::internal,
+  ensure(backend_->builder.mode == Mode::training, Fault::internal,
          "A network for inference has no backward pass.");
   const std::span<float> target = values_of(backend_->output.gradient);
   ensure(d_output.size() == target.size(), Fault::internal, "Backward needs {} values, not {}.",
@@ -244,7 +245,7 @@ void Network::begin_backward(std::span<const float> d_output) {
 bool Network::normalises() const { return backend_->normalisation >= 0; }
 
 Normalisation Network::normalisation() {
-  const NormalisationMemory& at = backend_->shop.normalisation;
+  const NormalisationMemory& at = backend_->builder.normalisation;
   const auto span = [](const dnnl::memory& memory) {
     return memory ? values_of(memory) : std::span<float>();
   };
@@ -271,16 +272,16 @@ void Network::backward_trunk(const std::function<void(std::span<float>)>& ready)
   backend_->run_backward(0, backend_->head(), ready);
 }
 
-std::span<const Parameter> Network::parameters() const { return backend_->shop.parameters.parameters(); }
-std::span<float> Network::weights() { return backend_->shop.parameters.values(); }
-std::span<float> Network::gradients() { return backend_->shop.parameters.gradients(); }
+std::span<const Parameter> Network::parameters() const { return backend_->builder.parameters.parameters(); }
+std::span<float> Network::weights() { return backend_->builder.parameters.values(); }
+std::span<float> Network::gradients() { return backend_->builder.parameters.gradients(); }
 
 void Network::copy_to_plain(const Parameter& parameter, std::span<const float> values,
                             std::span<float> plain) const {
   ensure(values.size() == parameter.values.size() && plain.size() == parameter.elements(), Fault::internal,
          "Copying {}: {} and {} values where {} and {} belong.", parameter.name, values.size(), plain.size(),
          parameter.values.size(), parameter.elements());
-  backend_->reorder(backend_->shop.parameters.layout(parameter.index), values.data(),
+  backend_->reorder(backend_->builder.parameters.layout(parameter.index), values.data(),
                     plain_layout(parameter.dims), plain.data());
 }
 
@@ -290,11 +291,11 @@ void Network::copy_from_plain(const Parameter& parameter, std::span<const float>
          "Copying {}: {} and {} values where {} and {} belong.", parameter.name, values.size(), plain.size(),
          parameter.values.size(), parameter.elements());
   backend_->reorder(plain_layout(parameter.dims), plain.data(),
-                    backend_->shop.parameters.layout(parameter.index), values.data());
+                    backend_->builder.parameters.layout(parameter.index), values.data());
 }
 
 const NetworkCensus& Network::census() const { return backend_->census; }
-int Network::batch() const { return backend_->shop.batch; }
+int Network::batch() const { return backend_->builder.batch; }
 int Network::outputs() const { return backend_->outputs; }
 
 std::vector<OperationRecord> Network::operations() const {

@@ -33,32 +33,34 @@ void backward(const NormalisationMemory& at, std::int64_t rows, std::int64_t fea
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Normalise&, const Tensor& source, const Layer*) {
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Normalise&, const Tensor& source,
+             const Layer*) {
   const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, F)
   const std::int64_t rows = dims[0], features = dims[1];
   const dnnl::memory::desc plain = plain_layout({rows, features}), row = plain_layout({features});
-  const Tensor output = shop.next_tensor(plain, 1, false);
+  const Tensor output = builder.next_tensor(plain, 1, false);
   const auto add = [&](std::string_view suffix) {
-    return shop.add_parameter(
+    return builder.add_parameter(
         compiled,
         {compiled.name + std::string(suffix), Parameter::Role::statistics, 0, {features}, 1, 1, 0, {}, {}},
         row);
   };
-  NormalisationMemory& at = shop.normalisation;
+  NormalisationMemory& at = builder.normalisation;
   at.values = source.values;
   at.normalised = output.values;
   at.mean = add(kMeanSuffix);
   at.deviation = add(kDeviationSuffix);
-  at.rows = std::make_shared<int>(shop.batch);
-  compiled.forward.push_back({Work::other, "normalise", [=](const Pass&) { forward(at, rows, features); }});
+  at.rows = std::make_shared<int>(builder.batch);
+  compiled.forward.push_back(
+      {OperationKind::other, "normalise", [=](const Pass&) { forward(at, rows, features); }});
   if (!source.gradient) return output;
   at.d_normalised = output.gradient;
   at.gradient = source.gradient;
-  at.mean_gradient = shop.memory.place(shop.memory.slot(), row, shop.engine);
-  at.mean_projection = shop.memory.place(shop.memory.slot(), row, shop.engine);
+  at.mean_gradient = builder.memory.place(builder.memory.slot(), row, builder.engine);
+  at.mean_projection = builder.memory.place(builder.memory.slot(), row, builder.engine);
   compiled.input_gradient.push_back(
-      {Work::other, "normalise", [=](const Pass&) { backward(at, rows, features); }});
-  append_leaky_relu_backward(shop, compiled.input_gradient, source);
+      {OperationKind::other, "normalise", [=](const Pass&) { backward(at, rows, features); }});
+  append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }
 

@@ -80,14 +80,15 @@ void fold(const Geometry& g, const T* d_padded, T* d_values, float* scratch) {
 
 }  // namespace
 
-Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operations, const Tensor& source,
-                               int padding) {
+Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& operations,
+                               const Tensor& source, int padding) {
   const WalkedLayout walked(source.values.get_desc());
-  const dnnl::memory values = shop.reordered(operations, source.values, walked.layout(walked.side()), true);
+  const dnnl::memory values =
+      builder.reordered(operations, source.values, walked.layout(walked.side()), true);
   const dnnl::memory::desc larger = walked.layout(walked.side() + 2 * padding);
-  Tensor padded = source.lane < 0 ? shop.input_tensor(larger) : shop.inner_tensor(larger);
+  Tensor padded = source.lane < 0 ? builder.input_tensor(larger) : builder.inner_tensor(larger);
   const Geometry g(walked, padding);
-  operations.push_back({Work::other, "periodic padding", [=, to = padded.values](const Pass&) {
+  operations.push_back({OperationKind::other, "periodic padding", [=, to = padded.values](const Pass&) {
                           if (is_bf16(to))
                             wrap(g, data<core::Bfloat16>(values), data<core::Bfloat16>(to));
                           else
@@ -96,23 +97,23 @@ Tensor append_periodic_padding(Workshop& shop, std::vector<Operation>& operation
   return padded;
 }
 
-void append_periodic_folding(Workshop& shop, std::vector<Operation>& operations, const Tensor& padded,
-                             const Tensor& source, int padding) {
+void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& operations,
+                             const Tensor& padded, const Tensor& source, int padding) {
   const WalkedLayout walked(source.gradient.get_desc());
   const bool in_place = walked.layout(walked.side()) == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout(walked.side()));
+  const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout(walked.side()));
   const Geometry g(walked, padding);
-  const dnnl::memory scratch = shop.memory.place(
-      shop.memory.slot(), plain_layout({g.images * g.side * g.side * g.block}), shop.engine);
-  operations.push_back({Work::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
+  const dnnl::memory scratch = builder.memory.place(
+      builder.memory.slot(), plain_layout({g.images * g.side * g.side * g.block}), builder.engine);
+  operations.push_back({OperationKind::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
                           if (is_bf16(from))
                             fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values),
                                  data<float>(scratch));
                           else
                             fold(g, data<float>(from), data<float>(d_values), data<float>(scratch));
                         }});
-  if (!in_place) shop.append_reorder(operations, d_values, source.gradient);
-  append_leaky_relu_backward(shop, operations, source);
+  if (!in_place) builder.append_reorder(operations, d_values, source.gradient);
+  append_leaky_relu_backward(builder, operations, source);
 }
 
 }  // namespace cosmo::nn

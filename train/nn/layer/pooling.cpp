@@ -13,32 +13,34 @@ struct Window {
 
 using Forward = dnnl::pooling_forward::primitive_desc;
 
-Forward describe_forward(const Workshop& shop, const Window& window, const dnnl::memory::desc& input) {
+Forward describe_forward(const NetworkBuilder& builder, const Window& window,
+                         const dnnl::memory::desc& input) {
   dnnl::memory::dims dims = input.dims();  // (N, C, D, H, W)
   for (std::size_t axis : {2, 3, 4}) dims[axis] = window.positions(dims[axis]);
   const dnnl::memory::desc any(dims, input.data_type(), dnnl::memory::format_tag::any);
   const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
-  return {{shop.forward_kind(), window.algorithm, input, any, stride, size, padding, padding},
-          shop.attributes(1),
-          shop.engine};
+  return {{builder.forward_kind(), window.algorithm, input, any, stride, size, padding, padding},
+          builder.attributes(1),
+          builder.engine};
 }
 
 /// Appends both passes of a pool. In training, the positions of maxima are recorded in the workspace.
-void append_passes(Workshop& shop, CompiledLayer& compiled, const Window& window, const Forward& forward,
-                   const Tensor& source, const Tensor& output) {
-  const dnnl::memory workspace = shop.memory.place(shop.memory.slot(), forward.workspace_desc(), shop.engine);
-  shop.append(
+void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Window& window,
+                   const Forward& forward, const Tensor& source, const Tensor& output) {
+  const dnnl::memory workspace =
+      builder.memory.place(builder.memory.slot(), forward.workspace_desc(), builder.engine);
+  builder.append(
       compiled.forward, forward, dnnl::pooling_forward(forward),
       {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}, {DNNL_ARG_WORKSPACE, workspace}});
   if (!source.gradient) return;
   const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
   const dnnl::pooling_backward::primitive_desc backward(
       {window.algorithm, source.values.get_desc(), forward.dst_desc(), stride, size, padding, padding},
-      shop.attributes(1), shop.engine, forward);
-  shop.append(compiled.input_gradient, backward, dnnl::pooling_backward(backward),
-              {{DNNL_ARG_DIFF_DST, output.gradient},
-               {DNNL_ARG_DIFF_SRC, source.gradient},
-               {DNNL_ARG_WORKSPACE, workspace}});
+      builder.attributes(1), builder.engine, forward);
+  builder.append(compiled.input_gradient, backward, dnnl::pooling_backward(backward),
+                 {{DNNL_ARG_DIFF_DST, output.gradient},
+                  {DNNL_ARG_DIFF_SRC, source.gradient},
+                  {DNNL_ARG_WORKSPACE, workspace}});
 }
 
 Tensor already_pooled(Tensor tensor) {
@@ -48,33 +50,34 @@ Tensor already_pooled(Tensor tensor) {
 
 }  // namespace
 
-bool is_transient(const Workshop& shop, const Layer* reader, const dnnl::memory::desc& layout, double slope) {
-  if (shop.mode == Mode::inference || reader == nullptr) return false;
+bool is_transient(const NetworkBuilder& builder, const Layer* reader, const dnnl::memory::desc& layout,
+                  double slope) {
+  if (builder.mode == Mode::inference || reader == nullptr) return false;
   return std::holds_alternative<MaxPool>(reader->kind) || can_keep_signs(*reader, layout, slope);
 }
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
              const Layer*) {
   if (source.pooled) return already_pooled(source);
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // no padding exists
   const Window window{kAlgorithm, layer.size, layer.stride};
-  const Forward forward = describe_forward(shop, window, source.values.get_desc());
-  if (source.transient) return build_sign_keeping_pool(shop, compiled, layer, source, forward.dst_desc());
-  const Tensor output = shop.next_tensor(forward.dst_desc(), 1, false);
-  append_passes(shop, compiled, window, forward, source, output);
-  if (source.gradient) append_leaky_relu_backward(shop, compiled.input_gradient, source);
+  const Forward forward = describe_forward(builder, window, source.values.get_desc());
+  if (source.transient) return build_sign_keeping_pool(builder, compiled, layer, source, forward.dst_desc());
+  const Tensor output = builder.next_tensor(forward.dst_desc(), 1, false);
+  append_passes(builder, compiled, window, forward, source, output);
+  if (source.gradient) append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }
 
 // The maximum commutes with the leaky ReLU, which is increasing: the ReLU's backward pass is left to the
 // reader of the output, which has fewer values, and the input's values are not needed again.
-Tensor build(Workshop& shop, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const MaxPool& layer, const Tensor& source,
              const Layer*) {
   if (source.pooled) return already_pooled(source);
   const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
-  const Forward forward = describe_forward(shop, window, source.values.get_desc());
-  const Tensor output = shop.next_tensor(forward.dst_desc(), source.slope, false);
-  append_passes(shop, compiled, window, forward, source, output);
+  const Forward forward = describe_forward(builder, window, source.values.get_desc());
+  const Tensor output = builder.next_tensor(forward.dst_desc(), source.slope, false);
+  append_passes(builder, compiled, window, forward, source, output);
   return output;
 }
 

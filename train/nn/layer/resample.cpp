@@ -130,30 +130,30 @@ void resample(const Resampling& r, const dnnl::memory& from, const dnnl::memory&
 void append(std::vector<Operation>& operations, Resampling resampling, const dnnl::memory& from,
             const dnnl::memory& to, const dnnl::memory& scratch) {
   const auto kernel = is_bf16(from) ? resample<core::Bfloat16> : resample<float>;
-  operations.push_back({Work::other, "resample",
+  operations.push_back({OperationKind::other, "resample",
                         [=, r = std::move(resampling)](const Pass&) { kernel(r, from, to, scratch); }});
 }
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Resample& layer, const Tensor& source,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Resample& layer, const Tensor& source,
              const Layer*) {
   const WalkedLayout walked(source.values.get_desc());
   const std::int64_t side = walked.side(), larger = side * layer.factor;
   const Taps taps = finer(side, layer);
-  const dnnl::memory values = shop.reordered(compiled.forward, source.values, walked.layout(side), true);
-  const Tensor output = shop.next_tensor(walked.layout(larger), 1, false);
+  const dnnl::memory values = builder.reordered(compiled.forward, source.values, walked.layout(side), true);
+  const Tensor output = builder.next_tensor(walked.layout(larger), 1, false);
   const std::int64_t images = walked.images(), block = walked.block.channels;
-  const dnnl::memory scratch = shop.memory.place(
-      shop.memory.slot(), plain_layout({images * larger * (side + larger) * block}), shop.engine);
+  const dnnl::memory scratch = builder.memory.place(
+      builder.memory.slot(), plain_layout({images * larger * (side + larger) * block}), builder.engine);
   append(compiled.forward, {images, side, block, taps}, values, output.values, scratch);
   if (!source.gradient) return output;
   const bool in_place = walked.layout(side) == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : shop.temporary(walked.layout(side));
+  const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout(side));
   append(compiled.input_gradient, {images, larger, block, transpose(taps, side)}, output.gradient, d_values,
          scratch);
-  if (!in_place) shop.append_reorder(compiled.input_gradient, d_values, source.gradient);
-  append_leaky_relu_backward(shop, compiled.input_gradient, source);
+  if (!in_place) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);
+  append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }
 

@@ -120,13 +120,13 @@ void pool_backward(Value* d_values, const Pooled* d_pooled, const std::uint8_t* 
 template <int block, class Value, class Pooled>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
                     const dnnl::memory& signs, const dnnl::memory& scratch, const Geometry& geometry) {
-  compiled.forward.push_back({Work::other, "signs kept", [=](const Pass&) {
+  compiled.forward.push_back({OperationKind::other, "signs kept", [=](const Pass&) {
                                 pool_forward<block>(data<Pooled>(output.values), data<std::uint8_t>(signs),
                                                     data<Value>(source.values), data<float>(scratch),
                                                     geometry);
                               }});
   compiled.input_gradient.push_back(
-      {Work::other, "signs kept", [=, slope = static_cast<float>(source.slope)](const Pass&) {
+      {OperationKind::other, "signs kept", [=, slope = static_cast<float>(source.slope)](const Pass&) {
          pool_backward<block>(data<Value>(source.gradient), data<Pooled>(output.gradient),
                               data<std::uint8_t>(signs), slope, geometry);
        }});
@@ -147,15 +147,16 @@ bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, doubl
   return pool != nullptr && pool->size == pool->stride && slope != 1 && block_of(layout) != 0;
 }
 
-Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const AveragePool& layer,
+Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer,
                                const Tensor& source, const dnnl::memory::desc& layout) {
   using core::Bfloat16;
-  const bool from_bf16 = is_bf16(source.values), to_bf16 = shop.precision == Precision::bf16;
+  const bool from_bf16 = is_bf16(source.values), to_bf16 = builder.precision == Precision::bf16;
   using enum dnnl::memory::data_type;
-  const Tensor output = shop.next_tensor(with_type(layout, to_bf16 ? bf16 : f32), 1, false);
+  const Tensor output = builder.next_tensor(with_type(layout, to_bf16 ? bf16 : f32), 1, false);
   const dnnl::memory::desc like_source = source.values.get_desc();
   const auto values = static_cast<std::int64_t>(with_type(like_source, u8).get_size());
-  const dnnl::memory signs = shop.memory.place(shop.memory.slot(), {{values}, u8, Tag::a}, shop.engine);
+  const dnnl::memory signs =
+      builder.memory.place(builder.memory.slot(), {{values}, u8, Tag::a}, builder.engine);
   const std::int64_t side = like_source.dims()[2];
   const int block = block_of(like_source);
   const Geometry geometry = {values / (side * side * side * block), side, layout.dims()[2], layer.size};
@@ -163,7 +164,7 @@ Tensor build_sign_keeping_pool(Workshop& shop, CompiledLayer& compiled, const Av
                       : to_bf16 ? kernels_of<float, Bfloat16>(block)
                                 : kernels_of<float, float>(block);
   const dnnl::memory scratch =
-      shop.temporary(plain_layout({geometry.images * geometry.pooled * geometry.pooled * block}));
+      builder.temporary(plain_layout({geometry.images * geometry.pooled * geometry.pooled * block}));
   append(compiled, source, output, signs, scratch, geometry);
   return output;
 }

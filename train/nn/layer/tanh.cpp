@@ -9,7 +9,7 @@ namespace {
 /// result = scale × tanh(values)
 template <class T>
 Operation forward(const dnnl::memory& result, const dnnl::memory& values, float scale) {
-  return {Work::other, "tanh", [=](const Pass&) {
+  return {OperationKind::other, "tanh", [=](const Pass&) {
             const std::span<T> x = values_of<T>(values), y = values_of<T>(result);
 #pragma omp parallel for simd schedule(static)
             for (std::size_t i = 0; i < x.size(); ++i) y[i] = T(scale * std::tanh(static_cast<float>(x[i])));
@@ -19,7 +19,7 @@ Operation forward(const dnnl::memory& result, const dnnl::memory& values, float 
 /// The gradient of the values from that of the result.
 template <class T>
 Operation backward(const dnnl::memory& d_values, const Tensor& result, float scale) {
-  return {Work::other, "tanh", [=, values = result.values, d_result = result.gradient](const Pass&) {
+  return {OperationKind::other, "tanh", [=, values = result.values, d_result = result.gradient](const Pass&) {
             const std::span<T> dx = values_of<T>(d_values), dy = values_of<T>(d_result),
                                y = values_of<T>(values);
 #pragma omp parallel for simd schedule(static)
@@ -32,8 +32,9 @@ Operation backward(const dnnl::memory& d_values, const Tensor& result, float sca
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const Tensor& source, const Layer*) {
-  const Tensor output = shop.next_tensor(source.values.get_desc(), 1, false);
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Tanh& layer, const Tensor& source,
+             const Layer*) {
+  const Tensor output = builder.next_tensor(source.values.get_desc(), 1, false);
   const auto scale = static_cast<float>(layer.scale);
   const bool bf16 = is_bf16(source.values);
   compiled.forward.push_back(
@@ -41,7 +42,7 @@ Tensor build(Workshop& shop, CompiledLayer& compiled, const Tanh& layer, const T
   if (!source.gradient) return output;
   compiled.input_gradient.push_back(
       (bf16 ? backward<core::Bfloat16> : backward<float>)(source.gradient, output, scale));
-  append_leaky_relu_backward(shop, compiled.input_gradient, source);
+  append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }
 

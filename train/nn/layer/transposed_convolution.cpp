@@ -39,22 +39,22 @@ struct TransposedPrimitives {
 
 }  // namespace
 
-Tensor build(Workshop& shop, CompiledLayer& compiled, const TransposedConvolution& layer,
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedConvolution& layer,
              const Tensor& source, const Layer* reader) {
   const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
   const std::int64_t k = layer.kernel, taps = k * k * k, stride = layer.stride;
   const std::int64_t side = (input[2] - 1) * stride + k - 2 * layer.padding;
   using enum dnnl::memory::data_type;
-  const auto type = convolves_in_bf16(shop.precision, input[1]) ? bf16 : f32;
+  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
   const WeightedLayer weighted = {
       layer.slope,
       {layer.outputs, input[1], k, k, k},
-      any_layout({shop.batch, layer.outputs, side, side, side}, type),
+      any_layout({builder.batch, layer.outputs, side, side, side}, type),
       std::max<std::int64_t>(input[1] * taps / (stride * stride * stride), 1),  // on average
       layer.outputs * taps};
   const TransposedPrimitives primitives = {dnnl::memory::dims(3, stride),
                                            dnnl::memory::dims(3, layer.padding)};
-  return build_weighted(shop, compiled, primitives, weighted, source, reader);
+  return build_weighted(builder, compiled, primitives, weighted, source, reader);
 }
 
 }  // namespace cosmo::nn

@@ -29,18 +29,18 @@ inline bool is_reference(const dnnl::primitive_desc& description) {
 
 /// Appends an operation that adds each channel's bias and applies a leaky ReLU, in place on `values`
 /// (N, C, D, H, W).
-void append_biases(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& biases,
+void append_biases(NetworkBuilder& builder, std::vector<Operation>& operations, const dnnl::memory& biases,
                    double slope, const dnnl::memory& values);
 /// Appends an operation that sets d_biases to the sums of each channel of `gradient` (N, C, D, H, W), with
 /// the same bits for any number of threads.
-void append_bias_gradients(Workshop& shop, std::vector<Operation>& operations, const dnnl::memory& gradient,
-                           const dnnl::memory& d_biases);
+void append_bias_gradients(NetworkBuilder& builder, std::vector<Operation>& operations,
+                           const dnnl::memory& gradient, const dnnl::memory& d_biases);
 
 /// Describes how oneDNN computes the gradients of biases and weights (in the layout of d_weights unless it is
 /// slow in that).
 template <class Primitives>
 typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradients(
-    const Workshop& shop, const Primitives& primitives, const dnnl::memory::desc& like_source,
+    const NetworkBuilder& builder, const Primitives& primitives, const dnnl::memory::desc& like_source,
     const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
     const dnnl::memory::desc& like_output) {
   const auto any = [](const dnnl::memory::desc& layout) {
@@ -49,11 +49,11 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
   const dnnl::memory::desc like_weights = with_type(d_weights, like_source.data_type());
   const typename Primitives::Forward::primitive_desc forward(
       primitives.forward(kForwardKind, any(like_source), any(like_weights), d_biases, like_output),
-      shop.attributes(1), shop.engine);
+      builder.attributes(1), builder.engine);
   const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
                             const dnnl::memory::desc& output) {
     return typename Primitives::BackwardWeights::primitive_desc(
-        primitives.backward_weights(source, weights, d_biases, output), shop.attributes(1), shop.engine,
+        primitives.backward_weights(source, weights, d_biases, output), builder.attributes(1), builder.engine,
         forward, true);
   };
   auto description = describe(like_source, d_weights, like_output);
@@ -68,40 +68,43 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
 /// Appends the operations that compute the gradients of weights and biases, in place in the arena where
 /// oneDNN can.
 template <class Primitives>
-void append_parameter_gradients(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
-                                const dnnl::memory& source, const Tensor& output,
-                                const dnnl::memory& d_weights, const dnnl::memory& d_biases) {
-  if (primitives.append_own_parameter_gradients(shop, compiled, source, output, d_weights, d_biases)) return;
+void append_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
+                                const Primitives& primitives, const dnnl::memory& source,
+                                const Tensor& output, const dnnl::memory& d_weights,
+                                const dnnl::memory& d_biases) {
+  if (primitives.append_own_parameter_gradients(builder, compiled, source, output, d_weights, d_biases))
+    return;
   auto& operations = compiled.parameter_gradients;
   const auto description =
-      describe_parameter_gradients(shop, primitives, source.get_desc(), d_weights.get_desc(),
+      describe_parameter_gradients(builder, primitives, source.get_desc(), d_weights.get_desc(),
                                    d_biases.get_desc(), output.values.get_desc());
-  const dnnl::memory input = shop.reordered(operations, source, description.src_desc(), false);
+  const dnnl::memory input = builder.reordered(operations, source, description.src_desc(), false);
   const dnnl::memory d_output =
-      shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
+      builder.reordered(operations, output.gradient, description.diff_dst_desc(), false);
   const bool in_place = description.diff_weights_desc() == d_weights.get_desc();
   const dnnl::memory result =
       in_place ? d_weights
-               : shop.memory.place(shop.memory.slot(), description.diff_weights_desc(), shop.engine);
-  shop.append(operations, description, typename Primitives::BackwardWeights(description),
-              {{DNNL_ARG_SRC, input},
-               {DNNL_ARG_DIFF_DST, d_output},
-               {DNNL_ARG_DIFF_WEIGHTS, result},
-               {DNNL_ARG_DIFF_BIAS, d_biases}});
-  if (!in_place) shop.append_reorder(operations, result, d_weights);
-  if constexpr (!Primitives::kHasBiases) append_bias_gradients(shop, operations, output.gradient, d_biases);
+               : builder.memory.place(builder.memory.slot(), description.diff_weights_desc(), builder.engine);
+  builder.append(operations, description, typename Primitives::BackwardWeights(description),
+                 {{DNNL_ARG_SRC, input},
+                  {DNNL_ARG_DIFF_DST, d_output},
+                  {DNNL_ARG_DIFF_WEIGHTS, result},
+                  {DNNL_ARG_DIFF_BIAS, d_biases}});
+  if (!in_place) builder.append_reorder(operations, result, d_weights);
+  if constexpr (!Primitives::kHasBiases)
+    append_bias_gradients(builder, operations, output.gradient, d_biases);
 }
 
 /// Appends the operations that compute the gradient of the layer's input.
 template <class Primitives>
-void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
+void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, const Primitives& primitives,
                            const WeightedLayer& layer,
                            const typename Primitives::Forward::primitive_desc& forward, const Tensor& source,
                            const Tensor& output, const ParameterMemory& weights) {
   using Backward = typename Primitives::BackwardData;
   auto& operations = compiled.input_gradient;
-  if (primitives.append_own_input_gradient(shop, compiled, weights.values, source, output))
-    return append_leaky_relu_backward(shop, operations, source);
+  if (primitives.append_own_input_gradient(builder, compiled, weights.values, source, output))
+    return append_leaky_relu_backward(builder, operations, source);
   const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
   const dnnl::memory::desc any_source = any_layout(like_source.dims(), like_source.data_type());
   const dnnl::memory::desc any_weights = any_layout(layer.weights, like_source.data_type());
@@ -109,7 +112,7 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
   const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel,
                             const dnnl::memory::desc& d_output) {
     return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, d_output),
-                                             shop.attributes(1), shop.engine, forward, true);
+                                             builder.attributes(1), builder.engine, forward, true);
   };
   // A dense layer's weights keep their layout; a convolution's are reordered, because it would be slow
   // otherwise.
@@ -122,37 +125,38 @@ void append_input_gradient(Workshop& shop, CompiledLayer& compiled, const Primit
   }
   if (!description) throw dnnl::error(dnnl_unimplemented, "no input gradient");
   const dnnl::memory d_output =
-      shop.reordered(operations, output.gradient, description.diff_dst_desc(), false);
+      builder.reordered(operations, output.gradient, description.diff_dst_desc(), false);
   const dnnl::memory weights_copy =
-      shop.reordered(operations, weights.values, description.weights_desc(), true);
+      builder.reordered(operations, weights.values, description.weights_desc(), true);
   const bool in_place = same_bytes(description.diff_src_desc(), source.gradient.get_desc());
   const dnnl::memory result =
-      in_place ? shop.memory.view(source.gradient, description.diff_src_desc(), shop.engine)
-               : shop.memory.place(shop.memory.slot(), description.diff_src_desc(), shop.engine);
-  shop.append(operations, description, Backward(description),
-              {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
-  if (!in_place) shop.append_reorder(operations, result, source.gradient);
-  append_leaky_relu_backward(shop, operations, source);
+      in_place ? builder.memory.view(source.gradient, description.diff_src_desc(), builder.engine)
+               : builder.memory.place(builder.memory.slot(), description.diff_src_desc(), builder.engine);
+  builder.append(
+      operations, description, Backward(description),
+      {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
+  if (!in_place) builder.append_reorder(operations, result, source.gradient);
+  append_leaky_relu_backward(builder, operations, source);
 }
 
 /// The layout of the weights in the arena: the forward pass's, which is also their gradient's. Where the two
 /// differ, and in bf16, where all passes work on copies, it is the gradient's.
 template <class Primitives>
-dnnl::memory::desc layout_of_weights(const Workshop& shop, const Primitives& primitives,
+dnnl::memory::desc layout_of_weights(const NetworkBuilder& builder, const Primitives& primitives,
                                      const typename Primitives::Forward::primitive_desc& forward,
                                      const dnnl::memory::desc& biases) {
   using enum dnnl::memory::data_type;
   const dnnl::memory::desc weights = forward.weights_desc();
   if (weights.data_type() == f32 && Primitives::kForwardLayoutIsGradients) return weights;
-  return describe_parameter_gradients(shop, primitives, forward.src_desc(), any_layout(weights.dims(), f32),
-                                      biases, forward.dst_desc())
+  return describe_parameter_gradients(builder, primitives, forward.src_desc(),
+                                      any_layout(weights.dims(), f32), biases, forward.dst_desc())
       .diff_weights_desc();
 }
 
 /// Builds a layer from the oneDNN primitives and descriptors in `primitives`. The forward pass chooses the
 /// layouts of tensors.
 template <class Primitives>
-Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives& primitives,
+Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Primitives& primitives,
                       const WeightedLayer& layer, const Tensor& source, const Layer* reader) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
@@ -161,33 +165,35 @@ Tensor build_weighted(Workshop& shop, CompiledLayer& compiled, const Primitives&
   const typename Forward::primitive_desc description(
       primitives.forward(kForwardKind, any_layout(source.values.get_desc().dims(), type),
                          any_layout(layer.weights, type), bias_layout, layer.output),
-      shop.attributes(Primitives::kHasBiases ? layer.slope : 1), shop.engine);
+      builder.attributes(Primitives::kHasBiases ? layer.slope : 1), builder.engine);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
-    return shop.add_parameter(
+    return builder.add_parameter(
         compiled, {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}}, layout);
   };
   const ParameterMemory weights = add(".weights", Parameter::Role::weights, layer.weights,
-                                      layout_of_weights(shop, primitives, description, bias_layout));
+                                      layout_of_weights(builder, primitives, description, bias_layout));
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, bias_layout);
-  const dnnl::memory input = shop.reordered(compiled.forward, source.values, description.src_desc(), false);
+  const dnnl::memory input =
+      builder.reordered(compiled.forward, source.values, description.src_desc(), false);
   const dnnl::memory weights_copy =
-      shop.reordered(compiled.forward, weights.values, description.weights_desc(), true);
-  const Tensor output = shop.next_tensor(description.dst_desc(), layer.slope,
-                                         is_transient(shop, reader, description.dst_desc(), layer.slope));
-  if (!primitives.append_own_forward(shop, compiled, layer, input, weights.values, biases.values, output))
-    shop.append(compiled.forward, description, Forward(description),
-                {{DNNL_ARG_SRC, input},
-                 {DNNL_ARG_WEIGHTS, weights_copy},
-                 {DNNL_ARG_BIAS, biases.values},
-                 {DNNL_ARG_DST, output.values}});
+      builder.reordered(compiled.forward, weights.values, description.weights_desc(), true);
+  const Tensor output =
+      builder.next_tensor(description.dst_desc(), layer.slope,
+                          is_transient(builder, reader, description.dst_desc(), layer.slope));
+  if (!primitives.append_own_forward(builder, compiled, layer, input, weights.values, biases.values, output))
+    builder.append(compiled.forward, description, Forward(description),
+                   {{DNNL_ARG_SRC, input},
+                    {DNNL_ARG_WEIGHTS, weights_copy},
+                    {DNNL_ARG_BIAS, biases.values},
+                    {DNNL_ARG_DST, output.values}});
   if constexpr (!Primitives::kHasBiases)
-    append_biases(shop, compiled.forward, biases.values, layer.slope, output.values);
-  if (shop.mode == Mode::inference) return output;
+    append_biases(builder, compiled.forward, biases.values, layer.slope, output.values);
+  if (builder.mode == Mode::inference) return output;
 
-  append_parameter_gradients(shop, compiled, primitives, input, output, weights.gradient, biases.gradient);
+  append_parameter_gradients(builder, compiled, primitives, input, output, weights.gradient, biases.gradient);
   if (source.gradient)
-    append_input_gradient(shop, compiled, primitives, layer, description, source, output, weights);
+    append_input_gradient(builder, compiled, primitives, layer, description, source, output, weights);
   return output;
 }
 

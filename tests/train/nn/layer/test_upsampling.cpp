@@ -215,7 +215,7 @@ TEST_CASE("no pass of a transposed convolution is oneDNN's reference code") {
     for (const nn::OperationRecord& operation : network.operations()) {
       INFO(operation.layer << ": " << operation.implementation);
       CHECK_FALSE(operation.implementation.starts_with("ref"));
-      convolutions += operation.layer == "b" && operation.work == nn::Work::convolution;
+      convolutions += operation.layer == "b" && operation.kind == nn::OperationKind::convolution;
     }
     CHECK(convolutions == 3);
   }

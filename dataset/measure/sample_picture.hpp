@@ -12,19 +12,19 @@
 namespace cosmo::dataset {
 
 /// A sample to be drawn.
-struct Sitter {
+struct ChosenSample {
   Split split;
-  Sample sample;
+  Sample record;
   std::vector<float> voxels;  ///< counts or field (C, n, n, n)
 };
 
 /// Up to `samples` (at least 1) samples, from the splits in turn, each split's first ones. Every shard that
 /// is read is compared with the manifest. Throws as ShardReader does.
-std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const DatasetManifest& dataset,
-                                   int samples);
+std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
+                                         const DatasetManifest& dataset, int samples);
 
 /// The slices 0 <= x < depth, a column per sample and a row per channel, in units of the mean if the voxels
 /// are counts; below them the distribution of voxel values (first channel).
-core::Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitters);
+core::Canvas sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen);
 
 }  // namespace cosmo::dataset

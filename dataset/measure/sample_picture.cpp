@@ -1,4 +1,4 @@
-#include "dataset/measure/portrait.hpp"
+#include "dataset/measure/sample_picture.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -110,12 +110,12 @@ Distribution distribution_of(std::span<const float> voxels, bool counts, const s
   return distribution;
 }
 
-std::string caption(const DatasetManifest& dataset, const Sitter& sitter) {
+std::string caption(const DatasetManifest& dataset, const ChosenSample& sample) {
   std::string text =
-      fmt::format("{} {}/{}", name_of(sitter.split), sitter.sample.simulation, sitter.sample.subvolume);
+      fmt::format("{} {}/{}", name_of(sample.split), sample.record.simulation, sample.record.subvolume);
   const auto& names = dataset.spec.parameters.names;
   for (std::size_t p = 0; p < std::min<std::size_t>(2, names.size()); ++p)
-    text += fmt::format("  {} {:.3g}", names[p], sitter.sample.parameters[p]);
+    text += fmt::format("  {} {:.3g}", names[p], sample.record.parameters[p]);
   return text;
 }
 
@@ -150,21 +150,21 @@ void draw_axes(Canvas& canvas, const Plot& plot, const std::function<std::string
 }
 
 void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetManifest& dataset,
-                       const std::vector<Sitter>& sitters) {
+                       const std::vector<ChosenSample>& chosen) {
   const bool counts = dataset.spec.kind == VoxelKind::counts;
   const std::size_t channel = dataset.spec.voxels() / static_cast<std::size_t>(dataset.spec.channels());
   double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const Sitter& sitter : sitters) {
+  for (const ChosenSample& sample : chosen) {
     const auto [least, most] = std::ranges::minmax_element(
-        sitter.voxels.begin(), sitter.voxels.begin() + static_cast<std::ptrdiff_t>(channel));
+        sample.voxels.begin(), sample.voxels.begin() + static_cast<std::ptrdiff_t>(channel));
     low = std::min<double>(low, *least);
     high = std::max<double>(high, *most);
   }
   const std::vector<double> edges = bin_edges(counts, low, high > low ? high : low + 1);
   std::vector<Distribution> distributions;
   double rarest = 1, commonest = 0;
-  for (const Sitter& sitter : sitters) {
-    distributions.push_back(distribution_of(std::span(sitter.voxels).first(channel), counts, edges));
+  for (const ChosenSample& sample : chosen) {
+    distributions.push_back(distribution_of(std::span(sample.voxels).first(channel), counts, edges));
     for (const auto& [value, share] : distributions.back()) {
       rarest = std::min(rarest, share);
       commonest = std::max(commonest, share);
@@ -181,7 +181,7 @@ void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetMan
       canvas, plot, [](double tick) { return fmt::format("{:g}", tick); },
       counts ? "1 + particles in a voxel" : "value of a voxel",
       counts ? "share of the voxels" : "share of the voxels, a unit of the value");
-  for (std::size_t s = 0; s < sitters.size(); ++s) {
+  for (std::size_t s = 0; s < chosen.size(); ++s) {
     const std::uint8_t ink = Canvas::kCurves[s % Canvas::kCurves.size()];
     const double shift = counts ? 1 : 0;
     const Distribution& points = distributions[s];
@@ -190,7 +190,7 @@ void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetMan
                   plot.place_x(points[i].first + shift), plot.place_y(points[i].second), ink, 2);
     }
     const int line = plot.y + 8 + static_cast<int>(s) * kLine;
-    const std::string name = caption(dataset, sitters[s]);
+    const std::string name = caption(dataset, chosen[s]);
     const int left = plot.x + plot.width - 44 - Canvas::text_width(name);
     canvas.fill(left - 6, line - 3, plot.x + plot.width - left + 6, kLine, Canvas::white);
     canvas.text(left, line, name);
@@ -200,9 +200,9 @@ void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetMan
 
 }  // namespace
 
-std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const DatasetManifest& dataset,
-                                   int samples) {
-  std::vector<Sitter> sitters;
+std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
+                                         const DatasetManifest& dataset, int samples) {
+  std::vector<ChosenSample> chosen;
   const auto wanted = [&](Split split) {  // samples of this split, if splits take turns
     const int turn = static_cast<int>(split);
     return static_cast<std::size_t>((samples - turn + 2) / 3);
@@ -215,28 +215,28 @@ std::vector<Sitter> choose_sitters(const std::filesystem::path& directory, const
       const ShardReader reader(directory / path, dataset.spec);
       std::vector<std::byte> voxels(dataset.spec.bytes());
       for (std::size_t row = 0; row < reader.size() && left > 0; ++row, --left) {
-        Sitter& sitter = sitters.emplace_back(Sitter{split, reader.sample(row), {}});
+        ChosenSample& sample = chosen.emplace_back(ChosenSample{split, reader.sample(row), {}});
         reader.read(row, voxels);
         with_voxels(dataset.spec.kind, voxels,
-                    [&](auto values) { sitter.voxels.assign(values.begin(), values.end()); });
+                    [&](auto values) { sample.voxels.assign(values.begin(), values.end()); });
       }
     }
   }
-  return sitters;
+  return chosen;
 }
 
-Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitters) {
+Canvas sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen) {
   const SampleSpec& spec = dataset.spec;
   const bool counts = spec.kind == VoxelKind::counts;
   const int side = spec.side(), depth = std::max(1, side / 8), channels = std::min(4, spec.channels());
   const int panel = side <= kPanel ? side * (kPanel / side) : std::min(side, 2 * kPanel);
   std::vector<Slice> slices;
   std::vector<double> all;
-  for (const Sitter& sitter : sitters) {
+  for (const ChosenSample& sample : chosen) {
     for (int channel = 0; channel < channels; ++channel) {
       const std::size_t voxels = spec.voxels() / static_cast<std::size_t>(spec.channels());
       Slice slice = project(
-          std::span(sitter.voxels).subspan(static_cast<std::size_t>(channel) * voxels, voxels), side, depth);
+          std::span(sample.voxels).subspan(static_cast<std::size_t>(channel) * voxels, voxels), side, depth);
       if (counts) std::ranges::for_each(slice.values, [&](double& value) { value /= spec.mean_count; });
       all.insert(all.end(), slice.values.begin(), slice.values.end());
       slices.push_back(std::move(slice));
@@ -245,7 +245,7 @@ Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitte
   const bool positive = std::ranges::all_of(all, [](double value) { return value >= 0; });
   const Scale scale = make_scale(positive, quantile(all, 0.01, positive), quantile(all, 0.999, positive));
 
-  const auto columns = static_cast<int>(sitters.size());
+  const auto columns = static_cast<int>(chosen.size());
   const int width = std::max(2 * kMargin + columns * panel + (columns - 1) * kGap, 760);
   const int slices_height = channels * (panel + kLine + 8);
   const int bar_y = kMargin + 2 * kLine + slices_height + kLine;
@@ -257,12 +257,12 @@ Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitte
               Canvas::grey);
   for (int s = 0; s < columns; ++s) {
     const int x = kMargin + s * (panel + kGap);
-    const Sitter& sitter = sitters[static_cast<std::size_t>(s)];
+    const ChosenSample& sample = chosen[static_cast<std::size_t>(s)];
     for (int channel = 0; channel < channels; ++channel) {
       const int y = kMargin + 2 * kLine + 8 + channel * (panel + kLine + 8);
       const double redshift = spec.redshifts[static_cast<std::size_t>(channel)];
-      const std::string name = fmt::format("{} {}/{}  z = {:g}", name_of(sitter.split),
-                                           sitter.sample.simulation, sitter.sample.subvolume, redshift);
+      const std::string name = fmt::format("{} {}/{}  z = {:g}", name_of(sample.split),
+                                           sample.record.simulation, sample.record.subvolume, redshift);
       canvas.text(x, y - kLine, name);
       draw_slice(canvas, x, y, panel, slices[static_cast<std::size_t>(s * channels + channel)], scale);
     }
@@ -271,7 +271,7 @@ Canvas portrait(const DatasetManifest& dataset, const std::vector<Sitter>& sitte
            counts     ? "density / mean, projected"
            : positive ? "value, projected"
                       : "value, projected, linear");
-  draw_distribution(canvas, kMargin, plot_y, width - 2 * kMargin, dataset, sitters);
+  draw_distribution(canvas, kMargin, plot_y, width - 2 * kMargin, dataset, chosen);
   return canvas;
 }
 
