@@ -34,23 +34,28 @@ Cosmology to_cosmology(const Json& object) {
 }
 
 Json to_object(const SimulationRecord& record) {
-  std::vector<double> redshifts;
-  for (const SimulationOutput& output : record.outputs) redshifts.push_back(output.redshift);
-  return {{"index", record.index},
-          {"seed", record.seed},
-          {"parameters", to_object(record.cosmology)},
-          {"files", record.files()},
-          {"redshifts", redshifts}};
+  Json redshifts = Json::array(), outputs = Json::array();
+  for (const SimulationOutput& output : record.outputs) {
+    redshifts.push_back(output.redshift);
+    outputs.push_back(
+        {{"redshift", output.redshift}, {"counts", output.counts}, {"snapshot", output.snapshot}});
+  }
+  return {{"index", record.index},   {"seed", record.seed},    {"parameters", to_object(record.cosmology)},
+          {"files", record.files()}, {"redshifts", redshifts}, {"outputs", outputs}};
 }
 
 SimulationRecord to_record(const Json& object) {
   SimulationRecord record{
       object.at("index"), object.at("seed"), to_cosmology(object.at("parameters")), {}, {}};
   const std::vector<std::string> files = object.at("files");
-  for (const double z : object.at("redshifts").get<std::vector<double>>()) {
-    record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
-  }
   record.power_spectrum = find_file(files, kPowerSpectrumName);
+  if (object.contains("outputs")) {
+    for (const Json& output : object["outputs"])
+      record.outputs.push_back({output.at("redshift"), output.at("counts"), output.at("snapshot")});
+  } else {  // earlier manifests, where the names of the files have the redshift
+    for (const double z : object.at("redshifts").get<std::vector<double>>())
+      record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
+  }
   return record;
 }
 

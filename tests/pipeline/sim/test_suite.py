@@ -47,6 +47,8 @@ class Outputs(Suite):
             names = [pathlib.Path(path).name for path in entry["files"]]
             self.assertEqual(names, ["counts_z0.h5", "counts_z0.5.h5", "counts_z1.5.h5", "counts_z3.h5",
                                      "power_spectrum.csv"])
+            self.assertEqual([(output["redshift"], pathlib.Path(output["counts"]).name, output["snapshot"])
+                              for output in entry["outputs"]], [(z, f"counts_z{z}.h5", "") for z in (0, 0.5, 1.5, 3)])
             today = entry["files"][0]
             self.assertEqual(sha256(output / today), sha256(self.whole / today))
             self.assertEqual(len({sha256(output / path) for path in entry["files"]}), 5)
