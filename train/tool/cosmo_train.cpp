@@ -170,17 +170,53 @@ std::filesystem::path stage(const core::Invocation& run, const Task& task, train
 
 constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess for a slow disk, until one has been saved
 
+/// What learns: the network, its optimizer, and how far they have come. Collective.
+struct Learner {
+  Learner(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
+          std::int64_t steps_per_epoch)
+      : network(task.plan.network, task.plan.input, task.plan.outputs(), task.plan.micro_batch,
+                nn::Mode::training, task.plan.precision.value),
+        optimizer(train::make_optimizer(task.plan, network.parameters(), steps_per_epoch)) {
+    train::announce(run.log, network.operations());
+    if (task.plan.average > 0) state.average = &average.emplace(network, task.plan.average);
+    start(run, task, checkpoint, steps_per_epoch, state);
+  }
+
+  nn::Network network;
+  std::unique_ptr<train::Optimizer> optimizer;
+  std::optional<train::WeightAverage> average;
+  train::TrainingState state{network, *optimizer, {}, {}};
+};
+
+/// The log, with the settings. Collective.
+void open_log(const core::Invocation& run, const Task& task, std::optional<train::MlperfLog>& mlperf) {
+  run.comm.agree([&] { mlperf.emplace(task.mllog); });
+  mlperf->start("init");
+  train::log_settings(*mlperf, task.plan, task.data, run.comm.size(),
+                      run.facts.at("host").get<std::string>());
+  mlperf->stop("init");
+  mlperf->start("run");
+}
+
+train::TrainerConfig trainer_config(const core::Invocation& run, const train::TrainingPlan& plan,
+                                    const nn::NetworkCensus& census, const core::Timer& run_time) {
+  const double checkpoint_guess =
+      static_cast<double>(train::checkpoint_bytes(plan, census)) / kSavedBytesPerSecond;
+  return {plan.epochs,
+          plan.loss,
+          plan.seed,
+          plan.micro_batches_per_step(run.comm.size()),
+          plan.wire,
+          plan.clip_norm,
+          {&core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval, checkpoint_guess}};
+}
+
 /// Does the planned training that is not done yet, and saves it. Collective.
 core::Report train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
                       const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
   const train::TrainingPlan& plan = task.plan;
   std::optional<train::MlperfLog> mlperf;
-  run.comm.agree([&] { mlperf.emplace(task.mllog); });
-  mlperf->start("init");
-  train::log_settings(*mlperf, plan, task.data, run.comm.size(), run.facts.at("host").get<std::string>());
-  mlperf->stop("init");
-  mlperf->start("run");
-
+  open_log(run, task, mlperf);
   train::Splits splits;
   train::open_splits(run.comm, plan, stage(run, task, *mlperf), task.data, loaders, splits);
   directory.note_range(
@@ -189,19 +225,11 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
   if (!plan.network.baseline.empty())
     baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
                                        *splits.validation, task.data.scale());
-  const nn::Precision precision = plan.precision.value;
-  nn::Network network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training,
-                      precision);
-  train::announce(run.log, network.operations());
-  const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
-  const std::unique_ptr<train::Optimizer> optimizer =
-      train::make_optimizer(plan, network.parameters(), steps_per_epoch);
-  train::TrainingState state{network, *optimizer, {}, {}};
-  std::optional<train::WeightAverage> average;
-  if (plan.average > 0) state.average = &average.emplace(network, plan.average);
-  start(run, task, directory.last_checkpoint(), steps_per_epoch, state);
-  const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, precision).rate); };
-  const train::TrainingSpeed speed{static_cast<double>(network.census().useful_flop()), peak()};
+  Learner learner(run, task, directory.last_checkpoint(), splits.training_loader->steps_per_epoch());
+  train::TrainingState& state = learner.state;
+  const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, plan.precision.value).rate); };
+  const nn::NetworkCensus& census = learner.network.census();
+  const train::TrainingSpeed speed{static_cast<double>(census.useful_flop()), peak()};
   train::TrainingMonitor monitor(run.log, *mlperf, speed, samples_to_train(plan, state.progress, splits));
   const auto save = [&] {
     monitor.measured_peak(peak());
@@ -213,13 +241,8 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
     save();  // it was stopped, or a file was lost, after the last epoch
 
   const core::Timer training_time;
-  const train::Interruptions interruptions{
-      &core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval,
-      static_cast<double>(train::checkpoint_bytes(plan, network.census())) / kSavedBytesPerSecond};
   const train::Ending ending =
-      train::train(run.comm, monitor,
-                   {plan.epochs, plan.loss, plan.seed, plan.micro_batches_per_step(run.comm.size()),
-                    plan.wire, plan.clip_norm, interruptions},
+      train::train(run.comm, monitor, trainer_config(run, plan, census, run_time),
                    {*splits.training,
                     *splits.training_loader,
                     splits.measured_loader ? &*splits.measured_loader : nullptr,
