@@ -14,7 +14,7 @@ FOLDERS = {
     "sim": ["linear", "nbody", "suite", "", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "load", "exchange", "measure", "regression", "tool"],
-    "train/nn": ["posterior", "", "kernel", "layer", "zoo", "model"],
+    "train/nn": ["posterior", "", "kernel", "tensor", "layer", "zoo", "model"],
     "train": ["optimizer", "gradient", "state", "plan", "loop", "benchmark", "tool"],
     "infer": ["predict", "evaluate", "baseline", "onnx", "report/figure", "report", "tool"],
 }
@@ -47,7 +47,7 @@ THIRD_PARTY = {
     r"png\.h": {"core/picture"},
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
-    r"(oneapi/dnnl/)?dnnl": {"train/nn/layer", "train/nn/precision.cpp"},
+    r"(oneapi/dnnl/)?dnnl": {"train/nn/tensor", "train/nn/layer", "train/nn/precision.cpp"},
     r"immintrin\.h": {"core/file", "dataset/load", "train/benchmark", "train/nn/kernel"},
     r"Eigen/": {"dataset/regression", "infer/baseline", "train/loop"},
     r"version_facts\.hpp": {"core/version.cpp"},

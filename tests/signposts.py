@@ -5,6 +5,8 @@ import pathlib
 import re
 import sys
 
+from layering import MOST_FILES
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("core", "sim", "histogram", "dataset", "train", "infer")
 
@@ -29,12 +31,13 @@ def rows():
     table = {}
     for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) != 4 or cells[1] in ("", "to add", "---"):
+        if len(cells) != 5 or cells[1] in ("", "to add", "---"):
             continue
         paths = re.findall(r"`([^`]+)`", cells[2])
+        tests = re.findall(r"`(tests/[^`]+)`", cells[3])
         key = next((key for key in ROWS if cells[1].startswith(key)), None)
         if key:
-            table[key] = paths
+            table[key] = paths, tests
     return table
 
 
@@ -71,12 +74,14 @@ def main():
     for key in ROWS:
         if key not in table:
             faults.append(f"CONTRIBUTING.md has no row for {key}")
-    for key, paths in table.items():
+    for key, (paths, tests) in table.items():
         pattern, elsewhere = ROWS[key]
         places = named(paths)
-        for place in places:
+        for place in places + tests:
             if "NAME" not in place and not (ROOT / place).exists():
                 faults.append(f"{key}: {place} is not there")
+            if place.endswith("/") and len(list((ROOT / place).glob("*.[ch]pp"))) >= MOST_FILES:
+                faults.append(f"{key}: {place} has room for no other file: make a folder for some of them")
         found = [path.relative_to(ROOT).as_posix() for room in ROOMS for path in sorted((ROOT / room).glob("**/*.[ch]pp"))
                  if re.search(pattern, re.sub(r"//.*", "", path.read_text()))]
         if not found:

@@ -64,20 +64,25 @@ void store(const po::parsed_options& parsed, std::map<std::string, std::string>&
 
 }  // namespace
 
+void Options::declare(Declaration declaration) {
+  declaration.group = group_;
+  declarations_.push_back(std::move(declaration));
+}
+
 void Options::add(std::string name, std::optional<std::string> default_value, std::string help) {
-  declarations_.push_back({std::move(name), std::move(default_value), std::move(help), false, false});
+  declare({std::move(name), std::move(default_value), std::move(help), false, false});
 }
 
 void Options::add_switch(std::string name, bool on, std::string help) {
-  declarations_.push_back({std::move(name), on ? "on" : "off", std::move(help), false, false, true});
+  declare({std::move(name), on ? "on" : "off", std::move(help), false, false, true});
 }
 
 void Options::add_flag(std::string name, std::string help) {
-  declarations_.push_back({std::move(name), std::nullopt, std::move(help), true, false});
+  declare({std::move(name), std::nullopt, std::move(help), true, false});
 }
 
 void Options::add_positional(std::string name, std::string help) {
-  declarations_.push_back({std::move(name), std::nullopt, std::move(help), false, true});
+  declare({std::move(name), std::nullopt, std::move(help), false, true});
 }
 
 /// The words, with "on" added after each switch that has no value.
@@ -263,8 +268,12 @@ std::string Options::help() const {
     names.push_back(option.is_positional ? option.name : "--" + option.name + (option.is_flag ? "" : " arg"));
     width = std::max(width, names.back().size());
   }
-  std::string text;
+  std::string text, group;
   for (std::size_t i = 0; i < declarations_.size(); ++i) {
+    if (declarations_[i].group != group) {
+      group = declarations_[i].group;
+      text += fmt::format("\n{}:\n", group);
+    }
     const auto& value = declarations_[i].default_value;
     const std::string help = declarations_[i].help + (value ? fmt::format(" [{}]", *value) : "");
     text += fmt::format("  {:<{}}  {}\n", names[i], width, wrapped(help, help_width(), width + 4, width + 4));

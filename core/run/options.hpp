@@ -20,6 +20,8 @@ namespace cosmo::core {
 /// Reading a value of the wrong type throws Error{usage} naming the option.
 class Options {
  public:
+  /// Begins a group of options, which --help lists under this title.
+  void begin_group(std::string title) { group_ = std::move(title); }
   /// Declares an option that takes a value. Without a default it is required, unless checked with given().
   void add(std::string name, std::optional<std::string> default_value, std::string help);
   /// Declares an option that is "on" or "off"; the bare name means on.
@@ -75,11 +77,14 @@ class Options {
     bool is_flag;
     bool is_positional;
     bool is_switch = false;
+    std::string group = {};  ///< title, or empty
   };
+  void declare(Declaration declaration);
   const Declaration& declaration(const std::string& name) const;
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
+  std::string group_;  ///< group of the options declared next
   std::vector<Declaration> declarations_;
   std::map<std::string, std::string> values_;
   std::set<std::string> chosen_;

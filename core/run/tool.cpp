@@ -95,6 +95,7 @@ const Command& find_command(const Tool& tool, std::vector<std::string>& words) {
 Options declare_options(const Command& command) {
   Options options;
   command.declare(options);
+  options.begin_group("Output and running");
   if (command.writes_output) {
     options.add("output", std::nullopt, "directory to write");
     options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");

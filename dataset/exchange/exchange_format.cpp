@@ -223,8 +223,10 @@ constexpr std::array<ExchangeFormat, 3> kFormats = {{
      .suffix = ".npy",
      .compressed = false,
      .count_bytes = 2,
+     .field_bytes = 4,
+     .copies = 1,
      .most_count = kMostCount,
-     .has_fields = true,
+     .has_labels = false,
      .unit_labels = false,
      .encode = &encode_as_npy,
      .decode = &decode_npy_file},
@@ -234,8 +236,10 @@ constexpr std::array<ExchangeFormat, 3> kFormats = {{
      .suffix = ".tfrecord",
      .compressed = true,
      .count_bytes = 2,
+     .field_bytes = 0,
+     .copies = 4,
      .most_count = 32767,
-     .has_fields = false,
+     .has_labels = true,
      .unit_labels = true,
      .encode = &encode_as_mlperf,
      .decode = &decode_mlperf_file},
@@ -245,8 +249,10 @@ constexpr std::array<ExchangeFormat, 3> kFormats = {{
      .suffix = ".tfrecord",
      .compressed = false,
      .count_bytes = 8,
+     .field_bytes = 8,
+     .copies = 3,
      .most_count = kMostCount,
-     .has_fields = true,
+     .has_labels = true,
      .unit_labels = false,
      .encode = &encode_as_cosmoflow,
      .decode = &decode_cosmoflow_file},
@@ -272,16 +278,16 @@ std::string title_of(const ExchangeFormat& format) {
 }
 
 std::size_t voxel_bytes(const ExchangeFormat& format, VoxelKind kind) {
-  return kind == VoxelKind::counts ? format.count_bytes : std::max(format.count_bytes, sizeof(float));
+  return kind == VoxelKind::counts ? format.count_bytes : format.field_bytes;
 }
 
 void check_fits(const ExchangeFormat& format, VoxelKind kind, std::uint64_t largest_count) {
-  ensure(kind == VoxelKind::counts || format.has_fields, Fault::config,
-         "--dialect {} holds whole numbers and the dataset a float32 field: export in another format.",
-         format.dialect);
+  ensure(kind == VoxelKind::counts || format.field_bytes > 0, Fault::config,
+         "{} holds whole numbers and the dataset a float32 field: export in another format.",
+         title_of(format));
   ensure(largest_count <= format.most_count, Fault::numeric,
-         "A voxel of the dataset counts {} and --dialect {} has room for {}: export in another format.",
-         largest_count, format.dialect, format.most_count);
+         "A voxel of the dataset counts {} and {} has room for {}: export in another format.", largest_count,
+         title_of(format), format.most_count);
 }
 
 }  // namespace cosmo::dataset

@@ -55,12 +55,14 @@ struct ExchangeFormat {
   std::string_view name;     ///< value of --format
   std::string_view dialect;  ///< value of --dialect, or empty
   std::string_view meaning;
-  std::string_view suffix;  ///< file name suffix
-  bool compressed;
+  std::string_view suffix;   ///< file name suffix
+  bool compressed;           ///< a file's size is only known once it is written
   std::size_t count_bytes;   ///< bytes per count, before compression
+  std::size_t field_bytes;   ///< likewise per float32 of a field; 0: has no fields
+  std::size_t copies;        ///< arrays of that size that a thread works with
   std::uint64_t most_count;  ///< largest count that a voxel can have
-  bool has_fields;           ///< holds fields, too, not only counts
-  bool unit_labels;          ///< labels lie in [−1, 1]; else physical, if there are any
+  bool has_labels;           ///< files have the parameters, too, not only voxels
+  bool unit_labels;          ///< labels lie in [−1, 1]; else they are physical
   std::vector<std::byte> (*encode)(const OutgoingSample&);
   /// Reads a sample of cubes. Throws Error{io}, or Error{format} naming the file if it is damaged, is not a
   /// cube, or holds values that its kind excludes: counts are whole numbers from 0 to 65535, fields finite

@@ -51,7 +51,7 @@ std::vector<std::vector<double>> parameters_of(const SampleTable& table, const S
       columns.push_back(static_cast<std::size_t>(column - table.parameters.begin()));
   }
   const bool in_table = columns.size() == space.size();
-  ensure(in_table || (columns.empty() && format.name == "tfrecord"), Fault::config,
+  ensure(in_table || (columns.empty() && format.has_labels), Fault::config,
          "The table needs a column for each of {}: add those that are missing.",
          fmt::join(space.names, ", "));
   std::vector<std::vector<double>> parameters;

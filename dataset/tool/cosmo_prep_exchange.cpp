@@ -54,8 +54,7 @@ const ExchangeFormat& chosen_format(const core::Options& options) {
 
 /// Bytes that the threads of a rank work with: counts, what is made of them, and the file.
 double memory_bytes(const SampleSpec& spec, const ExchangeFormat& format, int threads) {
-  const std::size_t copies = format.dialect.empty() ? 1 : format.compressed ? 4 : 3;
-  return static_cast<double>(spec.bytes() + copies * spec.voxels() * voxel_bytes(format, spec.kind)) *
+  return static_cast<double>(spec.bytes() + format.copies * spec.voxels() * voxel_bytes(format, spec.kind)) *
          threads;
 }
 
@@ -162,11 +161,11 @@ void declare_import(core::Options& options) {
   options.add("input", std::nullopt,
               "directory of the samples: what cosmo-prep export wrote, or other files that --samples lists");
   declare_format(options);
-  options.add(
-      "samples", std::nullopt,
-      "for files that cosmo-prep export did not write: CSV file with the columns file, simulation and, if "
-      "the files have no labels, the parameters (docs/formats.md). All options from here to --seed apply "
-      "only with it");
+  declare_allow_leak(options);
+  options.begin_group("Files that cosmo-prep export did not write");
+  options.add("samples", std::nullopt,
+              "CSV file with the columns file, simulation and, if the files have no labels, the parameters "
+              "(docs/formats.md); the options below apply only with it");
   options.add("box", std::nullopt, "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
   options.add("redshifts", "0", "redshifts of the samples' channels, separated by commas");
   options.add(
@@ -181,7 +180,6 @@ void declare_import(core::Options& options) {
               "simulations for the final test, if the table has no splits [a tenth, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
   options.add("seed", "1", "seed of the split and of the order of training samples");
-  declare_allow_leak(options);
 }
 
 namespace {

@@ -76,6 +76,7 @@ std::string plan(const core::Invocation& run, Models models, const OpenUniverse&
 }  // namespace
 
 void declare_input(core::Options& options) {
+  options.begin_group("One universe");
   options.add(
       "input", std::nullopt,
       "one universe, whose parameters are printed, without --output: a counts file, a directory of "

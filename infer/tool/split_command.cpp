@@ -330,6 +330,7 @@ class SplitStage : public core::Stage {
 }  // namespace
 
 void declare_split(core::Options& options) {
+  options.begin_group("A split of a dataset");
   options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
   options.add("split", "test", "train, validation or test");
   declare_baselines(options);

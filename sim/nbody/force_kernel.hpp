@@ -32,7 +32,7 @@ inline constexpr std::array<ForceKernel, 3> kForceKernels = {{
 /// lattice, which then looks uniform to the mesh. On a finer mesh that kernel would amplify the lattice's own
 /// forces, so "four-point" is better.
 constexpr std::string_view best_force_kernel(int mesh_per_side, int particles_per_side) {
-  return kForceKernels[mesh_per_side > particles_per_side].name;
+  return mesh_per_side > particles_per_side ? "four-point" : "deconvolved";
 }
 
 /// The kernel called `name`. Throws Error{config} listing the names.

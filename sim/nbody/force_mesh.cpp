@@ -60,11 +60,11 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
       inverse_cell_(static_cast<float>(grid.cells_per_side / grid.box_size)),
       near_(kernel.near * inverse_cell_),
       far_(kernel.far * inverse_cell_) {
-  const auto columns = static_cast<std::size_t>(grid.cells_per_side) + 1;
-  const std::size_t nodes = static_cast<std::size_t>(order_.rows(0).size() + 1) * columns;
+  const auto side = static_cast<std::size_t>(grid.cells_per_side);
+  const std::size_t nodes = static_cast<std::size_t>(order_.rows(0).size() + 1) * (side + 1);
   for (int thread = 0; thread < omp_get_max_threads(); ++thread) {
-    strips_.push_back(
-        {{core::Buffer<Vector4>(nodes), core::Buffer<Vector4>(nodes)}, core::Buffer<float>(columns + 3)});
+    strips_.push_back({{core::Buffer<Vector4>(nodes), core::Buffer<Vector4>(nodes)},
+                       core::Buffer<float>(side + 2 * kReach)});
   }
   for (int k = 0; k <= grid.cells_per_side / 2; ++k) {
     const double kh = 2 * std::numbers::pi * k / grid.cells_per_side;
@@ -137,9 +137,9 @@ void ForceMesh::differentiate(int x, core::Slab rows, Vector4* gradient, float* 
   const Difference difference{near_, far_};
   for (int y = rows.first; y <= rows.last; ++y, gradient += side + 1) {
     const float* centre = row(0, y);
-    std::copy_n(centre + side - 2, 2, scratch);
-    std::copy_n(centre, side, scratch + 2);
-    std::copy_n(centre, 2, scratch + side + 2);
+    std::copy_n(centre + side - kReach, kReach, scratch);
+    std::copy_n(centre, side, scratch + kReach);
+    std::copy_n(centre, kReach, scratch + kReach + side);
     const Stencil along_x = {row(-2, y), row(-1, y), row(1, y), row(2, y)};
     const Stencil along_y = {row(0, y - 2), row(0, y - 1), row(0, y + 1), row(0, y + 2)};
     const Stencil along_z = {scratch, scratch + 1, scratch + 3, scratch + 4};

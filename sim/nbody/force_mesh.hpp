@@ -67,8 +67,11 @@ class ForceMesh {
   /// Quanta of mass per particle: the finest, with room for 2047 particles in a cell, and the coarsest,
   /// 131071.
   static constexpr std::int32_t kFinest = 1 << 21, kCoarsest = 1 << 15;
-  /// Number of planes beyond the slab that the differences reach: before its first and after its last plane.
-  static constexpr int kBelow = 2, kAbove = 3;
+  /// Number of nodes that the differences reach to either side.
+  static constexpr int kReach = 2;
+  /// Number of planes of the potential that are needed before the slab and after it. Its last cells lie
+  /// between its last plane and the next, where the gradient is needed, too.
+  static constexpr int kBelow = kReach, kAbove = kReach + 1;
   /// Distance of the prefetch [particles]: the order of particles is known, but the hardware cannot predict
   /// it.
   static constexpr std::size_t kAhead = 16;

@@ -141,12 +141,14 @@ void declare_suite(core::Options& options) {
   options.add("design", "uniform",
               "how varying parameters are drawn: uniform, sobol (evenly), or a FILE.csv whose header names "
               "parameters (and seed) and whose rows are universes");
+  options.begin_group("Parameters of the universes");
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     options.add(option_name(row.name), fmt::format("{}", defaults.*row.member),
                 fmt::format("{}; LOW:HIGH makes it vary", row.meaning));
   }
   options.add("seed", "1", "seed of everything random; each universe gets its own from it");
+  options.begin_group("Simulation");
   options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, independent of h");
   options.add("particles", "256", "particles per side");
   options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
@@ -158,6 +160,7 @@ void declare_suite(core::Options& options) {
   options.add("steps", "10", "time steps, equal in the scale factor");
   options.add("z-initial", "9", "redshift at which the steps begin");
   options.add("redshifts", "0", "output redshifts, separated by commas, up to --z-initial");
+  options.begin_group("Initial conditions");
   options.add("transfer", std::string(kTransferFunctions.front().name),
               fmt::format("transfer function: {}; or a FILE of CAMB or CLASS with k in h/Mpc: two columns k, "
                           "P, or a transfer table",
@@ -168,6 +171,7 @@ void declare_suite(core::Options& options) {
       "allow-leak",
       "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
+  options.begin_group("What is written, and by whom");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");

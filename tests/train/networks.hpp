@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/train/hashed.hpp"
-#include "train/nn/layer/moment_sums.hpp"
+#include "train/nn/tensor/moment_sums.hpp"
 #include "train/nn/network_spec.hpp"
 
 namespace cosmo::test {

@@ -1,12 +1,15 @@
 #include "train/nn/network_spec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <initializer_list>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/format/json.hpp"
+#include "core/named.hpp"
 
 namespace cosmo::nn {
 
@@ -31,7 +34,7 @@ T member(const json& object, const std::string& key) {
              object.dump());
 }
 
-void ensure_only(const json& object, std::initializer_list<std::string_view> keys) {
+void ensure_only(const json& object, const std::vector<std::string_view>& keys) {
   ensure(object.is_object(), Fault::format, "The network's description has {} where an object is expected.",
          object.dump());
   for (const auto& item : object.items()) {
@@ -92,7 +95,6 @@ void write(json& object, const GlobalMean& layer) {
 void write(json& object, const Normalise&) { object["kind"] = "normalise"; }
 
 Convolution read_convolution(const json& object) {
-  ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope"});
   Convolution layer{member<int>(object, "outputs"), member<int>(object, "kernel"),
                     member<int>(object, "stride")};
   layer.periodic = object.contains("padding") && object["padding"] == "periodic";
@@ -102,13 +104,11 @@ Convolution read_convolution(const json& object) {
 }
 
 TransposedConvolution read_transposed_convolution(const json& object) {
-  ensure_only(object, {"name", "inputs", "kind", "outputs", "kernel", "stride", "padding", "slope"});
   return {member<int>(object, "outputs"), member<int>(object, "kernel"), member<int>(object, "stride"),
           member<int>(object, "padding"), member<double>(object, "slope")};
 }
 
 Resample read_resample(const json& object) {
-  ensure_only(object, {"name", "inputs", "kind", "factor", "interpolation"});
   const auto name = member<std::string>(object, "interpolation");
   const auto* row = std::ranges::find(kInterpolations, name, &NamedInterpolation::name);
   ensure(row != kInterpolations.end(), Fault::format,
@@ -117,48 +117,64 @@ Resample read_resample(const json& object) {
   return {member<int>(object, "factor"), row->value};
 }
 
+/// A kind of layer as it is written.
+struct KindEntry {
+  std::string_view name;
+  std::vector<std::string_view> members;  ///< members of its object besides name, inputs and kind
+  Layer::Kind (*read)(const json&);
+};
+
+const std::array<KindEntry, std::variant_size_v<Layer::Kind>> kKinds = {{
+    {"convolution",
+     {"outputs", "kernel", "stride", "padding", "slope"},
+     [](const json& object) -> Layer::Kind { return read_convolution(object); }},
+    {"transposed_convolution",
+     {"outputs", "kernel", "stride", "padding", "slope"},
+     [](const json& object) -> Layer::Kind { return read_transposed_convolution(object); }},
+    {"resample",
+     {"factor", "interpolation"},
+     [](const json& object) -> Layer::Kind { return read_resample(object); }},
+    {"average_pool",
+     {"size", "stride"},
+     [](const json& object) -> Layer::Kind {
+       return AveragePool{member<int>(object, "size"), member<int>(object, "stride")};
+     }},
+    {"max_pool",
+     {"size", "stride"},
+     [](const json& object) -> Layer::Kind {
+       return MaxPool{member<int>(object, "size"), member<int>(object, "stride")};
+     }},
+    {"dense",
+     {"outputs", "slope"},
+     [](const json& object) -> Layer::Kind {
+       return Dense{member<int>(object, "outputs"), member<double>(object, "slope")};
+     }},
+    {"dropout",
+     {"probability"},
+     [](const json& object) -> Layer::Kind { return Dropout{member<double>(object, "probability")}; }},
+    {"tanh",
+     {"scale"},
+     [](const json& object) -> Layer::Kind { return Tanh{member<double>(object, "scale")}; }},
+    {"add",
+     {"slope"},
+     [](const json& object) -> Layer::Kind { return Add{member<double>(object, "slope")}; }},
+    {"concat", {}, [](const json&) -> Layer::Kind { return Concat{}; }},
+    {"global_mean",
+     {"squares"},
+     [](const json& object) -> Layer::Kind { return GlobalMean{member<bool>(object, "squares")}; }},
+    {"normalise", {}, [](const json&) -> Layer::Kind { return Normalise{}; }},
+}};
+
 Layer read_layer(const json& object) {
   Layer layer{member<std::string>(object, "name"), member<std::vector<std::string>>(object, "inputs"), {}};
   const auto kind = member<std::string>(object, "kind");
-  if (kind == "convolution") {
-    layer.kind = read_convolution(object);
-  } else if (kind == "transposed_convolution") {
-    layer.kind = read_transposed_convolution(object);
-  } else if (kind == "resample") {
-    layer.kind = read_resample(object);
-  } else if (kind == "average_pool") {
-    ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
-    layer.kind = AveragePool{member<int>(object, "size"), member<int>(object, "stride")};
-  } else if (kind == "max_pool") {
-    ensure_only(object, {"name", "inputs", "kind", "size", "stride"});
-    layer.kind = MaxPool{member<int>(object, "size"), member<int>(object, "stride")};
-  } else if (kind == "dense") {
-    ensure_only(object, {"name", "inputs", "kind", "outputs", "slope"});
-    layer.kind = Dense{member<int>(object, "outputs"), member<double>(object, "slope")};
-  } else if (kind == "dropout") {
-    ensure_only(object, {"name", "inputs", "kind", "probability"});
-    layer.kind = Dropout{member<double>(object, "probability")};
-  } else if (kind == "tanh") {
-    ensure_only(object, {"name", "inputs", "kind", "scale"});
-    layer.kind = Tanh{member<double>(object, "scale")};
-  } else if (kind == "add") {
-    ensure_only(object, {"name", "inputs", "kind", "slope"});
-    layer.kind = Add{member<double>(object, "slope")};
-  } else if (kind == "concat") {
-    ensure_only(object, {"name", "inputs", "kind"});
-    layer.kind = Concat{};
-  } else if (kind == "global_mean") {
-    ensure_only(object, {"name", "inputs", "kind", "squares"});
-    layer.kind = GlobalMean{member<bool>(object, "squares")};
-  } else if (kind == "normalise") {
-    ensure_only(object, {"name", "inputs", "kind"});
-    layer.kind = Normalise{};
-  } else {
-    core::fail(Fault::format,
-               "Layer {} is of kind \"{}\": use convolution, transposed_convolution, resample, average_pool, "
-               "max_pool, dense, dropout, tanh, add, concat, global_mean or normalise.",
-               layer.name, kind);
-  }
+  const KindEntry* entry = core::find_row(kKinds, kind);
+  ensure(entry != nullptr, Fault::format, "Layer {} is of kind \"{}\": use {}.", layer.name, kind,
+         core::alternatives(core::names_in(kKinds)));
+  std::vector<std::string_view> members = {"name", "inputs", "kind"};
+  members.insert(members.end(), entry->members.begin(), entry->members.end());
+  ensure_only(object, members);
+  layer.kind = entry->read(object);
   return layer;
 }
 

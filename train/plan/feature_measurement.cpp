@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "train/nn/layer/moment_sums.hpp"
+#include "train/nn/tensor/moment_sums.hpp"
 
 namespace cosmo::train {
 

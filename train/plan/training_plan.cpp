@@ -33,6 +33,8 @@ void declare_training(core::Options& options) {
   options.add("micro-batch", std::nullopt,
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
+  options.add("seed", "1", "seed of weights, order, symmetries and dropout");
+  options.begin_group("Learning rate");
   options.add("learning-rate", std::nullopt,
               "learning rate before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
   options.add("min-learning-rate", std::nullopt,
@@ -46,6 +48,7 @@ void declare_training(core::Options& options) {
               "--decay-epochs; paper: 0]");
   options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
   options.add("decay-by", std::nullopt, "FACTORS,... of the rate without any drop, one per --decay-at");
+  options.begin_group("Optimizer");
   options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"));
   options.add("weight-decay", "1e-4",
               "(adamw) share of the weights, times the learning rate, that each step removes");
@@ -59,6 +62,7 @@ void declare_training(core::Options& options) {
   options.add("average", std::nullopt,
               "decay per step of the weights' exponential average, which is then validated and used, or off" +
                   by_recipe("average"));
+  options.begin_group("What is learned");
   options.add("choice-epochs", std::nullopt,
               "number of epochs over which the validation loss that chooses the best epoch is averaged" +
                   by_recipe("choice-epochs"));
@@ -75,10 +79,6 @@ void declare_training(core::Options& options) {
               "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
               "shift whole periodic boxes); on: whatever the data allow" +
                   by_recipe("augment"));
-  options.add("precision", "f32",
-              "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
-  options.add("reduction-precision", "f32",
-              "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.add("dropout", std::nullopt,
               "probability with which dropout layers drop a value in training [the network's own]");
   options.add(
@@ -89,7 +89,12 @@ void declare_training(core::Options& options) {
       "init-from", std::nullopt,
       "directory of a model with the same network, whose weights are the initial values, to fine-tune what "
       "was trained on cheaper universes [random]");
-  options.add("seed", "1", "seed of weights, order, symmetries and dropout");
+  options.begin_group("Number formats");
+  options.add("precision", "f32",
+              "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
+  options.add("reduction-precision", "f32",
+              "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
+  options.begin_group("Stopping and continuing");
   options.add("time-limit", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
               "continues from there [none]");

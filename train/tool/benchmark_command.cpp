@@ -35,6 +35,7 @@ BenchmarkConfig read_benchmark(const core::Options& options) {
 }  // namespace
 
 void declare_benchmark(core::Options& options) {
+  options.begin_group("Benchmark");
   options.add_flag("benchmark",
                    "time training steps on synthetic data instead; of the options above, only --network, "
                    "--micro-batch, --precision and --dropout apply");

@@ -30,6 +30,7 @@ using core::Json;
 
 void declare(core::Options& options) {
   train::declare_training(options);
+  options.begin_group("Data and logs");
   dataset::declare_allow_leak(options);
   options.add("readers", "1", "threads per rank that read ahead of the training; 0: none");
   options.add("stage", std::nullopt,

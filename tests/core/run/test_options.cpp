@@ -153,6 +153,17 @@ TEST_CASE("what cannot be read names the option") {
   expect_error(Fault::io, "absent.ini", [&] { parsed({"--config", "absent.ini"}); });
 }
 
+TEST_CASE("help lists options by their groups") {
+  Options options;
+  options.add("input", std::nullopt, "directory");
+  options.begin_group("Optimizer");
+  options.add("rate", "0.1", "learning rate");
+  options.add_flag("force", "replace");
+  CHECK(
+      options.help() ==
+      "  --input arg  directory\n\nOptimizer:\n  --rate arg   learning rate [0.1]\n  --force      replace\n");
+}
+
 TEST_CASE("help is broken into lines between words, by columns of UTF-8") {
   CHECK(wrapped("one two three", 100, 4, 4) == "one two three");
   CHECK(wrapped("one two three", 11, 4, 4) == "one two\n    three");

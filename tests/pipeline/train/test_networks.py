@@ -321,7 +321,7 @@ class Networks(PipelineTest):
         hole = counts.copy()
         hole[:32, 32:, :32] = 0
         for strange, figures in ((noise, ["P(k"]), (2 * counts, ["mean count"]), (hole, ["mean count", "P(k"])):
-            warnings = self.warnings_of(strange)
+            warnings = [warning for warning in self.warnings_of(strange) if "is predicted outside of" not in warning]
             self.assertEqual(len(warnings), len(figures), f"{figures}: {warnings}")
             for warning, figure in zip(warnings, figures):
                 self.assertIn(f"The {figure}", warning)

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "tests/train/networks.hpp"
-#include "train/nn/layer/moment_sums.hpp"
+#include "train/nn/tensor/moment_sums.hpp"
 
 using namespace cosmo;
 using nn::Add;

@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <set>
+#include <variant>
 
 #include "core/error.hpp"
 #include "core/format/json.hpp"
@@ -54,7 +56,7 @@ TEST_CASE("cosmoflow reproduces the 2018 paper's totals") {
   CHECK(static_cast<double>(census.paper_flop()) * 1e-9 == Approx(69.33).margin(5e-3));
   CHECK(census.layers[0].output == Shape{16, 126});
   CHECK(census.layers[5].output == Shape{64, 13});
-  CHECK(census.layers[9].output == Shape{256, 2});
+  CHECK(census.layers[11].output == Shape{256, 2});
   CHECK(census.layers[12].output == Shape{3, 1});
 }
 
@@ -78,7 +80,7 @@ TEST_CASE("mlperf has the benchmark's parameters and flops") {
   CHECK(census.parameters() == 8907556);
   CHECK(static_cast<double>(census.useful_flop()) * 1e-9 == Approx(192.1).margin(0.05));
   CHECK(census.layers[0].output == Shape{32, 128});
-  CHECK(census.layers[9].output == Shape{512, 4});
+  CHECK(census.layers[11].output == Shape{512, 4});
   CHECK(census.layers[15].output == Shape{4, 1});
 }
 
@@ -117,9 +119,16 @@ TEST_CASE("every kind of layer has a JSON form") {
                               {"linear", {"up"}, nn::Resample{2, nn::Interpolation::linear}},
                               {"box", {"up"}, nn::Resample{2, nn::Interpolation::periodic}},
                               {"fine", {"nearest", "linear", "box"}, nn::Concat{}},
-                              {"mean", {"fine"}, nn::GlobalMean{true}},
+                              {"half", {"fine"}, AveragePool{2, 2}},
+                              {"most", {"half"}, nn::MaxPool{2, 2}},
+                              {"mean", {"most"}, nn::GlobalMean{true}},
                               {"normal", {"mean"}, nn::Normalise{}},
-                              {"out", {"normal"}, Dense{0}}}};
+                              {"some", {"normal"}, nn::Dropout{0.5}},
+                              {"out", {"some"}, Dense{0}},
+                              {"soft", {"out"}, nn::Tanh{2}}}};
+  std::set<std::size_t> kinds;
+  for (const nn::Layer& layer : spec.layers) kinds.insert(layer.kind.index());
+  CHECK(kinds.size() == std::variant_size_v<nn::Layer::Kind>);
   const nlohmann::json json = spec;
   CHECK(json["layers"][0]["padding"] == "periodic");
   CHECK(json["layers"][1]["padding"] == 1);
@@ -137,7 +146,7 @@ TEST_CASE("every kind of layer has a JSON form") {
     CHECK((census.layers[i].weights == 0 && census.layers[i].forward_flop == 0));
   }
   CHECK(json["layers"][7]["interpolation"] == "periodic");
-  CHECK(census.layers[9].output == Shape{48, 1});
+  CHECK(census.layers[11].output == Shape{48, 1});
   CHECK(census.statistics() == 96);
   CHECK(census.useful_flop() == 3 * census.forward_flop() - census.layers[0].forward_flop);
 }

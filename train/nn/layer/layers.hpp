@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/bfloat16.hpp"
-#include "train/nn/layer/memory_plan.hpp"
-#include "train/nn/layer/parameter_arena.hpp"
+#include "train/nn/tensor/memory_plan.hpp"
+#include "train/nn/tensor/parameter_arena.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
 

@@ -1,4 +1,4 @@
-#include "train/nn/layer/moment_sums.hpp"
+#include "train/nn/tensor/moment_sums.hpp"
 
 #include <algorithm>
 #include <cmath>

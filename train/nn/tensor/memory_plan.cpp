@@ -1,4 +1,4 @@
-#include "train/nn/layer/memory_plan.hpp"
+#include "train/nn/tensor/memory_plan.hpp"
 
 #include <algorithm>
 #include <numeric>

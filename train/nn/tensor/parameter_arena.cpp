@@ -1,4 +1,4 @@
-#include "train/nn/layer/parameter_arena.hpp"
+#include "train/nn/tensor/parameter_arena.hpp"
 
 #include <utility>
 
