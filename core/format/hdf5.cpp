@@ -222,9 +222,10 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
 
 /// Throws Error{format} if HDF5 would read beyond the header of an object in a file opened for reading.
 void File::ensure_sound(const std::string& object, const std::string& what) const {
-  if (!reading_) return;  // the header may still be in memory
+  if (!reading_ || sound_.contains(object)) return;  // a header that is written may still be in memory
   const auto header = header_of(object);
   ensure_read(header && is_sound(path_, *header), what);
+  sound_.insert(object);
 }
 
 /// The address of the object's header in the file, if the object exists.

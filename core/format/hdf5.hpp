@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -192,6 +193,7 @@ class File {
   Handle id_;
   std::string path_;
   bool reading_ = false;
+  mutable std::set<std::string> sound_;  ///< objects whose headers have been checked
 };
 
 }  // namespace cosmo::core::hdf5

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/train/hashed.hpp"
-#include "train/nn/tensor/moment_sums.hpp"
 #include "train/nn/network_spec.hpp"
+#include "train/nn/tensor/moment_sums.hpp"
 
 namespace cosmo::test {
 

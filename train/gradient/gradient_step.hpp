@@ -7,9 +7,9 @@
 #include "dataset/load/data_loader.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/gradient/step_loss.hpp"
-#include "train/nn/tensor/moment_sums.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/network.hpp"
+#include "train/nn/tensor/moment_sums.hpp"
 
 namespace cosmo::train {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/bfloat16.hpp"
-#include "train/nn/tensor/memory_plan.hpp"
-#include "train/nn/tensor/parameter_arena.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
+#include "train/nn/tensor/memory_plan.hpp"
+#include "train/nn/tensor/parameter_arena.hpp"
 
 namespace cosmo::nn {
 
