@@ -281,9 +281,10 @@ void File::write_attribute(const std::string& name, hid_t type, const Shape& sha
 void File::close() {
   const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_GLOBAL) >= 0;
   const bool closed = id_.close();
-  H5garbage_collect();  // HDF5's cached memory would otherwise grow over hundreds of files
   ensure_written(flushed && closed, path_);
 }
+
+void release_memory() { H5garbage_collect(); }
 
 void File::set_attribute(const std::string& name, const std::string& value) {
   const char* text = value.c_str();

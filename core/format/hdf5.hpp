@@ -196,4 +196,8 @@ class File {
   mutable std::set<std::string> sound_;  ///< objects whose headers have been checked
 };
 
+/// Frees what HDF5 keeps of closed files for others to come, which would grow over hundreds of checkpoints. Too
+/// slow to call for each of thousands of small files.
+void release_memory();
+
 }  // namespace cosmo::core::hdf5

@@ -102,15 +102,9 @@ Adoption adopt(const Found& found, const Request& request, const Overwrite& over
 
 namespace {
 
-/// Whether `found` has nothing but what `foreseen` has. Earlier versions recorded less.
-bool is_part_of(const Json& found, const Json& foreseen) {
-  if (found.is_object() && foreseen.is_object()) {
-    return std::ranges::all_of(found.items(), [&](const auto& item) {
-      return foreseen.contains(item.key()) && is_part_of(item.value(), foreseen[item.key()]);
-    });
-  }
-  if (found.is_array() && foreseen.is_array()) return std::ranges::equal(found, foreseen, is_part_of);
-  return found == foreseen;
+bool has_details(const Manifest& manifest, const Foreseen& foreseen) {
+  return manifest.details == foreseen.details ||
+         (foreseen.earlier != nullptr && manifest.details == foreseen.earlier(foreseen.details));
 }
 
 }  // namespace
@@ -119,8 +113,8 @@ bool is_sound(const Found& found, const Request& request) {
   try {
     const Manifest manifest = parse_manifest(found.record, found.directory / kManifestName, request.stage);
     request.check(manifest);
-    return !request.foreseen || (is_part_of(manifest.details, request.foreseen->details) &&
-                                 covers(manifest.files, request.foreseen->files));
+    return !request.foreseen ||
+           (has_details(manifest, *request.foreseen) && covers(manifest.files, request.foreseen->files));
   } catch (const Error&) {
     return false;
   }

@@ -39,6 +39,8 @@ struct InputRecord {
 struct Foreseen {
   std::vector<std::string> files;
   Json details;  ///< all of the stage's own top-level fields
+  /// Maps `details` to what earlier versions recorded of the same output, if that was not the same.
+  Json (*earlier)(Json details) = nullptr;
 };
 
 struct Manifest;

@@ -268,6 +268,7 @@ std::string Options::help() const {
     names.push_back(option.is_positional ? option.name : "--" + option.name + (option.is_flag ? "" : " arg"));
     width = std::max(width, names.back().size());
   }
+  const std::size_t columns = help_width();
   std::string text, group;
   for (std::size_t i = 0; i < declarations_.size(); ++i) {
     if (declarations_[i].group != group) {
@@ -276,7 +277,7 @@ std::string Options::help() const {
     }
     const auto& value = declarations_[i].default_value;
     const std::string help = declarations_[i].help + (value ? fmt::format(" [{}]", *value) : "");
-    text += fmt::format("  {:<{}}  {}\n", names[i], width, wrapped(help, help_width(), width + 4, width + 4));
+    text += fmt::format("  {:<{}}  {}\n", names[i], width, wrapped(help, columns, width + 4, width + 4));
   }
   return text;
 }

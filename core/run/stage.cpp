@@ -16,9 +16,7 @@ std::string bytes_text(std::uint64_t bytes) { return format_bytes(static_cast<do
 
 /// What is determined before a directory is touched.
 struct Preview {
-  Manifest there;
-  bool up_to_date = false;
-  std::uint64_t leaving = 0;  ///< bytes of existing files that the run removes
+  OutputState there;
   Needs needs;
   MemoryBill memory;
   DiskBill disk;
@@ -47,10 +45,8 @@ OutputState inspect(Stage& stage, Preview& preview) {
 Preview make_preview(Stage& stage) {
   const Communicator& comm = stage.run.comm;
   Preview preview;
-  const OutputState there = inspect(stage, preview);
-  preview.there = there.manifest;
-  preview.up_to_date = there.up_to_date;
-  preview.leaving = there.leaving;
+  preview.there = inspect(stage, preview);
+  const OutputState& there = preview.there;
   const NodeMemory nodes(comm);
   const std::uint64_t resident = resident_memory();
   if (there.up_to_date) {
@@ -61,7 +57,7 @@ Preview make_preview(Stage& stage) {
   const Needs& needs = preview.needs;
   preview.memory = nodes.bill(comm.max(needs.memory - std::min(needs.memory, resident)));
   preview.memory.available = std::min(preview.memory.available, stage.run.limits.memory);
-  preview.disk = disk_bill(comm, stage.target, needs.disk_missing, preview.leaving);
+  preview.disk = disk_bill(comm, stage.target, needs.disk_missing, there.leaving);
   preview.disk.available = std::min(preview.disk.available, stage.run.limits.disk);
   if (needs.memory > 0 && !preview.memory.is_covered())
     preview.refusals.push_back(memory_shortage(needs, preview.memory));
@@ -78,23 +74,24 @@ Preview make_preview(Stage& stage) {
 Json facts_of(const Stage& stage, const Preview& preview) {
   return {{"output", stage.target},
           {"id", stage.request.id()},
-          {"up_to_date", preview.up_to_date},
+          {"up_to_date", preview.there.up_to_date},
           {"memory_bytes_per_rank", preview.memory.per_rank},
           {"memory_bytes_per_node", preview.memory.per_node},
           {"memory_available_bytes", preview.memory.available},
           {"disk_bytes", preview.needs.disk},
           {"disk_bytes_to_write", preview.disk.needed},
-          {"disk_bytes_to_remove", preview.leaving},
+          {"disk_bytes_to_remove", preview.there.leaving},
           {"disk_available_bytes", preview.disk.available}};
 }
 
 /// The outline with the memory and disk it takes, without a newline at the end.
 std::string plan_text(const Preview& preview, const Report& outline) {
   return outline.text +
-         fmt::format("about {} of memory per rank; {}{} to write, {} free on disk{}",
-                     bytes_text(preview.memory.per_rank), preview.needs.disk_is_exact ? "" : "at most ",
-                     bytes_text(preview.disk.needed), bytes_text(preview.disk.available),
-                     preview.leaving > 0 ? fmt::format("; removes {}", bytes_text(preview.leaving)) : "");
+         fmt::format(
+             "about {} of memory per rank; {}{} to write, {} free on disk{}",
+             bytes_text(preview.memory.per_rank), preview.needs.disk_is_exact ? "" : "at most ",
+             bytes_text(preview.disk.needed), bytes_text(preview.disk.available),
+             preview.there.leaving > 0 ? fmt::format("; removes {}", bytes_text(preview.there.leaving)) : "");
 }
 
 void report_plan(const Stage& stage, const Preview& preview, const Report& outline, Json facts) {
@@ -104,8 +101,8 @@ void report_plan(const Stage& stage, const Preview& preview, const Report& outli
     stage.run.log.warn("{}", refusal.what());
     facts["refusals"].push_back(refusal.what());
   }
-  stage.run.report(facts, preview.up_to_date ? fmt::format("{} is up to date\n", stage.target)
-                                             : plan_text(preview, outline) + "\n");
+  stage.run.report(facts, preview.there.up_to_date ? fmt::format("{} is up to date\n", stage.target)
+                                                   : plan_text(preview, outline) + "\n");
 }
 
 /// What was made, or how it was stopped.
@@ -131,7 +128,8 @@ void run_stage(Stage& stage) {
   const Timer timer;
   const Invocation& run = stage.run;
   const Preview preview = make_preview(stage);
-  const Report outline = preview.up_to_date ? Report{stage.found(preview.there), ""} : stage.outline();
+  const Report outline =
+      preview.there.up_to_date ? Report{stage.found(preview.there.manifest), ""} : stage.outline();
   Json facts = facts_of(stage, preview);
   facts.update(outline.facts);
   if (preview.disk_doubt) run.log.warn("{}", preview.disk_doubt->what());

@@ -59,6 +59,12 @@ SimulationRecord to_record(const Json& object) {
   return record;
 }
 
+/// The details as they were before records had `outputs`.
+Json without_outputs(Json details) {
+  for (Json& record : details.at("simulations")) record.erase("outputs");
+  return details;
+}
+
 }  // namespace
 
 std::vector<std::string> SimulationRecord::files() const {
@@ -103,7 +109,7 @@ Json SimulationManifest::details() const {
 }
 
 Foreseen SimulationManifest::foreseen() const {
-  Foreseen foreseen{{}, details()};
+  Foreseen foreseen{{}, details(), &without_outputs};
   for (const SimulationRecord& record : simulations) {
     for (std::string& file : record.files()) foreseen.files.push_back(std::move(file));
   }

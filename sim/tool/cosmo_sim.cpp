@@ -178,9 +178,6 @@ class GenerateStage : public core::Stage {
     suite_ = sim::suite_of(plan_);
     request = sim::request_of(plan_);
     request.foreseen = suite_.foreseen();
-    request.check = [](const core::Manifest& manifest) {
-      (void)core::parse_simulation_manifest(manifest, std::string(core::kManifestName));
-    };
     slice = plan_.slice;
     explain_table(run.log, plan_);
   }

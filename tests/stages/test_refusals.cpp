@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/file/checksum.hpp"
+#include "core/file/input_file.hpp"
 #include "sim/linear/transfer_function.hpp"
 #include "tests/stages/chain.hpp"
 
@@ -63,16 +63,19 @@ struct Made : Chain {
     change([&] { std::ofstream(at(name), std::ios::binary) << text; });
   }
 
+  /// Refuses a line that reads a file with this content.
+  void refuse_content(const std::string& name, const std::string& content, const Refusal& refusal) const {
+    write(name, content);
+    refuse({refusal});
+  }
+
   /// A copy of a directory that may be damaged.
   void copy(const std::string& from, const std::string& to) const {
     change([&] { fs::copy(at(from), at(to), fs::copy_options::recursive); });
   }
 };
 
-std::string content(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string content(const fs::path& path) { return core::read_text(path, std::size_t{1} << 30); }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -192,8 +195,7 @@ void refuse_tables_of_the_spectrum(const Made& made) {
   const std::string with = kGenerate + "--particles 32 --box 128 --transfer D/pk.dat ";
   const auto refuse = [&](const std::string& table, Fault fault, const std::vector<std::string>& parts,
                           const std::string& more = "") {
-    made.write("pk.dat", table);
-    made.refuse({{with + more, fault, parts}});
+    made.refuse_content("pk.dat", table, {with + more, fault, parts});
   };
   made.refuse(with, Fault::io, {"D/pk.dat", "eisenstein-hu"});
   refuse(power_table(1e-4, 1.2), Fault::config,
@@ -216,8 +218,7 @@ void refuse_designs(const Made& made) {
   const std::string with = kGenerate + "--design D/design.csv ";
   const auto refuse = [&](const std::string& design, Fault fault, const std::vector<std::string>& parts,
                           const std::string& more = "") {
-    made.write("design.csv", design);
-    made.refuse({{with + more, fault, parts}});
+    made.refuse_content("design.csv", design, {with + more, fault, parts});
   };
   made.refuse(with, Fault::io, {"D/design.csv", "sobol"});
   refuse("omega_m,seed\n0.3,1\n0.4,1\n", Fault::format, {"D/design.csv line 3", "seed 1"});

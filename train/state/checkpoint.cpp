@@ -122,6 +122,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
   const std::size_t columns = columns_of(figures_of(saved.network, spec, parameters), parameters);
   file.write("history", {progress.history.size(), columns}, std::span<const double>(rows));
   file.close();
+  core::hdf5::release_memory();
 }
 
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,

@@ -33,7 +33,6 @@ core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome)
     report.facts.update(part);
   report.facts.update({{"epochs_done", progress.epoch},
                        {"steps_done", progress.step},
-                       {"complete", ending == Ending::complete},
                        {"best_epoch", best ? Json(best->epoch) : Json()},
                        {"validation_loss", best ? Json(best->validation_loss) : Json()}});
   report.text = fmt::format("{}: {} of {} epochs, ", plan.output, progress.epoch, plan.epochs);
