@@ -68,7 +68,6 @@ for seed in $seeds; do
   predict mixed-data "model/all-$seed" "predictions/finer-$seed"
 done
 
-shard coarse --input sim --grid "$coarse_grid"
 simulate voxels --config "$settings/voxels.ini"
 for grid in $voxels_grids; do
   shard "voxels$grid" --input voxels --grid "$grid" --validation "$voxels_validation" --test "$voxels_test"

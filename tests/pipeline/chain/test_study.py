@@ -20,8 +20,8 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "mixed.ini": {},
            "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
                          "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1,
-                         "coarse_grid": 16, "voxels_grids": '"32 64"', "voxels_validation": 2, "voxels_test": 2,
-                         "limits": '"coarse:cosmonet32:1 voxels32:cosmonet32:2 voxels64:cosmonet64:1"'}}
+                         "voxels_grids": '"32 64"', "voxels_validation": 2, "voxels_test": 2,
+                         "limits": '"voxels32:cosmonet32:2 voxels64:cosmonet64:1"'}}
 
 
 class Study(DirectoryTest):
@@ -94,7 +94,7 @@ class Study(DirectoryTest):
         self.assertIn("init_from", json.loads((self.out / "model/tuned-1/manifest.json").read_text())["config"])
 
     def test_voxels_and_time(self):
-        for number, title in ((1, "16 Mpc/h, 8 universes, 1 epochs"), (2, "8 Mpc/h, 4 universes, 2 epochs"), (3, "4 Mpc/h, 4 universes, 1 epochs")):
+        for number, title in ((1, "8 Mpc/h, 4 universes, 2 epochs"), (2, "4 Mpc/h, 4 universes, 1 epochs")):
             run = self.metrics(f"limit-{number}")
             of = run["baselines"]
             for method, error in (("regression on P(k)", of["power_spectrum"]), ("network", of["network_alone"]), ("network and statistics", run["network"])):
