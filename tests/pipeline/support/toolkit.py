@@ -114,6 +114,10 @@ def error_line(done, tool):
     return lines[0]
 
 
+def has_avx512():
+    return "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
 def has_bf16():
     return "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
 

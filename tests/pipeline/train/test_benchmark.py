@@ -1,11 +1,12 @@
 """The benchmark's contract: the paper's counts of the paper's network, and every field of the summary."""
 
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
 
-from toolkit import BIN, ROOT, error_line, run, succeed
+from toolkit import BIN, ROOT, error_line, has_avx512, run, succeed
 
 BENCH = ROOT / "bench"
 
@@ -95,7 +96,10 @@ class Benchmark(unittest.TestCase):
         done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--threads", 1)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"(?m)^  conv2 +jit:\S+ +jit:\S+ +reorder ")
-        self.assertNotIn("warning", done.stderr)
+        # With AVX2, oneDNN has no better code for the input's gradient of a convolution with a stride.
+        slow = re.findall(r"(?m)^warning: .*", done.stderr)
+        known = "warning: oneDNN has only slow code here for conv2 (input gradient, x64:gemm:jit)."
+        self.assertEqual(slow, [] if has_avx512() else [known])
         self.assertRegex(done.stdout, r"(?m)^  conv1( +[0-9.]+){6}$")
         self.assertRegex(done.stdout, r"(?m)^  conv2( +[0-9.]+){9}$")
         self.assertRegex(done.stdout, r"(?m)^  total( +[0-9.]+){9}$")

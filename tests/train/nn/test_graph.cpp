@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/train/networks.hpp"
+#include "train/nn/precision.hpp"
 #include "train/nn/tensor/moment_sums.hpp"
 
 using namespace cosmo;
@@ -243,7 +244,25 @@ TEST_CASE("graphs give the same in inference as in training, where tensors share
   }
 }
 
+TEST_CASE("in inference a sample gives the same bits in any place of a batch of any size") {
+  constexpr int kSamples = 5;
+  for (const Case& example : kCases) {
+    INFO(example.spec.name);
+    nn::Network together(example.spec, example.input, kOutputs, kSamples, nn::Mode::inference);
+    nn::Network alone(example.spec, example.input, kOutputs, 1, nn::Mode::inference);
+    for (nn::Network* network : {&together, &alone}) test::set_values_off_kinks(*network);
+    const std::span<const float> outputs = together.forward();
+    const std::size_t voxels = alone.input().size();
+    for (std::size_t sample = 0; sample < kSamples; ++sample) {
+      std::ranges::copy(together.input().subspan(sample * voxels, voxels), alone.input().begin());
+      const std::span<const float> output = alone.forward();
+      CHECK(std::ranges::equal(output, outputs.subspan(sample * output.size(), output.size())));
+    }
+  }
+}
+
 TEST_CASE("graphs in bf16 have the gradients of f32 within its rounding") {
+  if (nn::bf16_units() == nn::Bf16Units::none) return;
   const std::vector<float> d_output = test::hashed_values(1001, static_cast<std::size_t>(kBatch * kOutputs));
   for (const Case& example : kCases) {
     nn::Network exact(example.spec, example.input, kOutputs, kBatch, nn::Mode::training);

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "train/nn/layer/weighted_layer.hpp"
 
 namespace cosmo::nn {
@@ -30,6 +32,58 @@ struct DensePrimitives {
   static bool append_own_input_gradient(const auto&...) { return false; }
 };
 
+float product(const float* a, const float* b, std::int64_t size) {
+  constexpr std::int64_t kLanes = 64;
+  float sums[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+#pragma omp simd
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  }
+  for (std::int64_t lane = 0; i + lane < size; ++lane) sums[lane] += a[i + lane] * b[i + lane];
+  return std::accumulate(sums, sums + kLanes, 0.0f);
+}
+
+/// outputs (n, o) = leaky ReLU of biases (o) + weights (o, i) source (n, i).
+void forward(std::int64_t batch, std::int64_t inputs, std::span<const float> biases, const float* weights,
+             const float* source, float slope, float* outputs) {
+  const std::ptrdiff_t size = std::ssize(biases);
+#pragma omp parallel for schedule(static)
+  for (std::ptrdiff_t o = 0; o < size; ++o) {
+    for (std::int64_t n = 0; n < batch; ++n) {
+      const float sum =
+          biases[static_cast<std::size_t>(o)] + product(source + n * inputs, weights + o * inputs, inputs);
+      outputs[n * size + o] = sum > 0 ? sum : slope * sum;
+    }
+  }
+}
+
+/// The layer for inference. An output is the same sum wherever its sample is in the batch, for any batch size
+/// and number of threads, which oneDNN's products of matrices do not promise.
+Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
+                       const Tensor& source, const Layer* reader) {
+  const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims) {
+    return builder
+        .add_parameter(compiled,
+                       {compiled.name + suffix, role, 0, dims, layer.fan_in, layer.fan_out, 0, {}, {}},
+                       plain_layout(dims))
+        .values;
+  };
+  const dnnl::memory weights = add(".weights", Parameter::Role::weights, layer.weights);
+  const dnnl::memory biases = add(".biases", Parameter::Role::biases, {layer.fan_out});
+  const dnnl::memory input = builder.reordered(compiled.forward, source.values,
+                                               plain_layout(source.values.get_desc().dims()), false);
+  const Tensor output = builder.next_tensor(layer.output, layer.slope,
+                                            is_transient(builder, reader, layer.output, layer.slope));
+  compiled.forward.push_back({OperationKind::dense, "cosmo",
+                              [=, batch = builder.batch, inputs = layer.fan_in,
+                               slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
+                                forward(batch, inputs, values_of(biases), data<float>(weights),
+                                        data<float>(input), slope, data<float>(to));
+                              }});
+  return output;
+}
+
 }  // namespace
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
@@ -41,8 +95,10 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& laye
   // The output is plain, so that the last layer's can be returned directly.
   const Layout output({builder.batch, layer.outputs}, dnnl::memory::data_type::f32,
                       dnnl::memory::format_tag::nc);
-  return build_weighted(builder, compiled, DensePrimitives{},
-                        {layer.slope, weights, output, inputs, layer.outputs}, source, reader);
+  const WeightedLayer weighted{layer.slope, weights, output, inputs, layer.outputs};
+  return builder.mode == Mode::inference
+             ? build_inference(builder, compiled, weighted, source, reader)
+             : build_weighted(builder, compiled, DensePrimitives{}, weighted, source, reader);
 }
 
 }  // namespace cosmo::nn
