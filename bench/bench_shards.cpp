@@ -75,12 +75,12 @@ dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, 
   const std::uint64_t particles = comm.sum(grid.sum());
   const auto simulations = static_cast<std::uint32_t>(settings.simulations);
   for (std::uint32_t s = 0; s < simulations; ++s) {
-    core::SimulationRecord record{s, s, {}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
-    record.cosmology.omega_m = 0.2 + 0.2 * (s + 0.5) / simulations;
+    core::SimulationRecord record{s, {s, {}}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
+    record.universe.cosmology.omega_m = 0.2 + 0.2 * (s + 0.5) / simulations;
     if (comm.is_root()) fs::create_directories((directory / record.counts()).parent_path());
     comm.barrier();
     histogram::write_counts(comm, output.part_path(record.counts()),
-                            {{cells, 512}, 0, s, record.cosmology, particles}, grid);
+                            {{record.universe, 512, 0, particles, {}}, cells}, grid);
     std::vector<core::FileRecord> records;
     if (comm.is_root()) records.push_back(output.seal(record.counts()));
     output.record(records);

@@ -71,9 +71,9 @@ void run_benchmark(const core::Invocation& run) {
   const double rate =
       bench::stream_copy_rate(static_cast<std::size_t>(run.options.integer("copy", 1, 1 << 20)) << 20);
 
-  const sim::Background background(config.cosmology);
+  const sim::Background background(config.universe.cosmology);
   fourier::FourierMesh delta(run.comm, config.particle_grid());
-  sim::gaussian_field(delta, {config.cosmology, sim::eisenstein_hu(config.cosmology)}, 1);
+  sim::gaussian_field(delta, {config.universe.cosmology, sim::eisenstein_hu(config.universe.cosmology)}, 1);
   auto particles = sim::lagrangian_particles(std::move(delta));
   sim::ForceMesh forces(run.comm, config.force_grid(), sim::find_force_kernel(config.force_kernel));
   sim::ColaStepper cola(background, forces);

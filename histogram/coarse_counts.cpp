@@ -27,7 +27,7 @@ void read_coarse(const CountFile& file, int factor, const std::array<int, 3>& or
                  std::span<std::uint16_t> counts) {
   if (factor == 1) return file.read(origin, cells, counts);
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
-  const int n = file.header().grid.cells_per_side, coarse = n / factor;
+  const int n = file.header().cells_per_side, coarse = n / factor;
   const auto wide = static_cast<std::size_t>(n), side = static_cast<std::size_t>(cells),
              each = static_cast<std::size_t>(factor);
   std::vector<std::uint16_t> planes(each * wide * wide);

@@ -25,11 +25,11 @@ namespace {
 
 void write_header(File& file, const CountFileHeader& header) {
   file.set_attribute("schema", std::string(kCountSchema));
-  file.set_attribute("box", header.grid.box_size);
-  file.set_attribute("voxel", header.grid.cell_size());
+  file.set_attribute("box", header.box_size);
+  file.set_attribute("voxel", header.grid().cell_size());
   file.set_attribute("redshift", header.redshift);
-  file.set_attribute("seed", header.seed);
-  core::write_cosmology(file, header.cosmology);
+  file.set_attribute("seed", header.universe.seed);
+  core::write_cosmology(file, header.universe.cosmology);
   file.set_attribute("particles", header.particles);
   file.set_attribute("code_version", core::version());
 }
@@ -42,17 +42,16 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
              shape[2] == shape[0],
          Fault::format, "{} /counts has shape ({}), which is not a cube: restore the file.", path,
          fmt::join(shape, ", "));
-  CountFileHeader header{.grid = {static_cast<int>(shape[0]), file.number_attribute("box")},
-                         .redshift = file.number_attribute("redshift"),
-                         .seed = file.integer_attribute("seed"),
-                         .cosmology = core::read_cosmology(file, path),
-                         .particles = file.integer_attribute("particles"),
-                         .code_version = file.text_attribute("code_version")};
-  ensure(std::isfinite(header.grid.box_size) && header.grid.box_size > 0 &&
-             file.number_attribute("voxel") == header.grid.cell_size(),
-         Fault::format, "{} has a box of {} Mpc/h that does not agree with its voxel: restore the file.",
-         path, header.grid.box_size);
-  core::check_universe(header.redshift, header.cosmology, path);
+  CountFileHeader header{{.universe = {file.integer_attribute("seed"), core::read_cosmology(file, path)},
+                          .box_size = file.number_attribute("box"),
+                          .redshift = file.number_attribute("redshift"),
+                          .particles = file.integer_attribute("particles"),
+                          .code_version = file.text_attribute("code_version")},
+                         static_cast<int>(shape[0])};
+  core::check(header, path);
+  ensure(file.number_attribute("voxel") == header.grid().cell_size(), Fault::format,
+         "{} has a box of {} Mpc/h that does not agree with its voxel: restore the file.", path,
+         header.box_size);
   return header;
 }
 
@@ -86,7 +85,7 @@ CountFile::CountFile(const std::filesystem::path& path)
 }
 
 void CountFile::read(const std::array<int, 3>& origin, int cells, std::span<std::uint16_t> counts) const {
-  const auto n = static_cast<std::ptrdiff_t>(header_.grid.cells_per_side);
+  const auto n = static_cast<std::ptrdiff_t>(header_.cells_per_side);
   const std::ptrdiff_t side = cells, whole_y = std::min(side, n - origin[1]),
                        whole_z = std::min(side, n - origin[2]);
   std::vector<std::uint16_t> rows(static_cast<std::size_t>(side * n));  // whole rows, which are contiguous

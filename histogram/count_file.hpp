@@ -22,7 +22,7 @@
 #include <string_view>
 
 #include "core/format/hdf5.hpp"
-#include "core/universe/cosmology.hpp"
+#include "core/universe/universe.hpp"
 #include "histogram/count_grid.hpp"
 
 namespace cosmo::histogram {
@@ -30,13 +30,10 @@ namespace cosmo::histogram {
 inline constexpr std::string_view kCountSchema = "cosmo.counts/1";
 
 /// Data of a count file besides the counts.
-struct CountFileHeader {
-  core::GridSpec grid;
-  double redshift = 0;
-  std::uint64_t seed = 0;  ///< seed of the initial conditions
-  core::Cosmology cosmology = {};
-  std::uint64_t particles = 0;    ///< in the whole box
-  std::string code_version = {};  ///< version of the toolkit that wrote the file; set when reading
+struct CountFileHeader : core::OutputHeader {
+  int cells_per_side = 0;  ///< voxels per side of the box
+
+  core::GridSpec grid() const { return {cells_per_side, box_size}; }
 };
 
 /// Writes all ranks' planes to one file. Collective over comm.
@@ -48,7 +45,7 @@ void write_counts(const core::Communicator& comm, const std::filesystem::path& p
 class CountFile {
  public:
   /// Throws Error{io} if the file is missing, Error{format} if it is not a count file of version 1 or if
-  /// core::check_universe() fails.
+  /// core::check() fails.
   explicit CountFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

@@ -41,7 +41,7 @@ ParticleSet initial_particles(const core::Communicator& comm, const SimulationCo
                               const Observers& observers) {
   const LinearPower power = linear_power(config);
   fourier::FourierMesh delta(comm, config.particle_grid());
-  gaussian_field(delta, power, config.seed, config.amplitude, config.partner);
+  gaussian_field(delta, power, config.universe.seed, config.amplitude, config.partner);
   if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta), power);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
@@ -79,13 +79,14 @@ void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& 
 }  // namespace
 
 LinearPower linear_power(const SimulationConfig& config) {
-  if (config.table) return {config.cosmology, transfer_function(*config.table, config.cosmology.n_s)};
-  return {config.cosmology, find_transfer_function(config.transfer)(config.cosmology)};
+  if (config.table)
+    return {config.universe.cosmology, transfer_function(*config.table, config.universe.cosmology.n_s)};
+  return {config.universe.cosmology, find_transfer_function(config.transfer)(config.universe.cosmology)};
 }
 
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
   comm.agree([&] { validate(config, comm.size()); });
-  const Background background(config.cosmology);
+  const Background background(config.universe.cosmology);
   ParticleSet particles = initial_particles(comm, config, observers);
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
@@ -115,7 +116,7 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
 
 void validate(const SimulationConfig& config, int ranks) {
   using core::ensure, core::Fault;
-  core::validate(config.cosmology);
+  core::validate(config.universe.cosmology);
   ensure(config.box_size >= 1 && config.box_size <= 1e5, Fault::config,
          "--box is {} Mpc/h: choose a value between 1 and 100000.", config.box_size);
   const int least = std::max(4, ranks);
@@ -144,7 +145,7 @@ void validate(const SimulationConfig& config, int ranks) {
            "--redshifts has {} twice: name it once.", redshift);
   }
   if (config.table) {
-    ensure_covers(*config.table, config.cosmology.n_s, config.particle_grid());
+    ensure_covers(*config.table, config.universe.cosmology.n_s, config.particle_grid());
   } else {
     find_transfer_function(config.transfer);
   }

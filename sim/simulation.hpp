@@ -9,7 +9,7 @@
 #include "core/fourier/power_spectrum.hpp"
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
-#include "core/universe/cosmology.hpp"
+#include "core/universe/universe.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/linear/spectrum_table.hpp"
@@ -26,7 +26,7 @@ inline constexpr int kMostPerCell = 32;
 
 /// Everything that determines the result of one simulation; with the same program, bit for bit.
 struct SimulationConfig {
-  core::Cosmology cosmology;
+  core::Universe universe;
   double box_size = 512;         ///< --box [Mpc/h]
   int particles_per_side = 256;  ///< --particles
   int mesh_per_side = 256;       ///< --mesh: cells of the force mesh; 2 to 3 times the particles resolve best
@@ -37,11 +37,10 @@ struct SimulationConfig {
   std::string force_kernel = "four-point";  ///< --force-kernel
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
-  std::uint64_t seed = 0;
-  std::vector<double> redshifts = {0};  ///< --redshifts of the outputs, none before z_initial
-  bool momenta = false;                 ///< outputs have momenta too, at one more force each
-  bool ids = false;                     ///< particles that move between ranks keep IDs
-  bool power_spectra = false;           ///< measure those of the initial field and every output
+  std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
+  bool momenta = false;                     ///< outputs have momenta too, at one more force each
+  bool ids = false;                         ///< particles that move between ranks keep IDs
+  bool power_spectra = false;               ///< measure those of the initial field and every output
 
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }

@@ -16,6 +16,8 @@ struct Cosmology {
   double omega_b = 0.045;   ///< baryon density today, in units of the critical density
   double w0 = -1;           ///< equation of state of dark energy today
   double wa = 0;            ///< its change: w(a) = w0 + wa (1 - a)
+
+  bool operator==(const Cosmology&) const = default;
 };
 
 /// One row of the table: the parameter's name everywhere, and the accepted values. Files written before a row

@@ -40,13 +40,17 @@ Json to_object(const SimulationRecord& record) {
     outputs.push_back(
         {{"redshift", output.redshift}, {"counts", output.counts}, {"snapshot", output.snapshot}});
   }
-  return {{"index", record.index},   {"seed", record.seed},    {"parameters", to_object(record.cosmology)},
-          {"files", record.files()}, {"redshifts", redshifts}, {"outputs", outputs}};
+  return {{"index", record.index},
+          {"seed", record.universe.seed},
+          {"parameters", to_object(record.universe.cosmology)},
+          {"files", record.files()},
+          {"redshifts", redshifts},
+          {"outputs", outputs}};
 }
 
 SimulationRecord to_record(const Json& object) {
   SimulationRecord record{
-      object.at("index"), object.at("seed"), to_cosmology(object.at("parameters")), {}, {}};
+      object.at("index"), {object.at("seed"), to_cosmology(object.at("parameters"))}, {}, {}};
   const std::vector<std::string> files = object.at("files");
   record.power_spectrum = find_file(files, kPowerSpectrumName);
   if (object.contains("outputs")) {
@@ -89,16 +93,6 @@ const std::string& SimulationRecord::counts(double redshift) const {
 
 std::string counts_name(double redshift) { return fmt::format("counts_z{}.h5", redshift); }
 std::string snapshot_name(double redshift) { return fmt::format("snapshot_z{}.hdf5", redshift); }
-
-void to_json(Json& json, const ParameterSpace& space) {
-  json = {{"names", space.names}, {"low", space.low}, {"high", space.high}};
-}
-
-void from_json(const Json& json, ParameterSpace& space) {
-  space = {json.at("names"), json.at("low"), json.at("high")};
-  ensure(space.low.size() == space.size() && space.high.size() == space.size(), Fault::format,
-         "The parameters' names and limits differ in number: run the stage again with --force.");
-}
 
 Json SimulationManifest::details() const {
   Json list = Json::array();

@@ -7,19 +7,10 @@
 #include <vector>
 
 #include "core/output/manifest.hpp"
-#include "core/universe/cosmology.hpp"
 #include "core/universe/length.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::core {
-
-/// The parameters that vary over a suite: the targets of a network.
-struct ParameterSpace {
-  std::vector<std::string> names;
-  std::vector<double> low;
-  std::vector<double> high;
-
-  std::size_t size() const { return names.size(); }
-};
 
 /// Files of a universe at one redshift: paths relative to the suite's directory, empty for what is not
 /// saved.
@@ -29,11 +20,10 @@ struct SimulationOutput {
   std::string snapshot;
 };
 
-/// One universe of a suite.
+/// One universe of a suite, and its files.
 struct SimulationRecord {
   std::uint32_t index;
-  std::uint64_t seed;  ///< seed of its initial conditions
-  Cosmology cosmology;
+  Universe universe;
   std::vector<SimulationOutput> outputs;  ///< lowest redshift first
   std::string power_spectrum;             ///< path of the table for all redshifts, or empty
 
@@ -61,9 +51,6 @@ struct SimulationManifest {
   /// What follows from the plan of a suite: its details and every universe's files.
   Foreseen foreseen() const;
 };
-
-void to_json(Json& json, const ParameterSpace& space);
-void from_json(const Json& json, ParameterSpace& space);
 
 /// Parses and checks the suite that a manifest of stage "generate" describes. Throws Error{format} naming
 /// `source`.

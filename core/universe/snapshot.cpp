@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <numbers>
 #include <span>
 #include <vector>
 
@@ -15,9 +14,6 @@ namespace cosmo::core {
 namespace {
 
 using hdf5::File;
-
-constexpr double kMegaparsec = 3.0856775814913673e22;  ///< [m]. Source: IAU 2015 Resolution B2
-constexpr double kSunGravity = 1.3271244e20;           ///< G Msun [m³/s²]. Source: IAU 2015 Resolution B3
 
 constexpr std::size_t kTypes = 6;  ///< number of Gadget's particle types
 constexpr std::size_t kHalo = 1;   ///< type of dark matter
@@ -43,25 +39,22 @@ void check_numbers(const File& file, const std::string& path, const std::string&
   }
 }
 
-SnapshotHeader read_header(const File& file, const std::filesystem::path& path) {
+OutputHeader read_header(const File& file, const std::filesystem::path& path) {
   const std::string name = path.string();
   const std::string schema = file.text_attribute("schema");
   ensure(schema == kSnapshotSchema, Fault::format, "{} has schema '{}': this version reads {}.", name, schema,
          kSnapshotSchema);
-  const SnapshotHeader header{
+  const OutputHeader header{
+      .universe = {file.integer_attribute("seed"), read_cosmology(file, name)},
       .box_size = file.number_attribute("Header/BoxSize"),
-      .particles = of_halo(file.integers_attribute("Header/NumPart_ThisFile"), name, "NumPart_ThisFile"),
       .redshift = file.number_attribute("Header/Redshift"),
-      .seed = file.integer_attribute("seed"),
-      .cosmology = read_cosmology(file, name),
+      .particles = of_halo(file.integers_attribute("Header/NumPart_ThisFile"), name, "NumPart_ThisFile"),
       .code_version = file.text_attribute("code_version")};
   // Checked before any array is allocated or read according to the header.
   ensure(header.particles > 0 && header.particles <= std::filesystem::file_size(path) / kParticleBytes,
          Fault::format, "{} is too small for the {} particles that it announces: restore the file.", name,
          header.particles);
-  ensure(std::isfinite(header.box_size) && header.box_size > 0, Fault::format,
-         "{} has a box of {} Mpc/h: restore the file.", name, header.box_size);
-  check_universe(header.redshift, header.cosmology, name);
+  check(header, name);
   const double mass = of_halo(file.numbers_attribute("Header/MassTable"), name, "MassTable");
   ensure(file.integer_attribute("Header/NumFilesPerSnapshot") == 1 &&
              of_halo(file.integers_attribute("Header/NumPart_Total"), name, "NumPart_Total") ==
@@ -78,24 +71,6 @@ SnapshotHeader read_header(const File& file, const std::filesystem::path& path) 
 }
 
 }  // namespace
-
-void check_universe(double redshift, const Cosmology& cosmology, const std::string& path) {
-  ensure(std::isfinite(redshift) && redshift >= 0, Fault::format,
-         "{} has the redshift {}, which is not 0 or more: restore the file.", path, redshift);
-  try {
-    validate(cosmology);
-  } catch (const Error& error) {
-    fail(Fault::format, "{} describes a universe that cosmo-sim does not make ({}): restore the file.", path,
-         std::string_view(error.what()).substr(0, std::string_view(error.what()).find(':')));
-  }
-}
-
-double SnapshotHeader::particle_mass() const {
-  // Critical density 3 H0² / (8πG) [1e10 h² Msun/Mpc³]; G itself is known less precisely than G Msun.
-  const double hubble = 1e5;  // for h = 1 [m/s/Mpc]
-  const double critical = 3 * hubble * hubble * kMegaparsec / (8 * std::numbers::pi * kSunGravity) / 1e10;
-  return cosmology.omega_m * critical * std::pow(box_size, 3) / static_cast<double>(particles);
-}
 
 Snapshot::Snapshot(const std::filesystem::path& path)
     : file_(File::open(path)),

@@ -24,29 +24,11 @@
 
 #include "core/format/hdf5.hpp"
 #include "core/parallel/communicator.hpp"
-#include "core/universe/cosmology.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::core {
 
 inline constexpr std::string_view kSnapshotSchema = "cosmo.snapshot/1";
-
-/// Data of a snapshot besides its particles.
-struct SnapshotHeader {
-  double box_size = 0;          ///< [Mpc/h]
-  std::uint64_t particles = 0;  ///< in the whole box
-  double redshift = 0;
-  std::uint64_t seed = 0;  ///< seed of the initial conditions
-  Cosmology cosmology = {};
-  std::string code_version = {};  ///< version of the toolkit that wrote the file; set when reading
-
-  double scale_factor() const { return 1 / (1 + redshift); }
-  /// All matter of the box divided by the number of particles [1e10 Msun/h].
-  double particle_mass() const;
-};
-
-/// Checks the universe that a file of particles or counts describes. Throws Error{format} naming `path` for a
-/// redshift below 0 and for parameters that core::validate rejects.
-void check_universe(double redshift, const Cosmology& cosmology, const std::string& path);
 
 /// A rank's share of the particles. Spans have shape (n, 3).
 struct SnapshotParticles {
@@ -65,17 +47,17 @@ struct SnapshotParticles {
 /// number as long as ranks hold similar shares of each range of indices.
 /// Throws, on every rank, Error{numeric} for a position outside the box or a number that is not finite,
 /// Error{io} if writing fails, Error{internal} unless the indices are 0 … N - 1, each once.
-void write_snapshot(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header,
+void write_snapshot(const Communicator& comm, const std::filesystem::path& path, const OutputHeader& header,
                     const SnapshotParticles& particles);
 
 /// A snapshot open for reading by this rank alone; move-only.
 class Snapshot {
  public:
   /// Throws Error{io} if the file is missing, Error{format} if it is not a snapshot of version 1, if its
-  /// counts, shapes, types, masses, time, parameters or units disagree, or if check_universe() fails.
+  /// counts, shapes, types, masses, time, parameters or units disagree, or if check() fails.
   explicit Snapshot(const std::filesystem::path& path);
 
-  const SnapshotHeader& header() const { return header_; }
+  const OutputHeader& header() const { return header_; }
   /// The positions (n, 3) [Mpc/h] of the particles from row `first` on.
   void read_positions(std::uint64_t first, std::span<float> positions) const;
   /// The peculiar velocities (n, 3) [km/s] of the particles from row `first` on.
@@ -85,7 +67,7 @@ class Snapshot {
 
  private:
   hdf5::File file_;
-  SnapshotHeader header_;
+  OutputHeader header_;
   hdf5::Dataset positions_, velocities_, ids_;
 };
 

@@ -14,12 +14,12 @@ struct NumberAttribute {
 };
 
 /// Attributes of /Header and of /Parameters.
-inline std::array<NumberAttribute, 5> parameter_attributes(const SnapshotHeader& header) {
+inline std::array<NumberAttribute, 5> parameter_attributes(const OutputHeader& header) {
   return {{{"BoxSize", header.box_size},
-           {"Omega0", header.cosmology.omega_m},
-           {"OmegaLambda", 1 - header.cosmology.omega_m},
-           {"OmegaBaryon", header.cosmology.omega_b},
-           {"HubbleParam", header.cosmology.h}}};
+           {"Omega0", header.universe.cosmology.omega_m},
+           {"OmegaLambda", 1 - header.universe.cosmology.omega_m},
+           {"OmegaBaryon", header.universe.cosmology.omega_b},
+           {"HubbleParam", header.universe.cosmology.h}}};
 }
 
 /// Attributes of /Units and of /Parameters: Mpc/h, 1e10 Msun/h, km/s.

@@ -56,7 +56,7 @@ struct Rows {
 /// Converts a position and a momentum to what is stored.
 class Converter {
  public:
-  Converter(const SnapshotHeader& header, const std::filesystem::path& path)
+  Converter(const OutputHeader& header, const std::filesystem::path& path)
       : box_(header.box_size), velocity_(100 / std::pow(header.scale_factor(), 1.5)), path_(path.string()) {}
 
   void store(Rows& rows, std::size_t row, std::uint64_t index, const float* x, const float* p) const {
@@ -179,7 +179,7 @@ void write_numbers(File& file, const std::string& group, std::span<const NumberA
   for (const auto& [name, value] : attributes) file.set_attribute(group + "/" + name, value);
 }
 
-void write_header(File& file, const SnapshotHeader& header) {
+void write_header(File& file, const OutputHeader& header) {
   for (const char* group : {"Header", "Parameters", "Units", "PartType1"}) file.create_group(group);
   const std::vector<std::uint64_t> counts = {0, header.particles, 0, 0, 0, 0};
   file.set_attribute("Header/NumPart_ThisFile", counts);
@@ -195,8 +195,8 @@ void write_header(File& file, const SnapshotHeader& header) {
   write_numbers(file, "Parameters", kUnitAttributes);
   write_numbers(file, "Units", kUnitAttributes);
   file.set_attribute("schema", std::string(kSnapshotSchema));
-  file.set_attribute("seed", header.seed);
-  write_cosmology(file, header.cosmology);
+  file.set_attribute("seed", header.universe.seed);
+  write_cosmology(file, header.universe.cosmology);
   file.set_attribute("code_version", version());
 }
 
@@ -204,7 +204,7 @@ constexpr const char *kPositions = "PartType1/Coordinates", *kVelocities = "Part
                      *kIds = "PartType1/ParticleIDs";
 
 /// Creates everything but the particles' data.
-void make(File& file, const SnapshotHeader& header) {
+void make(File& file, const OutputHeader& header) {
   const hsize_t n = header.particles;
   write_header(file, header);
   file.create_dataset<float>(kPositions, {n, 3});
@@ -215,7 +215,7 @@ void make(File& file, const SnapshotHeader& header) {
 /// An open snapshot and its arrays. Every member is collective: ranks agree on failures.
 class Writer {
  public:
-  Writer(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header)
+  Writer(const Communicator& comm, const std::filesystem::path& path, const OutputHeader& header)
       : comm_(comm), file_(File::create(path, comm, [&](File& file) { make(file, header); })) {
     comm.agree([&] {
       positions_.emplace(file_.dataset(kPositions));
@@ -253,7 +253,7 @@ Range held_by(const Communicator& comm, std::uint64_t size) {
 
 }  // namespace
 
-void write_snapshot(const Communicator& comm, const std::filesystem::path& path, const SnapshotHeader& header,
+void write_snapshot(const Communicator& comm, const std::filesystem::path& path, const OutputHeader& header,
                     const SnapshotParticles& particles) {
   const std::uint64_t size = particles.positions.size() / 3;
   comm.agree([&] {

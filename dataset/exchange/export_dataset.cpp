@@ -161,8 +161,11 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
   output.add_text(kSampleTableName, table);
 }
 
-core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset) {
-  return {{"samples", dataset.samples()},
+core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset,
+                          const ExchangeFormat& format) {
+  return {{"format", format.name},
+          {"dialect", format.dialect},
+          {"samples", dataset.samples()},
           {"table", kSampleTableName},
           {"dataset", core::read_json(directory / core::kManifestName)}};
 }

@@ -39,6 +39,7 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
                     const ExchangeFormat& format, Written& written);
 
 /// The stage's own fields of the manifest of an export.
-core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset);
+core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset,
+                          const ExchangeFormat& format);
 
 }  // namespace cosmo::dataset

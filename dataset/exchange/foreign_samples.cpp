@@ -139,7 +139,7 @@ std::array<std::vector<std::uint32_t>, 3> split_of(const std::map<std::uint32_t,
   }
   std::vector<core::SimulationRecord> records;
   for (const auto& [simulation, universe] : universes)
-    records.push_back({simulation, universe.seed, {}, {}, ""});
+    records.push_back({simulation, {universe.seed, {}}, {}, ""});
   const auto tenth = static_cast<std::uint32_t>(std::max<std::size_t>(1, records.size() / 10));
   const SuiteSplit drawn = split_suite(records, settings.validation > 0 ? settings.validation : tenth,
                                        settings.test > 0 ? settings.test : tenth, settings.seed);
@@ -173,7 +173,7 @@ core::Json config_of(const ForeignSettings& settings, const ExchangeFormat& form
                        {"redshifts", settings.redshifts},
                        {"voxels", settings.kind == VoxelKind::counts ? "counts" : "field"},
                        {"samples_per_shard", settings.samples_per_shard},
-                       {"compress", settings.compression == Compression::gzip ? "gzip" : "none"},
+                       {"compress", name_of(settings.compression)},
                        {"seed", settings.seed}};
   core::write_length(config, "box", settings.box_size);
   if (drawn) config.update({{"validation", settings.validation}, {"test", settings.test}});
@@ -312,7 +312,8 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
     const auto universes = universes_of(table, parameters);
     const auto splits = split_of(universes, settings);
     const bool drawn = !universes.begin()->second.split.has_value();
-    plan.compression = settings.compression;
+    plan.manifest.origin = {false, static_cast<std::uint64_t>(settings.samples_per_shard),
+                            settings.compression};
     plan.request = {"shard",
                     config_of(settings, format, space, drawn),
                     {input_of(settings, table, found, universes, target)}};
@@ -343,7 +344,7 @@ void import_foreign(const core::Communicator& comm, const core::Log& log, core::
                         return std::move(sample.voxels);
                       }});
   }
-  write_imported(comm, log, output, plan.manifest.spec, plan.compression, shards);
+  write_imported(comm, log, output, plan.manifest.spec, plan.manifest.origin.compression, shards);
 }
 
 }  // namespace cosmo::dataset

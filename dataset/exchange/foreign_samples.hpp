@@ -51,7 +51,6 @@ struct ForeignPlan {
   core::Request request;
   DatasetManifest manifest;  ///< all but `base`
   std::vector<ForeignShard> shards;
-  Compression compression;
 };
 
 /// Reads every sample once, since the id depends on their content. The ranks share the samples. Collective.

@@ -76,13 +76,14 @@ std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source
 Export load_export(const std::filesystem::path& directory, const ExchangeFormat& format) {
   Export source{directory, core::load_manifest(directory, "export"), {}};
   const std::string path = (directory / core::kManifestName).string();
-  const core::Json& config = source.base.request.config;
   core::reading_json(path, [&] {
-    ensure(config.at("format") == format.name && config.value("dialect", "") == format.dialect, Fault::config,
-           "{} is an export of --format {}{}: import it as such.", directory.string(),
-           config.at("format").get<std::string>(),
-           config.contains("dialect") ? fmt::format(" --dialect {}", config.at("dialect").get<std::string>())
-                                      : "");
+    // Earlier versions recorded the format among the command's settings only.
+    const core::Json& facts =
+        source.base.details.contains("format") ? source.base.details : source.base.request.config;
+    const std::string name = facts.at("format"), dialect = facts.value("dialect", "");
+    ensure(name == format.name && dialect == format.dialect, Fault::config,
+           "{} is an export of --format {}{}: import it as such.", directory.string(), name,
+           dialect.empty() ? "" : " --dialect " + dialect);
     source.dataset =
         parse_dataset_manifest(core::parse_manifest(source.base.details.at("dataset"), path, "shard"), path);
   });
@@ -115,9 +116,7 @@ void import_dataset(const core::Communicator& comm, const core::Log& log, core::
                         return read_voxels(source, format, of_shard[row]);
                       }});
   }
-  const bool gzip = source.dataset.base.request.config.value("compress", "none") == "gzip";
-  write_imported(comm, log, output, source.dataset.spec, gzip ? Compression::gzip : Compression::none,
-                 shards);
+  write_imported(comm, log, output, source.dataset.spec, source.dataset.origin.compression, shards);
 }
 
 bool are_identical(const core::Manifest& output, const DatasetManifest& dataset) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/parallel/communicator.hpp"
-#include "core/universe/simulation_manifest.hpp"
+#include "core/universe/universe.hpp"
 #include "dataset/load/data_loader.hpp"
 
 namespace cosmo::dataset {

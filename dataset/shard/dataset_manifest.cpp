@@ -88,6 +88,24 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
          "{} has no finite statistics of its field: restore the file.", source);
 }
 
+Json to_object(const ShardOrigin& origin) {
+  return {{"cut", origin.cut},
+          {"samples_per_shard", origin.samples_per_shard},
+          {"compress", name_of(origin.compression)}};
+}
+
+ShardOrigin to_origin(const Json& object) {
+  return {object.at("cut"), object.at("samples_per_shard"),
+          find_compression(object.at("compress").get<std::string>())};
+}
+
+/// The origin in manifests of earlier versions and other programs, which only have the command's settings.
+ShardOrigin origin_in_config(const Json& config) {
+  constexpr std::uint64_t kOneShard = std::uint64_t{1} << 32;
+  return {config.contains("subvolumes"), config.value("samples_per_shard", kOneShard),
+          find_compression(config.value("compress", "none"))};
+}
+
 constexpr const char* kFieldType = "float32";  ///< "voxel_type" of fields; counts have no such key
 
 Json statistics_of(const DatasetManifest& manifest) {
@@ -144,7 +162,8 @@ Json DatasetManifest::details() const {
   }
   Json json = {{"parameters", spec.parameters}, {"shape", spec.shape},
                {"redshifts", spec.redshifts},   {"subvolumes_per_simulation", subvolumes},
-               {"splits", split_records},       {"statistics", statistics_of(*this)}};
+               {"splits", split_records},       {"statistics", statistics_of(*this)},
+               {"origin", to_object(origin)}};
   if (spec.rolls > 0) json["rolls"] = spec.rolls;
   if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
@@ -169,6 +188,8 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
     ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",
            source, type, kFieldType);
     manifest.subvolumes = json.at("subvolumes_per_simulation");
+    manifest.origin =
+        json.contains("origin") ? to_origin(json["origin"]) : origin_in_config(manifest.base.request.config);
     for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
       from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
     }

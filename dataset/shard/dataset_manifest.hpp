@@ -11,6 +11,7 @@
 #include "core/output/manifest.hpp"
 #include "core/run/options.hpp"
 #include "dataset/shard/shard_format.hpp"
+#include "dataset/shard/shard_writer.hpp"
 #include "dataset/shard/split.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 
@@ -30,8 +31,16 @@ struct CountStatistics {
   std::uint64_t particles_binned = 0;  ///< in all samples; equals particles_in
 };
 
+/// How the shards of a dataset were made.
+struct ShardOrigin {
+  bool cut;  ///< regular cuts of whole boxes, numbered by place; imported samples may be of anything
+  std::uint64_t samples_per_shard;  ///< in every shard of a split but its last
+  Compression compression;
+};
+
 struct DatasetManifest {
   core::Manifest base;
+  ShardOrigin origin;
   SampleSpec spec;                    ///< parameters, shape, box, mean count
   std::uint32_t subvolumes = 1;       ///< cut from each simulation, and from each of its rolls
   std::array<SplitRecord, 3> splits;  ///< by Split

@@ -34,7 +34,8 @@
 #include <vector>
 
 #include "core/format/hdf5.hpp"
-#include "core/universe/simulation_manifest.hpp"
+#include "core/universe/length.hpp"
+#include "core/universe/universe.hpp"
 #include "dataset/shard/split.hpp"
 #include "dataset/shard/voxel_statistics.hpp"
 

@@ -42,7 +42,7 @@ std::optional<Leak> leak_of(const std::vector<core::SimulationRecord>& simulatio
   for (std::size_t s = 0; s < split.size(); ++s) {
     for (const std::uint32_t position : split[s]) {
       const core::SimulationRecord& record = simulations[position];
-      members.push_back({record.index, record.seed, static_cast<Split>(s)});
+      members.push_back({record.index, record.universe.seed, static_cast<Split>(s)});
     }
   }
   return find_leak(members);
@@ -56,7 +56,7 @@ core::Json ShardSettings::config() const {
                        {"samples_per_shard", samples_per_shard},
                        {"validation", validation},
                        {"test", test},
-                       {"compress", compression == Compression::gzip ? "gzip" : "none"},
+                       {"compress", name_of(compression)},
                        {"seed", seed}};
   if (redshifts != std::vector<double>{0}) config["redshifts"] = redshifts;
   if (rolls > 0) config["rolls"] = rolls;

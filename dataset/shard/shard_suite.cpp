@@ -36,25 +36,25 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
            "{} has another {} than the suite's manifest: run cosmo-sim again with --force.",
            (suite.directory / record.counts(redshift)).string(), what);
   };
-  agrees(header.grid.cells_per_side == suite.manifest.grid, "grid");
-  agrees(header.grid.box_size == suite.manifest.box_size.mpc_h(record.cosmology.h), "box");
-  agrees(header.seed == record.seed, "seed");
+  agrees(header.cells_per_side == suite.manifest.grid, "grid");
+  agrees(header.box_size == suite.manifest.box_size.mpc_h(record.universe.cosmology.h), "box");
+  agrees(header.universe.seed == record.universe.seed, "seed");
   agrees(header.redshift == redshift, "redshift");
   agrees(header.particles == particles, "number of particles");
   for (const auto& row : core::kCosmologyParameters) {
-    agrees(header.cosmology.*row.member == record.cosmology.*row.member, row.name);
+    agrees(header.universe.cosmology.*row.member == record.universe.cosmology.*row.member, row.name);
   }
 }
 
 Sample describe(const SimulationRecord& record, const PlannedSample& planned, const std::array<int, 3>& roll,
                 const core::ParameterSpace& parameters) {
-  Sample sample{record.index, planned.subvolume, record.seed, {}, planned.roll, {}};
+  Sample sample{record.index, planned.subvolume, record.universe.seed, {}, planned.roll, {}};
   std::copy(roll.begin(), roll.end(), sample.shift.begin());
   for (const std::string& name : parameters.names) {
     const auto* row = core::find_cosmology_parameter(name);
     ensure(row != nullptr, Fault::format,
            "The suite varies {}, which is not a known parameter: run cosmo-sim again.", name);
-    sample.parameters.push_back(record.cosmology.*row->member);
+    sample.parameters.push_back(record.universe.cosmology.*row->member);
   }
   return sample;
 }
@@ -122,16 +122,17 @@ CountStatistics collect(const Communicator& comm, const core::OutputDirectory& o
   return total;
 }
 
-DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, SampleSpec spec,
-                            const CountStatistics& statistics) {
+DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, const ShardSettings& settings,
+                            SampleSpec spec, const CountStatistics& statistics) {
   DatasetManifest manifest;
+  manifest.origin = {true, static_cast<std::uint64_t>(settings.samples_per_shard), settings.compression};
   manifest.spec = std::move(spec);
   manifest.statistics = statistics;
   manifest.subvolumes = static_cast<std::uint32_t>(plan.subvolumes);
   for (std::size_t s = 0; s < plan.split.size(); ++s) {
     for (const std::uint32_t position : plan.split[s]) {
       manifest.splits[s].simulations.push_back(suite.manifest.simulations[position].index);
-      manifest.splits[s].seeds.push_back(suite.manifest.simulations[position].seed);
+      manifest.splits[s].seeds.push_back(suite.manifest.simulations[position].universe.seed);
     }
   }
   for (const PlannedShard& shard : plan.shards) {
@@ -213,7 +214,7 @@ DatasetManifest shard_suite(const Communicator& comm, const core::Log& log, core
     ensure(statistics.particles_binned == particles_in, Fault::internal,
            "{} of {} particles are in the shards.", statistics.particles_binned, particles_in);
   });
-  return to_manifest(suite, plan, spec, statistics);
+  return to_manifest(suite, plan, settings, spec, statistics);
 }
 
 }  // namespace cosmo::dataset

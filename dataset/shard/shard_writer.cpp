@@ -24,6 +24,17 @@ core::hdf5::Dataset create_voxels(core::hdf5::File& file, const SampleSpec& spec
 
 }  // namespace
 
+std::string_view name_of(Compression compression) {
+  return compression == Compression::gzip ? "gzip" : "none";
+}
+
+Compression find_compression(std::string_view name) {
+  for (const Compression compression : {Compression::none, Compression::gzip}) {
+    if (name_of(compression) == name) return compression;
+  }
+  core::fail(core::Fault::format, "Shards are not compressed by \"{}\": choose none or gzip.", name);
+}
+
 ShardWriter::ShardWriter(const std::filesystem::path& path, const SampleSpec& spec, std::size_t samples,
                          Compression compression)
     : path_(path.string()),

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dataset/shard/sample.hpp"
@@ -14,6 +15,11 @@
 namespace cosmo::dataset {
 
 enum class Compression { none, gzip };
+
+/// The value of --compress.
+std::string_view name_of(Compression compression);
+/// Throws Error{format} for another name than "none" and "gzip".
+Compression find_compression(std::string_view name);
 
 /// Writes one shard from one rank; move-only. The file is complete after finish().
 class ShardWriter {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/universe/simulation_manifest.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::dataset {
 

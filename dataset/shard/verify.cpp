@@ -42,7 +42,7 @@ std::vector<ShardToVerify> shards_of(const DatasetManifest& manifest) {
   std::vector<ShardToVerify> shards;
   for (std::uint32_t s = 0; s < kSplitNames.size(); ++s) {
     const SplitRecord& split = manifest.splits[s];
-    const std::uint64_t most = manifest.base.request.config.value("samples_per_shard", split.samples);
+    const std::uint64_t most = manifest.origin.samples_per_shard;
     for (std::uint64_t i = 0; i < split.shards.size(); ++i) {
       const std::uint64_t before = std::min(split.samples, i * most);
       const auto number = static_cast<std::uint32_t>(shards.size());
@@ -112,6 +112,7 @@ void check_consistency(const DatasetManifest& manifest, const std::string& sourc
   core::Json follows = manifest.details();
   follows.erase("splits");  // which are compared with the shards
   const core::Json& said = manifest.base.details;
+  if (!said.contains("origin")) follows.erase("origin");  // earlier versions did not record it
   for (const auto& [key, value] : follows.items()) {
     ensure(said.contains(key) && said.at(key) == value, Fault::format,
            "{}: \"{}\" is not what follows from the rest of it: write the dataset again with --force.",
@@ -125,8 +126,6 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
                       const std::string& source) {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> samples;
   std::vector<Membership> members;
-  const bool cut =
-      manifest.base.request.config.contains("subvolumes");  // by cosmo-prep shard, which numbers them
   std::array<std::set<std::uint32_t>, 3> simulations;
   for (const Found& sample : found) {
     ensure(samples.insert({sample.simulation, sample.roll, sample.subvolume}).second, Fault::format,
@@ -136,7 +135,7 @@ void check_membership(const std::vector<Found>& found, const DatasetManifest& ma
     ensure(sample.roll == 0 || static_cast<Split>(sample.split) == Split::train, Fault::format,
            "{}: simulation {} in {} data is rolled: write the dataset again with --force.", source,
            sample.simulation, kSplitNames[sample.split]);
-    ensure(!cut || sample.subvolume < manifest.subvolumes, Fault::format,
+    ensure(!manifest.origin.cut || sample.subvolume < manifest.subvolumes, Fault::format,
            "{}: simulation {} has a sub-volume {} of {}: write the dataset again with --force.", source,
            sample.simulation, sample.subvolume, manifest.subvolumes);
     members.push_back({sample.simulation, sample.seed, static_cast<Split>(sample.split)});

@@ -127,7 +127,7 @@ class ExportStage : public core::Stage {
     const core::Timer timer;
     Written written;
     export_dataset(run.comm, run.log, output, input_, dataset_, *format_, written);
-    output.finish(run.tool, export_details(input_, dataset_), run.facts);
+    output.finish(run.tool, export_details(input_, dataset_, *format_), run.facts);
     written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
     return {facts_of(output.manifest(), written),
             fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), title_of(*format_))};
@@ -224,8 +224,7 @@ ForeignSettings read_settings(const core::Options& options) {
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = universes("validation");
   settings.test = universes("test");
-  settings.compression =
-      options.choice("compress", {"none", "gzip"}) == "gzip" ? Compression::gzip : Compression::none;
+  settings.compression = find_compression(options.choice("compress", {"none", "gzip"}));
   settings.seed = options.seed("seed");
   settings.allow_leak = options.flag("allow-leak");
   return settings;
@@ -294,7 +293,7 @@ class ImportStage : public core::Stage {
   /// An export records the size of each shard; for other files it follows from the number of voxels.
   core::Needs needs(const core::Manifest& there) override {
     core::Needs needs = needs_of(import_.dataset.spec, *format_, run.threads);
-    needs.disk_is_exact = import_.source || import_.plan->compression == Compression::none;
+    needs.disk_is_exact = import_.source || import_.plan->manifest.origin.compression == Compression::none;
     const auto add = [&](const std::string& path, std::uint64_t bytes) {
       needs.disk += bytes;
       if (there.find(path) == nullptr) needs.disk_missing += bytes;

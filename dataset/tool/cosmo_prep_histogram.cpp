@@ -43,12 +43,12 @@ Job read_job(const core::Options& options) {
   histogram::SettledCosmology settled =
       histogram::settle_cosmology(histogram::stated_parameters(options), job.snapshot.parameters());
   job.assumed = std::move(settled.assumed);
-  job.header = {
-      .grid = {histogram::read_grid(options), job.snapshot.box_size() / job.snapshot.units_per_mpc_h()},
-      .redshift = job.snapshot.redshift(),
-      .seed = options.given("seed") ? options.seed("seed") : job.snapshot.seed().value_or(0),
-      .cosmology = settled.cosmology,
-      .particles = job.snapshot.particles()};
+  const std::uint64_t seed = options.given("seed") ? options.seed("seed") : job.snapshot.seed().value_or(0);
+  job.header = {{.universe = {seed, settled.cosmology},
+                 .box_size = job.snapshot.box_size() / job.snapshot.units_per_mpc_h(),
+                 .redshift = job.snapshot.redshift(),
+                 .particles = job.snapshot.particles()},
+                histogram::read_grid(options)};
   return job;
 }
 
@@ -56,11 +56,11 @@ Job read_job(const core::Options& options) {
 Json details_of(const Job& job) {
   Json parameters;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters)
-    parameters[std::string(row.name)] = job.header.cosmology.*row.member;
-  return {{"counts", job.counts_path()},           {"grid", job.header.grid.cells_per_side},
-          {"box_mpc_h", job.header.grid.box_size}, {"voxel_mpc_h", job.header.grid.cell_size()},
-          {"redshift", job.header.redshift},       {"seed", job.header.seed},
-          {"particles", job.header.particles},     {"parameters", parameters},
+    parameters[std::string(row.name)] = job.header.universe.cosmology.*row.member;
+  return {{"counts", job.counts_path()},       {"grid", job.header.cells_per_side},
+          {"box_mpc_h", job.header.box_size},  {"voxel_mpc_h", job.header.grid().cell_size()},
+          {"redshift", job.header.redshift},   {"seed", job.header.universe.seed},
+          {"particles", job.header.particles}, {"parameters", parameters},
           {"parameters_assumed", job.assumed}};
 }
 
@@ -81,8 +81,8 @@ std::string describe(const Job& job) {
       "{} particles in {} file{}, {} in {}, box of {} Mpc/h at z = {}\ncounts      {}³ voxels of {:.6g} "
       "Mpc/h\n",
       job.header.particles, job.snapshot.files().size(), job.snapshot.files().size() == 1 ? "" : "s",
-      job.snapshot.float_bytes() == sizeof(double) ? "float64" : "float32", unit, job.header.grid.box_size,
-      job.header.redshift, job.header.grid.cells_per_side, job.header.grid.cell_size());
+      job.snapshot.float_bytes() == sizeof(double) ? "float64" : "float32", unit, job.header.box_size,
+      job.header.redshift, job.header.cells_per_side, job.header.grid().cell_size());
 }
 
 }  // namespace
@@ -130,11 +130,11 @@ class HistogramStage : public core::Stage {
 
   core::Needs needs(const core::Manifest&) override {
     const histogram::CountFileHeader& header = job_.header;
-    core::Needs needs = histogram::needs_of(
-        header.grid.cells_per_side,
-        histogram::counting_memory(header.grid, header.particles, job_.snapshot.float_bytes(),
-                                   run.comm.size(), run.threads));
-    needs.disk = needs.disk_missing = header.grid.cells() * sizeof(std::uint16_t);
+    core::Needs needs =
+        histogram::needs_of(header.cells_per_side, histogram::counting_memory(header.grid(), header.particles,
+                                                                              job_.snapshot.float_bytes(),
+                                                                              run.comm.size(), run.threads));
+    needs.disk = needs.disk_missing = header.grid().cells() * sizeof(std::uint16_t);
     return needs;
   }
 

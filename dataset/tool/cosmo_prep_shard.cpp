@@ -63,8 +63,7 @@ ShardSettings read_settings(const core::Options& options, const core::Simulation
   settings.test = held_out("test");
   if (options.given("training"))
     settings.training = static_cast<std::uint32_t>(options.integer("training", 1, kMost));
-  settings.compression =
-      options.choice("compress", {"none", "gzip"}) == "gzip" ? Compression::gzip : Compression::none;
+  settings.compression = find_compression(options.choice("compress", {"none", "gzip"}));
   settings.seed = options.seed("seed");
   settings.redshifts = read_redshifts(options);
   settings.rolls = static_cast<int>(options.integer("rolls", 0, kMostRolls));

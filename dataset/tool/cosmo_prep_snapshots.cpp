@@ -36,7 +36,7 @@ std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
   for (const histogram::PlannedCounts& counts : suite.counts) {
     const histogram::CountFileHeader& header = counts.header;
     most = std::max(
-        most, histogram::counting_memory(header.grid, header.particles, counts.float_bytes, 1, threads));
+        most, histogram::counting_memory(header.grid(), header.particles, counts.float_bytes, 1, threads));
   }
   return most;
 }
@@ -45,7 +45,7 @@ std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
 std::uint64_t disk_of(const histogram::SnapshotSuite& suite, const core::Manifest& there) {
   std::uint64_t bytes = 0;
   for (const histogram::PlannedCounts& counts : suite.counts) {
-    if (there.find(counts.path) == nullptr) bytes += counts.header.grid.cells() * sizeof(std::uint16_t);
+    if (there.find(counts.path) == nullptr) bytes += counts.header.grid().cells() * sizeof(std::uint16_t);
   }
   return bytes;
 }

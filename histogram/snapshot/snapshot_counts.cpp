@@ -94,7 +94,7 @@ std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
                                              const core::OutputDirectory& output, const std::string& path,
                                              const GadgetSnapshot& snapshot, const CountFileHeader& header,
                                              const std::function<void(std::int64_t rounds)>& after_round) {
-  const CountGrid grid = count_particles(comm, snapshot, header.grid.cells_per_side, after_round);
+  const CountGrid grid = count_particles(comm, snapshot, header.cells_per_side, after_round);
   std::filesystem::path part;
   comm.agree([&] { part = comm.is_root() ? output.part(path) : output.part_path(path); });
   write_counts(comm, part, header, grid);

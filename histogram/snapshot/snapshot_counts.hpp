@@ -46,7 +46,7 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
 CountGrid count_particles(const core::Communicator& comm, const GadgetSnapshot& snapshot, int cells,
                           const std::function<void(std::int64_t rounds)>& after_round);
 
-/// The same on header.grid, published as the file `path` of the output. Returns the file's record on the
+/// The same on header.grid(), published as the file `path` of the output. Returns the file's record on the
 /// root, nothing on other ranks. Collective over comm. Throws as count_particles() and write_counts() do.
 std::vector<core::FileRecord> count_snapshot(const core::Communicator& comm,
                                              const core::OutputDirectory& output, const std::string& path,

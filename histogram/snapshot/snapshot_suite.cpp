@@ -66,12 +66,13 @@ std::uint64_t seed_of(const SnapshotRow& row, const SnapshotFacts& facts) {
 }
 
 /// The lines of each universe, in the order of their redshifts.
-using Universes = std::map<std::uint32_t, std::vector<std::size_t>>;
+using LinesOfUniverses = std::map<std::uint32_t, std::vector<std::size_t>>;
 
-Universes universes_of(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts) {
-  Universes universes;
-  for (std::size_t i = 0; i < table.size(); ++i) universes[table[i].simulation].push_back(i);
-  for (auto& [simulation, lines] : universes) {
+LinesOfUniverses lines_of_universes(const std::vector<SnapshotRow>& table,
+                                    const std::vector<SnapshotFacts>& facts) {
+  LinesOfUniverses lines_of;
+  for (std::size_t i = 0; i < table.size(); ++i) lines_of[table[i].simulation].push_back(i);
+  for (auto& [simulation, lines] : lines_of) {
     std::ranges::stable_sort(lines, {}, [&](std::size_t i) { return facts[i].redshift; });
     const auto twin = std::ranges::adjacent_find(lines, {}, [&](std::size_t i) { return facts[i].redshift; });
     ensure(twin == lines.end(), Fault::config,
@@ -79,16 +80,16 @@ Universes universes_of(const std::vector<SnapshotRow>& table, const std::vector<
            table[twin == lines.end() ? 0 : twin[1]].place, simulation,
            facts[twin == lines.end() ? 0 : twin[1]].redshift);
   }
-  return universes;
+  return lines_of;
 }
 
 /// The box that all lines share, in Mpc/h or otherwise in Mpc.
 core::Length common_box(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts,
-                        const std::vector<SettledCosmology>& settled) {
+                        const std::vector<core::Universe>& universes) {
   std::size_t odd = 0;
   for (const core::LengthUnit unit : {core::LengthUnit::mpc_h, core::LengthUnit::mpc}) {
     const auto side = [&](std::size_t i) {
-      return facts[i].box_size / core::Length(1, unit).mpc_h(settled[i].cosmology.h);
+      return facts[i].box_size / core::Length(1, unit).mpc_h(universes[i].cosmology.h);
     };
     const double first = side(0);
     std::size_t i = 1;
@@ -103,16 +104,13 @@ core::Length common_box(const std::vector<SnapshotRow>& table, const std::vector
 
 /// Throws Error{config} unless the lines of each universe agree and no two universes share their phases.
 void check_universes(const std::vector<SnapshotRow>& table, const std::vector<SnapshotFacts>& facts,
-                     const std::vector<SettledCosmology>& settled, const Universes& universes) {
+                     const std::vector<core::Universe>& universes, const LinesOfUniverses& lines_of) {
   std::map<std::uint64_t, std::uint32_t> simulation_of;
-  for (const auto& [simulation, lines] : universes) {
+  for (const auto& [simulation, lines] : lines_of) {
     const std::size_t first = lines.front();
-    const std::uint64_t seed = seed_of(table[first], facts[first]);
+    const std::uint64_t seed = universes[first].seed;
     for (const std::size_t i : lines) {
-      bool same = seed_of(table[i], facts[i]) == seed;
-      for (const auto& row : core::kCosmologyParameters)
-        same = same && settled[i].cosmology.*row.member == settled[first].cosmology.*row.member;
-      ensure(same, Fault::config,
+      ensure(universes[i] == universes[first], Fault::config,
              "{} and {} are of simulation {} but differ in seed or parameters: correct the table.",
              table[first].place, table[i].place, simulation);
       ensure(facts[i].particles == facts[0].particles, Fault::config,
@@ -125,20 +123,6 @@ void check_universes(const std::vector<SnapshotRow>& table, const std::vector<Sn
            "own.",
            twin->second, simulation, seed);
   }
-}
-
-/// The parameters that differ between universes, with their smallest and largest values.
-core::ParameterSpace varying_in(const std::vector<SettledCosmology>& settled) {
-  core::ParameterSpace space;
-  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
-    const auto value = [&](const SettledCosmology& one) { return one.cosmology.*row.member; };
-    const auto [low, high] = std::ranges::minmax_element(settled, {}, value);
-    if (!(value(*low) < value(*high))) continue;
-    space.names.emplace_back(row.name);
-    space.low.push_back(value(*low));
-    space.high.push_back(value(*high));
-  }
-  return space;
 }
 
 }  // namespace
@@ -185,33 +169,32 @@ std::vector<SnapshotFacts> survey_snapshots(const core::Communicator& comm, cons
 SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
                                   const std::vector<SnapshotFacts>& facts, const StatedParameters& stated,
                                   int grid) {
-  std::vector<SettledCosmology> settled;
+  std::vector<core::Universe> universes;  // (lines)
   std::set<std::string> assumed;
   for (std::size_t i = 0; i < table.size(); ++i) {
-    settled.push_back(cosmology_of(table[i], facts[i], stated));
-    assumed.insert(settled.back().assumed.begin(), settled.back().assumed.end());
+    const SettledCosmology settled = cosmology_of(table[i], facts[i], stated);
+    universes.push_back({seed_of(table[i], facts[i]), settled.cosmology});
+    assumed.insert(settled.assumed.begin(), settled.assumed.end());
   }
-  const Universes universes = universes_of(table, facts);
-  check_universes(table, facts, settled, universes);
+  const LinesOfUniverses lines_of = lines_of_universes(table, facts);
+  check_universes(table, facts, universes, lines_of);
   SnapshotSuite suite;
-  suite.manifest.box_size = common_box(table, facts, settled);
-  suite.manifest.parameters = varying_in(settled);
+  suite.manifest.box_size = common_box(table, facts, universes);
+  suite.manifest.parameters = core::varying_in(universes);
   suite.manifest.grid = grid;
   suite.counts.resize(table.size());
   suite.assumed.assign(assumed.begin(), assumed.end());
   Json content = Json::array();
-  for (const auto& [simulation, lines] : universes) {
-    const std::size_t first = lines.front();
-    core::SimulationRecord record{
-        simulation, seed_of(table[first], facts[first]), settled[first].cosmology, {}, {}};
-    const double box = suite.manifest.box_size.mpc_h(record.cosmology.h);
+  for (const auto& [simulation, lines] : lines_of) {
+    core::SimulationRecord record{simulation, universes[lines.front()], {}, {}};
+    const double box = suite.manifest.box_size.mpc_h(record.universe.cosmology.h);
     for (const std::size_t i : lines) {
       const double redshift = facts[i].redshift;
       const std::string path = fmt::format("sim-{:05}/{}", simulation, core::counts_name(redshift));
       record.outputs.push_back({redshift, path, ""});
       suite.counts[i] = {table[i].snapshot,
                          path,
-                         {{grid, box}, redshift, record.seed, record.cosmology, facts[i].particles, {}},
+                         {{record.universe, box, redshift, facts[i].particles, {}}, grid},
                          facts[i].float_bytes};
       suite.files.insert(suite.files.end(), facts[i].files.begin(), facts[i].files.end());
       content.push_back({facts[i].particles, facts[i].units_per_mpc_h, facts[i].files.size()});

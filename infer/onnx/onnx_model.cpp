@@ -255,18 +255,18 @@ void append_baseline(OnnxGraph& graph, const nn::ModelManifest& model, const std
 
 std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifest& model) {
   const nn::InputNormalisation& normalisation = model.normalisation;
-  return {{"parameters", core::Json(model.parameters.names).dump()},
-          {"parameter_low", core::Json(model.parameters.low).dump()},
-          {"parameter_high", core::Json(model.parameters.high).dump()},
-          {core::key_of("voxel", normalisation.voxel_size.unit),
-           fmt::format("{}", normalisation.voxel_size.value)},
-          {"redshifts", core::Json(model.redshifts).dump()},
-          {"voxels", normalisation.voxels},
-          {"mean_count", fmt::format("{}", normalisation.mean_count)},
-          {"model_id", model.base.request.id()},
-          {"checkpoint_sha256", model.best().sha256},
-          {"epoch", fmt::format("{}", model.best().epoch)},
-          {"complete", fmt::format("{}", model.complete)}};
+  return {
+      {"parameters", core::Json(model.parameters.names).dump()},
+      {"parameter_low", core::Json(model.parameters.low).dump()},
+      {"parameter_high", core::Json(model.parameters.high).dump()},
+      {core::key_of("voxel", model.input.voxel_size.unit), fmt::format("{}", model.input.voxel_size.value)},
+      {"redshifts", core::Json(model.input.redshifts).dump()},
+      {"voxels", normalisation.voxels},
+      {"mean_count", fmt::format("{}", normalisation.mean_count)},
+      {"model_id", model.base.request.id()},
+      {"checkpoint_sha256", model.best().sha256},
+      {"epoch", fmt::format("{}", model.best().epoch)},
+      {"complete", fmt::format("{}", model.complete)}};
 }
 
 }  // namespace

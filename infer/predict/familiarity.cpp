@@ -41,12 +41,12 @@ Familiarity::Familiarity(const nn::ModelManifest& model) {
   if (!model.range) return;
   const dataset::VoxelScale scale = scale_of(model);
   const bool counts = scale.kind == dataset::VoxelKind::counts;
-  const core::Length voxel = model.normalisation.voxel_size;
+  const core::Length voxel = model.input.voxel_size;
   summary_.emplace(core::GridSpec{model.input.size, voxel.value * model.input.size}, scale);
   for (std::size_t c = 0; c < model.range->channels.size(); ++c) {
     const nn::ChannelRange& range = model.range->channels[c];
     const std::string redshift =
-        model.redshifts.size() > 1 ? fmt::format(" at z = {}", model.redshifts[c]) : "";
+        model.input.redshifts.size() > 1 ? fmt::format(" at z = {}", model.input.redshifts[c]) : "";
     const std::string name = counts ? "mean count of a voxel" : "mean of the field";
     Channel channel{{name + redshift, range.mean_low, range.mean_high, counts}, {}};
     for (std::size_t bin = 0; bin < model.range->k.size(); ++bin) {

@@ -11,7 +11,7 @@ namespace {
 
 /// The statistics of every sub-volume.
 dataset::StatisticsTable summarise_universe(const nn::ModelManifest& model, const UniverseCounts& universe) {
-  const core::Length voxel = model.normalisation.voxel_size;
+  const core::Length voxel = model.input.voxel_size;
   dataset::SampleSummary summary({model.input.size, voxel.value * model.input.size}, scale_of(model));
   dataset::StatisticsTable table{{}, summary.k(), summary.modes(), voxel.unit};
   const auto channel = static_cast<std::size_t>(model.input.cells());

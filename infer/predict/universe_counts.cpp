@@ -24,8 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSameLength = 1e-6;  ///< relative, for voxels of one size
-constexpr double kSameRedshift = 1e-3;
+constexpr double kSameLength = 1e-6;    ///< relative
 constexpr double kMostCells = 1 << 14;  ///< per side
 
 /// Copies the cube of `cells` per side at `origin` out of a grid (n, n, n).
@@ -41,12 +40,6 @@ void copy_cube(std::span<const std::uint16_t> grid, int n, const std::array<int,
   }
 }
 
-void ensure_redshift(double redshift, double trained, const std::string& path) {
-  ensure(std::abs(redshift - trained) <= kSameRedshift, Fault::config,
-         "{} is of z = {} and the model reads z = {}: give the universe at that redshift.", path, redshift,
-         trained);
-}
-
 /// Whether an HDF5 file holds counts rather than particles.
 bool holds_counts(const fs::path& path) {
   const auto file = core::hdf5::File::open(path);
@@ -59,27 +52,27 @@ bool holds_counts(const fs::path& path) {
 /// The counts files of the model's redshifts in a directory; none if even the first is missing.
 std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
   std::vector<fs::path> files;
-  for (const double redshift : model.redshifts) {
+  for (const double redshift : model.input.redshifts) {
     files.push_back(directory / core::counts_name(redshift));
     if (!fs::exists(files.front())) return {};
     ensure(fs::exists(files.back()), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
-           directory.string(), files.back().filename().string(), fmt::join(model.redshifts, ", "));
+           directory.string(), files.back().filename().string(), fmt::join(model.input.redshifts, ", "));
   }
   return files;
 }
 
-/// Size of the model's voxels in a universe of this h, if it is known. [Mpc/h]
-double voxel_of(const nn::ModelManifest& model, std::optional<double> h, const std::string& path) {
-  const core::Length voxel = model.normalisation.voxel_size;
+/// The unit of the model's voxels in a universe of this h, if it is known. [Mpc/h]
+double unit_of(const nn::ModelManifest& model, std::optional<double> h, const std::string& path) {
+  const core::Length voxel = model.input.voxel_size;
   ensure(voxel.unit == core::LengthUnit::mpc_h || h.has_value(), Fault::config,
          "The model's voxels are {} {} and {} does not state its h: give counts from cosmo-prep histogram.",
          voxel.value, name_of(voxel.unit), path);
-  return voxel.mpc_h(h.value_or(1));
+  return core::Length(1, voxel.unit).mpc_h(h.value_or(1));
 }
 
 /// Voxels per side of a box that is `voxels` of the model's voxels wide; must be a whole number of samples.
 int cells_of(const nn::ModelManifest& model, double voxels, const std::string& path) {
-  const core::Length voxel = model.normalisation.voxel_size;
+  const core::Length voxel = model.input.voxel_size;
   const double cells = std::round(voxels);
   ensure(
       cells >= 1 && std::abs(voxels / cells - 1) < kSameLength, Fault::config,
@@ -94,37 +87,33 @@ int cells_of(const nn::ModelManifest& model, double voxels, const std::string& p
   return static_cast<int>(cells);
 }
 
-void ensure_voxel(const nn::ModelManifest& model, double voxel, double trained, const std::string& path) {
-  const core::Length of_model = model.normalisation.voxel_size;
-  ensure(std::abs(voxel / trained - 1) < kSameLength, Fault::config,
-         "{} has voxels of {} {} and the model was trained on {} {}: count on another --grid.", path, voxel,
-         trained == of_model.value ? name_of(of_model.unit) : "Mpc/h", of_model.value,
-         name_of(of_model.unit));
-}
-
 OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& paths) {
-  ensure(paths.size() == model.redshifts.size(), Fault::config,
+  ensure(paths.size() == model.input.redshifts.size(), Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
-         paths.front().string(), fmt::join(model.redshifts, ", "));
+         paths.front().string(), fmt::join(model.input.redshifts, ", "));
   std::vector<histogram::CountFile> files;
+  std::vector<double> redshifts;
   OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}};
   for (std::size_t c = 0; c < paths.size(); ++c) {
     const std::string path = paths[c].string();
     core::check_in_suite(path);
     histogram::CountFile file(path);
     const histogram::CountFileHeader& header = file.header();
-    ensure_redshift(header.redshift, model.redshifts[c], path);
-    const double trained = voxel_of(model, header.cosmology.h, path);
-    const int factor = std::max(1, static_cast<int>(std::round(trained / header.grid.cell_size())));
-    ensure_voxel(model, header.grid.cell_size() * factor, trained, path);
-    const int cells = cells_of(model, static_cast<double>(header.grid.cells_per_side) / factor, path);
+    redshifts.push_back(header.redshift);
+    const core::Length trained = model.input.voxel_size;
+    const double cell = header.grid().cell_size() / unit_of(model, header.universe.cosmology.h, path);
+    const int factor = std::max(1, static_cast<int>(std::round(trained.value / cell)));
+    model.input.ensure_voxel({cell * factor, trained.unit}, path);
+    const int cells = cells_of(model, static_cast<double>(header.cells_per_side) / factor, path);
     ensure(c == 0 || cells == universe.cells, Fault::format,
            "{} has {}³ voxels and {} has {}³: restore them.", path, cells, universe.path, universe.cells);
     universe.cells = cells;
     universe.factor = std::max(universe.factor, factor);
-    if (header.seed != 0) universe.seed = header.seed;  // 0 stands for a snapshot without a seed
+    if (header.universe.seed != 0)
+      universe.seed = header.universe.seed;  // 0 stands for a snapshot without a seed
     files.push_back(std::move(file));
   }
+  model.input.ensure_redshifts(redshifts, universe.path);
   universe.content = std::move(files);
   return universe;
 }
@@ -132,14 +121,15 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
 OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
   histogram::GadgetSnapshot snapshot(source.path, source.reading);
-  ensure(model.redshifts.size() == 1, Fault::config,
+  ensure(model.input.redshifts.size() == 1, Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
-         path, fmt::join(model.redshifts, ", "));
-  ensure_redshift(snapshot.redshift(), model.redshifts.front(), path);
+         path, fmt::join(model.input.redshifts, ", "));
+  model.input.ensure_redshifts({snapshot.redshift()}, path);
   const auto h = snapshot.parameters().find("h");
-  const double voxel =
-      voxel_of(model, h == snapshot.parameters().end() ? std::nullopt : std::optional(h->second), path);
-  const int cells = cells_of(model, snapshot.box_size() / snapshot.units_per_mpc_h() / voxel, path);
+  const double unit =
+      unit_of(model, h == snapshot.parameters().end() ? std::nullopt : std::optional(h->second), path);
+  const int cells = cells_of(
+      model, snapshot.box_size() / snapshot.units_per_mpc_h() / (model.input.voxel_size.value * unit), path);
   const std::optional<std::uint64_t> seed = snapshot.seed();
   return {std::move(snapshot), path, cells, 1, seed};
 }
@@ -148,15 +138,15 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
   const std::string path = source.path.string();
   ensure(source.box.has_value(), Fault::usage, "{} does not state the size of its box: give --box, in Mpc/h.",
          path);
-  const core::Length trained = model.normalisation.voxel_size;
+  const core::Length trained = model.input.voxel_size;
   ensure(source.box->unit == trained.unit, Fault::config,
          "--box is in {} and the model's voxels of {} {} are not: give it in {}.", name_of(source.box->unit),
          trained.value, name_of(trained.unit), name_of(trained.unit));
-  const auto count = static_cast<int>(model.redshifts.size());
+  const auto count = static_cast<int>(model.input.redshifts.size());
   dataset::ForeignSample array = dataset::find_exchange_format("npy", "").decode(
       {source.path, std::nullopt, count, dataset::VoxelKind::counts});
   const int side = array.shape.back();
-  ensure_voxel(model, source.box->value / side, trained.value, path);
+  model.input.ensure_voxel({source.box->value / side, source.box->unit}, path);
   const int cells = cells_of(model, side, path);
   return {std::move(array), path, cells, 1, std::nullopt};
 }
@@ -212,7 +202,7 @@ void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     const std::span<std::uint16_t> cube = counts.subspan(c * cells, cells);
     if (const auto* file = std::get_if<histogram::CountFile>(&channels_[c])) {
-      histogram::read_coarse(*file, file->header().grid.cells_per_side / cells_, regions_.origin(n),
+      histogram::read_coarse(*file, file->header().cells_per_side / cells_, regions_.origin(n),
                              regions_.cells(), cube);
     } else {
       copy_cube(std::get<core::Buffer<std::uint16_t>>(channels_[c]).span(), cells_, regions_.origin(n),
@@ -229,7 +219,8 @@ std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int thr
     return histogram::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
                                       snapshot->float_bytes(), 1, threads);
   }
-  return std::holds_alternative<dataset::ForeignSample>(content) ? 2 * grid * model.redshifts.size() : 0;
+  return std::holds_alternative<dataset::ForeignSample>(content) ? 2 * grid * model.input.redshifts.size()
+                                                                 : 0;
 }
 
 OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source) {

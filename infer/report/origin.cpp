@@ -70,11 +70,10 @@ std::string splits_table(const Json& manifest) {
 std::string network_text(const nn::ModelManifest& model) {
   const nn::CheckpointRecord& best = model.best();
   const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
-  return html::paragraph(
-             fmt::format("The weights are those after epoch {} of {}, which the validation loss chose{}.{}",
-                         best.epoch, value_text("", model.base.request.config.value("epochs", Json())),
-                         best.validation_loss ? fmt::format(" ({:.4g})", *best.validation_loss) : "",
-                         model.complete ? "" : " The training is not finished.")) +
+  return html::paragraph(fmt::format(
+             "The weights are those after epoch {} of {}, which the validation loss chose{}.{}", best.epoch,
+             model.epochs, best.validation_loss ? fmt::format(" ({:.4g})", *best.validation_loss) : "",
+             model.complete ? "" : " The training is not finished.")) +
          html::details("The network, layer by layer",
                        "<pre>" + html::escaped(nn::describe(model.network, census)) + "</pre>\n");
 }

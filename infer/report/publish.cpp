@@ -77,9 +77,8 @@ void add_universes(const Report& report, const ReportSources& sources, ReportFig
   const std::vector<std::size_t> chosen = choose_universes(universes, sorted_by);
   for (const std::size_t u : chosen) simulations.push_back(universes.rows[u].simulation);
   // Imported samples need not be the cuts of one box.
-  const bool cut = sources.data.base.request.config.contains("subvolumes");
   const UniverseSlices drawn = draw_universes(sources.reader, report.methods.front().subvolumes, simulations,
-                                              cut ? sources.data.subvolumes : 1);
+                                              sources.data.origin.cut ? sources.data.subvolumes : 1);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const dataset::PredictionRow& row = universes.rows[chosen[i]];
     figures.universes.push_back({fmt::format("figures/universe_{:05}.png", row.simulation), drawn.images[i],

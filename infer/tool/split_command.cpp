@@ -35,23 +35,10 @@ constexpr std::uint64_t kBytesPerRow = 1000;     ///< size of the tables of pred
 constexpr std::uint64_t kReportBytes = 1 << 20;  ///< size of the report and its figures, about
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
-  core::ensure(spec.channels() == model.input.channels && spec.side() == model.input.size, Fault::config,
-               "{} has samples of {} x {}³ voxels and the model reads {} x {}³: give the kind of data it was "
-               "trained on.",
-               data, spec.channels(), spec.side(), model.input.channels, model.input.size);
-  core::ensure(
-      spec.redshifts == model.redshifts, Fault::config,
-      "{} has channels at z = {} and the model reads z = {}: give the kind of data it was trained on.", data,
-      fmt::join(spec.redshifts, ", "), fmt::join(model.redshifts, ", "));
+  model.input.ensure_fits({{spec.channels(), spec.side()}, spec.redshifts, spec.voxel_size()}, data);
   core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
                "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));
-  const core::Length voxel = spec.voxel_size(), trained = model.normalisation.voxel_size;
-  core::ensure(
-      voxel.unit == trained.unit && std::abs(voxel.value / trained.value - 1) < 1e-6, Fault::config,
-      "{} has voxels of {} {} and the model was trained on {} {}: give the kind of data it was trained "
-      "on.",
-      data, voxel.value, name_of(voxel.unit), trained.value, name_of(trained.unit));
 }
 
 /// What was requested.

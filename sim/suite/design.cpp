@@ -14,26 +14,25 @@ namespace {
 
 using core::ensure, core::fail, core::Fault;
 
-void validate(std::span<const VaryingParameter> varying) {
-  for (const VaryingParameter& parameter : varying) {
-    const auto* row = core::find_cosmology_parameter(parameter.name);
-    ensure(row != nullptr, Fault::config, "There is no cosmological parameter \"{}\" to vary.",
-           parameter.name);
-    ensure(parameter.low < parameter.high && parameter.low >= row->low && parameter.high <= row->high,
-           Fault::config,
-           "{} is to vary from {} to {}: choose a range within {} to {}, the smaller value first.",
-           parameter.name, parameter.low, parameter.high, row->low, row->high);
-    ensure(std::ranges::count(varying, parameter.name, &VaryingParameter::name) == 1, Fault::config,
-           "{} is to vary twice: name it once.", parameter.name);
+void validate(const core::ParameterSpace& varying) {
+  for (std::size_t p = 0; p < varying.size(); ++p) {
+    const std::string& name = varying.names[p];
+    const double low = varying.low[p], high = varying.high[p];
+    const auto* row = core::find_cosmology_parameter(name);
+    ensure(row != nullptr, Fault::config, "There is no cosmological parameter \"{}\" to vary.", name);
+    ensure(low < high && low >= row->low && high <= row->high, Fault::config,
+           "{} is to vary from {} to {}: choose a range within {} to {}, the smaller value first.", name, low,
+           high, row->low, row->high);
+    ensure(std::ranges::count(varying.names, name) == 1, Fault::config, "{} is to vary twice: name it once.",
+           name);
   }
 }
 
 /// The universe in which varying[p] is at its upper end if bit p of `corner` is set, else at its lower end.
-core::Cosmology at_corner(core::Cosmology cosmology, std::span<const VaryingParameter> varying,
-                          unsigned corner) {
+core::Cosmology at_corner(core::Cosmology cosmology, const core::ParameterSpace& varying, unsigned corner) {
   for (std::size_t p = 0; p < varying.size(); ++p) {
-    cosmology.*core::find_cosmology_parameter(varying[p].name)->member =
-        (corner >> p & 1) == 0 ? varying[p].low : varying[p].high;
+    cosmology.*core::find_cosmology_parameter(varying.names[p])->member =
+        (corner >> p & 1) == 0 ? varying.low[p] : varying.high[p];
   }
   return cosmology;
 }
@@ -50,14 +49,14 @@ std::optional<std::string> objection(const core::Cosmology& cosmology) {
 
 /// Throws Error{config} if a corner of the ranges is impossible, naming the ranges responsible. The
 /// conditions on a universe are linear, so if all corners are possible, all universes are.
-void validate_corners(const core::Cosmology& base, std::span<const VaryingParameter> varying) {
+void validate_corners(const core::Cosmology& base, const core::ParameterSpace& varying) {
   for (unsigned corner = 0; corner < 1u << varying.size(); ++corner) {
     const auto wrong = objection(at_corner(base, varying, corner));
     if (!wrong) continue;
     std::vector<std::string> ranges;
     for (std::size_t p = 0; p < varying.size(); ++p) {
       if (objection(at_corner(base, varying, corner ^ 1u << p))) continue;
-      ranges.push_back(fmt::format("{} from {} to {}", varying[p].name, varying[p].low, varying[p].high));
+      ranges.push_back(fmt::format("{} from {} to {}", varying.names[p], varying.low[p], varying.high[p]));
     }
     ensure(!ranges.empty(), Fault::config, "{}", *wrong);
     fail(Fault::config, "Varying {} reaches impossible universes: {}", fmt::join(ranges, " and "), *wrong);
@@ -72,22 +71,22 @@ std::uint32_t row_of(const std::string& name) {
 
 /// Places each varying parameter at the fraction unit(universe, row) of its range, in [0, 1).
 template <class Unit>
-std::vector<DesignPoint> place(const core::Cosmology& base, std::span<const VaryingParameter> varying,
-                               int simulations, std::uint64_t seed, Unit&& unit) {
+std::vector<core::Universe> place(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                  int simulations, std::uint64_t seed, Unit&& unit) {
   ensure(simulations >= 1, Fault::config, "A suite of {} simulations is empty: ask for 1 or more.",
          simulations);
   validate(varying);
   validate_corners(base, varying);
-  std::vector<DesignPoint> points;
+  std::vector<core::Universe> universes;
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(simulations); ++i) {
-    DesignPoint point{base, universe_seed(seed, i)};
-    for (const VaryingParameter& parameter : varying) {
-      point.cosmology.*core::find_cosmology_parameter(parameter.name)->member =
-          parameter.low + (parameter.high - parameter.low) * unit(i, row_of(parameter.name));
+    core::Universe universe{universe_seed(seed, i), base};
+    for (std::size_t p = 0; p < varying.size(); ++p) {
+      universe.cosmology.*core::find_cosmology_parameter(varying.names[p])->member =
+          varying.low[p] + (varying.high[p] - varying.low[p]) * unit(i, row_of(varying.names[p]));
     }
-    points.push_back(point);
+    universes.push_back(universe);
   }
-  return points;
+  return universes;
 }
 
 }  // namespace
@@ -97,17 +96,16 @@ std::uint64_t universe_seed(std::uint64_t suite_seed, std::uint32_t index) {
   return static_cast<std::uint64_t>(seeds.uniform({index, 0, 0}) * 0x1.0p53);
 }
 
-std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
-                                        std::span<const VaryingParameter> varying, int simulations,
-                                        std::uint64_t seed) {
+std::vector<core::Universe> uniform_design(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                           int simulations, std::uint64_t seed) {
   const core::RandomStream values(seed, core::Purpose::design);
   return place(base, varying, simulations, seed, [&](std::uint32_t i, std::uint32_t row) {
     return values.uniform({i, row, 0});
   });
 }
 
-std::vector<DesignPoint> sobol_design(const core::Cosmology& base, std::span<const VaryingParameter> varying,
-                                      int simulations, std::uint64_t seed) {
+std::vector<core::Universe> sobol_design(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                         int simulations, std::uint64_t seed) {
   constexpr std::size_t kRows = core::kCosmologyParameters.size();
   const core::RandomStream shifts(seed, core::Purpose::design);
   boost::random::sobol sequence(kRows);

@@ -1,41 +1,25 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
-#include "core/universe/cosmology.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::sim {
-
-/// A cosmological parameter (a name of core::kCosmologyParameters) that differs from universe to universe.
-struct VaryingParameter {
-  std::string name;
-  double low;
-  double high;
-};
-
-/// One universe of a suite.
-struct DesignPoint {
-  core::Cosmology cosmology;
-  std::uint64_t seed;  ///< seed of its initial field, below 2^53 so that JSON keeps it exactly
-};
 
 /// `simulations` universes: varying parameters uniform and independent in [low, high), the rest as in `base`,
 /// each universe with its own seed. Universe i is a pure function of (seed, i): a longer suite begins with
 /// the shorter one, and adding a varying parameter does not change the values of the others. Throws
 /// Error{config} for unknown or repeated names, for ranges that are empty or outside the parameter's limits,
 /// and for ranges with a corner where no universe is possible, whatever is drawn.
-std::vector<DesignPoint> uniform_design(const core::Cosmology& base,
-                                        std::span<const VaryingParameter> varying, int simulations,
-                                        std::uint64_t seed);
+std::vector<core::Universe> uniform_design(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                           int simulations, std::uint64_t seed);
 
 /// As uniform_design(), but the varying parameters of all universes fill their ranges evenly: a Sobol
 /// sequence with a dimension for each row of core::kCosmologyParameters, shifted as a whole by random numbers
 /// from the seed (Cranley & Patterson 1976). Same guarantees, same errors.
-std::vector<DesignPoint> sobol_design(const core::Cosmology& base, std::span<const VaryingParameter> varying,
-                                      int simulations, std::uint64_t seed);
+std::vector<core::Universe> sobol_design(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                         int simulations, std::uint64_t seed);
 
 /// The seed of universe `index` of a suite.
 std::uint64_t universe_seed(std::uint64_t suite_seed, std::uint32_t index);

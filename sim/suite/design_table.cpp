@@ -86,28 +86,15 @@ DesignTable read_design_table(const std::filesystem::path& path, const core::Cos
   return table;
 }
 
-std::vector<VaryingParameter> varying_in(const DesignTable& table) {
-  std::vector<VaryingParameter> varying;
-  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
-    const auto found = std::ranges::find(table.names, row.name);
-    if (found == table.names.end()) continue;
-    const auto column = static_cast<std::size_t>(found - table.names.begin());
-    const auto [low, high] = std::ranges::minmax(
-        table.values, {}, [column](const std::vector<double>& universe) { return universe[column]; });
-    if (low[column] < high[column]) varying.push_back({*found, low[column], high[column]});
-  }
-  return varying;
-}
-
-std::vector<DesignPoint> table_design(const core::Cosmology& base, const DesignTable& table,
-                                      std::uint64_t seed) {
-  std::vector<DesignPoint> points;
+std::vector<core::Universe> table_design(const core::Cosmology& base, const DesignTable& table,
+                                         std::uint64_t seed) {
+  std::vector<core::Universe> universes;
   for (std::size_t i = 0; i < table.values.size(); ++i) {
     const std::uint64_t own =
         table.seeds.empty() ? universe_seed(seed, static_cast<std::uint32_t>(i)) : table.seeds[i];
-    points.push_back({with_row(base, table, i), own});
+    universes.push_back({own, with_row(base, table, i)});
   }
-  return points;
+  return universes;
 }
 
 }  // namespace cosmo::sim

@@ -32,11 +32,8 @@ struct DesignTable {
 DesignTable read_design_table(const std::filesystem::path& path, const core::Cosmology& base,
                               bool share_seeds = false);
 
-/// The parameters that differ between universes of the table, with their smallest and largest values.
-std::vector<VaryingParameter> varying_in(const DesignTable& table);
-
 /// The universes of the table; parameters that it does not contain are as in `base`.
-std::vector<DesignPoint> table_design(const core::Cosmology& base, const DesignTable& table,
-                                      std::uint64_t seed);
+std::vector<core::Universe> table_design(const core::Cosmology& base, const DesignTable& table,
+                                         std::uint64_t seed);
 
 }  // namespace cosmo::sim

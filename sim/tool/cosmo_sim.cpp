@@ -61,10 +61,10 @@ void explain_table(const core::Log& log, const sim::Plan& plan) {
   constexpr double kRemarkable = 1e-3;
   const sim::SpectrumTable& table = *plan.numerics.table;
   const bool power = table.kind == sim::SpectrumTable::Kind::power;
-  const auto sigma8 = std::ranges::find(plan.varying, "sigma8", &sim::VaryingParameter::name);
-  const std::string target = sigma8 == plan.varying.end()
-                                 ? fmt::format("{}", plan.base.sigma8)
-                                 : fmt::format("{} to {}", sigma8->low, sigma8->high);
+  const core::ParameterSpace& varying = plan.varying;
+  const auto p = static_cast<std::size_t>(std::ranges::find(varying.names, "sigma8") - varying.names.begin());
+  const std::string target = p == varying.size() ? fmt::format("{}", plan.base.sigma8)
+                                                 : fmt::format("{} to {}", varying.low[p], varying.high[p]);
   log.info("--transfer {}: {}, {} rows, {:.6g} <= k <= {:.6g} h/Mpc, {} to sigma_8 = {}", table.path,
            table.column, table.rows, table.first_k, table.last_k,
            power ? fmt::format("rescaled from its sigma_8 = {:.5f}", sim::sigma8_of(table))
@@ -107,7 +107,7 @@ void make_universes(const core::Invocation& run, core::OutputDirectory& output, 
       run.comm, group, universes.size(),
       [&](std::size_t i) {
         sim::SimulationConfig config = plan.numerics;
-        config.box_size = plan.box.mpc_h(universes[i].cosmology.h);
+        config.box_size = plan.box.mpc_h(universes[i].universe.cosmology.h);
         finished =
             sim::make_universe(group, output, config, universes[i], plan.grid, [&](const sim::Step& step) {
               if (one) progress.advance();

@@ -42,24 +42,23 @@ struct Finding {
   std::string text;
 };
 
-Finding finding_of(const std::string& kind, const core::GridSpec& grid, std::uint64_t particles,
-                   fourier::MassAssignment assignment, double redshift, std::uint64_t seed,
-                   const core::Cosmology& cosmology, const std::string& code_version) {
-  Finding finding{grid, particles, assignment, {}, {}};
+Finding finding_of(const std::string& kind, const core::OutputHeader& header, int cells_per_side,
+                   fourier::MassAssignment assignment) {
+  Finding finding{{cells_per_side, header.box_size}, header.particles, assignment, {}, {}};
   finding.summary = {{"kind", kind},
-                     {"particles", particles},
-                     {"box_mpc_h", grid.box_size},
-                     {"cells_per_side", grid.cells_per_side},
-                     {"redshift", redshift},
-                     {"seed", seed},
-                     {"code_version", code_version}};
+                     {"particles", header.particles},
+                     {"box_mpc_h", header.box_size},
+                     {"cells_per_side", cells_per_side},
+                     {"redshift", header.redshift},
+                     {"seed", header.universe.seed},
+                     {"code_version", header.code_version}};
   finding.text =
       fmt::format("box          {} Mpc/h\nredshift     {}\nseed         {}\nwritten by   version {}\n",
-                  grid.box_size, redshift, seed, code_version);
+                  header.box_size, header.redshift, header.universe.seed, header.code_version);
   std::vector<std::string> parameters;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
-    finding.summary["parameters"][std::string(row.name)] = cosmology.*row.member;
-    parameters.push_back(fmt::format("{} {}", row.name, cosmology.*row.member));
+    finding.summary["parameters"][std::string(row.name)] = header.universe.cosmology.*row.member;
+    parameters.push_back(fmt::format("{} {}", row.name, header.universe.cosmology.*row.member));
   }
   finding.text += fmt::format("parameters   {}\n", fmt::join(parameters, ", "));
   return finding;
@@ -78,8 +77,8 @@ Finding read_counts(const core::Communicator& comm, const std::string& path, boo
   std::optional<histogram::CountFile> file;
   comm.agree([&] { file.emplace(path); });
   const histogram::CountFileHeader& header = file->header();
-  const int side = header.grid.cells_per_side;
-  comm.agree([&] { mesh.emplace(comm, core::GridSpec{std::max(side, kFewestCells), header.grid.box_size}); });
+  const int side = header.cells_per_side;
+  comm.agree([&] { mesh.emplace(comm, core::GridSpec{std::max(side, kFewestCells), header.box_size}); });
   const auto n = static_cast<std::size_t>(side);
   std::uint64_t sum = 0, empty = 0, highest = 0;
   comm.agree([&] {
@@ -102,9 +101,8 @@ Finding read_counts(const core::Communicator& comm, const std::string& path, boo
            "{} holds {} particles and records {}: run the simulation again with --force.", path, sum,
            header.particles);
   });
-  Finding finding = finding_of("counts", header.grid, sum, fourier::MassAssignment::nearest_grid_point,
-                               header.redshift, header.seed, header.cosmology, header.code_version);
-  const auto cells = static_cast<double>(header.grid.cells());
+  Finding finding = finding_of("counts", header, side, fourier::MassAssignment::nearest_grid_point);
+  const auto cells = static_cast<double>(header.grid().cells());
   finding.summary["counts"] = {{"mean", static_cast<double>(sum) / cells},
                                {"max", highest},
                                {"empty_fraction", static_cast<double>(empty) / cells}};
@@ -196,7 +194,7 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
                       std::optional<FourierMesh>& mesh) {
   std::optional<core::Snapshot> snapshot;
   comm.agree([&] { snapshot.emplace(path); });
-  const core::SnapshotHeader& header = snapshot->header();
+  const core::OutputHeader& header = snapshot->header();
   const auto side = static_cast<int>(std::lround(std::cbrt(static_cast<double>(header.particles))));
   comm.agree([&] { mesh.emplace(comm, core::GridSpec{side, header.box_size}); });
   MassAssignment mass(*mesh);
@@ -220,9 +218,7 @@ Finding read_snapshot(const core::Communicator& comm, const std::string& path, b
 #pragma omp parallel for schedule(static)
   for (int x = mesh->slab().first; x < mesh->slab().last; ++x) mass.to_particles(x);
   mass.check_mass();
-  Finding finding =
-      finding_of("snapshot", mesh->grid(), header.particles, fourier::MassAssignment::cloud_in_cell,
-                 header.redshift, header.seed, header.cosmology, header.code_version);
+  Finding finding = finding_of("snapshot", header, side, fourier::MassAssignment::cloud_in_cell);
   finding.summary["particle_mass_1e10_msun_h"] = header.particle_mass();
   finding.text = fmt::format("snapshot of {} particles of {:.6g}e10 Msun/h\n", header.particles,
                              header.particle_mass()) +

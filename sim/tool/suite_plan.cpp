@@ -26,9 +26,9 @@ std::string option_name(std::string_view parameter) {
 /// Reads the universes of --design FILE. Its parameters may not be given as options as well.
 void read_design(const core::Options& options, const std::string& path, std::uint64_t seed, Plan& plan) {
   core::ensure(
-      plan.varying.empty(), Fault::config,
+      plan.varying.size() == 0, Fault::config,
       "--{} is a range and --design {} states each universe: give a number, or a column in the file.",
-      plan.varying.empty() ? "" : option_name(plan.varying.front().name), path);
+      plan.varying.size() == 0 ? "" : option_name(plan.varying.names.front()), path);
   core::ensure(std::filesystem::exists(path), Fault::io,
                "--design {} is neither uniform nor sobol nor a file: correct the name.", path);
   DesignTable table = read_design_table(path, plan.base, options.flag("allow-leak"));
@@ -43,8 +43,8 @@ void read_design(const core::Options& options, const std::string& path, std::uin
                "--simulations is {} and --design {} has {} universes: ask for that many or fewer.", size,
                path, table.values.size());
   table.keep(size);
-  plan.varying = varying_in(table);
   plan.universes = table_design(plan.base, table, seed);
+  plan.varying = core::varying_in(plan.universes);
   if (table.seeds.empty()) plan.seed = seed;
   plan.base = plan.universes.front().cosmology;
   plan.design = {{"table_sha256", table.sha256()}};
@@ -72,7 +72,7 @@ void read_universes(const core::Options& options, Plan& plan) {
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     const auto [low, high] = options.range(option_name(row.name));
     plan.base.*row.member = low;
-    if (low < high) plan.varying.push_back({std::string(row.name), low, high});
+    if (low < high) plan.varying.add(row.name, low, high);
   }
   const std::string& design = options.text("design");
   const std::uint64_t seed = options.seed("seed");
@@ -85,12 +85,12 @@ void read_universes(const core::Options& options, Plan& plan) {
 
 /// Throws Error{config} if a parameter varies that a table of the spectrum fixes.
 void ensure_fixed(const Plan& plan, const SpectrumTable& table) {
-  for (const VaryingParameter& parameter : plan.varying) {
-    const bool shape = parameter.name == "omega_m" || parameter.name == "h" || parameter.name == "omega_b" ||
-                       (parameter.name == "n_s" && table.kind == SpectrumTable::Kind::power);
+  for (const std::string& name : plan.varying.names) {
+    const bool shape = name == "omega_m" || name == "h" || name == "omega_b" ||
+                       (name == "n_s" && table.kind == SpectrumTable::Kind::power);
     core::ensure(!shape, Fault::config,
                  "--{} varies and --transfer {} is the spectrum of one {}: fix it, or use {}.",
-                 option_name(parameter.name), table.path, parameter.name, kTransferFunctions.front().name);
+                 option_name(name), table.path, name, kTransferFunctions.front().name);
   }
 }
 
@@ -107,7 +107,7 @@ void read_transfer(const core::Options& options, Plan& plan) {
 /// Throws Error{config}, in the given unit, unless all universes have a possible box.
 void validate_box(const Plan& plan) {
   constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
-  for (const DesignPoint& universe : plan.universes) {
+  for (const core::Universe& universe : plan.universes) {
     const double unit = core::Length(1, plan.box.unit).mpc_h(universe.cosmology.h);
     core::ensure(plan.box.value * unit >= kSmallest && plan.box.value * unit <= kLargest, Fault::config,
                  "--box is {} {}: choose a value between {:.6g} and {:.6g}.", plan.box.value,
@@ -123,9 +123,8 @@ Json transfer_record(const SimulationConfig& numerics) {
 }
 
 core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
-  const DesignPoint& universe = plan.universes[index];
   const std::string folder = fmt::format("sim-{:05}/", index);
-  core::SimulationRecord record{static_cast<std::uint32_t>(index), universe.seed, universe.cosmology, {}, {}};
+  core::SimulationRecord record{static_cast<std::uint32_t>(index), plan.universes[index], {}, {}};
   for (const double z : plan.numerics.redshifts) {
     record.outputs.push_back({z, plan.save_counts ? folder + core::counts_name(z) : "",
                               plan.save_particles ? folder + core::snapshot_name(z) : ""});
@@ -186,7 +185,7 @@ Plan read_plan(const core::Options& options) {
   plan.output = options.text("output");
   read_universes(options, plan);
   SimulationConfig& numerics = plan.numerics;
-  numerics.cosmology = plan.base;
+  numerics.universe.cosmology = plan.base;
   plan.box = core::parse_length(options.text("box"), "--box");
   validate_box(plan);
   numerics.box_size = plan.box.mpc_h(plan.base.h);
@@ -244,18 +243,13 @@ core::Request request_of(const Plan& plan) {
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     config[std::string(row.name)] = plan.base.*row.member;
   }
-  for (const VaryingParameter& parameter : plan.varying)
-    config[parameter.name] = {parameter.low, parameter.high};
+  for (std::size_t p = 0; p < plan.varying.size(); ++p)
+    config[plan.varying.names[p]] = {plan.varying.low[p], plan.varying.high[p]};
   return {"generate", config, {}};
 }
 
 core::SimulationManifest suite_of(const Plan& plan) {
-  core::SimulationManifest suite{{}, {}, plan.box, plan.grid, {}};
-  for (const VaryingParameter& parameter : plan.varying) {
-    suite.parameters.names.push_back(parameter.name);
-    suite.parameters.low.push_back(parameter.low);
-    suite.parameters.high.push_back(parameter.high);
-  }
+  core::SimulationManifest suite{{}, plan.varying, plan.box, plan.grid, {}};
   for (std::size_t i = 0; i < plan.universes.size(); ++i) suite.simulations.push_back(record_of(plan, i));
   return suite;
 }

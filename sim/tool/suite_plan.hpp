@@ -12,7 +12,6 @@
 #include "core/universe/length.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "sim/simulation.hpp"
-#include "sim/suite/design.hpp"
 
 namespace cosmo::sim {
 
@@ -27,11 +26,11 @@ struct Plan {
   bool save_counts;
   bool save_particles;
   core::Cosmology base;
-  std::vector<VaryingParameter> varying;
-  SimulationConfig numerics;  ///< cosmology, seed and box_size [Mpc/h] differ from universe to universe
+  core::ParameterSpace varying;
+  SimulationConfig numerics;  ///< universe and box_size [Mpc/h] are replaced for each universe
   core::Length box;
   core::Json design;  ///< how the universes were chosen, for the id
-  std::vector<DesignPoint> universes;
+  std::vector<core::Universe> universes;
 
   int universes_to_make() const {
     return static_cast<int>(std::min<std::int64_t>(slice.last, simulations) - slice.first);

@@ -79,20 +79,22 @@ class UniverseFiles {
     });
   }
 
+  core::OutputHeader header_of(const Output& output) const {
+    return {record_.universe, config_.box_size, output.redshift, config_.particle_grid().cells(), {}};
+  }
+
   void add_counts(const std::string& path, const Output& output) {
     const auto counts = histogram::count_particles(group_, count_grid_, output.particles.x());
-    const histogram::CountFileHeader header{count_grid_, output.redshift, record_.seed, record_.cosmology,
-                                            config_.particle_grid().cells()};
+    const histogram::CountFileHeader header{header_of(output), count_grid_.cells_per_side};
     add_file(path, [&](const auto& part) { histogram::write_counts(group_, part, header, counts); });
   }
 
   void add_snapshot(const std::string& path, const Output& output) {
-    const core::SnapshotHeader header{config_.box_size, config_.particle_grid().cells(), output.redshift,
-                                      record_.seed, record_.cosmology};
     core::SnapshotParticles particles{output.particles.x(), output.particles.p()};
     const auto ids = output.particles.ids();
     if (!ids.empty()) particles.index = [ids](std::size_t i) { return ids[i]; };
-    add_file(path, [&](const auto& part) { core::write_snapshot(group_, part, header, particles); });
+    add_file(path,
+             [&](const auto& part) { core::write_snapshot(group_, part, header_of(output), particles); });
   }
 
   const core::Communicator& group_;
@@ -109,8 +111,7 @@ std::vector<core::FileRecord> make_universe(const core::Communicator& group,
                                             const core::OutputDirectory& output, SimulationConfig config,
                                             const core::SimulationRecord& record, int count_cells,
                                             const std::function<void(const Step&)>& step) {
-  config.cosmology = record.cosmology;
-  config.seed = record.seed;
+  config.universe = record.universe;
   UniverseFiles files(group, output, config, record, count_cells);
   Spectra spectra;
   Observers observers;

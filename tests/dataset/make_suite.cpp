@@ -39,7 +39,7 @@ core::SimulationManifest plan(int simulations, int grid, std::size_t varying, bo
     core::SimulationRecord record{
         s + 10, shared_seed ? 5u : 1000u + s, {}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
     for (std::uint32_t p = 0; p < varying; ++p) {
-      double& value = record.cosmology.*core::kCosmologyParameters[p].member;
+      double& value = record.universe.cosmology.*core::kCosmologyParameters[p].member;
       value *= 0.9 + 0.2 * stream.uniform({s, p, 0});
     }
     suite.simulations.push_back(record);
@@ -62,9 +62,11 @@ void make(const core::Communicator& comm, const std::string& directory, const co
   const core::GridSpec spec{suite.grid, kBox};
   const auto particles = static_cast<std::uint32_t>(8 * spec.cells());
   for (const core::SimulationRecord& record : suite.simulations) {
-    const auto grid = histogram::count_particles(comm, spec, random_positions(record.seed, particles, heap));
+    const auto grid =
+        histogram::count_particles(comm, spec, random_positions(record.universe.seed, particles, heap));
     output.add(record.counts(), [&](const std::filesystem::path& path) {
-      histogram::write_counts(comm, path, {spec, 0, record.seed, record.cosmology, particles + heap}, grid);
+      histogram::write_counts(
+          comm, path, {{record.universe, spec.box_size, 0, particles + heap, {}}, spec.cells_per_side}, grid);
     });
   }
   output.finish("make_suite", suite.details(), core::Json::object());

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<core::SimulationRecord> simulations(std::uint32_t count) {
   std::vector<core::SimulationRecord> list;
-  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, 100 + i, {}, {{0, "counts", ""}}, ""});
+  for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, {100 + i, {}}, {{0, "counts", ""}}, ""});
   return list;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("membership in two splits is found by simulation and by seed") {
 
 TEST_CASE("a suite whose splits share seeds is planned only if that is allowed") {
   core::SimulationManifest twins = suite(4);
-  for (auto& simulation : twins.simulations) simulation.seed = 103;
+  for (auto& simulation : twins.simulations) simulation.universe.seed = 103;
   ShardSettings settings{.grid = 16, .validation = 1, .test = 1};
   CHECK_THROWS_WITH(plan_shards(twins, settings), Catch::Contains("seed 103"));
   settings.allow_leak = true;

@@ -33,7 +33,9 @@ void count(const core::Communicator& comm, char** argv) {
   const auto grid = histogram::count_particles(comm, spec, positions);
   const double seconds = timer.seconds();
   const auto particles = comm.sum(static_cast<std::uint64_t>(positions.size() / 3));
-  histogram::write_counts(comm, argv[4], {.grid = spec, .seed = 42, .particles = particles}, grid);
+  histogram::write_counts(
+      comm, argv[4],
+      {{.universe = {42, {}}, .box_size = spec.box_size, .particles = particles}, spec.cells_per_side}, grid);
   if (comm.is_root()) std::printf("%.4f\n", seconds);
 }
 

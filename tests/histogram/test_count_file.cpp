@@ -35,10 +35,10 @@ histogram::CountFileHeader header_of(const std::vector<std::string>& names, cons
 
 TEST_CASE("a count file older than a parameter has that parameter's default") {
   const auto header = header_of({"omega_m", "sigma8", "n_s", "h", "omega_b"}, {0.25, 0.9, 0.95, 0.7, 0.05});
-  CHECK(header.cosmology.omega_b == 0.05);
-  CHECK(header.cosmology.w0 == -1);
-  CHECK(header.cosmology.wa == 0);
-  CHECK(header_of({"w0", "omega_m"}, {-0.8, 0.25}).cosmology.w0 == -0.8);
+  CHECK(header.universe.cosmology.omega_b == 0.05);
+  CHECK(header.universe.cosmology.w0 == -1);
+  CHECK(header.universe.cosmology.wa == 0);
+  CHECK(header_of({"w0", "omega_m"}, {-0.8, 0.25}).universe.cosmology.w0 == -0.8);
 }
 
 TEST_CASE("a count file with unknown or unmatched parameters is refused") {

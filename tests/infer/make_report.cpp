@@ -93,7 +93,7 @@ nn::ModelManifest model() {
   nn::ModelManifest made{};
   made.network = nn::with_outputs(nn::zoo::cosmoflow32(), static_cast<int>(kParameters.size()));
   made.network.name = "<script>alert(1)</script>";
-  made.input = {1, 32};
+  made.input = {{1, 32}, {0}, core::Length(4)};
   made.parameters = kParameters;
   made.checkpoints = {{7, 42, "checkpoints/epoch-000007.h5", "0123", 0.125, true}};
   made.complete = true;

@@ -15,8 +15,8 @@ constexpr std::size_t kVoxels = kSide * kSide * kSide;
 /// Samples of voxels of 2 Mpc/h with means from 1 to 2 and any P(k) that is not 0.
 nn::ModelManifest model() {
   nn::ModelManifest model{};
-  model.input = {1, kSide};
-  model.normalisation = {"log1p", 0, 1, core::Length(2), 1.5};
+  model.input = {{1, kSide}, {0}, core::Length(2)};
+  model.normalisation = {"log1p", 0, 1, 1.5};
   dataset::SampleSummary summary({kSide, 2 * kSide}, {dataset::VoxelKind::counts, 1.5});
   const std::size_t bins = summary.k().size();
   model.range = nn::InputRange{10, summary.k(), {{1, 2, std::vector(bins, 1e-9), std::vector(bins, 1e9)}}};

@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
 
   sim::SimulationConfig config;
   config.box_size = 200;
-  config.seed = 42;
+  config.universe.seed = 42;
   const auto print_universe = [&](int particles, int mesh) {
     config.particles_per_side = particles;
     config.mesh_per_side = mesh;

@@ -24,7 +24,7 @@ sim::SimulationConfig config_of(double box, int particles, int mesh, int steps) 
   config.mesh_per_side = mesh;
   config.force_kernel = sim::best_force_kernel(mesh, particles);
   config.steps = steps;
-  config.seed = 5;
+  config.universe.seed = 5;
   return config;
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("the mean spectrum of eight boxes follows halofit") {
   const int side = 128;
   std::vector<double> k, power;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    config.seed = seed;
+    config.universe.seed = seed;
     auto delta = density_of(comm, config, side);
     delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
       const double half = std::numbers::pi / side;  // undo the cloud-in-cell window

@@ -23,10 +23,10 @@ sim::DesignTable read(const std::string& text, bool share_seeds = false) {
 TEST_CASE("a design file gives universes, their seeds and the ranges of what varies") {
   const auto table =
       read("# three\nn_s , omega_m,h,seed\n0.95,0.30,0.7,7\n\n0.90, 0.35,0.7,9\r\n1.0,0.32,0.7,8");
-  const auto varying = sim::varying_in(table);
-  REQUIRE(varying.size() == 2);
-  CHECK((varying[0].name == "omega_m" && varying[0].low == 0.30 && varying[0].high == 0.35));
-  CHECK((varying[1].name == "n_s" && varying[1].low == 0.90 && varying[1].high == 1.0));
+  const core::ParameterSpace varying = core::varying_in(sim::table_design({}, table, 1));
+  CHECK(varying.names == std::vector<std::string>{"omega_m", "n_s"});
+  CHECK(varying.low == std::vector{0.30, 0.90});
+  CHECK(varying.high == std::vector{0.35, 1.0});
   core::Cosmology base;
   base.sigma8 = 0.9;
   const auto points = sim::table_design(base, table, 1);
@@ -38,7 +38,7 @@ TEST_CASE("a design file gives universes, their seeds and the ranges of what var
 
   auto first = table;
   first.keep(1);
-  CHECK(sim::varying_in(first).empty());
+  CHECK(core::varying_in(sim::table_design({}, first, 1)).size() == 0);
   CHECK(first.sha256() != table.sha256());
   CHECK(table.sha256() ==
         read("n_s,omega_m,h,seed\n.95,0.3,0.7,7\n0.9,0.35,0.7,9\n1.0,0.32,0.7,8\n").sha256());

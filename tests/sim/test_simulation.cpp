@@ -19,7 +19,7 @@ sim::SimulationConfig small_config() {
   config.box_size = 128;
   config.particles_per_side = 32;
   config.mesh_per_side = 64;
-  config.seed = 7;
+  config.universe.seed = 7;
   return config;
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("outputs on the way are where linear theory has them, and spectra foll
   config.redshifts = {9, 4, 1.5, 0};
   config.power_spectra = true;
   double initial = 0;
-  const sim::Background background(config.cosmology);
+  const sim::Background background(config.universe.cosmology);
   const auto largest_scales = [](const fourier::PowerSpectrum& power) {
     double sum = 0;
     for (std::size_t bin = 0; bin < 3; ++bin) sum += power.power[bin] * static_cast<double>(power.modes[bin]);
@@ -147,7 +147,7 @@ TEST_CASE("momenta are what move the particles") {
                   p.emplace_back(output.particles.p().begin(), output.particles.p().end());
                 }});
   REQUIRE(x.size() == 3);
-  const sim::Background background(config.cosmology);
+  const sim::Background background(config.universe.cosmology);
   double error = 0, square = 0;
   for (std::size_t i = 0; i < x[0].size(); ++i) {
     double moved = static_cast<double>(x[2][i]) - static_cast<double>(x[0][i]);
@@ -164,9 +164,9 @@ TEST_CASE("momenta at the start are those of second order") {
   const auto comm = core::Communicator::world();
   const auto config = small_config();
   fourier::FourierMesh delta(comm, config.particle_grid());
-  sim::gaussian_field(delta, {config.cosmology, sim::eisenstein_hu(config.cosmology)}, 3);
+  sim::gaussian_field(delta, {config.universe.cosmology, sim::eisenstein_hu(config.universe.cosmology)}, 3);
   auto particles = sim::lagrangian_particles(std::move(delta));
-  const sim::Background background(config.cosmology);
+  const sim::Background background(config.universe.cosmology);
   sim::ForceMesh forces(comm, config.force_grid(), sim::find_force_kernel("four-point"));
   sim::ColaStepper cola(background, forces);
   cola.start(particles, 0.3);

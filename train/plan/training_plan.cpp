@@ -287,7 +287,7 @@ void read_augmentation(const core::Options& options, const dataset::DatasetManif
                        TrainingPlan& plan) {
   const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
   // Imported data may have been cut from anything.
-  const bool whole_boxes = data.subvolumes == 1 && data.base.request.config.contains("subvolumes");
+  const bool whole_boxes = data.subvolumes == 1 && data.origin.cut;
   ensure(augment != "rolls" || whole_boxes, Fault::config,
          "--augment rolls is for whole periodic boxes, but {} holds others: give turns, or shard with "
          "--subvolumes 1.",

@@ -65,12 +65,11 @@ const core::FileRecord* ModelDirectory::last_checkpoint() const {
 }
 
 const EpochMetrics* ModelDirectory::best_kept(const TrainingProgress& progress) const {
-  const int epochs = output_.manifest().request.config.value("choice_epochs", 1);
   const EpochMetrics* best = nullptr;
   double lowest = 0;
   for (std::size_t i = 0; i < progress.history.size(); ++i) {
     const EpochMetrics& metrics = progress.history[i];
-    const double loss = averaged_loss(progress.history, i, epochs);
+    const double loss = averaged_loss(progress.history, i, manifest_.choice_epochs);
     if (output_.find(path_of(metrics.epoch)) == nullptr || (best != nullptr && loss > lowest)) continue;
     best = &metrics;
     lowest = loss;
@@ -106,8 +105,7 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   const EpochMetrics* best = best_kept(progress);
   if (best != nullptr)
     output_.add_text("loss.svg",
-                     loss_figure(progress.history, *best, manifest_.network.name,
-                                 output_.manifest().request.config.at("loss").get<std::string>()));
+                     loss_figure(progress.history, *best, manifest_.network.name, manifest_.loss));
   const std::vector<core::FileRecord> records = output_.manifest().files;
   for (const core::FileRecord& record : records) {
     const bool is_best = best != nullptr && record.path == path_of(best->epoch);

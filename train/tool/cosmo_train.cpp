@@ -114,11 +114,13 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.network = plan.network;
   if (plan.average > 0) model.weights = train::WeightAverage::kGroup;
   model.precision = plan.precision.name;
-  model.input = plan.input;
-  model.redshifts = data.spec.redshifts;
+  model.input = {plan.input, data.spec.redshifts, data.spec.voxel_size()};
   model.parameters = data.spec.parameters;
-  model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.voxel_size(),
-                         data.spec.mean_count};
+  model.loss = plan.loss.name;
+  model.components = plan.loss.components;
+  model.epochs = plan.epochs;
+  model.choice_epochs = plan.choice_epochs;
+  model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.mean_count};
   model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
   model.validation.subvolumes = static_cast<int>(data.subvolumes);
   model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};

@@ -13,11 +13,10 @@ int main(int argc, char** argv) {
   if (argc != 6) return 2;
   const Communicator comm = Communicator::world();
   const std::uint64_t n = std::stoul(argv[2]);
-  const SnapshotHeader header{.box_size = std::stod(argv[3]),
-                              .particles = n * n * n,
-                              .redshift = std::stod(argv[4]),
-                              .seed = 42,
-                              .cosmology = {.omega_m = 0.31, .h = 0.68}};
+  const OutputHeader header{.universe = {42, {.omega_m = 0.31, .h = 0.68}},
+                            .box_size = std::stod(argv[3]),
+                            .redshift = std::stod(argv[4]),
+                            .particles = n * n * n};
   const ExampleParticles particles(comm, n, header.box_size, std::string(argv[5]) == "scattered");
   try {
     write_snapshot(comm, argv[1], header, particles.view());

@@ -15,12 +15,11 @@ namespace {
 constexpr std::uint64_t kSide = 12;
 constexpr std::uint64_t kTotal = kSide * kSide * kSide;
 
-SnapshotHeader example_header() {
-  return {.box_size = 100.1,
-          .particles = kTotal,
+OutputHeader example_header() {
+  return {.universe = {7, {.omega_m = 0.3, .sigma8 = 0.8, .n_s = 0.95, .h = 0.7, .omega_b = 0.05}},
+          .box_size = 100.1,
           .redshift = 1,
-          .seed = 7,
-          .cosmology = {.omega_m = 0.3, .sigma8 = 0.8, .n_s = 0.95, .h = 0.7, .omega_b = 0.05}};
+          .particles = kTotal};
 }
 
 /// A directory that all ranks see.
@@ -44,7 +43,7 @@ class SharedDirectory {
 TEST_CASE("a snapshot holds the particles in order, however they were spread") {
   const auto comm = Communicator::world();
   const SharedDirectory directory(comm);
-  const SnapshotHeader header = example_header();
+  const OutputHeader header = example_header();
   for (const bool scattered : {false, true}) {
     const ExampleParticles particles(comm, kSide, header.box_size, scattered);
     write_snapshot(comm, directory.file(scattered ? "b" : "a"), header, particles.view());
@@ -56,9 +55,9 @@ TEST_CASE("a snapshot holds the particles in order, however they were spread") {
   CHECK(snapshot.header().box_size == header.box_size);
   CHECK(snapshot.header().particles == kTotal);
   CHECK(snapshot.header().redshift == 1);
-  CHECK(snapshot.header().seed == 7);
-  CHECK(snapshot.header().cosmology.h == 0.7);
-  CHECK(snapshot.header().cosmology.sigma8 == 0.8);
+  CHECK(snapshot.header().universe.seed == 7);
+  CHECK(snapshot.header().universe.cosmology.h == 0.7);
+  CHECK(snapshot.header().universe.cosmology.sigma8 == 0.8);
   const std::uint64_t first = 500, some = 1000;
   std::vector<float> positions(3 * some), velocities(3 * some);
   std::vector<std::uint64_t> ids(some);
@@ -79,14 +78,14 @@ TEST_CASE("a snapshot holds the particles in order, however they were spread") {
 
 TEST_CASE("the particles share the matter of the box") {
   // 3 H0²/(8πG) = 27.75366e10 h² Msun/Mpc³ with the IAU's parsec and G Msun.
-  const SnapshotHeader header{.box_size = 2, .particles = 16, .cosmology = {.omega_m = 0.3}};
+  const OutputHeader header{.universe = {0, {.omega_m = 0.3}}, .box_size = 2, .particles = 16};
   CHECK(header.particle_mass() == Approx(0.3 * 27.75366 / 2).epsilon(1e-6));
 }
 
 TEST_CASE("the far edge of the box is its near one") {
   const auto comm = Communicator::world();
   const SharedDirectory directory(comm);
-  SnapshotHeader header = example_header();
+  OutputHeader header = example_header();
   header.box_size = GENERATE(100.0, 514.19529, 100.1);  // as floats: itself, larger, smaller
   ExampleParticles particles(comm, kSide, header.box_size, true);
   for (std::size_t i = 0; i < particles.index().size(); ++i) {
@@ -102,7 +101,7 @@ TEST_CASE("the far edge of the box is its near one") {
 TEST_CASE("particles that cannot be written are refused on every rank") {
   const auto comm = Communicator::world();
   const SharedDirectory directory(comm);
-  const SnapshotHeader header = example_header();
+  const OutputHeader header = example_header();
   ExampleParticles particles(comm, kSide, header.box_size, true);
   const auto refuse = [&](Fault fault, const std::string& part) {
     expect_error(fault, part, [&] { write_snapshot(comm, directory.file("x"), header, particles.view()); });

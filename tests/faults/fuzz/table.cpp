@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::filesystem::path path = fuzz::file_of(data, size);
   fuzz::read_or_refuse([&] { (void)dataset::read_sample_table(path); });
   fuzz::read_or_refuse([&] { (void)histogram::read_snapshot_table(path); });
-  fuzz::read_or_refuse([&] { (void)sim::varying_in(sim::read_design_table(path, {})); });
+  fuzz::read_or_refuse(
+      [&] { (void)core::varying_in(sim::table_design({}, sim::read_design_table(path, {}), 1)); });
   return 0;
 }

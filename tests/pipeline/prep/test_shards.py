@@ -84,8 +84,8 @@ class Shards(DirectoryTest):
         digest = synthetic.sha256(json.dumps(canonical, sort_keys=True, separators=(",", ":")).encode())
         self.assertEqual(manifest["id"], "sha256:" + digest)
         self.assertEqual(set(manifest), {"schema", "stage", "id", "code", "config", "inputs", "files", "parameters", "shape",
-                                         "redshifts", "subvolumes_per_simulation", "splits", "statistics", "box_mpc_h",
-                                         "voxel_mpc_h"})
+                                         "redshifts", "subvolumes_per_simulation", "splits", "statistics", "origin",
+                                         "box_mpc_h", "voxel_mpc_h"})
         with h5py.File(data / "train/shard-00000.h5") as shard:
             self.assertEqual(set(shard), {"x", "y", "y_unit", "crc32", "plane_crc32", "simulation", "subvolume", "seed"})
         self.assertEqual(contents(self.shard("plain-again", "--redshifts", 0, "--rolls", 0, ranks=2)[0]), contents(data))

@@ -138,9 +138,9 @@ class Experiment {
   nn::ModelManifest manifest() const {
     nn::ModelManifest model{};
     model.network = small_network();
-    model.input = kInput;
+    model.input = {kInput, {0}, core::Length(1)};
     model.parameters = data_.spec.parameters;
-    model.normalisation = {"log1p", 0, 1, core::Length(1), 8};
+    model.normalisation = {"log1p", 0, 1, 8};
     return model;
   }
 

@@ -67,9 +67,9 @@ core::Json ModelManifest::details() const {
                                {"offset", normalisation.offset},
                                {"scale", normalisation.scale},
                                {"mean_count", normalisation.mean_count}};
-  core::write_length(normalisation_record, "voxel", normalisation.voxel_size);
+  core::write_length(normalisation_record, "voxel", input.voxel_size);
   Json input_record = {{"channels", input.channels}, {"size", input.size}};
-  if (redshifts != std::vector<double>{0}) input_record["redshifts"] = redshifts;
+  if (input.redshifts != std::vector<double>{0}) input_record["redshifts"] = input.redshifts;
   Json validation_record = {{"universes", validation.universes},
                             {"subvolumes", validation.subvolumes},
                             {"rmse_per_subvolume", validation.per_subvolume},
@@ -79,16 +79,19 @@ core::Json ModelManifest::details() const {
     validation_record["calibration_per_universe"] = validation.calibration_per_universe;
   }
   if (!validation.baseline_shares.empty()) validation_record["baseline_share"] = validation.baseline_shares;
-  Json json = {{"network", network},
-               {"precision", precision},
-               {"input", input_record},
-               {"parameters", parameters},
-               {"normalisation", normalisation_record},
-               {"checkpoints", states},
-               {"validation", validation_record},
-               {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
-               {"history", "history.csv"},
-               {"complete", complete}};
+  Json json = {
+      {"network", network},
+      {"precision", precision},
+      {"training",
+       {{"loss", loss}, {"components", components}, {"epochs", epochs}, {"choice_epochs", choice_epochs}}},
+      {"input", input_record},
+      {"parameters", parameters},
+      {"normalisation", normalisation_record},
+      {"checkpoints", states},
+      {"validation", validation_record},
+      {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
+      {"history", "history.csv"},
+      {"complete", complete}};
   if (range) json["input_range"] = *range;
   if (weights != "weights") json["weights"] = weights;
   return json;
@@ -113,12 +116,14 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
     model.network = json.at("network");
     model.precision = json.value("precision", model.precision);
     model.weights = json.value("weights", model.weights);
-    model.input = {json.at("input").at("channels"), json.at("input").at("size")};
-    model.redshifts = json.at("input").value("redshifts", model.redshifts);
-    model.parameters = json.at("parameters");
     const Json& normalisation = json.at("normalisation");
+    const Json& input = json.at("input");
+    model.input = {{input.at("channels"), input.at("size")},
+                   input.value("redshifts", model.input.redshifts),
+                   core::read_length(normalisation, "voxel")};
+    model.parameters = json.at("parameters");
     model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
-                           core::read_length(normalisation, "voxel"), normalisation.at("mean_count")};
+                           normalisation.at("mean_count")};
     if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
     for (const Json& state : json.at("checkpoints")) {
       const Json& loss = state.at("validation_loss");
@@ -134,8 +139,12 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                         calibration_in(validation, "subvolume", model.parameters.size()),
                         calibration_in(validation, "universe", model.parameters.size()),
                         validation.value("baseline_share", std::vector<double>())};
-    model.loss = model.base.request.config.at("loss");
-    model.components = model.base.request.config.value("components", 0);
+    // Earlier versions recorded these among the command's settings only.
+    const Json& training = json.contains("training") ? json["training"] : model.base.request.config;
+    model.loss = training.at("loss");
+    model.components = training.value("components", 0);
+    model.epochs = training.at("epochs");
+    model.choice_epochs = training.value("choice_epochs", 1);
     if (json.contains("seeds"))
       model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
     model.complete = json.at("complete");

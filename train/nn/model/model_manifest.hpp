@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/universe/simulation_manifest.hpp"
-#include "train/nn/census.hpp"
+#include "core/output/manifest.hpp"
+#include "core/universe/universe.hpp"
+#include "train/nn/model/input_spec.hpp"
 #include "train/nn/network_spec.hpp"
 
 namespace cosmo::nn {
@@ -17,13 +18,12 @@ namespace cosmo::nn {
 /// validation samples.
 inline constexpr const char* kBaselineFile = "baseline.h5";
 
-/// How counts became the network's input, and the size of its voxels.
+/// How counts became the network's input.
 struct InputNormalisation {
-  std::string voxels;       ///< name of the voxel transform
-  double offset;            ///< offset of the transform's affine map
-  double scale;             ///< scale of the transform's affine map
-  core::Length voxel_size;  ///< in the unit that the suite's universes share
-  double mean_count;        ///< particles per voxel in the training data
+  std::string voxels;  ///< name of the voxel transform
+  double offset;       ///< offset of the transform's affine map
+  double scale;        ///< scale of the transform's affine map
+  double mean_count;   ///< particles per voxel in the training data
 };
 
 /// The range of values that one channel of the training samples covers.
@@ -76,11 +76,12 @@ struct ModelManifest {
   NetworkSpec network;
   std::string weights = "weights";  ///< checkpoint group to predict with: the weights or their average
   std::string precision = "f32";    ///< precision of the training; weights are f32 in any case
-  Shape input;
-  std::vector<double> redshifts = {0};  ///< redshift of each input channel
+  InputSpec input;
   core::ParameterSpace parameters;
   std::string loss = "mae";  ///< loss of the training, which defines what the outputs mean
   int components = 0;        ///< components of the mixture, if that is the loss
+  int epochs = 0;            ///< that the training was to last
+  int choice_epochs = 1;     ///< over which the validation loss that chooses the best is averaged
   InputNormalisation normalisation;
   std::optional<InputRange> range;  ///< range of the training samples; none in models of older versions
   std::vector<CheckpointRecord> checkpoints;
