@@ -15,7 +15,7 @@ namespace cosmo::core {
 
 /// One universe: its initial conditions and its parameters.
 struct Universe {
-  std::uint64_t seed = 0;  ///< of the initial conditions, below kSeedLimit so that JSON keeps it exactly
+  std::uint64_t seed = 0;  ///< initial conditions; below kSeedLimit so that JSON keeps it exactly
   Cosmology cosmology = {};
 
   bool operator==(const Universe&) const = default;

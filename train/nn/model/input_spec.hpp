@@ -11,7 +11,7 @@ namespace cosmo::nn {
 
 /// A sample that a network reads: its channels, their redshifts and its voxels.
 struct InputSpec : Shape {
-  std::vector<double> redshifts = {0};  ///< of each channel
+  std::vector<double> redshifts = {0};  ///< one per channel
   core::Length voxel_size = {};         ///< in the unit that the suite's universes share
 
   /// Throws Error{config} that names the data unless shapes are equal, redshifts the same to 1e-3 and voxels,
