@@ -224,8 +224,15 @@ Dataset File::create_dataset(const std::string& name, hid_t type, const Shape& s
 void File::ensure_sound(const std::string& object, const std::string& what) const {
   if (!reading_ || sound_.contains(object)) return;  // a header that is written may still be in memory
   const auto header = header_of(object);
-  ensure_read(header && is_sound(path_, *header), what);
+  ensure_read(header && is_sound(places(), *header), what);
   sound_.insert(object);
+}
+
+/// The file's bytes, for one question about them.
+Places& File::places() const {
+  if (!places_) places_.emplace(path_);
+  places_->renew_limit();
+  return *places_;
 }
 
 /// The address of the object's header in the file, if the object exists.
@@ -364,7 +371,7 @@ std::vector<std::string> File::texts_attribute(const std::string& name) const {
 std::vector<std::string> File::heap_texts(const std::string& name, std::size_t count) const {
   const auto [object, short_name] = object_and_name(name);
   const auto header = header_of(object);
-  const auto texts = header ? read_texts(path_, *header, short_name, count) : std::nullopt;
+  const auto texts = header ? read_texts(places(), *header, short_name, count) : std::nullopt;
   ensure_read(texts.has_value(), "attribute " + name);
   return *texts;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/format/hdf5_chunk.hpp"
+#include "core/format/hdf5_places.hpp"
 #include "core/parallel/communicator.hpp"
 
 namespace cosmo::core::hdf5 {
@@ -187,13 +188,15 @@ class File {
   std::vector<std::string> heap_texts(const std::string& name, std::size_t count) const;
   void ensure_own(const std::string& object, const std::string& what) const;
   void ensure_sound(const std::string& object, const std::string& what) const;
+  Places& places() const;
   std::optional<std::uint64_t> header_of(const std::string& object) const;
   void ensure_read(bool good, const std::string& what) const;
 
   Handle id_;
   std::string path_;
   bool reading_ = false;
-  mutable std::set<std::string> sound_;  ///< objects whose headers have been checked
+  mutable std::optional<Places> places_;  ///< opened with the first question
+  mutable std::set<std::string> sound_;   ///< objects whose headers have been checked
 };
 
 /// Frees what HDF5 keeps of closed files for others to come, which would grow over hundreds of checkpoints. Too

@@ -4,7 +4,6 @@
 // (version 1), IV.A.1.b (version 2), IV.A.2.b (dataspace), IV.A.2.d (datatype) and IV.A.2.m (attribute).
 
 #include <cstdint>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +40,6 @@ AttributeMessage attribute_in(Bytes message);
 
 /// Whether HDF5 can read an object without leaving its header: the datatypes and shapes of the object and of
 /// its attributes fit their messages, and so do the attributes' names and values.
-bool is_sound(const std::filesystem::path& path, std::uint64_t header);
+bool is_sound(Places& places, std::uint64_t header);
 
 }  // namespace cosmo::core::hdf5

@@ -9,12 +9,14 @@ namespace cosmo::core::hdf5 {
 namespace {
 
 constexpr std::size_t kMostBlock = std::size_t{16} << 20;  ///< largest header block or heap [bytes]
-constexpr std::size_t kMostRead = std::size_t{256} << 20;  ///< limit per file [bytes]
+constexpr std::size_t kMostRead = std::size_t{256} << 20;  ///< limit on the total [bytes]
 
 }  // namespace
 
 Places::Places(const std::filesystem::path& path)
     : file_(open_input(path)), size_(std::filesystem::file_size(path)), left_(kMostRead) {}
+
+void Places::renew_limit() { left_ = kMostRead; }
 
 std::vector<char> Places::read(std::uint64_t at, std::uint64_t size) {
   demand(size <= kMostBlock && at <= size_ && size <= size_ - at);

@@ -62,9 +62,8 @@ std::vector<std::string> read_checked(Places& places, std::uint64_t header, cons
 
 }  // namespace
 
-std::optional<std::vector<std::string>> read_texts(const std::filesystem::path& path, std::uint64_t header,
+std::optional<std::vector<std::string>> read_texts(Places& places, std::uint64_t header,
                                                    const std::string& name, std::size_t count) {
-  Places places(path);
   try {
     return read_checked(places, header, name, count);
   } catch (const Damage&) {

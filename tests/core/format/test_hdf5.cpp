@@ -131,8 +131,9 @@ TEST_CASE("a damaged heap of texts is refused or read, and nothing else happens"
       std::memcpy(bytes.data() + at, &value, sizeof value);
       std::ofstream(path, std::ios::binary) << bytes;
       try {
-        (void)hdf5::read_texts(path, 0x60, "schema", 1);
-        (void)hdf5::read_texts(path, 0x60, "names", 2);
+        hdf5::Places file_bytes(path);
+        (void)hdf5::read_texts(file_bytes, 0x60, "schema", 1);
+        (void)hdf5::read_texts(file_bytes, 0x60, "names", 2);
         if (at >= heap) {
           const hdf5::File file = hdf5::File::open(path);
           (void)file.text_attribute("schema");

@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::uint64_t root = 0;
   if (size < kRoot + sizeof root) return 0;
   std::memcpy(&root, data + kRoot, sizeof root);
-  const std::filesystem::path path = fuzz::file_of(data, size);
-  (void)core::hdf5::read_texts(path, root, "schema", 1);
-  (void)core::hdf5::read_texts(path, root, "parameter_names", 7);
+  core::hdf5::Places places(fuzz::file_of(data, size));
+  (void)core::hdf5::read_texts(places, root, "schema", 1);
+  (void)core::hdf5::read_texts(places, root, "parameter_names", 7);
   return 0;
 }
