@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Rooms, each with its folders from the ground up: a folder may include those of its room that stand before it, ...
 FOLDERS = {
     "core": ["", "file", "parallel", "format", "output", "run", "universe", "picture", "fourier"],
-    "sim": ["linear", "nbody", "suite", "", "tool"],
+    "sim": ["linear", "nbody", "suite", "", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "load", "exchange", "measure", "regression", "tool"],
     "train/nn": ["posterior", "", "kernel", "tensor", "layer", "zoo", "model"],
@@ -29,7 +29,7 @@ ROOMS = {
     "infer": {"train/nn", "dataset", "histogram", "core"},
 }
 # A tool may compose rooms further.
-TOOLS = {"sim/tool": {"histogram"}}
+TOOLS = {"sim/inspect": {"histogram"}, "sim/tool": {"histogram"}}
 MOST_FILES = 24  # source files per folder
 
 # Third-party headers and the folders that may see them, with those below; "*" is every room.

@@ -12,6 +12,17 @@ namespace cosmo::core {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Throws Error{io} for the `error` of the operating system in opening a file; 0 is none.
+void ensure_opened(int error, const fs::path& path) {
+  const bool too_many = error == EMFILE || error == ENFILE;
+  ensure(error == 0, Fault::io, "{} cannot be opened ({}): {}.", path.string(), std::strerror(error),
+         too_many ? "raise the limit of open files (ulimit -n)" : "check its permissions");
+}
+
+}  // namespace
+
 std::uintmax_t ensure_readable(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -19,16 +30,14 @@ std::uintmax_t ensure_readable(const fs::path& path) {
          path.string());
   ensure(fs::is_regular_file(status), Fault::io, "{} is not a regular file: give one, not a pipe or device.",
          path.string());
-  ensure(::access(path.c_str(), R_OK) == 0, Fault::io, "{} cannot be opened ({}): check its permissions.",
-         path.string(), std::strerror(errno));
+  ensure_opened(::access(path.c_str(), R_OK) == 0 ? 0 : errno, path);
   return fs::file_size(path);
 }
 
 std::ifstream open_input(const fs::path& path) {
   (void)ensure_readable(path);
   std::ifstream file(path, std::ios::binary);
-  ensure(file.good(), Fault::io, "{} cannot be opened ({}): check its permissions.", path.string(),
-         std::strerror(errno));
+  ensure_opened(file.good() ? 0 : errno, path);
   return file;
 }
 

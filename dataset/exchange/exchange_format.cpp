@@ -114,8 +114,8 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
       (shape.size() == 3 || shape.size() == 4) && std::equal(shape.end() - 2, shape.end(), shape.end() - 3);
   const int channels = shape.size() == 4 ? shape.front() : 1;
   ensure(cube && channels == file.channels, Fault::format,
-         "{} has the shape ({}), which is not a cube of {} channel{}: give one of --redshifts per "
-         "channel, and store channels first.",
+         "{} has the shape ({}), which is not a cube of {} channel{}, one per redshift: give a file "
+         "with all of these, channels first.",
          file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
 }
 

@@ -128,7 +128,14 @@ core::Request export_request(const std::filesystem::path& directory, const Datas
                              const ExchangeFormat& format, const std::filesystem::path& target) {
   core::Json config = {{"format", format.name}};
   if (!format.dialect.empty()) config["dialect"] = format.dialect;
-  return {"export", config, {core::input_record(directory, dataset.base, target)}};
+  return {.stage = "export",
+          .config = config,
+          .inputs = {core::input_record(directory, dataset.base, target)},
+          .check = [details = export_details(directory, dataset, format)](const core::Manifest& manifest) {
+            for (const auto& [key, value] : manifest.details.items())
+              ensure(details.contains(key) && details[key] == value, Fault::format,
+                     "The export's manifest has another {}.", key);
+          }};
 }
 
 double export_bytes(const DatasetManifest& dataset, const ExchangeFormat& format) {

@@ -94,9 +94,12 @@ Json to_object(const ShardOrigin& origin) {
           {"compress", name_of(origin.compression)}};
 }
 
-ShardOrigin to_origin(const Json& object) {
-  return {object.at("cut"), object.at("samples_per_shard"),
-          find_compression(object.at("compress").get<std::string>())};
+ShardOrigin to_origin(const Json& object, const std::string& source) {
+  const ShardOrigin origin = {object.at("cut"), object.at("samples_per_shard"),
+                              find_compression(object.at("compress").get<std::string>())};
+  ensure(origin.samples_per_shard > 0, Fault::format, "{} has no samples per shard: restore the file.",
+         source);
+  return origin;
 }
 
 /// The origin in manifests of earlier versions and other programs, which only have the command's settings.
@@ -188,8 +191,8 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
     ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",
            source, type, kFieldType);
     manifest.subvolumes = json.at("subvolumes_per_simulation");
-    manifest.origin =
-        json.contains("origin") ? to_origin(json["origin"]) : origin_in_config(manifest.base.request.config);
+    manifest.origin = json.contains("origin") ? to_origin(json["origin"], source)
+                                              : origin_in_config(manifest.base.request.config);
     for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
       from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
     }
@@ -203,8 +206,12 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
   return manifest;
 }
 
-void check_dataset_manifest(const core::Manifest& manifest) {
-  (void)parse_dataset_manifest(manifest, std::string(core::kManifestName));
+std::function<void(const core::Manifest&)> dataset_check(const ShardOrigin& origin) {
+  return [origin](const core::Manifest& manifest) {
+    const std::string source(core::kManifestName);
+    ensure(parse_dataset_manifest(manifest, source).origin == origin, Fault::format,
+           "{} states another origin of its shards.", source);
+  };
 }
 
 void declare_allow_leak(core::Options& options) {

@@ -36,6 +36,8 @@ struct ShardOrigin {
   bool cut;  ///< regular cuts of whole boxes, numbered by place; imported samples may be of anything
   std::uint64_t samples_per_shard;  ///< in every shard of a split but its last
   Compression compression;
+
+  bool operator==(const ShardOrigin&) const = default;
 };
 
 struct DatasetManifest {
@@ -62,8 +64,9 @@ struct DatasetManifest {
 /// Error{format}.
 DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& source);
 
-/// The check of a core::Request that makes a dataset: throws as parse_dataset_manifest() does.
-void check_dataset_manifest(const core::Manifest& manifest);
+/// The check of a core::Request that makes a dataset of this origin: throws as parse_dataset_manifest() does, and
+/// Error{format} for another origin.
+std::function<void(const core::Manifest&)> dataset_check(const ShardOrigin& origin);
 
 /// Declares --allow-leak, for refuse_leak().
 void declare_allow_leak(core::Options& options);

@@ -248,7 +248,7 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
     import.request = import.plan->request;
     import.dataset = import.plan->manifest;
     import.details = import.dataset.details();
-    import.request.check = &check_dataset_manifest;
+    import.request.check = dataset_check(import.dataset.origin);
     return import;
   }
   run.comm.agree([&] {
@@ -269,7 +269,7 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
     import.request = import_request(*import.source, target);
     import.dataset = import.source->dataset;
     import.details = import.dataset.base.details;
-    import.request.check = &check_dataset_manifest;
+    import.request.check = dataset_check(import.dataset.origin);
     refuse_leak(import.dataset.leak(), input.string(), run.options.flag("allow-leak"));
   });
   return import;

@@ -80,7 +80,7 @@ class ShardStage : public core::Stage {
       settings_ = read_settings(run.options, suite_.manifest);
       plan_ = plan_shards(suite_.manifest, settings_);
       request.stage = "shard";
-      request.check = &check_dataset_manifest;
+      request.check = dataset_check({true, settings_.samples_per_shard, settings_.compression});
       request.config = settings_.config();
       if (plan_.leak) request.config["allow_leak"] = true;
       request.inputs = {core::input_record(suite_.directory, suite_.manifest.base, target)};

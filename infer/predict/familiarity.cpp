@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "infer/predict/predictor.hpp"
 
@@ -141,6 +142,27 @@ void add_samples(Familiarity& familiarity, dataset::SplitReader& split, std::siz
 }
 
 }  // namespace
+
+std::vector<std::string> truths_outside(const core::ParameterSpace& trained,
+                                        const dataset::SplitReader& split) {
+  std::vector<std::string> sentences;
+  for (std::size_t p = 0; p < trained.size(); ++p) {
+    const double margin = 1e-9 * (trained.high[p] - trained.low[p]);
+    std::set<std::uint32_t> all, outside;
+    for (std::uint32_t i = 0; i < split.size(); ++i) {
+      const dataset::Sample& sample = split.sample(i);
+      const double truth = sample.parameters[p];
+      all.insert(sample.simulation);
+      if (truth < trained.low[p] - margin || truth > trained.high[p] + margin)
+        outside.insert(sample.simulation);
+    }
+    if (outside.empty()) continue;
+    sentences.push_back(fmt::format(
+        "{} of {} universes have {} outside {:g} to {:g}, beyond which the model predicts nothing.",
+        outside.size(), all.size(), trained.names[p], trained.low[p], trained.high[p]));
+  }
+  return sentences;
+}
 
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split) {
   Familiarity familiarity(model);

@@ -67,6 +67,10 @@ class Familiarity {
 std::vector<std::string> predictions_outside(const core::ParameterSpace& trained,
                                              const std::vector<std::vector<double>>& predictions);
 
+/// A sentence on each parameter whose truths lie partly outside of the model's range.
+std::vector<std::string> truths_outside(const core::ParameterSpace& trained,
+                                        const dataset::SplitReader& split);
+
 /// warnings() of up to 64 samples of a split (8 if they are large), spread evenly. Throws what
 /// SplitReader::read does.
 std::vector<std::string> compare_with_training(const nn::ModelManifest& model, dataset::SplitReader& split);

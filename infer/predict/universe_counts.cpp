@@ -136,9 +136,10 @@ OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource&
 
 OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& source) {
   const std::string path = source.path.string();
-  ensure(source.box.has_value(), Fault::usage, "{} does not state the size of its box: give --box, in Mpc/h.",
-         path);
   const core::Length trained = model.input.voxel_size;
+  ensure(source.box.has_value(), Fault::usage, "{} does not state the size of its box: give --box, in {}.",
+         path, name_of(trained.unit));
+  ensure(source.box->value > 0, Fault::config, "--box is {}: give a positive length.", source.box->value);
   ensure(source.box->unit == trained.unit, Fault::config,
          "--box is in {} and the model's voxels of {} {} are not: give it in {}.", name_of(source.box->unit),
          trained.value, name_of(trained.unit), name_of(trained.unit));
@@ -146,7 +147,9 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
   dataset::ForeignSample array = dataset::find_exchange_format("npy", "").decode(
       {source.path, std::nullopt, count, dataset::VoxelKind::counts});
   const int side = array.shape.back();
-  model.input.ensure_voxel({source.box->value / side, source.box->unit}, path);
+  model.input.ensure_voxel({source.box->value / side, source.box->unit},
+                           fmt::format("{}, {} voxels wide in a --box of {} {},", path, side,
+                                       source.box->value, name_of(source.box->unit)));
   const int cells = cells_of(model, side, path);
   return {std::move(array), path, cells, 1, std::nullopt};
 }

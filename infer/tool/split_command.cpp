@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
-#include <set>
 
 #include "core/error.hpp"
 #include "core/memory.hpp"
@@ -70,6 +69,10 @@ core::Request request_of(const core::Options& options, const Job& job) {
     if (job.models.size() > 1) request.config["checkpoint"].push_back(job.models[m].best().sha256);
   }
   request.inputs.push_back(core::input_record(job.data, job.manifest.base, output));
+  request.check = [](const core::Manifest& manifest) {
+    core::ensure(manifest.details.contains("metrics") && manifest.details["metrics"].is_object(),
+                 Fault::format, "The manifest lacks its metrics.");
+  };
   return request;
 }
 
@@ -100,27 +103,6 @@ Job read_job(const core::Options& options) {
 void warn_of(const core::Log& log, const Job& job) {
   const std::string warning = warning_of(job.independence, job.split);
   if (!warning.empty()) log.warn("{}", warning);
-}
-
-/// A sentence on each parameter whose truths lie partly outside of the model's range.
-std::vector<std::string> truths_outside(const core::ParameterSpace& space,
-                                        const dataset::SplitReader& reader) {
-  std::vector<std::string> sentences;
-  for (std::size_t p = 0; p < space.size(); ++p) {
-    const double margin = 1e-9 * (space.high[p] - space.low[p]);
-    std::set<std::uint32_t> all, outside;
-    for (std::uint32_t i = 0; i < reader.size(); ++i) {
-      const dataset::Sample& sample = reader.sample(i);
-      const double truth = sample.parameters[p];
-      all.insert(sample.simulation);
-      if (truth < space.low[p] - margin || truth > space.high[p] + margin) outside.insert(sample.simulation);
-    }
-    if (outside.empty()) continue;
-    sentences.push_back(fmt::format(
-        "{} of {} universes have {} outside {:g} to {:g}, beyond which the model predicts nothing.",
-        outside.size(), all.size(), space.names[p], space.low[p], space.high[p]));
-  }
-  return sentences;
 }
 
 /// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.

@@ -76,7 +76,7 @@ number=0
 for point in $limits; do  # DATA:NETWORK:EPOCHS
   IFS=: read -r trained network passes <<< "$point"
   number=$((number + 1))
-  train "model/limit-$number" --data "$trained" --network "$network" --epochs "$passes"
+  train "model/limit-$number" --data "$trained" --network "$network" --epochs "$passes" --global-batch "$limits_batch"
   predict "$trained" "model/limit-$number" "predictions/limit-$number"
 done
 

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
-#include "core/format/json.hpp"
+#include "core/error.hpp"
 #include "core/output/manifest.hpp"
 
 namespace cosmo::train {
@@ -38,16 +37,29 @@ const std::array<Recipe, 2> kRecipes = {{{"standard",
 /// The recipe of a training in --output, or the first one. Trainings from before there was a choice do not
 /// record theirs: it was "paper".
 std::string begun_with(const core::Options& options) {
-  const std::filesystem::path manifest = std::filesystem::path(options.text("output")) / core::kManifestName;
   std::string name = kRecipes.front().name;
-  if (options.flag("force") || !std::filesystem::exists(manifest)) return name;
-  const core::Json json = core::read_json(manifest);
-  core::reading_json(manifest.string(), [&] { name = json.at("config").value("recipe", "paper"); });
+  if (options.flag("force")) return name;
+  if (const auto begun = config_of_begun(options.text("output"))) {
+    const core::Json recipe = begun->value("recipe", core::Json("paper"));
+    if (recipe.is_string()) name = recipe;
+  }
   const bool known = std::ranges::find(kRecipes, name, &Recipe::name) != kRecipes.end();
   return known ? name : kRecipes.front().name;
 }
 
 }  // namespace
+
+std::optional<core::Json> config_of_begun(const std::filesystem::path& output) {
+  const std::filesystem::path manifest = output / core::kManifestName;
+  if (!std::filesystem::exists(manifest)) return {};
+  try {
+    const core::Json json = core::read_json(manifest);
+    if (json.contains("config") && json["config"].is_object()) return json["config"];
+  } catch (const core::Error&) {
+    // A damaged manifest is refused, or replaced, like that of any other stage.
+  }
+  return {};
+}
 
 void declare_recipe(core::Options& options) {
   options.add("recipe", std::nullopt,

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "core/format/json.hpp"
 #include "core/run/options.hpp"
 
 namespace cosmo::train {
@@ -19,9 +22,10 @@ void declare_recipe(core::Options& options);
 /// The defaults of an option, for its help: " [standard: …; paper: …]".
 std::string by_recipe(const std::string& option);
 /// The recipe that --recipe names or, without it, that of the training in --output, if one was begun there
-/// and --force does not replace it. Throws Error{usage} for other names, Error{format} for a damaged
-/// manifest.
+/// and --force does not replace it. Throws Error{usage} for other names.
 const Recipe& find_recipe(const core::Options& options);
+/// The settings of the training begun in `output`; nothing if there is none or its manifest is damaged.
+std::optional<core::Json> config_of_begun(const std::filesystem::path& output);
 /// Returns the options with the recipe's defaults.
 core::Options with_recipe(const core::Options& options);
 

@@ -152,11 +152,9 @@ namespace {
 int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
   if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, kMostEpochs));
   int decay_epochs = plan.epochs;
-  const std::filesystem::path manifest = std::filesystem::path(plan.output) / core::kManifestName;
-  if (options.flag("resume") && std::filesystem::exists(manifest)) {
-    const core::Json json = core::read_json(manifest);
-    core::reading_json(manifest.string(), [&] { decay_epochs = json.at("config").at("decay_epochs"); });
-  }
+  const auto begun = options.flag("resume") ? config_of_begun(plan.output) : std::nullopt;
+  if (begun && begun->contains("decay_epochs") && (*begun)["decay_epochs"].is_number_integer())
+    decay_epochs = (*begun)["decay_epochs"];
   return decay_epochs;
 }
 

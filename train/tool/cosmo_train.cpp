@@ -10,8 +10,8 @@
 #include "core/timer.hpp"
 #include "dataset/load/staging.hpp"
 #include "train/benchmark/peak.hpp"
+#include "train/loop/learner.hpp"
 #include "train/loop/trainer.hpp"
-#include "train/nn/initialise.hpp"
 #include "train/nn/summary.hpp"
 #include "train/plan/input_range.hpp"
 #include "train/plan/network_baseline.hpp"
@@ -133,33 +133,6 @@ nn::ModelManifest manifest_of(const Task& task) {
   return model;
 }
 
-/// Sets the initial state: the last checkpoint's, a pretrained model's weights, or new ones. Collective.
-void start(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
-           std::int64_t steps_per_epoch, train::TrainingState& state) {
-  const train::TrainingPlan& plan = task.plan;
-  run.comm.agree([&] {
-    if (checkpoint == nullptr) {
-      nn::initialise(state.network, plan.seed, plan.loss.start(plan.parameters));
-      if (task.pretrained) task.pretrained->give_weights(state.network);
-      if (state.average != nullptr) state.average->start();
-      return;
-    }
-    core::check_content(plan.output, *checkpoint);
-    state.progress = train::read_checkpoint(std::filesystem::path(plan.output) / checkpoint->path,
-                                            plan.network, {state.network, state.optimizer, state.average},
-                                            static_cast<std::size_t>(plan.parameters));
-    core::ensure(state.progress.epoch <= plan.epochs, Fault::config,
-                 "{} has {} epochs already: give at least that many --epochs.", plan.output,
-                 state.progress.epoch);
-    const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;
-    core::ensure(into_epoch >= 0 && into_epoch <= steps_per_epoch, Fault::format,
-                 "{} is from step {}, which is not after {} epochs of {} steps: restore the file.",
-                 checkpoint->path, state.progress.step, state.progress.epoch, steps_per_epoch);
-  });
-  if (checkpoint != nullptr)
-    run.log.info("continuing after {}", train::describe(state.progress, steps_per_epoch));
-}
-
 /// Copies the shards to --stage, if it is given; returns the directory to read them from. Collective.
 std::filesystem::path stage(const core::Invocation& run, const Task& task, train::MlperfLog& mlperf) {
   if (!run.options.given("stage")) return task.plan.data;
@@ -173,23 +146,18 @@ std::filesystem::path stage(const core::Invocation& run, const Task& task, train
 
 constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess for a slow disk, until one has been saved
 
-/// What learns: the network, its optimizer, and how far they have come. Collective.
-struct Learner {
-  Learner(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
-          std::int64_t steps_per_epoch)
-      : network(task.plan.network, task.plan.input, task.plan.outputs(), task.plan.micro_batch,
-                nn::Mode::training, task.plan.precision.value),
-        optimizer(train::make_optimizer(task.plan, network.parameters(), steps_per_epoch)) {
-    train::announce(run.log, network.operations());
-    if (task.plan.average > 0) state.average = &average.emplace(network, task.plan.average);
-    start(run, task, checkpoint, steps_per_epoch, state);
-  }
-
-  nn::Network network;
-  std::unique_ptr<train::Optimizer> optimizer;
-  std::optional<train::WeightAverage> average;
-  train::TrainingState state{network, *optimizer, {}, {}};
-};
+/// Sets the learner's weights: those of the last checkpoint, of a pretrained model, or new ones. Collective.
+void start(const core::Invocation& run, const Task& task, const core::FileRecord* checkpoint,
+           std::int64_t steps_per_epoch, train::Learner& learner) {
+  run.comm.agree([&] {
+    if (checkpoint != nullptr)
+      learner.resume(task.plan, *checkpoint, steps_per_epoch);
+    else
+      learner.begin(task.plan, task.pretrained ? &*task.pretrained : nullptr);
+  });
+  if (checkpoint != nullptr)
+    run.log.info("continuing after {}", train::describe(learner.state.progress, steps_per_epoch));
+}
 
 /// The log, with the settings. Collective.
 void open_log(const core::Invocation& run, const Task& task, std::optional<train::MlperfLog>& mlperf) {
@@ -228,7 +196,10 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
   if (!plan.network.baseline.empty())
     baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
                                        *splits.validation, task.data.scale());
-  Learner learner(run, task, directory.last_checkpoint(), splits.training_loader->steps_per_epoch());
+  const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
+  train::Learner learner(plan, steps_per_epoch);
+  train::announce(run.log, learner.network.operations());
+  start(run, task, directory.last_checkpoint(), steps_per_epoch, learner);
   train::TrainingState& state = learner.state;
   const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, plan.precision.value).rate); };
   const nn::NetworkCensus& census = learner.network.census();

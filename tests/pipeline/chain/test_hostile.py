@@ -101,7 +101,8 @@ class Hostile(PipelineTest):
                 self.refused(FORMAT, path.name, "cosmo-train", *self.train_words(), "--epochs", 2, "--resume", "--output", model)
 
     def test_a_models_manifest_that_is_unusable_is_written_again(self):
-        for name, change in (("none", {"checkpoints": []}), ("weights", {"weights": "second_moment"})):
+        for name, change in (("none", {"checkpoints": []}), ("weights", {"weights": "second_moment"}),
+                             ("epochs", {"training": {"loss": "mse", "epochs": 0}})):
             with self.subTest(name), self.altered_model(f"useless-{name}", **change) as model:
                 self.refused(FORMAT, "train again", "cosmo-infer", "export", "--model", model, "--output", self.root / f"{name}.onnx")
                 done = run("cosmo-train", *self.train_words(), "--epochs", 1, "--output", model)

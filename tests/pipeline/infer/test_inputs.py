@@ -164,7 +164,7 @@ class Inputs(unittest.TestCase):
         refused = run("cosmo-infer", "--model", model, "--data", self.root / "other_data", "--output",
                       self.root / "never")
         self.assertEqual(refused.returncode, 3)
-        self.assertIn("4.6875 Mpc/h and the model was trained on 4.6875 Mpc:", refused.stderr)
+        self.assertIn("has voxels in Mpc/h and the model was trained on voxels in Mpc:", refused.stderr)
 
     def test_a_partner_is_another_request_and_another_universe(self):
         fine = ["--particles", 32, "--box", 256, *TINY[4:]]  # smooth enough to be nearly linear

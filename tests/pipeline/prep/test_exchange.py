@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import os
 import shutil
 import signal
@@ -112,6 +113,14 @@ class Exports(ExchangeTest):
             before = times(self.root / name)
             self.assertIn("up to date", self.prep(*self.export(name), "--output", name, ranks=2))
             self.assertEqual(times(self.root / name), before)
+
+    def test_an_altered_export_is_written_again(self):
+        path = self.root / "npy/manifest.json"
+        whole = path.read_bytes()
+        for key, value in (("format", 7), ("samples", 1), ("dataset", {})):
+            path.write_text(json.dumps({**json.loads(whole), key: value}))
+            self.prep(*self.export("npy"), "--output", "npy")
+            self.assertEqual(path.read_bytes(), whole)
 
     def test_a_count_above_32767_has_room_in_some_formats(self):
         make_suite(self.root / "heap", 4, 4, 3, "", 40000)

@@ -124,6 +124,18 @@ class Checks(CommandTest):
             self.prep(*self.words("altered"))
             self.assertEqual(self.contents("altered"), whole)
 
+    def test_a_manifest_with_another_origin_is_written_again(self):
+        self.copy("data", "moved")
+        whole = self.contents("moved")
+        path = self.root / "moved/manifest.json"
+        for key, value in (("cut", False), ("samples_per_shard", 7), ("compress", "gzip")):
+            manifest = json.loads(path.read_text())
+            self.assertNotEqual(manifest["origin"][key], value)
+            manifest["origin"][key] = value
+            path.write_text(json.dumps(manifest))
+            self.prep(*self.words("moved"))
+            self.assertEqual(self.contents("moved"), whole)
+
     def test_a_manifest_that_is_damaged_or_missing(self):
         flip(self.copy("data", "garbled") / "manifest.json", 400)
         self.refused(FORMAT, [], "describe", "garbled")

@@ -29,11 +29,16 @@ void InputSpec::ensure_redshifts(const std::vector<double>& found, const std::st
 
 void InputSpec::ensure_voxel(const core::Length& found, const std::string& data) const {
   constexpr double kRounding = 1e-6;
-  ensure(found.unit == voxel_size.unit && std::abs(found.value / voxel_size.value - 1) < kRounding,
-         Fault::config,
-         "{} has voxels of {} {} and the model was trained on {} {}: count it on another --grid, or give the "
-         "kind of data it was trained on.",
-         data, found.value, name_of(found.unit), voxel_size.value, name_of(voxel_size.unit));
+  ensure(
+      found.unit == voxel_size.unit, Fault::config,
+      "{} has voxels in {} and the model was trained on voxels in {}: give the kind of data it was trained "
+      "on.",
+      data, name_of(found.unit), name_of(voxel_size.unit));
+  ensure(
+      std::abs(found.value / voxel_size.value - 1) < kRounding, Fault::config,
+      "{} has voxels of {:.9g} {} and the model was trained on {:.9g} {}: count it on another --grid, or give the "
+      "kind of data it was trained on.",
+      data, found.value, name_of(found.unit), voxel_size.value, name_of(voxel_size.unit));
 }
 
 }  // namespace cosmo::nn

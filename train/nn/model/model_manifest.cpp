@@ -153,6 +153,12 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
       model.weights == "weights" || model.weights == "average", core::Fault::format,
       "{} predicts with \"{}\" of its checkpoints, which are not weights: restore it, or train again.",
       source, model.weights);
+  core::ensure(
+      model.normalisation.scale > 0 && model.epochs >= 1 && model.choice_epochs >= 1 && model.components >= 0,
+      core::Fault::format,
+      "{} has a normalisation by {}, {} epochs, chosen over {}, or {} components, which cannot be: "
+      "restore it, or train again.",
+      source, model.normalisation.scale, model.epochs, model.choice_epochs, model.components);
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
                "{} has an input of {} channels and {} voxels per side: restore it, or train again.", source,
                model.input.channels, model.input.size);

@@ -1,0 +1,13 @@
+#pragma once
+// The power spectrum of the particles in the cells of a mesh.
+
+#include "core/fourier/fourier_mesh.hpp"
+#include "sim/inspect/finding.hpp"
+
+namespace cosmo::sim {
+
+/// Measures the power spectrum of the particles in the cells of the mesh, which it overwrites; none if they
+/// fill only part of the mesh. Collective.
+void measure_power(fourier::FourierMesh& mesh, Finding& finding);
+
+}  // namespace cosmo::sim
