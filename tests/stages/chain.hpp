@@ -34,8 +34,9 @@ struct Chain {
 
   /// `text` with the directory's path in place of each D/.
   std::string spelt(std::string text) const {
-    for (std::size_t at = text.find("D/"); at != std::string::npos; at = text.find("D/", at))
-      text.replace(at, 1, directory.path.string());
+    const std::string path = directory.path.string();  // which may end in D itself
+    for (std::size_t at = text.find("D/"); at != std::string::npos; at = text.find("D/", at + path.size()))
+      text.replace(at, 1, path);
     return text;
   }
 
