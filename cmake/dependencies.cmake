@@ -13,5 +13,6 @@ find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-openmpi)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)

@@ -2,7 +2,7 @@
 # Debian packages that the toolkit itself needs; a caller may add to the list before calling install_packages.
 packages=(cmake ninja-build g++ git pkg-config openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libdnnl-dev
           libeigen3-dev libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev librandom123-dev libssl-dev
-          zlib1g-dev libpng-dev)
+          zlib1g-dev libisal-dev libpng-dev)
 
 install_packages() {
   local missing=() package

@@ -44,11 +44,12 @@ THIRD_PARTY = {
     r"Random123/": {"core/random.cpp"},
     r"openssl/": {"core/file", "core/format"},
     r"zlib\.h": {"core/file", "core/format"},
+    r"isa-l/": {"core/file"},
     r"png\.h": {"core/picture"},
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"train/nn/tensor", "train/nn/layer", "train/nn/precision.cpp"},
-    r"immintrin\.h": {"core/file", "dataset/load", "train/benchmark", "train/nn/kernel"},
+    r"immintrin\.h": {"dataset/load", "train/benchmark", "train/nn/kernel"},
     r"Eigen/": {"dataset/regression", "infer/baseline", "train/loop"},
     r"version_facts\.hpp": {"core/version.cpp"},
 }

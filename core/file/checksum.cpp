@@ -3,8 +3,6 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <bit>
-#include <cstring>
 #include <fstream>
 #include <memory>
 
@@ -38,48 +36,7 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-static_assert(std::endian::native == std::endian::little);
-
-using Crc32cTables = std::array<std::array<std::uint32_t, 256>, 8>;
-
-/// Table k gives a byte's contribution to the remainder when k bytes follow it.
-constexpr Crc32cTables crc32c_tables() {
-  constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
-  Crc32cTables tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t remainder = byte;
-    for (int bit = 0; bit < 8; ++bit)
-      remainder = (remainder >> 1) ^ (remainder % 2 == 1 ? kReversedPolynomial : 0);
-    tables[0][byte] = remainder;
-  }
-  for (std::size_t k = 1; k < tables.size(); ++k) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[k - 1][byte];
-      tables[k][byte] = (before >> 8) ^ tables[0][before & 0xff];
-    }
-  }
-  return tables;
-}
-
-constexpr Crc32cTables kCrc32c = crc32c_tables();
-
 }  // namespace
-
-std::uint32_t crc32c(std::span<const std::byte> bytes) {
-  std::uint32_t remainder = ~std::uint32_t{0};
-  std::size_t i = 0;
-  for (; i + 8 <= bytes.size();
-       i += 8) {  // eight bytes at a time: one look-up each, independent of each other
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, sizeof word);
-    word ^= remainder;
-    remainder = 0;
-    for (std::size_t k = 0; k < 8; ++k) remainder ^= kCrc32c[7 - k][(word >> (8 * k)) & 0xff];
-  }
-  for (; i < bytes.size(); ++i)
-    remainder = (remainder >> 8) ^ kCrc32c[0][(remainder ^ std::to_integer<std::uint32_t>(bytes[i])) & 0xff];
-  return ~remainder;
-}
 
 std::string sha256(std::string_view text) {
   Sha256 hash;

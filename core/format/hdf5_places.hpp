@@ -24,6 +24,7 @@ inline void demand(bool good) {
 class Places {
  public:
   explicit Places(const std::filesystem::path& path);
+  /// Begins a new total.
   void renew_limit();
   std::vector<char> read(std::uint64_t at, std::uint64_t size);
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -67,39 +65,6 @@ Palette density_palette() {
   return palette;
 }
 
-bool is_png(const std::filesystem::path& path) {
-  constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
-  if (!std::filesystem::is_regular_file(path)) return false;
-  std::array<char, kSignature.size()> start;
-  std::ifstream in(path, std::ios::binary);
-  in.read(start.data(), start.size());
-  return in.is_open() &&
-         kSignature.starts_with(std::string_view(start.data(), static_cast<std::size_t>(in.gcount())));
-}
-
-std::filesystem::path part_of(const std::filesystem::path& image) { return image.string() + ".part"; }
-
-void check_replaceable(const std::filesystem::path& image) {
-  for (const std::filesystem::path& written : {image, part_of(image)}) {
-    std::error_code error;  // usually: the file does not exist yet
-    ensure(!std::filesystem::exists(written, error) || is_png(written), Fault::config,
-           "--png would replace {}, which is not a PNG image: choose another name.", written.string());
-  }
-}
-
-void publish_png(const std::filesystem::path& image,
-                 const std::function<void(const std::filesystem::path& part)>& write) {
-  const std::filesystem::path part = part_of(image);
-  try {
-    write(part);
-    std::filesystem::rename(part, image);
-  } catch (...) {
-    std::error_code error;  // usually: it was never created
-    std::filesystem::remove(part, error);
-    throw;
-  }
-}
-
 std::string encode_png(std::size_t width, std::size_t height, std::span<const float> values, float low,
                        float high, const Palette& palette) {
   constexpr std::size_t kLargest = 1 << 15;
@@ -124,15 +89,6 @@ std::string encode_png(std::size_t width, std::size_t height, std::span<const fl
   ensure(encoded, Fault::internal, "libpng cannot encode an image: {}.", image.message);
   file.resize(bytes);
   return file;
-}
-
-void write_png(const std::filesystem::path& path, std::size_t width, std::size_t height,
-               std::span<const float> values, float low, float high, const Palette& palette) {
-  const std::string file = encode_png(width, height, values, low, high, palette);
-  std::ofstream out(path, std::ios::binary);
-  out.write(file.data(), static_cast<std::streamsize>(file.size()));
-  out.close();
-  ensure(out.good(), Fault::io, "{} cannot be written: check free space and permissions.", path.string());
 }
 
 }  // namespace cosmo::core

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include "core/format/base64.hpp"
 
 namespace cosmo::core::svg {
 
@@ -56,6 +59,18 @@ Axis linear_axis(double low, double high, double from, double to, int most) {
   return axis;
 }
 
+Axis logarithmic_axis(double low, double high, double from, double to) {
+  Axis axis{low, high, from, to, true, {}};
+  const bool few = high < 1e3 * low;
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double mark = factor * power;
+      if ((few || factor == 1) && mark >= low && mark <= high) axis.marks.push_back(mark);
+    }
+  }
+  return axis;
+}
+
 std::string text(double x, double y, const char* anchor, const std::string& content,
                  const std::string& more) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
@@ -70,6 +85,13 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
 
 std::string circle(double x, double y, double radius, const std::string& more) {
   return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"{}/>\n", x, y, radius, more);
+}
+
+std::string picture(double x, double y, double width, double height, const std::string& png) {
+  return fmt::format(
+      "<image x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" preserveAspectRatio=\"none\" "
+      "style=\"image-rendering: pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+      x, y, width, height, base64(std::as_bytes(std::span(png))));
 }
 
 std::string frame(const Axis& x, const Axis& y, const std::string& x_title, const std::string& y_title) {

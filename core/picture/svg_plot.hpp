@@ -28,12 +28,19 @@ double round_step(double least);
 /// A linear axis between exactly these values, with at most about `most` marks at round numbers.
 Axis linear_axis(double low, double high, double from, double to, int most);
 
+/// A logarithmic axis between exactly these values, which are positive, with marks at powers of ten and, if
+/// there are less than three, at 2 and 5 times them.
+Axis logarithmic_axis(double low, double high, double from, double to);
+
 /// `content` is markup, and so is `more`: further attributes, beginning with a space.
 std::string text(double x, double y, const char* anchor, const std::string& content,
                  const std::string& more = "");
 std::string line(double x1, double y1, double x2, double y2, const std::string& colour,
                  const std::string& more = "");
 std::string circle(double x, double y, double radius, const std::string& more = "");
+
+/// A PNG image (its bytes) in this rectangle, each pixel a sharp square.
+std::string picture(double x, double y, double width, double height, const std::string& png);
 
 /// Grid lines at the marks of y, ticks at those of x, and the numbers and titles (markup) of both.
 std::string frame(const Axis& x, const Axis& y, const std::string& x_title, const std::string& y_title);

@@ -1,5 +1,6 @@
 #include "core/universe/length.hpp"
 
+#include "core/error.hpp"
 #include "core/run/options.hpp"
 
 namespace cosmo::core {
@@ -27,6 +28,12 @@ Length parse_length(std::string_view text, std::string_view what) {
       return {parse_number(text.substr(0, text.size() - suffix.size()), what, text), unit};
   }
   return {parse_number(text, what, text), LengthUnit::mpc_h};
+}
+
+Length parse_positive_length(std::string_view text, std::string_view what) {
+  const Length length = parse_length(text, what);
+  ensure(length.value > 0, Fault::config, "{} is {}: give a positive length.", what, text);
+  return length;
 }
 
 }  // namespace cosmo::core

@@ -15,9 +15,6 @@
 
 namespace cosmo::dataset {
 
-using core::ensure;
-using core::Fault;
-
 namespace {
 
 /// "train/shard-00000_00012.npy", for row 12 of train/shard-00000.h5
@@ -122,20 +119,28 @@ std::map<std::size_t, std::string> gather(const core::Communicator& comm,
   return all;
 }
 
+/// What versions before 0.1.0 recorded, which had the format among the settings only.
+core::Json without_format(core::Json details) {
+  details.erase("format");
+  details.erase("dialect");
+  return details;
+}
+
 }  // namespace
 
 core::Request export_request(const std::filesystem::path& directory, const DatasetManifest& dataset,
                              const ExchangeFormat& format, const std::filesystem::path& target) {
   core::Json config = {{"format", format.name}};
   if (!format.dialect.empty()) config["dialect"] = format.dialect;
+  const core::Json details = {{"format", format.name},
+                              {"dialect", format.dialect},
+                              {"samples", dataset.samples()},
+                              {"table", kSampleTableName},
+                              {"dataset", core::read_json(directory / core::kManifestName)}};
   return {.stage = "export",
           .config = config,
           .inputs = {core::input_record(directory, dataset.base, target)},
-          .check = [details = export_details(directory, dataset, format)](const core::Manifest& manifest) {
-            for (const auto& [key, value] : manifest.details.items())
-              ensure(details.contains(key) && details[key] == value, Fault::format,
-                     "The export's manifest has another {}.", key);
-          }};
+          .foreseen = core::Foreseen{{}, details, &without_format}};
 }
 
 double export_bytes(const DatasetManifest& dataset, const ExchangeFormat& format) {
@@ -166,15 +171,6 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
   std::string table = sample_table_header(dataset.spec.parameters.names);
   for (const auto& [shard, text] : gather(comm, lines)) table += text;
   output.add_text(kSampleTableName, table);
-}
-
-core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset,
-                          const ExchangeFormat& format) {
-  return {{"format", format.name},
-          {"dialect", format.dialect},
-          {"samples", dataset.samples()},
-          {"table", kSampleTableName},
-          {"dataset", core::read_json(directory / core::kManifestName)}};
 }
 
 }  // namespace cosmo::dataset

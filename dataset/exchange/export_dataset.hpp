@@ -38,8 +38,4 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
                     const std::filesystem::path& directory, const DatasetManifest& dataset,
                     const ExchangeFormat& format, Written& written);
 
-/// The stage's own fields of the manifest of an export.
-core::Json export_details(const std::filesystem::path& directory, const DatasetManifest& dataset,
-                          const ExchangeFormat& format);
-
 }  // namespace cosmo::dataset

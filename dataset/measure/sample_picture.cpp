@@ -1,81 +1,69 @@
 #include "dataset/measure/sample_picture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
+#include "core/picture/png.hpp"
+#include "core/picture/svg_plot.hpp"
 #include "dataset/exchange/exchange_format.hpp"
 #include "dataset/measure/slice.hpp"
 #include "dataset/shard/shard_reader.hpp"
 
 namespace cosmo::dataset {
 
-using core::Canvas;
+namespace svg = core::svg;
 
 namespace {
 
-constexpr int kMargin = 24, kGap = 28, kLine = 20;  // pixels
-constexpr int kAxisWidth = 90;                      // left of the distribution, for its labels
-constexpr int kPlotHeight = 360;
-constexpr int kPanel = 384;  // pixels per side: slices enlarged to at most this, or shrunk to twice this
+constexpr double kMargin = 24, kGap = 24, kLine = 18;     ///< [px]
+constexpr double kPanel = 360;                            ///< side of a slice [px]
+constexpr double kBar = 14;                               ///< height of the bar of colours [px]
+constexpr double kAxis = 76, kPlot = 340, kLegend = 290;  ///< the distribution's labels, height, legend [px]
+constexpr int kMostChannels = 4;                          ///< rows of slices
+/// Colours that the colour-blind can distinguish too. Source: Okabe and Ito 2008.
+constexpr std::array<const char*, 6> kColours = {"#0072b2", "#d55e00", "#009e73",
+                                                 "#cc79a7", "#e69f00", "#56b4e9"};
 
-/// A map of values to 0 … 1, with labelled ticks.
-struct Scale {
-  bool logarithmic;
-  double low, high;
-  std::vector<double> ticks;
-
-  double operator()(double value) const {
-    if (logarithmic) return value > 0 ? std::log(value / low) / std::log(high / low) : -1;
-    return (value - low) / (high - low);
-  }
-};
-
-/// Decades, and 2 and 5 times them where there are few, or round numbers.
-Scale make_scale(bool logarithmic, double low, double high) {
-  if (!(low < high)) high = low + (low == 0 ? 1 : std::abs(low));
-  Scale scale{logarithmic, low, high, {}};
-  if (logarithmic) {
-    const bool few = high / low < 300;
-    for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10) {
-      for (const double times : {1.0, 2.0, 5.0}) {
-        const double tick = decade * times;
-        if ((times == 1 || few) && tick >= low * 0.999 && tick <= high * 1.001) scale.ticks.push_back(tick);
-      }
-    }
-  } else {
-    const double rough = (high - low) / 4, decade = std::pow(10, std::floor(std::log10(rough)));
-    const double step = decade * (rough < 2 * decade ? 1 : rough < 5 * decade ? 2 : 5);
-    for (double tick = std::ceil(low / step) * step; tick <= high; tick += step) scale.ticks.push_back(tick);
-  }
-  return scale;
+std::size_t channel_size(const SampleSpec& spec) {
+  return spec.voxels() / static_cast<std::size_t>(spec.channels());
 }
 
-void draw_slice(Canvas& canvas, int x, int y, int panel, const Slice& slice, const Scale& scale) {
-  for (int row = 0; row < panel; ++row) {  // z upwards
-    for (int column = 0; column < panel; ++column) {
-      const int across = column * slice.side / panel, up = (panel - 1 - row) * slice.side / panel;
-      canvas.fill(x + column, y + row, 1, 1,
-                  Canvas::shade(scale(slice.values[static_cast<std::size_t>(across * slice.side + up)])));
+/// Slices (sample, channel) of the first channels, in units of the mean if the voxels are counts.
+std::vector<Slice> slices_of(const SampleSpec& spec, const std::vector<ChosenSample>& chosen, int channels,
+                             int depth) {
+  const std::size_t size = channel_size(spec);
+  std::vector<Slice> slices;
+  for (const ChosenSample& sample : chosen) {
+    for (int channel = 0; channel < channels; ++channel) {
+      Slice slice = project(std::span(sample.voxels).subspan(static_cast<std::size_t>(channel) * size, size),
+                            spec.side(), depth);
+      if (spec.kind == VoxelKind::counts)
+        std::ranges::for_each(slice.values, [&](double& value) { value /= spec.mean_count; });
+      slices.push_back(std::move(slice));
     }
   }
+  return slices;
 }
 
-void draw_bar(Canvas& canvas, int x, int y, int width, const Scale& scale, const std::string& title) {
-  for (int i = 0; i < width; ++i)
-    canvas.fill(x + i, y, 1, 14, Canvas::shade(static_cast<double>(i) / (width - 1)));
-  int free_from = 0;  // where the last label ends
-  for (const double tick : scale.ticks) {
-    const int at = x + static_cast<int>(std::lround(scale(tick) * (width - 1)));
-    const std::string label = fmt::format("{:g}", tick);
-    const int left = at - Canvas::text_width(label) / 2;
-    canvas.fill(at, y + 14, 1, 5, Canvas::black);
-    if (left > free_from) canvas.text(left, y + 22, label);
-    if (left > free_from) free_from = left + Canvas::text_width(label) + 8;
+/// The colours between two values, with the values below them.
+std::string draw_bar(double x, double y, double width, const ColourScale& colours, const char* title) {
+  std::array<float, 256> steps;
+  std::iota(steps.begin(), steps.end(), 0.0f);
+  std::string content =
+      svg::picture(x, y, width, kBar, core::encode_png(256, 1, steps, 0, 255, core::density_palette()));
+  const double high = colours.low < colours.high ? colours.high : colours.low + 1;
+  const svg::Axis axis = colours.logarithmic ? svg::logarithmic_axis(colours.low, high, x, x + width)
+                                             : svg::linear_axis(colours.low, high, x, x + width, 8);
+  for (const double mark : axis.marks) {
+    const double at = axis.place(mark);
+    content += svg::line(at, y + kBar, at, y + kBar + 5, svg::kInk);
+    content += svg::text(at, y + kBar + kLine, "middle", fmt::format("{:.6g}", mark));
   }
-  canvas.text(x, y + 22 + kLine, title, Canvas::grey);
+  return content + svg::text(x + width / 2, y + kBar + 2 * kLine + 4, "middle", title);
 }
 
 /// How often voxels have a value: (value, share of the voxels per unit of value).
@@ -116,86 +104,50 @@ std::string caption(const DatasetManifest& dataset, const ChosenSample& sample) 
   const auto& names = dataset.spec.parameters.names;
   for (std::size_t p = 0; p < std::min<std::size_t>(2, names.size()); ++p)
     text += fmt::format("  {} {:.3g}", names[p], sample.record.parameters[p]);
-  return text;
+  return svg::escaped(text);
 }
 
-/// The frame, ticks and labels of a plot.
-struct Plot {
-  int x, y, width, height;
-  Scale across, up;
-
-  double place_x(double value) const { return x + across(value) * width; }
-  double place_y(double value) const { return y + height - up(value) * height; }
-};
-
-void draw_axes(Canvas& canvas, const Plot& plot, const std::function<std::string(double)>& label,
-               const std::string& title_x, const std::string& title_y) {
-  for (const double tick : plot.across.ticks) {
-    const int at = static_cast<int>(std::lround(plot.place_x(tick)));
-    canvas.fill(at, plot.y, 1, plot.height, Canvas::pale);
-    const std::string text = label(tick);
-    canvas.text(at - Canvas::text_width(text) / 2, plot.y + plot.height + 8, text);
-  }
-  for (const double tick : plot.up.ticks) {
-    const int at = static_cast<int>(std::lround(plot.place_y(tick)));
-    canvas.fill(plot.x, at, plot.width, 1, Canvas::pale);
-    const std::string text = fmt::format("{:g}", tick);
-    canvas.text(plot.x - 8 - Canvas::text_width(text), at - Canvas::text_height() / 2, text);
-  }
-  canvas.fill(plot.x, plot.y, 1, plot.height, Canvas::black);
-  canvas.fill(plot.x, plot.y + plot.height, plot.width, 1, Canvas::black);
-  canvas.text(plot.x + plot.width / 2 - Canvas::text_width(title_x) / 2, plot.y + plot.height + 8 + kLine,
-              title_x, Canvas::grey);
-  canvas.text(plot.x, plot.y - kLine, title_y, Canvas::grey);
-}
-
-void draw_distribution(Canvas& canvas, int x, int y, int width, const DatasetManifest& dataset,
-                       const std::vector<ChosenSample>& chosen) {
+/// The distributions of the first channel's values. Counts are drawn at 1 + count, so that empty voxels have a
+/// place on the logarithmic axis.
+std::string draw_distributions(double left, double top, double right, const DatasetManifest& dataset,
+                               const std::vector<ChosenSample>& chosen) {
   const bool counts = dataset.spec.kind == VoxelKind::counts;
-  const std::size_t channel = dataset.spec.voxels() / static_cast<std::size_t>(dataset.spec.channels());
+  const std::size_t size = channel_size(dataset.spec);
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const ChosenSample& sample : chosen) {
-    const auto [least, most] = std::ranges::minmax_element(
-        sample.voxels.begin(), sample.voxels.begin() + static_cast<std::ptrdiff_t>(channel));
-    low = std::min<double>(low, *least);
-    high = std::max<double>(high, *most);
+    const auto [least, most] = std::ranges::minmax(std::span(sample.voxels).first(size));
+    low = std::min<double>(low, least);
+    high = std::max<double>(high, most);
   }
-  const std::vector<double> edges = bin_edges(counts, low, high > low ? high : low + 1);
+  if (!(low < high)) high = low + 1;
+  const std::vector<double> edges = bin_edges(counts, low, high);
   std::vector<Distribution> distributions;
   double rarest = 1, commonest = 0;
   for (const ChosenSample& sample : chosen) {
-    distributions.push_back(distribution_of(std::span(sample.voxels).first(channel), counts, edges));
+    distributions.push_back(distribution_of(std::span(sample.voxels).first(size), counts, edges));
     for (const auto& [value, share] : distributions.back()) {
       rarest = std::min(rarest, share);
       commonest = std::max(commonest, share);
     }
   }
-  // Counts are drawn at 1 + count, so that empty voxels have a place on the logarithmic axis.
-  const Plot plot{x + kAxisWidth,
-                  y,
-                  width - kAxisWidth,
-                  kPlotHeight,
-                  counts ? make_scale(true, 0.9, 1.1 * (1 + high)) : make_scale(false, low, high),
-                  make_scale(true, rarest / 1.5, commonest * 1.5)};
-  draw_axes(
-      canvas, plot, [](double tick) { return fmt::format("{:g}", tick); },
-      counts ? "1 + particles in a voxel" : "value of a voxel",
-      counts ? "share of the voxels" : "share of the voxels, a unit of the value");
+  const svg::Axis x = counts ? svg::logarithmic_axis(0.9, 1.1 * (1 + high), left, right)
+                             : svg::linear_axis(low, high, left, right, 8);
+  const svg::Axis y = svg::logarithmic_axis(rarest / 1.5, commonest * 1.5, top + kPlot, top);
+  std::string content =
+      svg::frame(x, y, counts ? "1 + particles in a voxel" : "value of a voxel",
+                 counts ? "share of the voxels" : "share of the voxels per unit of the value");
   for (std::size_t s = 0; s < chosen.size(); ++s) {
-    const std::uint8_t ink = Canvas::kCurves[s % Canvas::kCurves.size()];
-    const double shift = counts ? 1 : 0;
-    const Distribution& points = distributions[s];
-    for (std::size_t i = 1; i < points.size(); ++i) {
-      canvas.line(plot.place_x(points[i - 1].first + shift), plot.place_y(points[i - 1].second),
-                  plot.place_x(points[i].first + shift), plot.place_y(points[i].second), ink, 2);
-    }
-    const int line = plot.y + 8 + static_cast<int>(s) * kLine;
-    const std::string name = caption(dataset, chosen[s]);
-    const int left = plot.x + plot.width - 44 - Canvas::text_width(name);
-    canvas.fill(left - 6, line - 3, plot.x + plot.width - left + 6, kLine, Canvas::white);
-    canvas.text(left, line, name);
-    canvas.line(plot.x + plot.width - 34, line + 7, plot.x + plot.width - 6, line + 7, ink, 3);
+    const char* colour = kColours[s % kColours.size()];
+    std::string points;
+    for (const auto& [value, share] : distributions[s])
+      points += fmt::format("{:.1f},{:.1f} ", x.place(value + (counts ? 1 : 0)), y.place(share));
+    content += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
+                           points, colour);
+    const double line = top + kLine * (static_cast<double>(s) + 1);
+    content += svg::line(right + 10, line - 4, right + 32, line - 4, colour, " stroke-width=\"3\"");
+    content += svg::text(right + 38, line, "start", caption(dataset, chosen[s]));
   }
+  return content;
 }
 
 }  // namespace
@@ -225,54 +177,39 @@ std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
   return chosen;
 }
 
-Canvas sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen) {
+std::string sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen) {
   const SampleSpec& spec = dataset.spec;
-  const bool counts = spec.kind == VoxelKind::counts;
-  const int side = spec.side(), depth = std::max(1, side / 8), channels = std::min(4, spec.channels());
-  const int panel = side <= kPanel ? side * (kPanel / side) : std::min(side, 2 * kPanel);
-  std::vector<Slice> slices;
-  std::vector<double> all;
-  for (const ChosenSample& sample : chosen) {
-    for (int channel = 0; channel < channels; ++channel) {
-      const std::size_t voxels = spec.voxels() / static_cast<std::size_t>(spec.channels());
-      Slice slice = project(
-          std::span(sample.voxels).subspan(static_cast<std::size_t>(channel) * voxels, voxels), side, depth);
-      if (counts) std::ranges::for_each(slice.values, [&](double& value) { value /= spec.mean_count; });
-      all.insert(all.end(), slice.values.begin(), slice.values.end());
-      slices.push_back(std::move(slice));
-    }
-  }
-  const bool positive = std::ranges::all_of(all, [](double value) { return value >= 0; });
-  const Scale scale = make_scale(positive, quantile(all, 0.01, positive), quantile(all, 0.999, positive));
+  const int depth = std::max(1, spec.side() / 8), channels = std::min(kMostChannels, spec.channels());
+  const std::vector<Slice> slices = slices_of(spec, chosen, channels, depth);
+  const ColourScale colours = colour_scale(slices);
 
-  const auto columns = static_cast<int>(chosen.size());
-  const int width = std::max(2 * kMargin + columns * panel + (columns - 1) * kGap, 760);
-  const int slices_height = channels * (panel + kLine + 8);
-  const int bar_y = kMargin + 2 * kLine + slices_height + kLine;
-  const int plot_y = bar_y + 22 + 2 * kLine + kGap + 2 * kLine;
-  Canvas canvas(width, plot_y + kPlotHeight + 2 * kLine + kMargin);
-  canvas.text(kMargin, kMargin,
-              fmt::format("slices of {:.4g} of {:.4g} {}, y right, z up", (spec.voxel_size().value * depth),
-                          spec.box_size.value, name_of(spec.box_size.unit)),
-              Canvas::grey);
-  for (int s = 0; s < columns; ++s) {
-    const int x = kMargin + s * (panel + kGap);
-    const ChosenSample& sample = chosen[static_cast<std::size_t>(s)];
-    for (int channel = 0; channel < channels; ++channel) {
-      const int y = kMargin + 2 * kLine + 8 + channel * (panel + kLine + 8);
-      const double redshift = spec.redshifts[static_cast<std::size_t>(channel)];
-      const std::string name = fmt::format("{} {}/{}  z = {:g}", name_of(sample.split),
-                                           sample.record.simulation, sample.record.subvolume, redshift);
-      canvas.text(x, y - kLine, name);
-      draw_slice(canvas, x, y, panel, slices[static_cast<std::size_t>(s * channels + channel)], scale);
+  const double columns = static_cast<double>(chosen.size());
+  const double width = std::max(2 * kMargin + columns * kPanel + (columns - 1) * kGap, 900.0);
+  std::string content =
+      svg::text(kMargin, kMargin + 8, "start",
+                fmt::format("slices of {:.4g} of {:.4g} {}, y right, z up", spec.voxel_size().value * depth,
+                            spec.box_size.value, name_of(spec.box_size.unit)));
+  double y = kMargin + 2 * kLine;
+  for (int channel = 0; channel < channels; ++channel) {
+    for (std::size_t s = 0; s < chosen.size(); ++s) {
+      const double x = kMargin + static_cast<double>(s) * (kPanel + kGap);
+      const std::size_t slice = s * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel);
+      content += svg::text(
+          x, y + kLine - 6, "start",
+          fmt::format("{} {}/{}, z = {:g}", name_of(chosen[s].split), chosen[s].record.simulation,
+                      chosen[s].record.subvolume, spec.redshifts[static_cast<std::size_t>(channel)]));
+      content +=
+          svg::picture(x, y + kLine, kPanel, kPanel,
+                       image_of(slices[slice], colours, std::max(1, static_cast<int>(kPanel) / spec.side())));
     }
+    y += kPanel + 2 * kLine;
   }
-  draw_bar(canvas, kMargin, bar_y, width - 2 * kMargin, scale,
-           counts     ? "density / mean, projected"
-           : positive ? "value, projected"
-                      : "value, projected, linear");
-  draw_distribution(canvas, kMargin, plot_y, width - 2 * kMargin, dataset, chosen);
-  return canvas;
+  content += draw_bar(
+      kMargin, y, width - 2 * kMargin, colours,
+      spec.kind == VoxelKind::counts ? "density / mean, averaged along x" : "value, averaged along x");
+  y += kBar + 4 * kLine;
+  content += draw_distributions(kMargin + kAxis, y, width - kMargin - kLegend, dataset, chosen);
+  return svg::image(width, y + kPlot + 3 * kLine + kMargin, "Samples", content);
 }
 
 }  // namespace cosmo::dataset

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/picture/canvas.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
 #include "dataset/shard/sample.hpp"
 
@@ -23,8 +22,8 @@ struct ChosenSample {
 std::vector<ChosenSample> choose_samples(const std::filesystem::path& directory,
                                          const DatasetManifest& dataset, int samples);
 
-/// The slices 0 <= x < depth, a column per sample and a row per channel, in units of the mean if the voxels
-/// are counts; below them the distribution of voxel values (first channel).
-core::Canvas sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen);
+/// An SVG image: the slices 0 <= x < depth, a column per sample and a row per channel, in units of the mean if
+/// the voxels are counts; below them the distribution of voxel values (first channel).
+std::string sample_picture(const DatasetManifest& dataset, const std::vector<ChosenSample>& chosen);
 
 }  // namespace cosmo::dataset

@@ -1,7 +1,7 @@
 #include "dataset/tool/cosmo_prep_describe.hpp"
 
 #include "core/error.hpp"
-#include "core/picture/png.hpp"
+#include "core/picture/image_file.hpp"
 #include "dataset/measure/sample_picture.hpp"
 
 namespace cosmo::dataset {
@@ -14,17 +14,17 @@ namespace {
 
 constexpr int kMostSamples = 6;
 
-/// The file that --png names, or samples.png in the directory that it names.
+/// The file that --svg names, or samples.svg in the directory that it names.
 std::filesystem::path image_path(const std::filesystem::path& asked) {
   std::error_code error;
-  const bool directory = std::filesystem::is_directory(asked, error) || asked.extension() != ".png";
-  return directory ? asked / "samples.png" : asked;
+  const bool directory = std::filesystem::is_directory(asked, error) || asked.extension() != ".svg";
+  return directory ? asked / "samples.svg" : asked;
 }
 
-void write_image(const core::Canvas& canvas, const std::filesystem::path& image) {
-  core::check_replaceable(image);
+void write_image(const std::filesystem::path& image, const std::string& content) {
+  core::check_replaceable(image, core::kSvg, "--svg");
   if (image.has_parent_path()) std::filesystem::create_directories(image.parent_path());
-  core::publish_png(image, [&](const auto& part) { canvas.write_png(part); });
+  core::publish_image(image, content);
 }
 
 /// "seed 1, subvolumes 2", in the order of the names.
@@ -101,18 +101,18 @@ void add_provenance(const std::filesystem::path& directory, const DatasetManifes
   });
 }
 
-/// Draws a few samples if --png asks for it, on the root rank, and reports the file. Collective.
-/// Throws Error{config} rather than replace anything but an image, Error{io} or Error{format}.
+/// Draws a few samples if --svg asks for it, on the root rank, and reports the file. Collective.
+/// Throws Error{config} rather than replace anything but an SVG image, Error{io} or Error{format}.
 void add_picture(const core::Invocation& run, const std::filesystem::path& directory,
                  const DatasetManifest& dataset, core::Report& report) {
-  if (!run.options.given("png")) return;
-  const std::filesystem::path image = image_path(run.options.text("png"));
+  if (!run.options.given("svg")) return;
+  const std::filesystem::path image = image_path(run.options.text("svg"));
   run.comm.agree([&] {
     const auto samples = static_cast<int>(run.options.integer("samples", 1, kMostSamples));
     if (!run.comm.is_root()) return;
-    write_image(sample_picture(dataset, choose_samples(directory, dataset, samples)), image);
+    write_image(image, sample_picture(dataset, choose_samples(directory, dataset, samples)));
   });
-  report.facts["png"] = image.string();
+  report.facts["svg"] = image.string();
   report.text += fmt::format("picture     {}\n", image.string());
 }
 
@@ -122,9 +122,9 @@ core::Report report_of(const DatasetManifest& manifest) { return {summary_of(man
 
 void declare_describe(core::Options& options) {
   options.add_positional("directory", "directory that cosmo-prep shard or import wrote");
-  options.add("png", std::nullopt,
+  options.add("svg", std::nullopt,
               "draw a few samples, as projected slices and as the distribution of their voxels' values, both "
-              "logarithmic: FILE.png, or a directory for samples.png");
+              "logarithmic: FILE.svg, or a directory for samples.svg");
   options.add("samples", "3", "samples to draw, 1 to 6, from train, validation and test in turn");
 }
 

@@ -127,7 +127,7 @@ class ExportStage : public core::Stage {
     const core::Timer timer;
     Written written;
     export_dataset(run.comm, run.log, output, input_, dataset_, *format_, written);
-    output.finish(run.tool, export_details(input_, dataset_, *format_), run.facts);
+    output.finish(run.tool, request.foreseen->details, run.facts);
     written = {run.comm.sum(written.samples), run.comm.sum(written.bytes)};
     return {facts_of(output.manifest(), written),
             fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), title_of(*format_))};
@@ -214,9 +214,7 @@ ForeignSettings read_settings(const core::Options& options) {
   ForeignSettings settings;
   settings.directory = options.text("input");
   settings.table = options.text("samples");
-  settings.box_size = core::parse_length(options.text("box"), "--box");
-  ensure(settings.box_size.value > 0, Fault::config, "--box is {}: give a positive length.",
-         options.text("box"));
+  settings.box_size = core::parse_positive_length(options.text("box"), "--box");
   settings.redshifts = options.numbers("redshifts");
   settings.kind =
       options.choice("voxels", {"counts", "field"}) == "counts" ? VoxelKind::counts : VoxelKind::field;

@@ -139,7 +139,6 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
   const core::Length trained = model.input.voxel_size;
   ensure(source.box.has_value(), Fault::usage, "{} does not state the size of its box: give --box, in {}.",
          path, name_of(trained.unit));
-  ensure(source.box->value > 0, Fault::config, "--box is {}: give a positive length.", source.box->value);
   ensure(source.box->unit == trained.unit, Fault::config,
          "--box is in {} and the model's voxels of {} {} are not: give it in {}.", name_of(source.box->unit),
          trained.value, name_of(trained.unit), name_of(trained.unit));

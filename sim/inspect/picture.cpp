@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/picture/image_file.hpp"
 #include "core/picture/png.hpp"
 
 namespace cosmo::sim {
@@ -37,7 +38,7 @@ void check_image(const std::filesystem::path& input, const std::filesystem::path
     ensure(!std::filesystem::equivalent(input, written, error), Fault::config,
            "--png {} would replace the file that is inspected: choose another name.", image.string());
   }
-  core::check_replaceable(image);
+  core::check_replaceable(image, core::kPng, "--png");
 }
 
 void draw_slice(const core::Communicator& comm, const std::filesystem::path& path, double thickness,
@@ -58,10 +59,9 @@ void draw_slice(const core::Communicator& comm, const std::filesystem::path& pat
       const std::size_t z = (pixels - 1 - i / pixels) / static_cast<std::size_t>(zoom);
       image[i] = static_cast<float>(std::log10(1 + columns[y * static_cast<std::size_t>(n) + z]));
     }
-    core::publish_png(path, [&](const auto& part) {
-      core::write_png(part, pixels, pixels, image, 0, static_cast<float>(std::log10(1 + highest)),
-                      core::density_palette());
-    });
+    core::publish_image(
+        path, core::encode_png(pixels, pixels, image, 0, static_cast<float>(std::log10(1 + highest)),
+                               core::density_palette()));
   });
   finding.summary["png"] = {
       {"path", path.string()}, {"thickness_mpc_h", planes * cell}, {"max_particles", highest}};

@@ -16,6 +16,8 @@ namespace cosmo::train {
 struct Learner {
   /// Builds the network's primitives.
   Learner(const TrainingPlan& plan, std::int64_t steps_per_epoch);
+  Learner(const Learner&) = delete;  // the state refers to the other members
+  Learner& operator=(const Learner&) = delete;
 
   /// Sets new weights, or those of `pretrained` if it is given. Throws what Pretrained::give_weights does.
   void begin(const TrainingPlan& plan, const Pretrained* pretrained);

@@ -48,15 +48,7 @@ Axis loss_axis(double smallest, double largest) {
     for (double i = first; i * step <= axis.high + 1e-9 * step; ++i) axis.marks.push_back(i * step);
     return axis;
   }
-  Axis axis{smallest / 1.1, largest * 1.1, kBottom, kTop, true, {}};
-  const bool dense = largest < 1e3 * smallest;
-  for (double power = std::pow(10, std::floor(std::log10(axis.low))); power <= axis.high; power *= 10) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      const double mark = factor * power;
-      if ((dense || factor == 1) && mark >= axis.low && mark <= axis.high) axis.marks.push_back(mark);
-    }
-  }
-  return axis;
+  return svg::logarithmic_axis(smallest / 1.1, largest * 1.1, kBottom, kTop);
 }
 
 std::string draw(const Curve& curve, const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {

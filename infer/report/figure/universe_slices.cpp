@@ -5,7 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "core/picture/png.hpp"
 #include "dataset/measure/slice.hpp"
 
 namespace cosmo::infer {
@@ -47,23 +46,6 @@ Slice joined(const std::vector<Slice>& parts, int cuts) {
   return whole;
 }
 
-/// The image with z upwards, enlarged to a visible size.
-std::string image_of(const Slice& slice, double low, double high, bool logarithmic) {
-  const int scale = std::max(1, (kSmallestImage + slice.side - 1) / slice.side), size = scale * slice.side;
-  std::vector<float> pixels;
-  for (int row = 0; row < size; ++row) {
-    for (int column = 0; column < size; ++column) {
-      const int y = column / scale, z = slice.side - 1 - row / scale;
-      const double value = slice.values[static_cast<std::size_t>(y * slice.side + z)];
-      pixels.push_back(static_cast<float>(logarithmic ? std::log(value) : value));
-    }
-  }
-  const auto ends = logarithmic ? std::pair(std::log(low), std::log(high)) : std::pair(low, high);
-  return core::encode_png(static_cast<std::size_t>(size), static_cast<std::size_t>(size), pixels,
-                          static_cast<float>(ends.first), static_cast<float>(ends.second),
-                          core::density_palette());
-}
-
 /// Cuts per side if sub-volumes are all cuts of a box, else 1.
 int cuts_a_side(std::uint32_t subvolumes) {
   const int cuts = static_cast<int>(std::lround(std::cbrt(subvolumes)));
@@ -103,13 +85,17 @@ UniverseSlices draw_universes(dataset::SplitReader& reader, const dataset::Predi
     }
     slices.push_back(joined(parts, a_side));
   }
-  std::vector<double> all;
-  for (const Slice& slice : slices) all.insert(all.end(), slice.values.begin(), slice.values.end());
-  const bool positive = std::ranges::all_of(all, [](double value) { return value >= 0; });
-  UniverseSlices drawn{
-      {},       dataset::quantile(all, 0.01, positive), dataset::quantile(all, 0.999, positive),
-      positive, spec.box_size.value * a_side,           spec.voxel_size().value * depth};
-  for (const Slice& slice : slices) drawn.images.push_back(image_of(slice, drawn.low, drawn.high, positive));
+  const dataset::ColourScale colours = dataset::colour_scale(slices);
+  UniverseSlices drawn{{},
+                       colours.low,
+                       colours.high,
+                       colours.logarithmic,
+                       spec.box_size.value * a_side,
+                       spec.voxel_size().value * depth};
+  for (const Slice& slice : slices) {
+    const int scale = std::max(1, (kSmallestImage + slice.side - 1) / slice.side);
+    drawn.images.push_back(dataset::image_of(slice, colours, scale));
+  }
   return drawn;
 }
 

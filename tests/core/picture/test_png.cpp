@@ -4,9 +4,10 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <string>
 #include <vector>
 
-#include "core/file/checksum.hpp"
+#include "core/picture/image_file.hpp"
 #include "core/picture/png.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -55,7 +56,8 @@ TEST_CASE("an image holds the colours of its values") {
   const auto path = directory.path() / "a.png";
   const std::vector<float> values = {-1, 0, 0.5f, 1, 2, std::numeric_limits<float>::quiet_NaN()};
   const Palette palette = density_palette();
-  write_png(path, 3, 2, values, 0, 1, palette);
+  const std::string content = encode_png(3, 2, values, 0, 1, palette);
+  publish_image(path, content);
 
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
@@ -68,26 +70,34 @@ TEST_CASE("an image holds the colours of its values") {
   const std::size_t expected[] = {0, 0, 128, 255, 255, 0};
   for (std::size_t i = 0; i < 6; ++i) CHECK(pixels[i] == palette[expected[i]]);
 
-  write_png(directory.path() / "b.png", 3, 2, values, 0, 1, palette);
-  CHECK(sha256_of_file(path) == sha256_of_file(directory.path() / "b.png"));
+  CHECK(encode_png(3, 2, values, 0, 1, palette) == content);
 }
 
 TEST_CASE("an image is known by its first bytes") {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "a.png";
-  CHECK_FALSE(is_png(path));
-  CHECK_FALSE(is_png(directory.path()));
-  CHECK_FALSE(is_png("/dev/null"));
-  write_png(path, 1, 1, std::vector<float>{1}, 0, 1, density_palette());
-  CHECK(is_png(path));
+  CHECK_FALSE(is_image(path, kPng));
+  CHECK_FALSE(is_image(directory.path(), kPng));
+  CHECK_FALSE(is_image("/dev/null", kPng));
+  publish_image(path, encode_png(1, 1, std::vector<float>{1}, 0, 1, density_palette()));
+  CHECK(is_image(path, kPng));
   std::ofstream(path) << "\x89P";
-  CHECK(is_png(path));  // what a full disk left
+  CHECK(is_image(path, kPng));  // what a full disk left
   std::ofstream(path) << "PNG";
-  CHECK_FALSE(is_png(path));
+  CHECK_FALSE(is_image(path, kPng));
 }
 
 TEST_CASE("an image that cannot be written is an error with its name") {
-  const std::vector<float> values(4, 1);
-  expect_error(Fault::io, "/nowhere/a.png",
-               [&] { write_png("/nowhere/a.png", 2, 2, values, 0, 1, density_palette()); });
+  expect_error(Fault::io, "/nowhere/a.svg", [] { publish_image("/nowhere/a.svg", "<svg />"); });
+}
+
+TEST_CASE("an image replaces nothing but an image of its format") {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "a.svg";
+  publish_image(path, "<svg />");
+  CHECK_NOTHROW(check_replaceable(path, kSvg, "--svg"));
+  expect_error(Fault::config, "not a PNG image", [&] { check_replaceable(path, kPng, "--png"); });
+  CHECK_FALSE(std::filesystem::exists(part_of(path)));
+  std::ofstream(part_of(path)) << "notes";
+  expect_error(Fault::config, "a.svg.part", [&] { check_replaceable(path, kSvg, "--svg"); });
 }

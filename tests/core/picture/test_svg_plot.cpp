@@ -24,6 +24,8 @@ TEST_CASE("axes have round marks within their ends, which are where they should"
   CHECK(svg::linear_axis(-1, 1, 0, 1, 4).marks == std::vector<double>{-1, -0.5, 0, 0.5, 1});
   const svg::Axis decades{1, 100, 200, 0, true, {}};
   CHECK(decades.place(10) == Approx(100));
+  CHECK(svg::logarithmic_axis(0.9, 30, 0, 1).marks == std::vector<double>{1, 2, 5, 10, 20});
+  CHECK(svg::logarithmic_axis(0.9, 3000, 0, 1).marks == std::vector<double>{1, 10, 100, 1000});
   CHECK(svg::round_step(0.0021) == Approx(0.005));
   CHECK(svg::round_step(0.002) == Approx(0.002));
 }
@@ -34,4 +36,8 @@ TEST_CASE("base64 is that of RFC 4648") {
   CHECK(encoded("f") == "Zg==");
   CHECK(encoded("fo") == "Zm8=");
   CHECK(encoded("foobar") == "Zm9vYmFy");
+}
+
+TEST_CASE("a picture holds the bytes of its image") {
+  CHECK(svg::picture(1, 2, 3, 4, "foobar").find("data:image/png;base64,Zm9vYmFy\"") != std::string::npos);
 }

@@ -1,11 +1,13 @@
 """cosmo-prep verify finds and names every damage to a dataset, on 1 and 2 ranks; describe shows it."""
 
+import base64
 import json
 import os
 import shutil
 import struct
 import unittest
 import zlib
+from xml.etree import ElementTree
 
 import h5py
 import numpy as np
@@ -63,9 +65,8 @@ def set_values(bad, name, rows, value):
         shard[name][rows] = value
 
 
-def pixels(path):
-    """Width, height and number of different bytes of a picture's data."""
-    data = path.read_bytes()
+def pixels(data):
+    """Width, height and number of different bytes of a PNG image's pixels."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", data[16:24])
     at, packed = 8, b""
@@ -74,6 +75,11 @@ def pixels(path):
         packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
         at += 12 + size
     return width, height, len(set(zlib.decompress(packed)))
+
+
+def parts(path, name):
+    """All elements of this name in an SVG image."""
+    return list(ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}" + name))
 
 
 class VerifyTest(PrepTest):
@@ -244,27 +250,37 @@ class Descriptions(VerifyTest):
             return {path: path.stat().st_mtime_ns for path in (self.root / "data").rglob("*")}
 
         before = ages()
-        for words, path in ((["a.png"], "a.png"), (["pictures", "--samples", 6], "pictures/samples.png"),
-                            (["pictures"], "pictures/samples.png")):
-            self.assertEqual(self.summary("describe", "data", "--png", *words)["png"], path)
-            width, height, colours = pixels(self.root / path)
-            self.assertGreater(width, 900)
-            self.assertGreater(height, 700)
-            self.assertGreater(colours, 100)
-        first = (self.root / "a.png").read_bytes()
-        self.prep("describe", "data", "--png", "a.png", ranks=2)
-        self.assertEqual((self.root / "a.png").read_bytes(), first)
+        for words, path, samples in ((["a.svg"], "a.svg", 3), (["pictures", "--samples", 6], "pictures/samples.svg", 6),
+                                     (["pictures"], "pictures/samples.svg", 3)):
+            self.assertEqual(self.summary("describe", "data", "--svg", *words)["svg"], path)
+            image = self.root / path
+            *slices, bar = [pixels(base64.b64decode(part.get("href").split("base64,")[1])) for part in parts(image, "image")]
+            self.assertEqual([size[:2] for size in slices], samples * [(360, 360)])
+            self.assertGreater(min(colours for _, _, colours in slices), 20)
+            self.assertEqual(bar[:2], (256, 1))
+            curves = parts(image, "polyline")
+            self.assertEqual(len(curves), samples)
+            for curve in curves:
+                self.assertGreater(len(curve.get("points").split()), 5)
+            texts = [text.text for text in parts(image, "text")]
+            for text in ("density / mean, averaged along x", "1 + particles in a voxel", "share of the voxels"):
+                self.assertIn(text, texts)
+            self.assertEqual(len([text for text in texts if ", z = 0" in text]), samples)
+            self.assertEqual(len([text for text in texts if "omega_m" in text]), samples)
+        first = (self.root / "a.svg").read_bytes()
+        self.prep("describe", "data", "--svg", "a.svg", ranks=2)
+        self.assertEqual((self.root / "a.svg").read_bytes(), first)
         self.assertEqual(list(self.root.glob("*.part")), [])
         self.assertEqual(ages(), before)
 
     def test_pictures_that_cannot_be(self):
-        (self.root / "notes.png").write_text("no image")
-        self.refused(CONFIG, ["notes.png"], "describe", "data", "--png", "notes.png")
-        self.assertEqual((self.root / "notes.png").read_text(), "no image")
-        self.refused(CONFIG, ["--samples"], "describe", "data", "--png", "never.png", "--samples", 7)
+        (self.root / "notes.svg").write_text("no image")
+        self.refused(CONFIG, ["notes.svg"], "describe", "data", "--svg", "notes.svg")
+        self.assertEqual((self.root / "notes.svg").read_text(), "no image")
+        self.refused(CONFIG, ["--samples"], "describe", "data", "--svg", "never.svg", "--samples", 7)
         flip(self.copy() / "train/shard-00000.h5", 9000)
-        self.refused(FORMAT, ["sha256"], "describe", "bad", "--png", "never.png")
-        self.assertFalse((self.root / "never.png").exists())
+        self.refused(FORMAT, ["sha256"], "describe", "bad", "--svg", "never.svg")
+        self.assertFalse((self.root / "never.svg").exists())
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ struct DensePrimitives {
   static bool append_own_input_gradient(const auto&...) { return false; }
 };
 
+/// The scalar product of two vectors, summed in an order that depends on their size alone.
 float product(const float* a, const float* b, std::int64_t size) {
   constexpr std::int64_t kLanes = 64;
   float sums[kLanes] = {};
