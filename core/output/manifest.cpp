@@ -86,6 +86,11 @@ Manifest parse_manifest(const Json& json, const fs::path& path, std::string_view
     manifest.request = {json.at("stage"), json.at("config"), json.at("inputs")};
     manifest.tool = json.at("code").at("name");
     manifest.files = json.at("files");
+    std::set<std::string> paths;
+    for (const FileRecord& file : manifest.files) {
+      ensure(paths.insert(file.path).second, Fault::format,
+             "{} lists {} twice: it was altered, rerun its stage with --force.", path.string(), file.path);
+    }
     ensure(json.at("id") == manifest.request.id(), Fault::format,
            "{} does not match its id: it was altered, rerun its stage with --force.", path.string());
     manifest.details = json;

@@ -30,9 +30,11 @@ Length parse_length(std::string_view text, std::string_view what) {
   return {parse_number(text, what, text), LengthUnit::mpc_h};
 }
 
-Length parse_positive_length(std::string_view text, std::string_view what) {
+Length parse_box_size(std::string_view text, std::string_view what) {
+  constexpr double kLeast = 1, kMost = 1e6;
   const Length length = parse_length(text, what);
-  ensure(length.value > 0, Fault::config, "{} is {}: give a positive length.", what, text);
+  ensure(length.value >= kLeast && length.value <= kMost, Fault::config,
+         "{} is {}: choose a value between {:g} and {:g}.", what, text, kLeast, kMost);
   return length;
 }
 

@@ -37,7 +37,7 @@ void write_length(Json& json, std::string_view name, const Length& length);
 Length read_length(const Json& json, std::string_view name);
 /// Parses "512" or "512Mpc/h", "731.43Mpc". Throws Error{usage} naming `what`.
 Length parse_length(std::string_view text, std::string_view what);
-/// The same, and throws Error{config} unless the length is positive.
-Length parse_positive_length(std::string_view text, std::string_view what);
+/// The same for the side of a box: throws Error{config} unless it is 1 to 1,000,000 of its unit.
+Length parse_box_size(std::string_view text, std::string_view what);
 
 }  // namespace cosmo::core

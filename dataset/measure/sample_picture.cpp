@@ -98,13 +98,16 @@ Distribution distribution_of(std::span<const float> voxels, bool counts, const s
   return distribution;
 }
 
-std::string caption(const DatasetManifest& dataset, const ChosenSample& sample) {
-  std::string text =
-      fmt::format("{} {}/{}", name_of(sample.split), sample.record.simulation, sample.record.subvolume);
+/// A sample's place and its first parameters, on two lines to the right of `x`.
+std::string caption(double x, double y, const DatasetManifest& dataset, const ChosenSample& sample) {
   const auto& names = dataset.spec.parameters.names;
+  std::string parameters;
   for (std::size_t p = 0; p < std::min<std::size_t>(2, names.size()); ++p)
-    text += fmt::format("  {} {:.3g}", names[p], sample.record.parameters[p]);
-  return svg::escaped(text);
+    parameters += fmt::format("{}{} {:.3g}", p == 0 ? "" : ", ", names[p], sample.record.parameters[p]);
+  return svg::text(x, y, "start",
+                   fmt::format("{} {}/{}", name_of(sample.split), sample.record.simulation,
+                               sample.record.subvolume)) +
+         svg::text(x, y + kLine - 3, "start", svg::escaped(parameters), " font-size=\"11\"");
 }
 
 /// The distributions of the first channel's values. Counts are drawn at 1 + count, so that empty voxels have a
@@ -119,10 +122,10 @@ std::string draw_distributions(double left, double top, double right, const Data
     low = std::min<double>(low, least);
     high = std::max<double>(high, most);
   }
-  if (!(low < high)) high = low + 1;
+  if (!(low < high)) high = low + std::max(1.0, 1e-3 * std::abs(low));
   const std::vector<double> edges = bin_edges(counts, low, high);
   std::vector<Distribution> distributions;
-  double rarest = 1, commonest = 0;
+  double rarest = std::numeric_limits<double>::infinity(), commonest = 0;
   for (const ChosenSample& sample : chosen) {
     distributions.push_back(distribution_of(std::span(sample.voxels).first(size), counts, edges));
     for (const auto& [value, share] : distributions.back()) {
@@ -133,9 +136,11 @@ std::string draw_distributions(double left, double top, double right, const Data
   const svg::Axis x = counts ? svg::logarithmic_axis(0.9, 1.1 * (1 + high), left, right)
                              : svg::linear_axis(low, high, left, right, 8);
   const svg::Axis y = svg::logarithmic_axis(rarest / 1.5, commonest * 1.5, top + kPlot, top);
+  const std::string redshift =
+      dataset.spec.channels() > 1 ? fmt::format(", z = {:g}", dataset.spec.redshifts.front()) : "";
   std::string content =
-      svg::frame(x, y, counts ? "1 + particles in a voxel" : "value of a voxel",
-                 counts ? "share of the voxels" : "share of the voxels per unit of the value");
+      svg::frame(x, y, (counts ? "1 + particles in a voxel" : "value of a voxel") + redshift,
+                 counts ? "share of the voxels per particle" : "share of the voxels per unit of the value");
   for (std::size_t s = 0; s < chosen.size(); ++s) {
     const char* colour = kColours[s % kColours.size()];
     std::string points;
@@ -143,9 +148,14 @@ std::string draw_distributions(double left, double top, double right, const Data
       points += fmt::format("{:.1f},{:.1f} ", x.place(value + (counts ? 1 : 0)), y.place(share));
     content += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
                            points, colour);
-    const double line = top + kLine * (static_cast<double>(s) + 1);
+    if (distributions[s].size() == 1) {
+      const auto& [value, share] = distributions[s].front();
+      content += svg::circle(x.place(value + (counts ? 1 : 0)), y.place(share), 4,
+                             fmt::format(" fill=\"{}\"", colour));
+    }
+    const double line = top + 2 * kLine * static_cast<double>(s) + kLine;
     content += svg::line(right + 10, line - 4, right + 32, line - 4, colour, " stroke-width=\"3\"");
-    content += svg::text(right + 38, line, "start", caption(dataset, chosen[s]));
+    content += caption(right + 38, line, dataset, chosen[s]);
   }
   return content;
 }
@@ -185,10 +195,12 @@ std::string sample_picture(const DatasetManifest& dataset, const std::vector<Cho
 
   const double columns = static_cast<double>(chosen.size());
   const double width = std::max(2 * kMargin + columns * kPanel + (columns - 1) * kGap, 900.0);
-  std::string content =
-      svg::text(kMargin, kMargin + 8, "start",
-                fmt::format("slices of {:.4g} of {:.4g} {}, y right, z up", spec.voxel_size().value * depth,
-                            spec.box_size.value, name_of(spec.box_size.unit)));
+  std::string content = svg::text(
+      kMargin, kMargin + 8, "start",
+      fmt::format(
+          "slices of {:.4g} of {:.4g} {}, y right, z up{}", spec.voxel_size().value * depth,
+          spec.box_size.value, name_of(spec.box_size.unit),
+          channels < spec.channels() ? fmt::format("; {} of {} redshifts", channels, spec.channels()) : ""));
   double y = kMargin + 2 * kLine;
   for (int channel = 0; channel < channels; ++channel) {
     for (std::size_t s = 0; s < chosen.size(); ++s) {

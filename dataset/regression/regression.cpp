@@ -77,7 +77,14 @@ struct Solver {
   VectorXd variances;    ///< eigenvalues of the features' covariance
   MatrixXd axes, along;  ///< its eigenvectors; covariance of those with the targets
 
-  Solver(const Sums& sums, Index width) : x(sums.x.head(width) / sums.rows), y(sums.y / sums.rows) {
+  /// `width` may be 0: then the prediction is the mean.
+  Solver(const Sums& sums, Index width)
+      : x(sums.x.head(width) / sums.rows),
+        y(sums.y / sums.rows),
+        variances(width),
+        axes(width, width),
+        along(width, sums.y.size()) {
+    if (width == 0) return;  // Eigen has no eigenvalues of an empty matrix
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(sums.xx.topLeftCorner(width, width) / sums.rows -
                                                          x * x.transpose());
     variances = solver.eigenvalues().cwiseMax(0.0);

@@ -45,7 +45,7 @@ core::Tool dataset::cosmo_prep_tool() {
            {"verify", "reads every sample of a dataset and compares all checksums", "cosmo-prep verify data",
             false, core::OnStop::end, &declare_directory, &run_verify},
            {"describe", "prints splits, shapes, parameter ranges, statistics and origin; draws samples",
-            "cosmo-prep describe data --png data.png", false, core::OnStop::end, &dataset::declare_describe,
+            "cosmo-prep describe data --svg data.svg", false, core::OnStop::end, &dataset::declare_describe,
             &dataset::run_describe},
            {"export", "writes a dataset's samples as .npy or TFRecord files, for other programs",
             "cosmo-prep export --input data --format tfrecord --output data-tf", true, core::OnStop::save,

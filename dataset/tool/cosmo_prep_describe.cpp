@@ -14,11 +14,13 @@ namespace {
 
 constexpr int kMostSamples = 6;
 
-/// The file that --svg names, or samples.svg in the directory that it names.
+/// The file that --svg names, or samples.svg in the directory that it names. Throws Error{usage}.
 std::filesystem::path image_path(const std::filesystem::path& asked) {
   std::error_code error;
-  const bool directory = std::filesystem::is_directory(asked, error) || asked.extension() != ".svg";
-  return directory ? asked / "samples.svg" : asked;
+  if (std::filesystem::is_directory(asked, error)) return asked / "samples.svg";
+  ensure(asked.extension() == ".svg" || !asked.has_extension(), Fault::usage,
+         "--svg {} does not end in .svg: give FILE.svg or a directory.", asked.string());
+  return asked.has_extension() ? asked : asked / "samples.svg";
 }
 
 void write_image(const std::filesystem::path& image, const std::string& content) {
@@ -106,8 +108,9 @@ void add_provenance(const std::filesystem::path& directory, const DatasetManifes
 void add_picture(const core::Invocation& run, const std::filesystem::path& directory,
                  const DatasetManifest& dataset, core::Report& report) {
   if (!run.options.given("svg")) return;
-  const std::filesystem::path image = image_path(run.options.text("svg"));
+  std::filesystem::path image;
   run.comm.agree([&] {
+    image = image_path(run.options.text("svg"));
     const auto samples = static_cast<int>(run.options.integer("samples", 1, kMostSamples));
     if (!run.comm.is_root()) return;
     write_image(image, sample_picture(dataset, choose_samples(directory, dataset, samples)));
@@ -122,9 +125,9 @@ core::Report report_of(const DatasetManifest& manifest) { return {summary_of(man
 
 void declare_describe(core::Options& options) {
   options.add_positional("directory", "directory that cosmo-prep shard or import wrote");
-  options.add("svg", std::nullopt,
-              "draw a few samples, as projected slices and as the distribution of their voxels' values, both "
-              "logarithmic: FILE.svg, or a directory for samples.svg");
+  options.add(
+      "svg", std::nullopt,
+      "draw a few samples, as projected slices and as the distribution of their voxels' values: FILE.svg, or a directory for samples.svg");
   options.add("samples", "3", "samples to draw, 1 to 6, from train, validation and test in turn");
 }
 

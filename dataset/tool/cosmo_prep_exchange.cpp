@@ -214,7 +214,7 @@ ForeignSettings read_settings(const core::Options& options) {
   ForeignSettings settings;
   settings.directory = options.text("input");
   settings.table = options.text("samples");
-  settings.box_size = core::parse_positive_length(options.text("box"), "--box");
+  settings.box_size = core::parse_box_size(options.text("box"), "--box");
   settings.redshifts = options.numbers("redshifts");
   settings.kind =
       options.choice("voxels", {"counts", "field"}) == "counts" ? VoxelKind::counts : VoxelKind::field;

@@ -32,15 +32,24 @@ bool is_file_name(const fs::path& output) { return output.extension() == ".onnx"
 
 std::string encode(const std::string& model) { return encode_onnx(Predictor(model, 1)); }
 
-/// Writes the file unless it is there already; returns whether it was. Called by one rank.
-bool write_file(const std::string& bytes, const fs::path& path, bool force) {
+/// Whether the file is there already. Throws Error{config} if there is something that may not be replaced: a
+/// directory, another kind of file, or, without `force`, another network.
+bool is_there(const std::string& bytes, const fs::path& path, bool force) {
   ensure(!fs::is_directory(path), Fault::config, "{} is a directory: name another file.", path.string());
-  if (fs::exists(path)) {
-    const std::vector<std::byte> there = core::read_bytes(path);
-    if (std::ranges::equal(std::as_bytes(std::span(bytes)), there)) return true;
-    ensure(force, Fault::config, "{} holds something else: give --force to replace it, or another --output.",
-           path.string());
-  }
+  if (!fs::exists(path)) return false;
+  const std::vector<std::byte> there = core::read_bytes(path);
+  if (std::ranges::equal(std::as_bytes(std::span(bytes)), there)) return true;
+  constexpr std::size_t kStart = 2;  // the version of the format, with which ONNX files begin
+  const bool is_onnx =
+      there.size() >= kStart &&
+      std::ranges::equal(std::span(there).first(kStart), std::as_bytes(std::span(bytes)).first(kStart));
+  ensure(is_onnx, Fault::config, "{} is not an ONNX file: choose another --output.", path.string());
+  ensure(force, Fault::config, "{} holds another network: give --force to replace it, or another --output.",
+         path.string());
+  return false;
+}
+
+void write_file(const std::string& bytes, const fs::path& path) {
   core::make_directory(fs::absolute(path).parent_path());
   const fs::path part = fmt::format("{}.{}.part", path.string(), ::getpid());  // others may write it, too
   try {
@@ -51,7 +60,6 @@ bool write_file(const std::string& bytes, const fs::path& path, bool force) {
     fs::remove(part, ignored);
     throw;
   }
-  return false;
 }
 
 /// Returns --model. Throws Error for wrong options, or if the model is not finished.
@@ -66,15 +74,24 @@ std::string read_model(const core::Options& options) {
 void export_file(const core::Invocation& run, const fs::path& path) {
   const bool dry_run = run.options.flag("dry-run");
   std::uint64_t up_to_date = 0;
+  core::Json facts = {{"onnx", path.string()}};
   run.comm.agree([&] {
     const std::string model = read_model(run.options);
-    if (run.comm.is_root() && !dry_run)
-      up_to_date = write_file(encode(model), path, run.options.flag("force")) ? 1 : 0;
+    if (!run.comm.is_root()) return;
+    const std::string bytes = encode(model);
+    if (dry_run) facts.update({{"dry_run", true}, {"refusals", core::Json::array()}});
+    try {
+      up_to_date = is_there(bytes, path, run.options.flag("force")) ? 1 : 0;
+    } catch (const core::Error& refusal) {
+      if (!dry_run) throw;
+      run.log.warn("{}", refusal.what());
+      facts["refusals"].push_back(refusal.what());
+    }
+    if (!dry_run && up_to_date == 0) write_file(bytes, path);
   });
   up_to_date = run.comm.max(up_to_date);
-  core::Json facts = {{"onnx", path.string()},
-                      {dry_run ? "dry_run" : "up_to_date", dry_run || up_to_date > 0}};
-  run.report(facts, fmt::format("{}{}{}\n", dry_run ? "would write " : "", path.string(),
+  facts["up_to_date"] = up_to_date > 0;
+  run.report(facts, fmt::format("{}{}{}\n", dry_run && up_to_date == 0 ? "would write " : "", path.string(),
                                 up_to_date > 0 ? " is up to date" : ""));
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 UniverseSource read_source(const core::Options& options) {
   UniverseSource source{options.text("input"), {}, histogram::read_gadget_reading(options)};
-  if (options.given("box")) source.box = core::parse_positive_length(options.text("box"), "--box");
+  if (options.given("box")) source.box = core::parse_box_size(options.text("box"), "--box");
   return source;
 }
 

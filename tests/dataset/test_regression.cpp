@@ -108,6 +108,22 @@ TEST_CASE("features that are not finite are refused, those of two rows are learn
   CHECK_THROWS_AS(Regression(x, noise(4, 1, 16), groups_of(4, 1)), core::Error);
 }
 
+TEST_CASE("features that are all constant predict the mean") {
+  const MatrixXd features = MatrixXd::Constant(20, 3, 7.0);
+  MatrixXd targets(20, 2);
+  std::vector<std::uint32_t> groups;
+  for (Index i = 0; i < targets.rows(); ++i) {
+    targets.row(i) << static_cast<double>(i), 5.0;
+    groups.push_back(static_cast<std::uint32_t>(i));
+  }
+  const MatrixXd predicted = Regression(features, targets, groups).predict(features);
+  CHECK(predicted.rows() == 20);
+  for (Index i = 0; i < predicted.rows(); ++i) {
+    CHECK(predicted(i, 0) == Approx(9.5));
+    CHECK(predicted(i, 1) == Approx(5));
+  }
+}
+
 TEST_CASE("a regression that was written and read predicts the same bits") {
   const Index rows = 400;
   MatrixXd x = noise(rows, 5, 4);

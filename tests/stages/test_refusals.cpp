@@ -178,6 +178,11 @@ void refuse_values_of_trainings(const Made& made) {
        {"--decay-at 1,1e+300 does not rise between 0 and 1000000"}},
       {kTrain32 + "--decay-at 1,1.1 --decay-by 0.5,0.25", Fault::config, {"--decay-at", "a step apart"}},
       {kTrain32 + "--decay-at 1 --decay-by 2", Fault::config, {"--decay-by 2 is not above 0 and at most 1"}},
+      {kTrain32 + "--convolution quick", Fault::usage, {"--convolution", "direct or filtered"}},
+      {kTrain32 + "--convolution filtered", Fault::config, {"cosmoflow32", "conv2 ", "--convolution direct"}},
+      {kTrain + "--network cosmonet32 --convolution filtered --precision bf16",
+       Fault::usage,
+       {"--convolution filtered", "--precision bf16"}},
       {kTrain + "--network nosuchnet", Fault::usage, {"nosuchnet", "--network"}},
       {kTrain + "--network cosmoflow", Fault::config, {"conv"}},
       {"cosmo-infer --model D/model --data D/data --split exam --output D/never", Fault::usage, {"--split"}},
@@ -382,6 +387,25 @@ void refuse_what_stands_in_the_way(const Made& made) {
               {"D/directory-for-a-file/sim-00001/counts_z0.h5", "is a directory", "remove it"});
 }
 
+void refuse_to_replace_files_by_networks(const Made& made) {
+  const std::string onnx = "cosmo-infer export --model D/model --output D/";
+  made.succeed(onnx + "model.onnx");
+  made.succeed(onnx + "model.onnx");  // up to date
+  made.write("notes.onnx", "notes");
+  made.refuse(onnx + "notes.onnx --force", Fault::config, {"D/notes.onnx is not an ONNX file"});
+  const core::Ended plan = made.run(onnx + "notes.onnx --dry-run --json");
+  CHECK(plan.exit_code == 0);
+  if (made.is_root) {
+    CHECK(plan.said.remarks.find("is not an ONNX file") != std::string::npos);
+    CHECK(core::Json::parse(plan.said.results).at("refusals").size() == 1);
+    CHECK(content(made.at("notes.onnx")) == "notes");
+  }
+  made.write("other.onnx", "\x08\x07 another network");
+  made.refuse(onnx + "other.onnx", Fault::config, {"D/other.onnx holds another network", "--force"});
+  made.succeed(onnx + "other.onnx --force");
+  if (made.is_root) CHECK(content(made.at("other.onnx")) == content(made.at("model.onnx")));
+}
+
 }  // namespace
 
 TEST_CASE("what cannot be done is refused in one sentence") {
@@ -398,4 +422,5 @@ TEST_CASE("what cannot be done is refused in one sentence") {
   refuse_data_that_do_not_fit_the_model(made);
   refuse_damaged_outputs(made);
   refuse_what_stands_in_the_way(made);
+  refuse_to_replace_files_by_networks(made);
 }

@@ -117,7 +117,9 @@ class Exports(ExchangeTest):
     def test_an_altered_export_is_written_again(self):
         path = self.root / "npy/manifest.json"
         whole = path.read_bytes()
-        for key, value in (("format", 7), ("samples", 1), ("dataset", {})):
+        files = json.loads(whole)["files"]
+        for key, value in (("format", 7), ("samples", 1), ("dataset", {}), ("files", []), ("files", files + files[:1]),
+                           ("files", [file for file in files if file["path"] != "samples.csv"])):
             path.write_text(json.dumps({**json.loads(whole), key: value}))
             self.prep(*self.export("npy"), "--output", "npy")
             self.assertEqual(path.read_bytes(), whole)

@@ -14,7 +14,7 @@ import numpy as np
 
 from toolkit import PrepTest, flip, sha256
 
-CONFIG, FORMAT = 3, 5
+USAGE, CONFIG, FORMAT = 2, 3, 5
 SHARD, OTHER = "train/shard-00001.h5", "train/shard-00002.h5"
 
 
@@ -263,7 +263,7 @@ class Descriptions(VerifyTest):
             for curve in curves:
                 self.assertGreater(len(curve.get("points").split()), 5)
             texts = [text.text for text in parts(image, "text")]
-            for text in ("density / mean, averaged along x", "1 + particles in a voxel", "share of the voxels"):
+            for text in ("density / mean, averaged along x", "1 + particles in a voxel", "share of the voxels per particle"):
                 self.assertIn(text, texts)
             self.assertEqual(len([text for text in texts if ", z = 0" in text]), samples)
             self.assertEqual(len([text for text in texts if "omega_m" in text]), samples)
@@ -277,6 +277,7 @@ class Descriptions(VerifyTest):
         (self.root / "notes.svg").write_text("no image")
         self.refused(CONFIG, ["notes.svg"], "describe", "data", "--svg", "notes.svg")
         self.assertEqual((self.root / "notes.svg").read_text(), "no image")
+        self.refused(USAGE, ["notes.png", "FILE.svg"], "describe", "data", "--svg", "notes.png")
         self.refused(CONFIG, ["--samples"], "describe", "data", "--svg", "never.svg", "--samples", 7)
         flip(self.copy() / "train/shard-00000.h5", 9000)
         self.refused(FORMAT, ["sha256"], "describe", "bad", "--svg", "never.svg")

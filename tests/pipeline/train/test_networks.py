@@ -225,7 +225,13 @@ class Networks(PipelineTest):
         for output in (directory, path):
             self.assertTrue(succeed(*words, output)["up_to_date"])
         self.assertEqual(times(directory) | {"file": path.stat().st_mtime_ns}, before)
+        whole = path.read_bytes()
         path.write_bytes(b"something else")
+        for force in ([], ["--force"]):
+            refused = run(*words, path, *force)
+            self.assertEqual(refused.returncode, 3)
+            self.assertIn("is not an ONNX file", error_line(refused, "cosmo-infer"))
+        path.write_bytes(whole[:-1])
         refused = run(*words, path)
         self.assertEqual(refused.returncode, 3)
         self.assertIn("--force", error_line(refused, "cosmo-infer"))
