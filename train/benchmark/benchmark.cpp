@@ -37,7 +37,7 @@ class SyntheticTraining {
   SyntheticTraining(const core::Communicator& comm, const BenchmarkConfig& config)
       : comm_(comm),
         network_(config.network, config.input, config.outputs, config.batch, nn::Mode::training,
-                 config.precision),
+                 config.arithmetic),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
         reducer_(comm, network_.gradients(), 1),
         voxels_(network_.input().size()),
@@ -162,7 +162,7 @@ BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig&
   result.census = training.network().census();
   result.batch = config.batch;
   result.ranks = comm.size();
-  time_steps(comm, training, threads, config.precision, result);
+  time_steps(comm, training, threads, config.arithmetic.precision, result);
   profile(training, result);
   result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));
   return result;

@@ -57,7 +57,7 @@ struct BenchmarkConfig {
   nn::Shape input;
   int outputs;
   int batch;
-  nn::Precision precision;
+  nn::Arithmetic arithmetic;
 };
 
 /// Times training steps on random voxels. The peak depends on the precision: that of fused multiply-adds for

@@ -61,7 +61,7 @@ class Network {
   /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
   /// has no implementation, std::bad_alloc.
   Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
-          Precision precision = Precision::f32);
+          const Arithmetic& arithmetic = {});
   ~Network();
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
@@ -115,7 +115,7 @@ class Network {
   /// [bytes] memory_bytes() of a network with these arguments, without allocating it. Throws like the
   /// constructor.
   static std::size_t planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
-                                   Precision precision = Precision::f32);
+                                   const Arithmetic& arithmetic = {});
 
  private:
   void begin_backward(std::span<const float> d_output);
@@ -123,6 +123,10 @@ class Network {
   struct Backend;
   std::unique_ptr<Backend> backend_;
 };
+
+/// Throws Error{config} naming layers and reasons if no convolution of a network can be filtered
+/// (ConvolutionMethod).
+void ensure_filterable(const NetworkSpec& spec, const NetworkCensus& census);
 
 /// The backend's name and version, for --version.
 std::string library_version();

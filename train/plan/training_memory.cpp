@@ -26,9 +26,9 @@ std::int64_t arena_values(const nn::NetworkCensus& census) {
 }  // namespace
 
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
-                            nn::Precision precision) {
+                            const nn::Arithmetic& arithmetic) {
   const std::size_t network =
-      nn::Network::planned_bytes(spec, input, outputs, batch, nn::Mode::training, precision);
+      nn::Network::planned_bytes(spec, input, outputs, batch, nn::Mode::training, arithmetic);
   return static_cast<std::int64_t>(network) + arenas * static_cast<std::int64_t>(sizeof(float)) *
                                                   arena_values(nn::take_census(spec, input, outputs));
 }
@@ -53,8 +53,8 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
-                                              arenas, plan.precision.value);
+  const std::int64_t network =
+      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic());
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
   return kLibraries + std::max(network + step, baseline_memory(plan, data)) +

@@ -11,7 +11,7 @@ namespace cosmo::train {
 /// Memory of the network, its gradients and `arenas` further arenas of the same size (moments, sums). Builds
 /// the network's primitives.
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
-                            nn::Precision precision);
+                            const nn::Arithmetic& arithmetic);
 
 /// Memory of a rank: in use now, and to be loaded and allocated for the training.
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,

@@ -8,6 +8,7 @@
 #include "dataset/load/data_loader.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "train/nn/model/model_manifest.hpp"
+#include "train/nn/network.hpp"
 #include "train/nn/posterior/mixture_head.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/optimizer/sgd.hpp"
@@ -92,6 +93,10 @@ void declare_training(core::Options& options) {
   options.begin_group("Number formats");
   options.add("precision", "f32",
               "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
+  options.add(
+      "convolution", "direct",
+      "method of convolutions: direct, or filtered (minimal filtering, an eighth of the products, where the "
+      "form of a layer permits it; f32)");
   options.add("reduction-precision", "f32",
               "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.begin_group("Stopping and continuing");
@@ -136,6 +141,13 @@ core::Named<nn::Precision> read_precision(const core::Options& options) {
   const core::Named<nn::Precision> precision = options.entry("precision", nn::kPrecisions);
   nn::ensure_units(precision.value);
   return precision;
+}
+
+core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options) {
+  const core::Named<nn::ConvolutionMethod> method = options.entry("convolution", nn::kConvolutionMethods);
+  ensure(method.value == nn::ConvolutionMethod::direct || options.text("precision") == "f32", Fault::usage,
+         "--convolution filtered computes in f32: leave out --precision {}.", options.text("precision"));
+  return method;
 }
 
 nn::NetworkSpec read_network(const core::Options& options) {
@@ -317,7 +329,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   ensure(plan.network.baseline.empty() || plan.outputs() == plan.parameters, Fault::config,
          "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
          plan.network.baseline, plan.loss.name);
-  (void)nn::take_census(plan.network, plan.input, plan.outputs());
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
@@ -333,6 +345,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
          "Network {} normalises by the batch, but --global-batch is 1: give at least 2, or better 8 or more.",
          plan.network.name);
   plan.seed = options.seed("seed");
+  plan.convolution = read_convolution(options);
+  if (plan.convolution.value == nn::ConvolutionMethod::filtered) nn::ensure_filterable(plan.network, census);
   plan.precision = read_precision(options);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
   read_optimizer(options, plan);
@@ -369,6 +383,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   if (plan.average > 0) config["average"] = plan.average;
   if (plan.choice_epochs > 1) config["choice_epochs"] = plan.choice_epochs;
   if (plan.roll) config["roll"] = true;
+  if (plan.convolution.value != nn::ConvolutionMethod::direct) config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});

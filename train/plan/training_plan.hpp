@@ -35,6 +35,7 @@ struct TrainingPlan {
   int micro_batch;
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
+  core::Named<nn::ConvolutionMethod> convolution;
   nn::LossEntry loss;
   const OptimizerEntry* optimizer;
   OptimizerSettings optimizer_settings;
@@ -58,6 +59,7 @@ struct TrainingPlan {
   int outputs() const { return loss.outputs(parameters); }
   /// Micro-batches per step on one rank.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
+  nn::Arithmetic arithmetic() const { return {precision.value, convolution.value}; }
   /// The learning rate of each step.
   LearningRate schedule(std::int64_t steps_per_epoch) const;
 };
@@ -76,6 +78,9 @@ nn::NetworkSpec read_network(const core::Options& options);
 /// The precision that --precision names. Throws Error{usage} for other names, Error{config} if the CPU has no
 /// units for it.
 core::Named<nn::Precision> read_precision(const core::Options& options);
+/// The method that --convolution names. Throws Error{usage} for other names, and unless it goes with
+/// --precision.
+core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options);
 
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,

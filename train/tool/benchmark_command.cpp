@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "train/benchmark/benchmark.hpp"
+#include "train/nn/network.hpp"
 #include "train/nn/summary.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/plan/memory_check.hpp"
@@ -23,12 +24,14 @@ BenchmarkConfig read_benchmark(const core::Options& options) {
   const auto read = [&](const char* name, int otherwise, int most) {
     return options.given(name) ? static_cast<int>(options.integer(name, 1, most)) : otherwise;
   };
+  const nn::ConvolutionMethod convolution = read_convolution(options).value;
   BenchmarkConfig config{nn::with_outputs(read_network(options), meant.outputs),
                          {read("channels", meant.channels, 1024), read("size", meant.size, 1024)},
                          meant.outputs,
                          read("micro-batch", 1, 1 << 16),
-                         read_precision(options).value};
-  (void)nn::take_census(config.network, config.input, config.outputs);
+                         {read_precision(options).value, convolution}};
+  const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
+  if (convolution == nn::ConvolutionMethod::filtered) nn::ensure_filterable(config.network, census);
   return config;
 }
 
@@ -38,7 +41,7 @@ void declare_benchmark(core::Options& options) {
   options.begin_group("Benchmark");
   options.add_flag("benchmark",
                    "time training steps on synthetic data instead; of the options above, only --network, "
-                   "--micro-batch, --precision and --dropout apply");
+                   "--micro-batch, --precision, --convolution and --dropout apply");
   options.add("size", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
   options.add("channels", std::nullopt,
               "counts per voxel for --benchmark [the network's intended number: mlperf 4, others 1]");
@@ -48,7 +51,7 @@ void check_purpose(const core::Options& options) {
   if (options.flag("benchmark")) {
     return options.refuse_all_but(
         {"benchmark", "peer-timeout", "size", "channels", "network", "dropout", "micro-batch", "precision",
-         "dry-run", "config", "threads", "json", "quiet"},
+         "convolution", "dry-run", "config", "threads", "json", "quiet"},
         "--benchmark");
   }
   for (const char* name : {"size", "channels"}) {
@@ -64,7 +67,7 @@ void run_benchmark(const core::Invocation& run) {
   run.comm.agree([&] { config = read_benchmark(run.options); });
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
   const std::int64_t memory =
-      network_memory(config.network, config.input, config.outputs, config.batch, kMoments, config.precision);
+      network_memory(config.network, config.input, config.outputs, config.batch, kMoments, config.arithmetic);
   if (run.options.flag("dry-run")) {
     return run.report({{"parameters", census.parameters()},
                        {"weights", census.weights()},

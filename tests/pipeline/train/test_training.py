@@ -78,6 +78,20 @@ class Repeats(Trained):
         for output in outputs[1:]:
             self.assertEqual(contents(output), contents(outputs[0]))
 
+    def test_filtered_convolutions_give_the_same_bits_twice_and_after_a_stop(self):
+        words = ["--data", self.data, "--network", "cosmonet32", "--global-batch", 8, "--decay-epochs", EPOCHS]
+        filtered = [*words, "--convolution", "filtered"]
+        for ranks in (1, 2):
+            outputs = [self.root / f"filtered{ranks}{i}" for i in range(3)]
+            for output in outputs[:2]:
+                cosmo_train(*filtered, "--epochs", EPOCHS, "--threads", 1, "--output", output, ranks=ranks)
+            cosmo_train(*filtered, "--epochs", 2, "--threads", 1, "--output", outputs[2], ranks=ranks)
+            cosmo_train(*filtered, "--epochs", EPOCHS, "--threads", 1, "--output", outputs[2], "--resume", ranks=ranks)
+            for output in outputs[1:]:
+                self.assertEqual(contents(output), contents(outputs[0]))
+        direct = run("cosmo-train", *words, "--epochs", EPOCHS, "--output", outputs[0])  # another run's directory
+        self.assertEqual(direct.returncode, 3)
+
     @unittest.skipUnless(has_bf16(), "the CPU has no AVX512_BF16")
     def test_bf16_gives_the_same_bits_twice_and_after_a_stop_and_f32_weights(self):
         outputs = [self.root / name for name in ("bf16-1", "bf16-2", "bf16-3")]

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "core/bfloat16.hpp"
+#include "train/nn/kernel/floats.hpp"
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -72,18 +72,6 @@ inline Vector select(Lanes lanes, const Vector& yes, const Vector& no) {
   for (int i = 0; i < kBlock; ++i) result[i] = (lanes >> i & 1) != 0 ? yes[i] : no[i];
   return result;
 #endif
-}
-
-template <int... i, class Function>
-[[gnu::always_inline]] inline void unrolled(std::integer_sequence<int, i...>, const Function& function) {
-  (function(std::integral_constant<int, i>{}), ...);
-}
-
-/// Calls function(0), ..., function(count - 1), each with a compile-time argument, so that arrays indexed by
-/// it can be registers.
-template <int count, class Function>
-[[gnu::always_inline]] inline void unrolled(const Function& function) {
-  unrolled(std::make_integer_sequence<int, count>{}, function);
 }
 
 }  // namespace cosmo::nn

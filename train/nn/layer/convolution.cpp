@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "train/nn/kernel/filtered_convolution.hpp"
 #include "train/nn/kernel/first_layer.hpp"
 #include "train/nn/kernel/row_gradient.hpp"
 #include "train/nn/layer/weighted_layer.hpp"
@@ -36,21 +37,58 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
+  /// Whether the stride and all layouts are those of our own kernels, with blocks of `block` channels.
+  bool fits(int block, const Layout& source, const Layout& weights, const Layout& output) const {
+    const Tag cells = block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c;
+    const Tag taps = block == 8 ? Tag::OIdhw8i8o : Tag::OIdhw16i16o;
+    return stride[0] == 1 && source == Layout(source.dims(), kFloat, cells) &&
+           output == Layout(output.dims(), kFloat, cells) && source.dims()[1] % block == 0 &&
+           output.dims()[1] % block == 0 && weights == Layout(weights.dims(), kFloat, taps);
+  }
   /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
-    const bool fits = stride[0] == 1 && source == Layout(source.dims(), kFloat, Tag::nCdhw16c) &&
-                      output == Layout(output.dims(), kFloat, Tag::nCdhw16c) &&
-                      source.dims()[1] % kBlock == 0 && output.dims()[1] % kBlock == 0 &&
-                      weights == Layout(weights.dims(), kFloat, Tag::OIdhw16i16o);
-    if (!fits) return std::nullopt;
+    if (!fits(kBlock, source, weights, output)) return std::nullopt;
     return RowConvolution{source.dims()[0], source.dims()[1] / kBlock, output.dims()[1] / kBlock,
                           source.dims()[2], weights.dims()[2],         padding[0]};
   }
+  /// The convolution as a filtered one, if that is asked for and worthwhile and the layouts permit it.
+  std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const Layout& source,
+                                               const Layout& weights, const Layout& output) const {
+    if (builder.convolutions != ConvolutionMethod::filtered ||
+        !fits(filter_kernels().block, source, weights, output))
+      return std::nullopt;
+    const FilteredConvolution layer{source.dims()[0], source.dims()[1],  output.dims()[1],
+                                    source.dims()[2], weights.dims()[2], padding[0]};
+    return is_worthwhile(layer) ? std::optional(layer) : std::nullopt;
+  }
+  /// The parts of one buffer that hold the transformed weights and the scratch space of a filtered convolution.
+  struct FilterBuffer {
+    dnnl::memory whole;
+    std::int64_t packed;
+
+    FilterBuffer(NetworkBuilder& builder, const FilteredConvolution& layer)
+        : whole(builder.temporary(plain_layout({layer.packed() + filter_kernels().scratch(layer)}))),
+          packed(layer.packed()) {}
+    float* weights() const { return data<float>(whole); }
+    float* scratch() const { return data<float>(whole) + packed; }
+  };
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
                           const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,
                           const Tensor& output) const {
+    if (const auto filter =
+            by_filter(builder, source.get_desc(), weights.get_desc(), output.values.get_desc())) {
+      const FilterBuffer buffer(builder, *filter);
+      compiled.forward.push_back(
+          {OperationKind::convolution, filter_kernels().name,
+           [=, filter = *filter, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
+             filter_kernels().pack(filter, data<float>(weights), buffer.weights());
+             filter_kernels().convolve(filter, data<float>(source), buffer.weights(), data<float>(biases),
+                                       slope, data<float>(to), buffer.scratch());
+           }});
+      return true;
+    }
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
     if (!rows || !has_rows(*rows)) return false;
     const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
@@ -67,6 +105,18 @@ struct ConvolutionPrimitives {
   bool append_own_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
                                       const dnnl::memory& source, const Tensor& output,
                                       const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
+    if (const auto filter =
+            by_filter(builder, source.get_desc(), d_weights.get_desc(), output.gradient.get_desc())) {
+      const dnnl::memory scratch =
+          builder.temporary(plain_layout({filter_kernels().gradient_scratch(*filter)}));
+      compiled.parameter_gradients.push_back(
+          {OperationKind::convolution, filter_kernels().name,
+           [=, filter = *filter, d_output = output.gradient](const Pass&) {
+             filter_kernels().gradient(filter, data<float>(source), data<float>(d_output),
+                                       data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
+           }});
+      return true;
+    }
     const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
     if (!rows || !has_row_gradient(*rows)) return false;
     const dnnl::memory scratch = builder.temporary(plain_layout({row_gradient_scratch(*rows)}));
@@ -81,6 +131,18 @@ struct ConvolutionPrimitives {
   bool append_own_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
                                  const dnnl::memory& weights, const Tensor& source,
                                  const Tensor& output) const {
+    if (const auto filter =
+            by_filter(builder, source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc())) {
+      const FilterBuffer buffer(builder, filter->transposed());
+      compiled.input_gradient.push_back(
+          {OperationKind::convolution, filter_kernels().name,
+           [=, filter = *filter, from = output.gradient, to = source.gradient](const Pass&) {
+             filter_kernels().pack_transposed(filter, data<float>(weights), buffer.weights());
+             filter_kernels().convolve(filter.transposed(), data<float>(from), buffer.weights(), nullptr, 1,
+                                       data<float>(to), buffer.scratch());
+           }});
+      return true;
+    }
     const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
     if (!rows || !has_rows(rows->transposed())) return false;
     const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));

@@ -19,9 +19,10 @@ OperationKind kind_of(dnnl::primitive::kind kind) {
 
 }  // namespace
 
-NetworkBuilder::NetworkBuilder(Mode mode_, Precision precision_, int batch_)
+NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int batch_)
     : mode(mode_),
-      precision(precision_),
+      precision(arithmetic.precision),
+      convolutions(arithmetic.convolutions),
       batch(batch_),
       engine(dnnl::engine::kind::cpu, 0),
       scratch_slot_(memory.slot()),

@@ -71,10 +71,11 @@ struct NormalisationMemory {
 /// What layers are built from: the engine and the memory plans.
 class NetworkBuilder {
  public:
-  NetworkBuilder(Mode mode, Precision precision, int batch);
+  NetworkBuilder(Mode mode, const Arithmetic& arithmetic, int batch);
 
   Mode mode;
   Precision precision;
+  ConvolutionMethod convolutions;
   int batch;
   dnnl::engine engine;
   MemoryPlan memory;

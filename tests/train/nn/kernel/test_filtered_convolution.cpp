@@ -1,0 +1,301 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "tests/support/expect_error.hpp"
+#include "tests/train/hashed.hpp"
+#include "train/nn/kernel/filter_kernels.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+using namespace cosmo;
+using nn::FilteredConvolution;
+using nn::FilterKernels;
+
+namespace {
+
+constexpr float kSlope = 0.3f;
+
+/// Values at a multiple of every vector's size.
+class Buffer {
+ public:
+  explicit Buffer(std::int64_t size)
+      : size_(static_cast<std::size_t>(size)),
+        values_(static_cast<float*>(std::aligned_alloc(64, (size_ * sizeof(float) + 63) / 64 * 64)),
+                &std::free) {
+    std::fill_n(values_.get(), size_, std::nanf(""));
+  }
+  float* data() const { return values_.get(); }
+  std::span<float> span() const { return {values_.get(), size_}; }
+  float& operator[](std::int64_t i) const { return values_[i]; }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<float[], decltype(&std::free)> values_;
+};
+
+Buffer hashed_buffer(std::uint64_t stream, std::int64_t size) {
+  Buffer buffer(size);
+  for (std::int64_t i = 0; i < size; ++i) buffer[i] = test::hashed(stream, static_cast<std::uint64_t>(i));
+  return buffer;
+}
+
+/// A layer, all its tensors, and what the kernels make of them.
+struct Problem {
+  const FilterKernels& kernels;
+  FilteredConvolution layer;
+  std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
+  Buffer input = hashed_buffer(1, size(layer.inputs, layer.side));
+  Buffer weights = hashed_buffer(2, taps* layer.inputs* layer.outputs);
+  Buffer biases = hashed_buffer(3, layer.outputs);
+  Buffer d_output = hashed_buffer(4, size(layer.outputs, layer.output_side()));
+  Buffer output{size(layer.outputs, layer.output_side())};
+  Buffer d_input{size(layer.inputs, layer.side)};
+  Buffer d_weights{taps * layer.inputs * layer.outputs};
+  Buffer d_biases{layer.outputs};
+
+  std::int64_t size(std::int64_t channels, std::int64_t side) const {
+    return layer.images * channels * side * side * side;
+  }
+  std::int64_t tensor_at(std::int64_t image, std::int64_t channels, std::int64_t side, std::int64_t channel,
+                         const std::int64_t (&cell)[3]) const {
+    const std::int64_t block = image * channels / kernels.block + channel / kernels.block;
+    return (((block * side + cell[0]) * side + cell[1]) * side + cell[2]) * kernels.block +
+           channel % kernels.block;
+  }
+  std::int64_t weight_at(std::int64_t out, std::int64_t in, std::int64_t tap) const {
+    const std::int64_t b = kernels.block;
+    return (((out / b * (layer.inputs / b) + in / b) * taps + tap) * b + in % b) * b + out % b;
+  }
+  /// Calls function(tap, its input cell) for the taps of an output cell that see the input.
+  template <class Function>
+  void for_each_tap(const std::int64_t (&cell)[3], const Function& function) const {
+    const std::int64_t k = layer.kernel;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const std::int64_t seen[3] = {cell[0] + tap / (k * k) - layer.padding,
+                                    cell[1] + tap / k % k - layer.padding, cell[2] + tap % k - layer.padding};
+      if (std::ranges::all_of(seen, [&](std::int64_t x) { return x >= 0 && x < layer.side; }))
+        function(tap, seen);
+    }
+  }
+
+  void run() {
+    Buffer packed(layer.packed());
+    const Buffer scratch(std::max(kernels.scratch(layer), kernels.scratch(layer.transposed())));
+    const Buffer gradient_scratch(kernels.gradient_scratch(layer));
+    kernels.pack(layer, weights.data(), packed.data());
+    kernels.convolve(layer, input.data(), packed.data(), biases.data(), kSlope, output.data(),
+                     scratch.data());
+    kernels.pack_transposed(layer, weights.data(), packed.data());
+    kernels.convolve(layer.transposed(), d_output.data(), packed.data(), nullptr, 1, d_input.data(),
+                     scratch.data());
+    kernels.gradient(layer, input.data(), d_output.data(), d_weights.data(), d_biases.data(),
+                     gradient_scratch.data());
+  }
+  std::vector<float> results() const {
+    std::vector<float> all;
+    for (const Buffer* buffer : {&output, &d_input, &d_weights, &d_biases})
+      all.insert(all.end(), buffer->span().begin(), buffer->span().end());
+    return all;
+  }
+};
+
+/// Errors of one tensor, relative to the rms of its exact values.
+class Errors {
+ public:
+  void add(double found, double exact) {
+    squares_ += (found - exact) * (found - exact);
+    exact_squares_ += exact * exact;
+    largest_ = std::max(largest_, std::abs(found - exact));
+    ++count_;
+  }
+  double rms() const { return std::sqrt(squares_ / exact_squares_); }
+  double largest() const { return largest_ / std::sqrt(exact_squares_ / count_); }
+  void check(const char* name) const {
+    INFO(name << ": rms " << rms() << ", largest " << largest());
+    CHECK(count_ > 20);
+    CHECK(rms() < 2.5e-6);
+    CHECK(largest() < 3e-5);
+  }
+
+ private:
+  double squares_ = 0, exact_squares_ = 0, largest_ = 0;
+  int count_ = 0;
+};
+
+/// A cell drawn by a hash, often at an edge.
+void draw_cell(std::uint64_t i, std::int64_t side, std::int64_t (&cell)[3]) {
+  for (std::uint64_t axis = 0; axis < 3; ++axis) {
+    const double place = 0.5 * (1 + 1.5 * static_cast<double>(test::hashed(10 + axis, i)));  // over both ends
+    cell[axis] = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(std::floor(place * static_cast<double>(side))), 0, side - 1);
+  }
+}
+
+void check_forward(const Problem& p) {
+  Errors errors;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    std::int64_t cell[3];
+    draw_cell(i, p.layer.output_side(), cell);
+    const auto image = static_cast<std::int64_t>(i) % p.layer.images,
+               out = static_cast<std::int64_t>(i * 7) % p.layer.outputs;
+    double sum = static_cast<double>(p.biases[out]);
+    p.for_each_tap(cell, [&](std::int64_t tap, const std::int64_t(&seen)[3]) {
+      for (std::int64_t in = 0; in < p.layer.inputs; ++in)
+        sum += static_cast<double>(p.input[p.tensor_at(image, p.layer.inputs, p.layer.side, in, seen)]) *
+               static_cast<double>(p.weights[p.weight_at(out, in, tap)]);
+    });
+    const auto found =
+        static_cast<double>(p.output[p.tensor_at(image, p.layer.outputs, p.layer.output_side(), out, cell)]);
+    errors.add(found, sum > 0 ? sum : static_cast<double>(kSlope) * sum);
+  }
+  errors.check("forward");
+}
+
+/// All sums over the volume, each output cell's contributions scattered to what it read.
+void check_gradients(const Problem& p) {
+  const std::int64_t side = p.layer.output_side(), out = p.layer.outputs - 1, in = p.layer.inputs / 2;
+  std::vector<double> d_weights(static_cast<std::size_t>(p.taps), 0);
+  double d_bias = 0;
+  std::vector<double> d_input(static_cast<std::size_t>(p.layer.side * p.layer.side * p.layer.side), 0);
+  const auto gradient = [&](std::int64_t image, std::int64_t channel, const std::int64_t(&cell)[3]) {
+    return static_cast<double>(p.d_output[p.tensor_at(image, p.layer.outputs, side, channel, cell)]);
+  };
+  for (std::int64_t image = 0; image < p.layer.images; ++image) {
+    for (std::int64_t i = 0; i < side * side * side; ++i) {
+      const std::int64_t cell[3] = {i / (side * side), i / side % side, i % side};
+      d_bias += gradient(image, out, cell);
+      p.for_each_tap(cell, [&](std::int64_t tap, const std::int64_t(&seen)[3]) {
+        d_weights[static_cast<std::size_t>(tap)] +=
+            gradient(image, out, cell) *
+            static_cast<double>(p.input[p.tensor_at(image, p.layer.inputs, p.layer.side, in, seen)]);
+        if (image != 0) return;
+        double& sum =
+            d_input[static_cast<std::size_t>((seen[0] * p.layer.side + seen[1]) * p.layer.side + seen[2])];
+        for (std::int64_t o = 0; o < p.layer.outputs; ++o)
+          sum += gradient(0, o, cell) * static_cast<double>(p.weights[p.weight_at(o, in, tap)]);
+      });
+    }
+  }
+  Errors weights, inputs;
+  for (std::int64_t tap = 0; tap < p.taps; ++tap)
+    weights.add(static_cast<double>(p.d_weights[p.weight_at(out, in, tap)]),
+                d_weights[static_cast<std::size_t>(tap)]);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(d_input.size()); ++i) {
+    const std::int64_t cell[3] = {i / (p.layer.side * p.layer.side), i / p.layer.side % p.layer.side,
+                                  i % p.layer.side};
+    inputs.add(static_cast<double>(p.d_input[p.tensor_at(0, p.layer.inputs, p.layer.side, in, cell)]),
+               d_input[static_cast<std::size_t>(i)]);
+  }
+  weights.check("gradient of the weights");
+  inputs.check("gradient of the input");
+  CHECK(static_cast<double>(p.d_biases[out]) == Approx(d_bias).epsilon(1e-5).margin(1e-3));
+}
+
+// Several images, odd numbers of blocks, incomplete tiles, every padding.
+const std::vector<FilteredConvolution> kLayers = {
+    {2, 16, 32, 9, 3, 1},  {1, 32, 16, 11, 4, 0}, {1, 48, 16, 7, 4, 2}, {2, 16, 48, 8, 3, 0},
+    {1, 32, 32, 10, 3, 2}, {1, 16, 16, 6, 4, 3},  {1, 16, 16, 25, 4, 1}};
+
+/// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for.
+const std::vector<FilterKernels> kKernels = {nn::filter_kernels(), nn::make_filter_kernels<8>("8"),
+                                             nn::make_filter_kernels<16>("16")};
+
+}  // namespace
+
+TEST_CASE("filtered convolutions and their gradients agree with their definition") {
+  for (const FilterKernels& kernels : kKernels) {
+    for (const FilteredConvolution& layer : kLayers) {
+      INFO(kernels.name << ": " << layer.images << " images, " << layer.inputs << " to " << layer.outputs
+                        << " channels, side " << layer.side << ", kernel " << layer.kernel << ", padding "
+                        << layer.padding);
+      Problem problem{kernels, layer};
+      problem.run();
+      for (const float value : problem.results()) REQUIRE(std::isfinite(value));
+      check_forward(problem);
+      check_gradients(problem);
+    }
+  }
+}
+
+TEST_CASE("filtered convolutions have the same bits with any number of threads") {
+  const int before = omp_get_max_threads();
+  for (const FilteredConvolution& layer : kLayers) {
+    std::vector<float> expected;
+    for (const int threads : {1, 2, 3, 8}) {
+      omp_set_num_threads(threads);
+      Problem problem{nn::filter_kernels(), layer};
+      problem.run();
+      if (threads == 1) expected = problem.results();
+      CHECK(problem.results() == expected);
+    }
+  }
+  omp_set_num_threads(before);
+}
+
+TEST_CASE("a filtered network computes what a direct one does") {
+  for (const char* name : {"cosmoflow64", "cosmonet32"}) {
+    const nn::NetworkSpec spec = nn::find_network(name);
+    const nn::Shape input{1, spec.name == "cosmonet32" ? 32 : 64};
+    constexpr int kOutputs = 3, kBatch = 2;
+    const auto run = [&](nn::ConvolutionMethod method) {
+      nn::Network network(nn::with_outputs(spec, kOutputs), input, kOutputs, kBatch, nn::Mode::training,
+                          {nn::Precision::f32, method});
+      test::set_start_values(network);
+      const std::vector<float> voxels = test::hashed_values(5, network.input().size());
+      std::ranges::copy(voxels, network.input().begin());
+      const std::span<const float> outputs = network.forward();
+      std::vector<float> results(outputs.begin(), outputs.end());
+      network.backward(test::hashed_values(6, kBatch * kOutputs), [](std::span<float>) {});
+      for (const nn::Parameter& parameter : network.parameters()) {
+        const std::vector<float> gradient = test::plain(network, parameter, parameter.gradient);
+        results.insert(results.end(), gradient.begin(), gradient.end());
+      }
+      const auto filtered = [](const nn::OperationRecord& operation) {
+        return operation.implementation == nn::filter_kernels().name;
+      };
+      const auto operations = network.operations();
+      const auto count = std::ranges::count_if(operations, filtered);
+      CHECK((count >= 3) == (method == nn::ConvolutionMethod::filtered));
+      CHECK((count == 0) == (method == nn::ConvolutionMethod::direct));
+      return results;
+    };
+    const std::vector<float> direct = run(nn::ConvolutionMethod::direct),
+                             filtered = run(nn::ConvolutionMethod::filtered);
+    REQUIRE(direct.size() == filtered.size());
+    Errors errors;
+    for (std::size_t i = 0; i < direct.size(); ++i)
+      errors.add(static_cast<double>(filtered[i]), static_cast<double>(direct[i]));
+    INFO(name << ": " << errors.rms());
+    CHECK(errors.rms() < 1e-5);
+  }
+}
+
+TEST_CASE("a network is refused if none of its convolutions can be filtered") {
+  const auto refuse = [](const nn::NetworkSpec& spec, int size, const std::string& part) {
+    INFO(part);
+    expect_error(core::Fault::config, part, [&] {
+      nn::ensure_filterable(spec, nn::take_census(spec, {1, size}, 3));
+    });
+  };
+  const auto with = [](const nn::Convolution& second) {
+    return nn::NetworkSpec{"small",
+                           "voxels",
+                           {{"first", {"voxels"}, nn::Convolution{16, 3, 1, 0, 0}},
+                            {"second", {"first"}, second},
+                            {"dense", {"second"}, nn::Dense{3}}}};
+  };
+  refuse({"flat", "voxels", {{"dense", {"voxels"}, nn::Dense{3}}}}, 8, "Network flat");
+  refuse(with({16, 3, 2, 0, 0}), 17, "second has stride 2");
+  refuse(with({16, 5, 1, 0, 0}), 17, "second has a kernel of 5³");
+  refuse(with({24, 3, 1, 0, 0}), 17, "second has 16 to 24 channels");
+  refuse(with({16, 3, 1, 0, 0}), 10, "second is too small (6³ outputs)");
+  const nn::NetworkSpec good = with({16, 3, 1, 0, 0});
+  CHECK_NOTHROW(nn::ensure_filterable(good, nn::take_census(good, {1, 14}, 3)));
+}

@@ -1,0 +1,63 @@
+#pragma once
+// Private to train/nn: convolutions of stride 1, kernels of 3³ or 4³ cells, by minimal filtering in three
+// dimensions. A tile of 6³ cells needs 6³ products per pair of channels for 4³ or 3³ outputs, an eighth of
+// what a direct convolution needs.
+
+#include <cstdint>
+
+#include "train/nn/kernel/minimal_filter.hpp"
+
+namespace cosmo::nn {
+
+/// Products per pair of channels and tile.
+constexpr std::int64_t kTileProducts = std::int64_t{kTile} * kTile * kTile;
+
+/// A convolution of stride 1 from one tensor (N, C, D, H, W) to another, in blocks of channels.
+struct FilteredConvolution {
+  std::int64_t images;
+  std::int64_t inputs, outputs;  ///< channels
+  std::int64_t side;             ///< cells along each side of the input
+  std::int64_t kernel, padding;  ///< cells; the kernel is 3 or 4, the padding smaller
+
+  std::int64_t output_side() const { return side + 2 * padding - kernel + 1; }
+  /// Outputs of a tile along each axis.
+  std::int64_t step() const { return kTile + 1 - kernel; }
+  /// Tiles along each axis; the last one may be incomplete.
+  std::int64_t tiles() const { return (output_side() + step() - 1) / step(); }
+  /// [floats] Size of the transformed weights.
+  std::int64_t packed() const { return kTileProducts * inputs * outputs; }
+  /// The convolution that turns the gradient of this one's output into that of its input.
+  FilteredConvolution transposed() const {
+    return {images, outputs, inputs, output_side(), kernel, kernel - 1 - padding};
+  }
+};
+
+/// The kernels, compiled for one width of vectors. Tensors have layout nCdhw8c or nCdhw16c, weights
+/// OIdhw8i8o or OIdhw16i16o, by `block`. Results have the same bits with any number of threads.
+struct FilterKernels {
+  const char* name;  ///< the implementation's
+  int block;         ///< channels side by side; the numbers of channels are multiples of it
+
+  /// [floats] Scratch space of convolve() and of gradient(), for the threads that OpenMP starts.
+  std::int64_t (*scratch)(const FilteredConvolution& layer);
+  std::int64_t (*gradient_scratch)(const FilteredConvolution& layer);
+  /// Transforms weights for convolve().
+  void (*pack)(const FilteredConvolution& layer, const float* weights, float* packed);
+  /// The same for layer.transposed().
+  void (*pack_transposed)(const FilteredConvolution& layer, const float* weights, float* packed);
+  /// output = leaky ReLU (of slope `slope`) of the convolution of input, plus biases unless they are nullptr.
+  void (*convolve)(const FilteredConvolution& layer, const float* input, const float* packed,
+                   const float* biases, float slope, float* output, float* scratch);
+  /// Gradients of the weights and biases.
+  void (*gradient)(const FilteredConvolution& layer, const float* input, const float* d_output,
+                   float* d_weights, float* d_biases, float* scratch);
+};
+
+/// Whether there are kernels for such a layer and an image has enough tiles that the transforms of the weights
+/// are a small part of the work.
+bool is_worthwhile(const FilteredConvolution& layer);
+
+/// The kernels for this CPU.
+const FilterKernels& filter_kernels();
+
+}  // namespace cosmo::nn
