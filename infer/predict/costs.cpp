@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "core/memory.hpp"
+#include "infer/predict/predictor.hpp"
 #include "train/nn/network.hpp"
 
 namespace cosmo::infer {
@@ -9,8 +10,8 @@ namespace cosmo::infer {
 std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch) {
   std::uint64_t bytes = 0;
   for (const nn::ModelManifest& model : models) {
-    bytes +=
-        nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference);
+    bytes += nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch,
+                                        nn::Mode::inference, arithmetic_of(model));
   }
   return bytes;
 }

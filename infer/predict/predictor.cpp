@@ -15,9 +15,16 @@ int batch_of(const nn::ModelManifest& model) {
   return model.input.elements() > kLargest ? 1 : kBatch;
 }
 
+nn::Arithmetic arithmetic_of(const nn::ModelManifest& model) {
+  const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
+  return {nn::Precision::f32,
+          nn::choose_filtered(model.network, census, 1, nn::ConvolutionMethod::automatic)};
+}
+
 Predictor::Predictor(const std::filesystem::path& directory, int batch)
     : model_(nn::load_model_manifest(directory)),
-      network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference) {
+      network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference,
+               arithmetic_of(model_)) {
   nn::read_weights(directory, model_, network_);
   if (model_.network.baseline.empty()) return;
   const core::FileRecord* record = model_.base.find(nn::kBaselineFile);

@@ -14,6 +14,10 @@ namespace cosmo::infer {
 /// Samples that the model predicts at once: one where they are large.
 int batch_of(const nn::ModelManifest& model);
 
+/// How its network computes: convolutions are filtered where that is faster for a single sample, so that
+/// predictions do not depend on the batch.
+nn::Arithmetic arithmetic_of(const nn::ModelManifest& model);
+
 /// How counts become voxels, as in training.
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "tests/train/hashed.hpp"
-#include "train/nn/kernel/row_convolution.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
+#include "train/nn/kernel/row_gradient_kernels.hpp"
 
 namespace cosmo::test {
 
@@ -27,6 +28,11 @@ inline std::size_t weight_at(const nn::RowConvolution& layer, std::int64_t out, 
   const std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
   const std::int64_t block = (out / nn::kBlock * layer.inputs + in / nn::kBlock) * taps + tap;
   return static_cast<std::size_t>((block * nn::kBlock + in % nn::kBlock) * nn::kBlock + out % nn::kBlock);
+}
+
+/// The kernels for this CPU, if it has any; otherwise those with the instructions that this file is compiled for.
+inline nn::RowKernels row_kernels() {
+  return nn::kernels().rows.name == nullptr ? nn::make_row_kernels("16") : nn::kernels().rows;
 }
 
 inline std::vector<float> hashed_input(std::uint64_t stream, const nn::RowConvolution& layer) {

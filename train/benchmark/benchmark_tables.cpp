@@ -8,7 +8,7 @@ namespace cosmo::train {
 
 namespace {
 
-constexpr std::array kPhases = {nn::Phase::forward, nn::Phase::weight_gradient, nn::Phase::input_gradient};
+using nn::kPhases;
 
 /// A layer's work in each phase.
 struct LayerTimes {
@@ -74,8 +74,8 @@ core::Json BenchmarkResult::to_json() const {
     core::Json ms, gflops;
     for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
       if (!layer.has(phase)) continue;
-      ms[std::string(name_of(kPhases[phase]))] = layer.seconds[phase] * 1e3;
-      gflops[std::string(name_of(kPhases[phase]))] = layer.flop / layer.seconds[phase] / 1e9;
+      ms[kPhases[phase].name] = layer.seconds[phase] * 1e3;
+      gflops[kPhases[phase].name] = layer.flop / layer.seconds[phase] / 1e9;
     }
     layers.push_back({{"layer", layer.name}, {"ms", ms}, {"gflops", gflops}});
   }

@@ -10,9 +10,8 @@ namespace cosmo::train {
 using core::ensure;
 using core::Fault;
 
-Learner::Learner(const TrainingPlan& plan, std::int64_t steps_per_epoch)
-    : network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training,
-              plan.arithmetic()),
+Learner::Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch)
+    : network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training, arithmetic),
       optimizer(make_optimizer(plan, network.parameters(), steps_per_epoch)),
       state{network, *optimizer, {}, {}} {
   if (plan.average > 0) state.average = &average.emplace(network, plan.average);

@@ -15,7 +15,7 @@ namespace cosmo::train {
 
 struct Learner {
   /// Builds the network's primitives.
-  Learner(const TrainingPlan& plan, std::int64_t steps_per_epoch);
+  Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch);
   Learner(const Learner&) = delete;  // the state refers to the other members
   Learner& operator=(const Learner&) = delete;
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
-#include "train/nn/precision.hpp"
 
 namespace cosmo::nn {
 
@@ -28,7 +28,6 @@ struct DropoutDraw {
       samples;  ///< numbers of the samples in the batch's first rows; the other rows are padding
 };
 
-enum class Phase { forward, weight_gradient, input_gradient };
 enum class OperationKind { convolution, dense, other, reorder };
 
 /// One operation of a network.
@@ -124,9 +123,8 @@ class Network {
   std::unique_ptr<Backend> backend_;
 };
 
-/// Throws Error{config} naming layers and reasons if no convolution of a network can be filtered
-/// (ConvolutionMethod).
-void ensure_filterable(const NetworkSpec& spec, const NetworkCensus& census);
+/// The phases that are filtered.
+FilteredPhases filtered_phases(std::span<const OperationRecord> operations);
 
 /// The backend's name and version, for --version.
 std::string library_version();

@@ -9,11 +9,18 @@ namespace cosmo::nn {
 using core::ensure;
 using core::Fault;
 
+namespace {
+
+bool has(dnnl::cpu_isa wanted) {  // a set of bits: each instruction set includes earlier ones
+  const auto bits = static_cast<unsigned>(wanted);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
+}  // namespace
+
+bool uses_avx512() { return has(dnnl::cpu_isa::avx512_core); }
+
 Bf16Units bf16_units() {
-  const auto has = [](dnnl::cpu_isa wanted) {  // a set of bits: each instruction set includes earlier ones
-    const auto bits = static_cast<unsigned>(wanted);
-    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
-  };
   return has(dnnl::cpu_isa::avx512_core_amx)    ? Bf16Units::tiles
          : has(dnnl::cpu_isa::avx512_core_bf16) ? Bf16Units::dot_products
                                                 : Bf16Units::none;

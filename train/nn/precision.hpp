@@ -17,25 +17,11 @@ enum class Bf16Units { none, dot_products, tiles };
 /// The units of this CPU that oneDNN uses; the environment's ONEDNN_MAX_CPU_ISA may restrict them.
 Bf16Units bf16_units();
 
+/// Whether oneDNN uses AVX-512 here; the environment's ONEDNN_MAX_CPU_ISA may restrict it.
+bool uses_avx512();
+
 inline constexpr std::array<core::Named<Precision>, 2> kPrecisions = {
     {{"f32", Precision::f32}, {"bf16", Precision::bf16}}};
-
-/// How convolutions are computed: each product of the definition, or, where the form of a layer permits it (f32,
-/// stride 1, kernels of 3³ or 4³ cells, blocks of channels), an eighth of them by minimal filtering.
-enum class ConvolutionMethod { direct, filtered };
-
-inline constexpr std::array<core::Named<ConvolutionMethod>, 2> kConvolutionMethods = {
-    {{"direct", ConvolutionMethod::direct}, {"filtered", ConvolutionMethod::filtered}}};
-
-/// How a network computes.
-struct Arithmetic {
-  Arithmetic(Precision precision_ = Precision::f32,
-             ConvolutionMethod convolutions_ = ConvolutionMethod::direct)
-      : precision(precision_), convolutions(convolutions_) {}
-
-  Precision precision;
-  ConvolutionMethod convolutions;
-};
 
 /// Throws Error{config} for bf16 if the CPU has no units for it: oneDNN would compute the same, but more
 /// slowly than in f32.

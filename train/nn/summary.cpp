@@ -10,7 +10,6 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kPhases = {"forward", "weight gradient", "input gradient"};
 constexpr std::array<std::string_view, 4> kKinds = {"convolution", "dense", "other", "reorder"};
 
 std::string text_of(const Shape& shape) {
@@ -30,7 +29,7 @@ bool is_slow(const OperationRecord& operation) {
 using Row = std::array<std::string, 1 + kPhases.size()>;
 
 std::vector<Row> rows_of(std::span<const OperationRecord> operations) {
-  std::vector<Row> rows = {{"", std::string(kPhases[0]), std::string(kPhases[1]), std::string(kPhases[2])}};
+  std::vector<Row> rows = {{"", kPhases[0].name, kPhases[1].name, kPhases[2].name}};
   for (const OperationRecord& operation : operations) {
     if (rows.back()[0] != operation.layer) rows.push_back({operation.layer, "", "", ""});
     std::string& cell = rows.back()[1 + static_cast<std::size_t>(operation.phase)];
@@ -42,7 +41,7 @@ std::vector<Row> rows_of(std::span<const OperationRecord> operations) {
 
 }  // namespace
 
-std::string_view name_of(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+std::string_view name_of(Phase phase) { return kPhases[static_cast<std::size_t>(phase)].name; }
 std::string_view name_of(OperationKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::string describe(const NetworkSpec& spec, const NetworkCensus& census) {

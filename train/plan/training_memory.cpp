@@ -54,7 +54,7 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
   const std::int64_t network =
-      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic());
+      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
   return kLibraries + std::max(network + step, baseline_memory(plan, data)) +

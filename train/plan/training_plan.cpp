@@ -94,9 +94,9 @@ void declare_training(core::Options& options) {
   options.add("precision", "f32",
               "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
   options.add(
-      "convolution", "direct",
-      "method of convolutions: direct, or filtered (minimal filtering, an eighth of the products, where the "
-      "form of a layer permits it; f32)");
+      "convolution", "auto",
+      "method of convolutions in f32: direct, filtered (minimal filtering, an eighth of the products, where the "
+      "form of a layer permits it), or auto (filtered where that is faster)");
   options.add("reduction-precision", "f32",
               "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
   options.begin_group("Stopping and continuing");
@@ -145,9 +145,15 @@ core::Named<nn::Precision> read_precision(const core::Options& options) {
 
 core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options) {
   const core::Named<nn::ConvolutionMethod> method = options.entry("convolution", nn::kConvolutionMethods);
-  ensure(method.value == nn::ConvolutionMethod::direct || options.text("precision") == "f32", Fault::usage,
+  ensure(method.value != nn::ConvolutionMethod::filtered || options.text("precision") == "f32", Fault::usage,
          "--convolution filtered computes in f32: leave out --precision {}.", options.text("precision"));
   return method;
+}
+
+nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCensus& census, int batch,
+                             nn::Precision precision, nn::ConvolutionMethod method) {
+  if (precision != nn::Precision::f32) return precision;
+  return {precision, nn::choose_filtered(network, census, batch, method)};
 }
 
 nn::NetworkSpec read_network(const core::Options& options) {
@@ -346,8 +352,9 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
          plan.network.name);
   plan.seed = options.seed("seed");
   plan.convolution = read_convolution(options);
-  if (plan.convolution.value == nn::ConvolutionMethod::filtered) nn::ensure_filterable(plan.network, census);
   plan.precision = read_precision(options);
+  plan.arithmetic =
+      arithmetic_of(plan.network, census, plan.micro_batch, plan.precision.value, plan.convolution.value);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
@@ -383,7 +390,8 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   if (plan.average > 0) config["average"] = plan.average;
   if (plan.choice_epochs > 1) config["choice_epochs"] = plan.choice_epochs;
   if (plan.roll) config["roll"] = true;
-  if (plan.convolution.value != nn::ConvolutionMethod::direct) config["convolution"] = plan.convolution.name;
+  if (plan.convolution.value != nn::ConvolutionMethod::automatic)
+    config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});

@@ -12,11 +12,11 @@
 #include "core/run/options.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
 #include "train/gradient/gradient_sum.hpp"
+#include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
-#include "train/nn/precision.hpp"
 #include "train/optimizer/optimizer_table.hpp"
 #include "train/plan/recipe.hpp"
 
@@ -36,6 +36,7 @@ struct TrainingPlan {
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
   core::Named<nn::ConvolutionMethod> convolution;
+  nn::Arithmetic arithmetic;
   nn::LossEntry loss;
   const OptimizerEntry* optimizer;
   OptimizerSettings optimizer_settings;
@@ -59,7 +60,6 @@ struct TrainingPlan {
   int outputs() const { return loss.outputs(parameters); }
   /// Micro-batches per step on one rank.
   int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
-  nn::Arithmetic arithmetic() const { return {precision.value, convolution.value}; }
   /// The learning rate of each step.
   LearningRate schedule(std::int64_t steps_per_epoch) const;
 };
@@ -81,6 +81,10 @@ core::Named<nn::Precision> read_precision(const core::Options& options);
 /// The method that --convolution names. Throws Error{usage} for other names, and unless it goes with
 /// --precision.
 core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options);
+/// How a network computes with a precision and a method. Throws Error{config} if none of it can be filtered and
+/// the method is `filtered`.
+nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCensus& census, int batch,
+                             nn::Precision precision, nn::ConvolutionMethod method);
 
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,

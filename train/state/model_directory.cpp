@@ -46,6 +46,16 @@ void ModelDirectory::remove_strays() const {
   for (const fs::path& stray : strays) fs::remove(stray);
 }
 
+nn::FilteredPhases ModelDirectory::keep_filtered(const nn::FilteredPhases& chosen) const {
+  if (last_checkpoint() == nullptr) return chosen;
+  const core::Json& earlier = output_.manifest().details;
+  if (!earlier.contains("filtered")) return {};
+  nn::FilteredPhases filtered;
+  core::reading_json((output_.path() / core::kManifestName).string(),
+                     [&] { filtered = nn::parse_filtered_phases(earlier.at("filtered")); });
+  return filtered;
+}
+
 void ModelDirectory::note_range(const std::function<std::optional<nn::InputRange>()>& measure) {
   const core::Json& earlier = output_.manifest().details;
   if (!earlier.contains("input_range")) {

@@ -24,14 +24,14 @@ BenchmarkConfig read_benchmark(const core::Options& options) {
   const auto read = [&](const char* name, int otherwise, int most) {
     return options.given(name) ? static_cast<int>(options.integer(name, 1, most)) : otherwise;
   };
-  const nn::ConvolutionMethod convolution = read_convolution(options).value;
   BenchmarkConfig config{nn::with_outputs(read_network(options), meant.outputs),
                          {read("channels", meant.channels, 1024), read("size", meant.size, 1024)},
                          meant.outputs,
                          read("micro-batch", 1, 1 << 16),
-                         {read_precision(options).value, convolution}};
-  const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
-  if (convolution == nn::ConvolutionMethod::filtered) nn::ensure_filterable(config.network, census);
+                         {}};
+  config.arithmetic =
+      arithmetic_of(config.network, nn::take_census(config.network, config.input, config.outputs),
+                    config.batch, read_precision(options).value, read_convolution(options).value);
   return config;
 }
 

@@ -10,6 +10,7 @@
 #include "core/timer.hpp"
 #include "dataset/load/staging.hpp"
 #include "train/benchmark/peak.hpp"
+#include "train/gradient/replica_check.hpp"
 #include "train/loop/learner.hpp"
 #include "train/loop/trainer.hpp"
 #include "train/nn/summary.hpp"
@@ -197,8 +198,13 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
     baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
                                        *splits.validation, task.data.scale());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
-  train::Learner learner(plan, steps_per_epoch);
-  train::announce(run.log, learner.network.operations());
+  nn::Arithmetic arithmetic = plan.arithmetic;
+  run.comm.agree([&] { arithmetic.filtered = directory.keep_filtered(arithmetic.filtered); });
+  train::Learner learner(plan, arithmetic, steps_per_epoch);
+  const std::vector<nn::OperationRecord> operations = learner.network.operations();
+  train::ensure_equal_kernels(run.comm, operations);
+  directory.note_filtered(nn::filtered_phases(operations));
+  train::announce(run.log, operations);
   start(run, task, directory.last_checkpoint(), steps_per_epoch, learner);
   train::TrainingState& state = learner.state;
   const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, plan.precision.value).rate); };

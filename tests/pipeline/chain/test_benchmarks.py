@@ -1,5 +1,6 @@
 """Every program and script of bench/ at its smallest size: that it runs and what it prints, never how fast."""
 
+import itertools
 import math
 import pathlib
 import re
@@ -135,18 +136,16 @@ class Inference(PipelineTest, BenchTest):
         self.assertIn(f"\nmedian ratio {turns[0][1]}, of the best {turns[0][1]}\n", text)
 
 
-class Precisions(PipelineTest, BenchTest):
+class Losses(PipelineTest, BenchTest):
     UNIVERSES = 6
 
-    def test_precisions(self):
-        """On a CPU without bf16 cosmo-train refuses it, after the trainings in f32."""
-        words = (BIN, self.data, self.root / "precisions", 2, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 2)
-        if not has_bf16():
-            done = run_script(SCRIPTS / "precision_losses.py", *words)
-            self.assertEqual(done.returncode, 3)
-            self.assertIn("AVX512_BF16", error_line(done, "cosmo-train"))
-            return
-        text = self.script("precision_losses.py", *words)
+    def words(self, *compared):
+        return (BIN, self.data, self.root / "losses", 2, *compared, "--network", "cosmonet32", "--global-batch", 8,
+                "--epochs", 2)
+
+    def test_convolutions(self):
+        words = self.words("convolution", "direct", "filtered")
+        text = self.script("training_losses.py", *words)
         figures = r"([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)"
         rows = re.findall(rf"(?m)^ +(\d) +{figures} +{figures} *$", text)
         self.assertEqual([row[0] for row in rows], ["1", "2"] * 2, text)
@@ -154,8 +153,27 @@ class Precisions(PipelineTest, BenchTest):
             for mean, low, high in (row[1:4], row[4:]):
                 self.assertTrue(0 < float(low) <= float(mean) <= float(high), row)
         self.assertEqual(re.findall(r"(?m)^(\w+) loss", text), ["training", "validation"])
-        for difference in re.findall(r"two seeds in f32 ([0-9.]+), bf16 and f32 of a seed ([0-9.]+)", text):
-            self.assertTrue(all(math.isfinite(float(number)) for number in difference))
+        self.assertEqual(len(re.findall(r"two seeds with direct [0-9.]+, filtered and direct of a seed [0-9.]+ ", text)), 2)
+        last = re.findall(r"filtered - direct of a seed ([-+][0-9.]+) \+- ([0-9.]+)\n", text)
+        self.assertEqual(len(last), 2)
+        for number in itertools.chain(*last):
+            self.assertTrue(math.isfinite(float(number)))
+        self.assertEqual(self.script("training_losses.py", *words), text)  # trains nothing again
+
+    @unittest.skipIf(has_bf16(), "the CPU has AVX512_BF16")
+    def test_a_value_that_cosmo_train_refuses(self):
+        done = run_script(SCRIPTS / "training_losses.py", *self.words("precision", "f32", "bf16"))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("AVX512_BF16", error_line(done, "cosmo-train"))
+
+
+class Limits(BenchTest):
+    def test_limits(self):
+        text = self.script("convolution_limits.py", BIN, "--channels", "16,16", "--tiles", "1", "--rounds", 1)
+        rows = re.findall(r"(?m)^ +(\d) +16,16 +1 +([0-9.]+) +([0-9.]+) +([0-9.]+)$", text)
+        self.assertEqual([row[0] for row in rows], ["3", "4"], text)
+        for row in rows:
+            self.assert_positive(*map(float, row[1:]))
 
 
 class Search(PipelineTest, BenchTest):

@@ -49,7 +49,7 @@ NAMES = {
     r"cosmo-train": {"DATA": "data", "MODEL": "new", "FILE": "log.txt",
                      "…": "--network cosmoflow32 --epochs 1 --global-batch 8"},
     r"bench/inference.py": {"BIN": "build/release/bin", "MODEL": "model", "DATA": "data test 1"},
-    r"precision_losses.py": {"DATA": "data", "OUT": "new"},
+    r"training_losses.py": {"DATA": "data", "OUT": "new"},
     r"bench-reduction": {"MS": "1"},
     r"bench-shards": {"[DIRECTORY]": "--grid 16 --simulations 4 --samples-per-shard 16 --rounds 1"},
 }
@@ -77,7 +77,7 @@ OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "
 
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect"), "cosmo-train": (), "cosmo-infer": ("export",),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
-START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|precision_losses\.py|"
+START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|training_losses\.py|"
                    r"docs/figures/\S+\.py|mpirun|bash|cmake)(?= |$)")
 
 
@@ -110,7 +110,7 @@ def commands(page):
 
 def tool_of(text):
     """The program of a command, and its subcommand or ""."""
-    words = text[re.search(r"(cosmo|bench)[-/]|precision_losses|docs/figures/", text).start():].split()
+    words = text[re.search(r"(cosmo|bench)[-/]|training_losses|docs/figures/", text).start():].split()
     return words[0], words[1] if words[1:] and words[1] in SUBCOMMANDS.get(words[0], ()) else ""
 
 
@@ -192,7 +192,7 @@ class Documents(DirectoryTest):
                     text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", value, text)
         for size, smaller in SIZES:
             text = re.sub(size, smaller, text)
-        return re.sub(r"^precision_losses", "bench/precision_losses", text)
+        return re.sub(r"^training_losses", "bench/training_losses", text)
 
     @classmethod
     def run_text(cls, text):
@@ -227,7 +227,7 @@ class Documents(DirectoryTest):
 
     def check_options(self, text):
         tool, subcommand = tool_of(text)
-        known = options_of("cosmo-train" if tool.endswith("precision_losses.py") else tool, subcommand)
+        known = options_of("cosmo-train" if tool.endswith("training_losses.py") else tool, subcommand)
         for option in re.findall(r"--[a-z][\w-]*", text[text.index(tool):]):
             self.assertTrue(option in known, f"{tool} {subcommand} does not know {option}")
 

@@ -10,7 +10,7 @@ import unittest
 import h5py
 import numpy as np
 
-from toolkit import (ENVIRONMENT, PipelineTest, command, contents, cosmo_train, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
+from toolkit import (BIN, ENVIRONMENT, PipelineTest, command, contents, cosmo_train, error_line, has_bf16, kill_after, record_again, run, run_with_faults,
                      sha256, succeed, times)
 
 EPOCHS = 4
@@ -91,6 +91,29 @@ class Repeats(Trained):
                 self.assertEqual(contents(output), contents(outputs[0]))
         direct = run("cosmo-train", *words, "--epochs", EPOCHS, "--output", outputs[0])  # another run's directory
         self.assertEqual(direct.returncode, 3)
+
+    def test_a_resumed_training_filters_what_it_filtered_before(self):
+        words = ["--data", self.data, "--network", "cosmonet32", "--global-batch", 8, "--decay-epochs", EPOCHS]
+        for kept in ({"conv2": ["forward"]}, {}):  # the latter as in models from before filtered convolutions
+            output = self.root / f"kept{len(kept)}"
+            succeed("cosmo-train", *words, "--epochs", 1, "--output", output)
+            path = output / "manifest.json"
+            manifest = json.loads(path.read_text())
+            self.assertEqual(set(manifest.pop("filtered")["conv2"]), {"forward", "weight gradient", "input gradient"})
+            path.write_text(json.dumps({**manifest, **({"filtered": kept} if kept else {})}))
+            succeed("cosmo-train", *words, "--epochs", 2, "--output", output, "--resume")
+            self.assertEqual(json.loads(path.read_text()).get("filtered", {}), kept)
+
+    def test_ranks_with_different_kernels_are_refused(self):
+        words = [str(word) for word in (BIN / "cosmo-train", "--data", self.data, "--network", "cosmonet32", "--global-batch", 8,
+                                        "--epochs", 1, "--output", self.root / "mixed")]
+        start = command(2, "cosmo-train")
+        mixed = [*start[:start.index("-n")], "-n", "1", *words, ":", "-n", "1", "-x", "ONEDNN_MAX_CPU_ISA=SSE41", *words]
+        done = subprocess.run(mixed, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        line = error_line(done, "cosmo-train")
+        self.assertIn("Ranks 0 and 1 compute with different kernels (conv", line)
+        self.assertIn("ONEDNN_MAX_CPU_ISA", line)
 
     @unittest.skipUnless(has_bf16(), "the CPU has no AVX512_BF16")
     def test_bf16_gives_the_same_bits_twice_and_after_a_stop_and_f32_weights(self):

@@ -271,6 +271,22 @@ TEST_CASE("bfloat16 is the nearest, ties to even, and keeps what is not finite")
   CHECK(std::isnan(rounded(std::bit_cast<float>(0xffffffffu))));
 }
 
+TEST_CASE("a rank that computes with other kernels is named on every rank") {
+  const core::Communicator comm = core::Communicator::world();
+  std::vector<nn::OperationRecord> operations = {
+      {"conv1", nn::Phase::forward, nn::OperationKind::convolution, "first", 0},
+      {"conv2", nn::Phase::input_gradient, nn::OperationKind::convolution, "wide", 0}};
+  CHECK_NOTHROW(train::ensure_equal_kernels(comm, operations));
+  if (comm.size() == 1) return;
+  if (comm.rank() == comm.size() - 1) operations[1].implementation = "narrow";
+  CHECK_THROWS_WITH(
+      train::ensure_equal_kernels(comm, operations),
+      Catch::Matchers::Contains(fmt::format("Ranks 0 and {} compute", comm.size() - 1)) &&
+          Catch::Matchers::Contains("(conv2, input gradient: wide; conv2, input gradient: narrow)"));
+  if (comm.rank() == comm.size() - 1) operations.pop_back();
+  CHECK_THROWS_WITH(train::ensure_equal_kernels(comm, operations), Catch::Matchers::Contains("wide; )"));
+}
+
 TEST_CASE("a rank whose weights differ is named on every rank") {
   const core::Communicator comm = core::Communicator::world();
   std::vector<float> weights(100, 0.5f);

@@ -123,23 +123,27 @@ struct Filter {
   /// Blocks of outputs that products are computed for at once.
   static int vectors(std::int64_t outputs) { return outputs % (2 * lanes) == 0 ? 2 : 1; }
 
-  /// Tiles in a run: their points are to fit the second-level cache.
-  static std::int64_t tiles_together(const FilteredConvolution& layer) {
-    constexpr std::int64_t kCache = 96 << 10, kFewest = 6, kMost = 28;  // the first in floats
-    return std::clamp(kCache / (kPlaneProducts * (kTile * layer.inputs + kStep * layer.outputs)), kFewest,
-                      kMost);
+  /// Tiles in a run. Each tile's points are written and read once, and each run reads all transformed weights or
+  /// reads and writes their sums: in a run of this length the latter are two thirds of the floats that move.
+  /// Where weights are few, runs are short, so that points stay in the second-level cache.
+  static std::int64_t tiles_together(const FilteredConvolution& layer, std::int64_t weight_passes) {
+    const std::int64_t points = kPlaneProducts * 2 * (kTile * layer.inputs + kStep * layer.outputs);
+    return std::clamp<std::int64_t>(weight_passes * layer.packed() / (2 * points), 12, 32);
   }
+  static constexpr std::int64_t kForwardPasses = 1, kGradientPasses = 2;
+
   /// [floats] Scratch space of one thread.
-  static std::int64_t run_scratch(const FilteredConvolution& layer) {
-    const std::int64_t tiles = tiles_together(layer);
+  static std::int64_t run_scratch(const FilteredConvolution& layer, std::int64_t weight_passes) {
+    const std::int64_t tiles = tiles_together(layer, weight_passes);
     return PointArray::size(kTile, tiles, layer.inputs) + PointArray::size(kStep, tiles, layer.outputs) +
            kTile * tiles * (layer.inputs + layer.outputs);
   }
   static std::int64_t scratch(const FilteredConvolution& layer) {
-    return omp_get_max_threads() * run_scratch(layer);
+    return omp_get_max_threads() * run_scratch(layer, kForwardPasses);
   }
   static std::int64_t gradient_scratch(const FilteredConvolution& layer) {
-    return parts_of(layer) * (layer.packed() + layer.outputs) + scratch(layer);
+    return parts_of(layer) * (layer.packed() + layer.outputs) +
+           omp_get_max_threads() * run_scratch(layer, kGradientPasses);
   }
 
   /// Packs the weights of one block of inputs and one of outputs. `taps` is (kernel³, inputs, outputs).
@@ -208,7 +212,7 @@ struct Filter {
     for (std::int64_t in = 0; in < layer.inputs; in += lanes) {
       const auto block = block_of<lanes>(input, run.image, layer.inputs, in / lanes, layer.side);
       for (std::int64_t tile = 0; tile < run.count(); ++tile) {
-        read_tile<lanes>(block, runs.corner(run, run.first + tile, kStep, layer.padding),
+        read_tile<lanes>(block, runs.corner(run, run.first + tile, kStep, layer.padding), layer.periodic,
                          cells.values + tile * layer.inputs + in, cells.strides);
       }
     }
@@ -248,8 +252,8 @@ struct Filter {
 
   static void convolve(const FilteredConvolution& layer, const float* input, const float* packed,
                        const float* biases, float slope, float* output, float* scratch) {
-    const std::int64_t together = tiles_together(layer), own = run_scratch(layer);
-    const TileRuns runs(layer, together);
+    const std::int64_t own = run_scratch(layer, kForwardPasses);
+    const TileRuns runs(layer, tiles_together(layer, kForwardPasses));
     const std::int64_t grain = std::max<std::int64_t>(1, runs.size() / 64);  // neighbours share input
 #pragma omp parallel for schedule(dynamic, grain)
     for (std::int64_t i = 0; i < runs.size(); ++i) {
@@ -258,43 +262,50 @@ struct Filter {
     }
   }
 
-  /// Adds the contribution of a run to the sums: (point, z, input, output), then (output) of the biases.
+  /// Adds the contribution of a run to the sums of outputs `first` to `end`: (point, z, input, output), then
+  /// (output) of the biases.
   static void add_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                      const float* input, const float* d_output, float* sums, float* scratch) {
-    const std::int64_t tiles = run.count();
-    const std::int64_t cell_floats = tiles * layer.inputs, gradient_floats = tiles * layer.outputs;
-    const auto add_products = vectors(layer.outputs) == 2 ? add_outer<lanes, 2> : add_outer<lanes, 1>;
-    const PointArray cells(scratch, kTile, tiles, layer.inputs),
-        gradients(scratch, kStep, tiles, layer.outputs);
+                      std::int64_t first, std::int64_t end, const float* input, const float* d_output,
+                      float* sums, float* scratch) {
+    const std::int64_t tiles = run.count(), outputs = end - first;
+    const std::int64_t cell_floats = tiles * layer.inputs, gradient_floats = tiles * outputs;
+    const auto add_products = vectors(outputs) == 2 ? add_outer<lanes, 2> : add_outer<lanes, 1>;
+    const PointArray cells(scratch, kTile, tiles, layer.inputs), gradients(scratch, kStep, tiles, outputs);
     float* const cell_lines = scratch;  // of one point: (z, tile, channel)
     float* const gradient_lines = cell_lines + kTile * cell_floats;
     read_cells(layer, runs, run, input, cells);
-    for (std::int64_t out = 0; out < layer.outputs; out += lanes) {
+    for (std::int64_t out = 0; out < outputs; out += lanes) {
       const auto block =
-          block_of<lanes>(d_output, run.image, layer.outputs, out / lanes, layer.output_side());
+          block_of<lanes>(d_output, run.image, layer.outputs, (first + out) / lanes, layer.output_side());
       for (std::int64_t tile = 0; tile < tiles; ++tile) {
         read_gradient_tile<lanes, kStep>(block, runs.corner(run, run.first + tile, kStep, 0),
-                                         gradients.values + tile * layer.outputs + out, gradients.strides,
-                                         sums + layer.packed() + out);
+                                         gradients.values + tile * outputs + out, gradients.strides,
+                                         sums + layer.packed() + first + out);
       }
     }
+    sums += first;
     for (std::int64_t point = 0; point < kPlaneProducts; ++point) {
       transform_planes<lanes>(cells.values + point * cells.strides.point, cell_floats, cell_floats,
                               cell_lines);
       transform_gradient_planes<lanes, kStep>(gradients.values + point * gradients.strides.point,
                                               gradient_floats, gradient_floats, gradient_lines);
       for (int z = 0; z < kTile; ++z, sums += layer.inputs * layer.outputs) {
-        add_products(tiles, layer.inputs, layer.outputs, cell_lines + z * cell_floats,
-                     gradient_lines + z * gradient_floats, sums);
+        add_products(tiles, layer.inputs, outputs, cell_lines + z * cell_floats,
+                     gradient_lines + z * gradient_floats, sums, layer.outputs);
       }
     }
   }
 
   /// Number of parts of the volume in which sums are made, for any number of threads, before the parts are
-  /// summed. It is smaller for more weights.
+  /// summed. It is smaller for more weights, because a part costs as much as the products of some 24 tiles.
   static std::int64_t parts_of(const FilteredConvolution& layer) {
-    constexpr std::int64_t kManyWeights = 1 << 20;
-    return layer.packed() > kManyWeights ? 4 : 8;
+    constexpr std::int64_t kMany = 1 << 18, kMost = 1 << 20;
+    return layer.packed() > kMost ? 2 : layer.packed() > kMany ? 4 : 8;
+  }
+  /// Number of slices of the outputs that threads can sum separately within a part: where there are few parts.
+  static std::int64_t slices_of(const FilteredConvolution& layer) {
+    constexpr std::int64_t kSlice = 64;
+    return parts_of(layer) == 2 && layer.outputs % kSlice == 0 ? layer.outputs / kSlice : 1;
   }
 
   /// The gradient of the weights between input channel `in` and one block of outputs, from the sums of all
@@ -337,22 +348,26 @@ struct Filter {
 
   static void gradient(const FilteredConvolution& layer, const float* input, const float* d_output,
                        float* d_weights, float* d_biases, float* scratch) {
-    const std::int64_t together = tiles_together(layer), own = run_scratch(layer);
-    const TileRuns runs(layer, together);
-    const std::int64_t parts = parts_of(layer), size = layer.packed() + layer.outputs, all = runs.size();
+    const std::int64_t own = run_scratch(layer, kGradientPasses);
+    const TileRuns runs(layer, tiles_together(layer, kGradientPasses));
+    const std::int64_t parts = parts_of(layer), slices = slices_of(layer), width = layer.outputs / slices;
+    const std::int64_t size = layer.packed() + layer.outputs, blocks = layer.outputs / lanes;
 #pragma omp parallel
     {
       float* const own_scratch = scratch + parts * size + omp_get_thread_num() * own;
+#pragma omp for schedule(static)
+      for (std::int64_t part = 0; part < parts; ++part) std::fill_n(scratch + part * size, size, 0.0f);
 #pragma omp for schedule(dynamic)
-      for (std::int64_t part = 0; part < parts; ++part) {
-        float* const sums = scratch + part * size;
-        std::fill_n(sums, size, 0.0f);
-        for (std::int64_t i = part * all / parts; i < (part + 1) * all / parts; ++i)
-          add_run(layer, runs, runs[i], input, d_output, sums, own_scratch);
+      for (std::int64_t task = 0; task < parts * slices; ++task) {
+        const std::int64_t part = task / slices, first = task % slices * width;
+        for (std::int64_t i = part * runs.size() / parts; i < (part + 1) * runs.size() / parts; ++i) {
+          add_run(layer, runs, runs[i], first, first + width, input, d_output, scratch + part * size,
+                  own_scratch);
+        }
       }
 #pragma omp for schedule(static)
-      for (std::int64_t i = 0; i < layer.inputs * layer.outputs / lanes; ++i)
-        finish_gradient(layer, scratch, i % layer.inputs, i / layer.inputs * lanes, d_weights);
+      for (std::int64_t i = 0; i < layer.inputs * blocks; ++i)
+        finish_gradient(layer, scratch, i / blocks, i % blocks * lanes, d_weights);
     }
     for (std::int64_t out = 0; out < layer.outputs; ++out) {
       d_biases[out] = 0;
@@ -373,7 +388,6 @@ FilterKernels make_filter_kernels(const char* name) {
   using Three = Filter<lanes, 3>;
   using Four = Filter<lanes, 4>;
   return {name,
-          lanes,
           by_kernel<Three::scratch, Four::scratch>,
           by_kernel<Three::gradient_scratch, Four::gradient_scratch>,
           by_kernel<Three::pack, Four::pack>,

@@ -54,11 +54,11 @@ void multiply(std::int64_t rows, std::int64_t inputs, const float* cells, const 
   }
 }
 
-/// sums (inputs, outputs) += cellsᵀ (inputs, rows) · gradients (rows, outputs). The contribution of these rows
+/// sums (inputs, outputs), rows `stride` floats apart, += cellsᵀ (inputs, rows) · gradients (rows, outputs). The contribution of these rows
 /// is summed by itself first: short sums have smaller rounding errors.
 template <int lanes, int vectors>
 void add_outer(std::int64_t rows, std::int64_t inputs, std::int64_t outputs, const float* cells,
-               const float* gradients, float* sums) {
+               const float* gradients, float* sums, std::int64_t stride) {
   using V = Floats<lanes>;
   constexpr int channels = lanes / vectors == 16 ? 16 : lanes == 16 ? 8 : 4;
   for (std::int64_t in = 0; in < inputs; in += channels) {
@@ -75,7 +75,7 @@ void add_outer(std::int64_t rows, std::int64_t inputs, std::int64_t outputs, con
         });
       }
       unrolled<channels * vectors>([&](auto i) __attribute__((always_inline)) {
-        float* const to = sums + (in + i / vectors) * outputs + out + i % vectors * lanes;
+        float* const to = sums + (in + i / vectors) * stride + out + i % vectors * lanes;
         store_from(to, load_as<V>(to) + part[i / vectors][i % vectors]);
       });
     }

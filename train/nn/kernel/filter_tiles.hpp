@@ -18,16 +18,29 @@ struct Block {
   Number* row(std::int64_t z, std::int64_t y, int lanes) const {
     return values + (z * side + y) * side * lanes;
   }
-  bool has(std::int64_t cell) const { return cell >= 0 && cell < side; }
 };
 
 /// The first cell of a tile, which may be outside of the tensor.
 struct Corner {
   std::int64_t z, y, x;
+};
 
-  bool has_inside(std::int64_t cells, std::int64_t side) const {
-    return std::min({z, y, x}) >= 0 && std::max({z, y, x}) + cells <= side;
+/// Where `count` cells along an axis are in a tensor; kOutside for those that are zero.
+template <int count>
+struct Places {
+  static constexpr std::int64_t kOutside = -1;
+
+  [[gnu::always_inline]] Places(std::int64_t first, std::int64_t side, bool periodic)
+      : inside(first >= 0 && first + count <= side) {
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t cell = first + i;
+      const bool has = cell >= 0 && cell < side;
+      at[i] = has ? cell : periodic ? (cell % side + side) % side : kOutside;
+    }
   }
+
+  std::int64_t at[count];
+  bool inside;  ///< whether all of them are, one after the other
 };
 
 /// Floats between values of consecutive points (y, x), 36 of them, and between those of consecutive planes z.
@@ -35,34 +48,41 @@ struct PointStrides {
   std::int64_t point, plane;
 };
 
-/// Reads `count` cells of a row from `x` on; zeros for those outside.
+/// Reads the cells of a row at the places `x`; `row` is nullptr if all of them are zero.
 template <int lanes, int count>
-[[gnu::always_inline]] inline void read_row(const Block<const float>& block, std::int64_t z, std::int64_t y,
-                                            std::int64_t x, bool inside, Floats<lanes> (&cells)[count]) {
+[[gnu::always_inline]] inline void read_row(const float* row, const Places<count>& x,
+                                            Floats<lanes> (&cells)[count]) {
   using V = Floats<lanes>;
-  const float* const row = block.row(z, y, lanes);
-  if (inside) [[likely]] {
-    unrolled<count>([&](auto i)
-                        __attribute__((always_inline)) { cells[i] = load_as<V>(row + (x + i) * lanes); });
+  if (row != nullptr && x.inside) [[likely]] {
+    unrolled<count>([&](auto i) __attribute__((always_inline)) {
+      cells[i] = load_as<V>(row + (x.at[0] + i) * lanes);
+    });
     return;
   }
-  const bool has_row = block.has(z) && block.has(y);
   unrolled<count>([&](auto i) __attribute__((always_inline)) {
-    cells[i] = has_row && block.has(x + i) ? load_as<V>(row + (x + i) * lanes) : V{};
+    cells[i] = row != nullptr && x.at[i] >= 0 ? load_as<V>(row + x.at[i] * lanes) : V{};
   });
+}
+
+/// The row at two places, or nullptr outside of the tensor.
+template <int lanes>
+[[gnu::always_inline]] inline const float* row_at(const Block<const float>& block, std::int64_t z,
+                                                  std::int64_t y) {
+  return z >= 0 && y >= 0 ? block.row(z, y, lanes) : nullptr;
 }
 
 /// Transforms a tile of input along x and y, but not along z.
 template <int lanes>
-[[gnu::noinline]] void read_tile(const Block<const float>& block, const Corner& corner, float* to,
-                                 const PointStrides& strides) {
+[[gnu::noinline]] void read_tile(const Block<const float>& block, const Corner& corner, bool periodic,
+                                 float* to, const PointStrides& strides) {
   using V = Floats<lanes>;
-  const bool inside = corner.has_inside(kTile, block.side);
+  const Places<kTile> at_z(corner.z, block.side, periodic), at_y(corner.y, block.side, periodic),
+      at_x(corner.x, block.side, periodic);
   for (int z = 0; z < kTile; ++z, to += strides.plane) {
     V rows[kTile][kTile];
     for (int y = 0; y < kTile; ++y) {
       V cells[kTile];
-      read_row<lanes>(block, corner.z + z, corner.y + y, corner.x, inside, cells);
+      read_row<lanes>(row_at<lanes>(block, at_z.at[z], at_y.at[y]), at_x, cells);
       transform_cells(cells, rows[y]);
     }
     for (int x = 0; x < kTile; ++x) {
@@ -81,13 +101,14 @@ template <int lanes, int taps>
 [[gnu::noinline]] void read_gradient_tile(const Block<const float>& block, const Corner& corner, float* to,
                                           const PointStrides& strides, float* sum) {
   using V = Floats<lanes>;
-  const bool inside = corner.has_inside(taps, block.side);
+  const Places<taps> at_z(corner.z, block.side, false), at_y(corner.y, block.side, false),
+      at_x(corner.x, block.side, false);
   V total = load_as<V>(sum);
   for (int z = 0; z < taps; ++z, to += strides.plane) {
     V rows[taps][kTile];
     for (int y = 0; y < taps; ++y) {
       V cells[taps];
-      read_row<lanes>(block, corner.z + z, corner.y + y, corner.x, inside, cells);
+      read_row<lanes>(row_at<lanes>(block, at_z.at[z], at_y.at[y]), at_x, cells);
       unrolled<taps>([&](auto x) __attribute__((always_inline)) { total += cells[x]; });
       transform_filter<taps>(cells, rows[y]);
     }

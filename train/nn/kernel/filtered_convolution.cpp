@@ -1,24 +1,29 @@
-#include "train/nn/kernel/filtered_convolution.hpp"
-
-#include "train/nn/kernel/filtered_sets.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
 
 namespace cosmo::nn {
 
-bool is_worthwhile(const FilteredConvolution& layer) {
-  constexpr std::int64_t kFewestTiles = 20;
-  const std::int64_t tiles = layer.tiles();
-  return (layer.kernel == 3 || layer.kernel == 4) && layer.padding < layer.kernel &&
-         tiles * tiles * tiles >= kFewestTiles;
-}
+namespace {
 
-const FilterKernels& filter_kernels() {
-#ifdef __x86_64__
-  static const FilterKernels kernels =
-      __builtin_cpu_supports("x86-64-v4") ? filter_kernels_v4() : filter_kernels_v3();
-#else
-  static const FilterKernels kernels = filter_kernels_v3();
-#endif
-  return kernels;
+/// From where on filtered kernels are faster than direct ones.
+struct FilterLimits {
+  int block;           ///< floats in a vector
+  double saving;       ///< products of a direct convolution for each of a filtered one
+  std::int64_t tiles;  ///< tiles of all images, since weights are transformed once for all of them
+};
+
+/// The second row is the first one's until bench/convolution_limits.py has run on a CPU with AVX-512.
+constexpr FilterLimits kLimits[] = {{8, 2, 48}, {16, 2, 48}};
+
+}  // namespace
+
+bool is_worthwhile(const FilteredConvolution& layer, Phase phase) {
+  const FilterLimits& limits = kLimits[kernels().block == 8 ? 0 : 1];
+  const std::int64_t outputs = layer.output_side(), k = layer.kernel;
+  const std::int64_t along = (phase == Phase::input_gradient ? layer.transposed() : layer).tiles();
+  const std::int64_t tiles = along * along * along;
+  const auto direct = static_cast<double>(outputs * outputs * outputs * k * k * k);
+  return layer.images * tiles >= limits.tiles &&
+         direct >= limits.saving * static_cast<double>(tiles * kTileProducts);
 }
 
 }  // namespace cosmo::nn

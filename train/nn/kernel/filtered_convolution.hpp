@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "train/nn/kernel/minimal_filter.hpp"
+#include "train/nn/phase.hpp"
 
 namespace cosmo::nn {
 
@@ -18,6 +19,7 @@ struct FilteredConvolution {
   std::int64_t inputs, outputs;  ///< channels
   std::int64_t side;             ///< cells along each side of the input
   std::int64_t kernel, padding;  ///< cells; the kernel is 3 or 4, the padding smaller
+  bool periodic = false;         ///< whether the padding is cells of the opposite face, not zeros
 
   std::int64_t output_side() const { return side + 2 * padding - kernel + 1; }
   /// Outputs of a tile along each axis.
@@ -26,17 +28,17 @@ struct FilteredConvolution {
   std::int64_t tiles() const { return (output_side() + step() - 1) / step(); }
   /// [floats] Size of the transformed weights.
   std::int64_t packed() const { return kTileProducts * inputs * outputs; }
-  /// The convolution that turns the gradient of this one's output into that of its input.
+  /// The convolution that turns the gradient of this one's output into that of its input; a periodic one must
+  /// keep the volume's size.
   FilteredConvolution transposed() const {
-    return {images, outputs, inputs, output_side(), kernel, kernel - 1 - padding};
+    return {images, outputs, inputs, output_side(), kernel, kernel - 1 - padding, periodic};
   }
 };
 
 /// The kernels, compiled for one width of vectors. Tensors have layout nCdhw8c or nCdhw16c, weights
-/// OIdhw8i8o or OIdhw16i16o, by `block`. Results have the same bits with any number of threads.
+/// OIdhw8i8o or OIdhw16i16o; the numbers of channels are multiples of that width. Results have the same bits with any number of threads.
 struct FilterKernels {
   const char* name;  ///< the implementation's
-  int block;         ///< channels side by side; the numbers of channels are multiples of it
 
   /// [floats] Scratch space of convolve() and of gradient(), for the threads that OpenMP starts.
   std::int64_t (*scratch)(const FilteredConvolution& layer);
@@ -53,11 +55,8 @@ struct FilterKernels {
                    float* d_weights, float* d_biases, float* scratch);
 };
 
-/// Whether there are kernels for such a layer and an image has enough tiles that the transforms of the weights
-/// are a small part of the work.
-bool is_worthwhile(const FilteredConvolution& layer);
-
-/// The kernels for this CPU.
-const FilterKernels& filter_kernels();
+/// Whether a phase is faster than direct, by limits that bench/convolution_limits.py measured for the kernels of
+/// this CPU.
+bool is_worthwhile(const FilteredConvolution& layer, Phase phase);
 
 }  // namespace cosmo::nn

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 namespace cosmo::nn {
+namespace {  // each file that includes this has its own copy, for its own instruction set
 
 /// Sums `values` (parts, size) over the parts. In each part the first `weights` values belong to the weights,
 /// the others to the biases. Call it from all threads of a team, or from a single thread.
@@ -18,4 +19,5 @@ inline void sum_parts(const float* values, std::int64_t parts, std::int64_t weig
   }
 }
 
+}  // namespace
 }  // namespace cosmo::nn

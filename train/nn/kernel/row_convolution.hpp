@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "train/nn/kernel/vectors.hpp"
-
 namespace cosmo::nn {
 
+/// Number of channels in a block of the layout nCdhw16c.
+constexpr int kBlock = 16;
 /// [cells] Shorter rows are left to oneDNN, which is just as fast, and so are longer rows, which no network
 /// here has.
 constexpr std::int64_t kShortestRow = 24, kLongestRow = 256;
@@ -31,17 +31,25 @@ struct RowConvolution {
   }
 };
 
-/// Whether there is a kernel for rows of this form that is worthwhile on this machine.
-bool has_rows(const RowConvolution& layer);
+/// The kernels, for CPUs with 32 registers of 16 floats. Results have the same bits with any number of threads.
+struct RowKernels {
+  const char* name;  ///< the implementation's
 
-/// Packs weights of layout OIdhw16i16o into the order that convolve_rows() needs.
-void pack_forward(const RowConvolution& layer, const float* weights, float* packed);
-/// The same for layer.transposed().
-void pack_transposed(const RowConvolution& layer, const float* weights, float* packed);
-
-/// output = leaky ReLU (of slope `slope`) of the convolution of input, plus biases unless they are nullptr.
-/// The same bits with any number of threads.
-void convolve_rows(const RowConvolution& layer, const float* input, const float* packed, const float* biases,
+  /// Whether there is a kernel for rows of this form that is worthwhile, and one for its gradient.
+  bool (*has)(const RowConvolution& layer);
+  bool (*has_gradient)(const RowConvolution& layer);
+  /// Packs weights of layout OIdhw16i16o into the order that convolve() needs.
+  void (*pack)(const RowConvolution& layer, const float* weights, float* packed);
+  /// The same for layer.transposed().
+  void (*pack_transposed)(const RowConvolution& layer, const float* weights, float* packed);
+  /// output = leaky ReLU (of slope `slope`) of the convolution of input, plus biases unless they are nullptr.
+  void (*convolve)(const RowConvolution& layer, const float* input, const float* packed, const float* biases,
                    float slope, float* output);
+  /// [floats] Scratch space that gradient() needs.
+  std::int64_t (*gradient_scratch)(const RowConvolution& layer);
+  /// Gradients of the weights, in layout OIdhw16i16o, and of the biases.
+  void (*gradient)(const RowConvolution& layer, const float* input, const float* d_output, float* d_weights,
+                   float* d_biases, float* scratch);
+};
 
 }  // namespace cosmo::nn

@@ -1,8 +1,7 @@
+#include <type_traits>
 #include <utility>
 
-#include "train/nn/kernel/filtered_convolution.hpp"
-#include "train/nn/kernel/first_layer.hpp"
-#include "train/nn/kernel/row_gradient.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/layer/weighted_layer.hpp"
 
 namespace cosmo::nn {
@@ -13,7 +12,6 @@ using Layout = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 
 constexpr auto kFloat = dnnl::memory::data_type::f32;
-constexpr const char* kOurs = "cosmo:avx512";  // an implementation's name
 
 struct ConvolutionPrimitives {
   using Forward = dnnl::convolution_forward;
@@ -25,6 +23,7 @@ struct ConvolutionPrimitives {
   static constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
   dnnl::memory::dims stride, padding;
+  bool periodic = false;  ///< whether the padding is cells of the opposite faces, for filtered kernels
 
   Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
                         const Layout& biases, const Layout& output) const {
@@ -48,19 +47,20 @@ struct ConvolutionPrimitives {
   /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
-    if (!fits(kBlock, source, weights, output)) return std::nullopt;
+    if (kernels().rows.name == nullptr || !fits(kBlock, source, weights, output)) return std::nullopt;
     return RowConvolution{source.dims()[0], source.dims()[1] / kBlock, output.dims()[1] / kBlock,
                           source.dims()[2], weights.dims()[2],         padding[0]};
   }
-  /// The convolution as a filtered one, if that is asked for and worthwhile and the layouts permit it.
-  std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const Layout& source,
-                                               const Layout& weights, const Layout& output) const {
-    if (builder.convolutions != ConvolutionMethod::filtered ||
-        !fits(filter_kernels().block, source, weights, output))
+  /// The convolution as a filtered one, if that phase is to be filtered and the layouts permit it.
+  std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
+                                               Phase phase, const Layout& source, const Layout& weights,
+                                               const Layout& output) const {
+    if (!builder.filters(compiled, phase) || !fits(kernels().block, source, weights, output)) {
+      if (periodic) throw dnnl::error(dnnl_unimplemented, "no layout for a periodic convolution");
       return std::nullopt;
-    const FilteredConvolution layer{source.dims()[0], source.dims()[1],  output.dims()[1],
-                                    source.dims()[2], weights.dims()[2], padding[0]};
-    return is_worthwhile(layer) ? std::optional(layer) : std::nullopt;
+    }
+    return FilteredConvolution{source.dims()[0],  source.dims()[1], output.dims()[1], source.dims()[2],
+                               weights.dims()[2], padding[0],       periodic};
   }
   /// The parts of one buffer that hold the transformed weights and the scratch space of a filtered convolution.
   struct FilterBuffer {
@@ -68,7 +68,7 @@ struct ConvolutionPrimitives {
     std::int64_t packed;
 
     FilterBuffer(NetworkBuilder& builder, const FilteredConvolution& layer)
-        : whole(builder.temporary(plain_layout({layer.packed() + filter_kernels().scratch(layer)}))),
+        : whole(builder.temporary(plain_layout({layer.packed() + kernels().filter.scratch(layer)}))),
           packed(layer.packed()) {}
     float* weights() const { return data<float>(whole); }
     float* scratch() const { return data<float>(whole) + packed; }
@@ -77,27 +77,27 @@ struct ConvolutionPrimitives {
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
                           const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,
                           const Tensor& output) const {
-    if (const auto filter =
-            by_filter(builder, source.get_desc(), weights.get_desc(), output.values.get_desc())) {
+    if (const auto filter = by_filter(builder, compiled, Phase::forward, source.get_desc(),
+                                      weights.get_desc(), output.values.get_desc())) {
       const FilterBuffer buffer(builder, *filter);
       compiled.forward.push_back(
-          {OperationKind::convolution, filter_kernels().name,
+          {OperationKind::convolution, kernels().filter.name,
            [=, filter = *filter, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
-             filter_kernels().pack(filter, data<float>(weights), buffer.weights());
-             filter_kernels().convolve(filter, data<float>(source), buffer.weights(), data<float>(biases),
+             kernels().filter.pack(filter, data<float>(weights), buffer.weights());
+             kernels().filter.convolve(filter, data<float>(source), buffer.weights(), data<float>(biases),
                                        slope, data<float>(to), buffer.scratch());
            }});
       return true;
     }
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
-    if (!rows || !has_rows(*rows)) return false;
+    if (!rows || !kernels().rows.has(*rows)) return false;
     const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
     compiled.forward.push_back(
-        {OperationKind::convolution, kOurs,
+        {OperationKind::convolution, kernels().rows.name,
          [=, rows = *rows, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
-           pack_forward(rows, data<float>(weights), data<float>(packed));
-           convolve_rows(rows, data<float>(source), data<float>(packed), data<float>(biases), slope,
-                         data<float>(to));
+           kernels().rows.pack(rows, data<float>(weights), data<float>(packed));
+           kernels().rows.convolve(rows, data<float>(source), data<float>(packed), data<float>(biases), slope,
+                                   data<float>(to));
          }});
     return true;
   }
@@ -105,25 +105,26 @@ struct ConvolutionPrimitives {
   bool append_own_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
                                       const dnnl::memory& source, const Tensor& output,
                                       const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
-    if (const auto filter =
-            by_filter(builder, source.get_desc(), d_weights.get_desc(), output.gradient.get_desc())) {
+    if (const auto filter = by_filter(builder, compiled, Phase::weight_gradient, source.get_desc(),
+                                      d_weights.get_desc(), output.gradient.get_desc())) {
       const dnnl::memory scratch =
-          builder.temporary(plain_layout({filter_kernels().gradient_scratch(*filter)}));
+          builder.temporary(plain_layout({kernels().filter.gradient_scratch(*filter)}));
       compiled.parameter_gradients.push_back(
-          {OperationKind::convolution, filter_kernels().name,
+          {OperationKind::convolution, kernels().filter.name,
            [=, filter = *filter, d_output = output.gradient](const Pass&) {
-             filter_kernels().gradient(filter, data<float>(source), data<float>(d_output),
+             kernels().filter.gradient(filter, data<float>(source), data<float>(d_output),
                                        data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
            }});
       return true;
     }
     const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
-    if (!rows || !has_row_gradient(*rows)) return false;
-    const dnnl::memory scratch = builder.temporary(plain_layout({row_gradient_scratch(*rows)}));
+    if (!rows || !kernels().rows.has_gradient(*rows)) return false;
+    const dnnl::memory scratch = builder.temporary(plain_layout({kernels().rows.gradient_scratch(*rows)}));
     compiled.parameter_gradients.push_back(
-        {OperationKind::convolution, kOurs, [=, rows = *rows, d_output = output.gradient](const Pass&) {
-           row_gradient(rows, data<float>(source), data<float>(d_output), data<float>(d_weights),
-                        data<float>(d_biases), data<float>(scratch));
+        {OperationKind::convolution, kernels().rows.name,
+         [=, rows = *rows, d_output = output.gradient](const Pass&) {
+           kernels().rows.gradient(rows, data<float>(source), data<float>(d_output), data<float>(d_weights),
+                                   data<float>(d_biases), data<float>(scratch));
          }});
     return true;
   }
@@ -131,27 +132,27 @@ struct ConvolutionPrimitives {
   bool append_own_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
                                  const dnnl::memory& weights, const Tensor& source,
                                  const Tensor& output) const {
-    if (const auto filter =
-            by_filter(builder, source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc())) {
+    if (const auto filter = by_filter(builder, compiled, Phase::input_gradient, source.gradient.get_desc(),
+                                      weights.get_desc(), output.gradient.get_desc())) {
       const FilterBuffer buffer(builder, filter->transposed());
       compiled.input_gradient.push_back(
-          {OperationKind::convolution, filter_kernels().name,
+          {OperationKind::convolution, kernels().filter.name,
            [=, filter = *filter, from = output.gradient, to = source.gradient](const Pass&) {
-             filter_kernels().pack_transposed(filter, data<float>(weights), buffer.weights());
-             filter_kernels().convolve(filter.transposed(), data<float>(from), buffer.weights(), nullptr, 1,
+             kernels().filter.pack_transposed(filter, data<float>(weights), buffer.weights());
+             kernels().filter.convolve(filter.transposed(), data<float>(from), buffer.weights(), nullptr, 1,
                                        data<float>(to), buffer.scratch());
            }});
       return true;
     }
     const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
-    if (!rows || !has_rows(rows->transposed())) return false;
+    if (!rows || !kernels().rows.has(rows->transposed())) return false;
     const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
     compiled.input_gradient.push_back(
-        {OperationKind::convolution, kOurs,
+        {OperationKind::convolution, kernels().rows.name,
          [=, rows = *rows, from = output.gradient, to = source.gradient](const Pass&) {
-           pack_transposed(rows, data<float>(weights), data<float>(packed));
-           convolve_rows(rows.transposed(), data<float>(from), data<float>(packed), nullptr, 1,
-                         data<float>(to));
+           kernels().rows.pack_transposed(rows, data<float>(weights), data<float>(packed));
+           kernels().rows.convolve(rows.transposed(), data<float>(from), data<float>(packed), nullptr, 1,
+                                   data<float>(to));
          }});
     return true;
   }
@@ -162,12 +163,23 @@ struct FirstLayerMemory {
   dnnl::memory input, weights, biases, output, notes;
 };
 
+/// The kernels' functions for pools in f32 or bf16.
+template <class Pooled>
+auto first_layer_passes() {
+  const FirstLayerKernels& all = kernels().first_layer;
+  if constexpr (std::is_same_v<Pooled, float>)
+    return std::pair(all.forward, all.backward);
+  else
+    return std::pair(all.forward_to_bf16, all.backward_from_bf16);
+}
+
 template <class Pooled>
 void append_forward(CompiledLayer& compiled, const FirstLayer& layer, const FirstLayerMemory& at) {
-  compiled.forward.push_back({OperationKind::convolution, kOurs, [=](const Pass&) {
-                                first_layer_forward(layer, data<float>(at.input), data<float>(at.weights),
-                                                    data<float>(at.biases), data<Pooled>(at.output),
-                                                    at.notes ? data<Lanes>(at.notes) : nullptr);
+  compiled.forward.push_back({OperationKind::convolution, kernels().first_layer.name,
+                              [=, forward = first_layer_passes<Pooled>().first](const Pass&) {
+                                forward(layer, data<float>(at.input), data<float>(at.weights),
+                                        data<float>(at.biases), data<Pooled>(at.output),
+                                        at.notes ? data<std::byte>(at.notes) : nullptr);
                               }});
 }
 
@@ -177,11 +189,12 @@ void append_backward(NetworkBuilder& builder, CompiledLayer& compiled, const Fir
                      const dnnl::memory& d_biases) {
   const dnnl::memory scratch =
       builder.memory.place(builder.memory.slot(), plain_layout({layer.scratch()}), builder.engine);
-  compiled.parameter_gradients.push_back(
-      {OperationKind::convolution, kOurs, [=](const Pass&) {
-         first_layer_backward(layer, data<float>(at.input), data<Pooled>(d_output), data<Lanes>(at.notes),
-                              data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
-       }});
+  compiled.parameter_gradients.push_back({OperationKind::convolution, kernels().first_layer.name,
+                                          [=, backward = first_layer_passes<Pooled>().second](const Pass&) {
+                                            backward(layer, data<float>(at.input), data<Pooled>(d_output),
+                                                     data<std::byte>(at.notes), data<float>(d_weights),
+                                                     data<float>(d_biases), data<float>(scratch));
+                                          }});
 }
 
 /// Builds a convolution in f32 together with the pool that reads it, whose output is bf16 if that is the
@@ -194,7 +207,8 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
                             input[1],
                             input[2],
                             convolution.padding,
-                            outputs / kBlock,
+                            kernels().block,
+                            outputs / kernels().block,
                             static_cast<float>(convolution.slope),
                             std::holds_alternative<MaxPool>(reader.kind)};
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims, Tag tag) {
@@ -202,26 +216,65 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
         compiled, {compiled.name + suffix, role, 0, dims, input[1] * cells, outputs * cells, 0, {}, {}},
         {dims, kFloat, tag});
   };
-  const ParameterMemory weights =
-      add(".weights", Parameter::Role::weights, {outputs, input[1], k, k, k}, Tag::Odhwi16o);
+  const ParameterMemory weights = add(".weights", Parameter::Role::weights, {outputs, input[1], k, k, k},
+                                      kernels().block == 8 ? Tag::Odhwi8o : Tag::Odhwi16o);
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, Tag::x);
   // A maximum's reader applies the leaky ReLU's backward pass.
   const bool to_bf16 = builder.precision == Precision::bf16;
   Tensor output = builder.next_tensor({{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()},
                                        to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
-                                       Tag::nCdhw16c},
+                                       kernels().block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c},
                                       layer.maximum ? convolution.slope : 1, false);
   output.pooled = true;
   FirstLayerMemory at = {source.values, weights.values, biases.values, output.values, {}};
   if (builder.mode == Mode::training) {
-    const auto bytes = layer.notes() * static_cast<std::int64_t>(sizeof(Lanes));
-    at.notes = builder.memory.place(builder.memory.slot(), {{bytes}, dnnl::memory::data_type::u8, Tag::a},
-                                    builder.engine);
+    at.notes = builder.memory.place(builder.memory.slot(),
+                                    {{layer.notes()}, dnnl::memory::data_type::u8, Tag::a}, builder.engine);
     const auto append = to_bf16 ? append_backward<core::Bfloat16> : append_backward<float>;
     append(builder, compiled, layer, at, output.gradient, weights.gradient, biases.gradient);
   }
   (to_bf16 ? append_forward<core::Bfloat16> : append_forward<float>)(compiled, layer, at);
   return output;
+}
+
+WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& layer,
+                             const dnnl::memory::dims& input) {
+  const std::int64_t k = layer.kernel;
+  const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
+  using enum dnnl::memory::data_type;
+  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
+  return {layer.slope,
+          {layer.outputs, input[1], k, k, k},
+          any_layout(
+              {builder.batch, layer.outputs, positions(input[2]), positions(input[3]), positions(input[4])},
+              type),
+          input[1] * k * k * k,
+          layer.outputs * k * k * k};
+}
+
+ConvolutionPrimitives primitives_of(const Convolution& layer) {
+  return {{layer.stride, layer.stride, layer.stride}, {layer.padding, layer.padding, layer.padding}};
+}
+
+/// Whether a periodic convolution can read its input as it is: where filtered kernels, which do, compute all of
+/// its phases, and oneDNN would choose their layouts.
+bool reads_around(const NetworkBuilder& builder, const CompiledLayer& compiled, const Convolution& layer,
+                  const Tensor& source) {
+  if (layer.stride != 1 || layer.kernel != 2 * layer.padding + 1 ||
+      !source.gradient != (builder.mode == Mode::inference))
+    return false;
+  for (const auto& [name, phase] : kPhases) {
+    if ((builder.mode == Mode::training || phase == Phase::forward) && !builder.filters(compiled, phase))
+      return false;
+  }
+  const Layout input = source.values.get_desc();
+  const WeightedLayer weighted = weighted_layer(builder, layer, input.dims());
+  const ConvolutionPrimitives primitives = primitives_of(layer);
+  const ConvolutionPrimitives::Forward::primitive_desc description(
+      primitives.forward(kForwardKind, input, any_layout(weighted.weights, kFloat),
+                         {{layer.outputs}, kFloat, Tag::x}, weighted.output),
+      builder.attributes(1), builder.engine);
+  return primitives.fits(kernels().block, input, description.weights_desc(), description.dst_desc());
 }
 
 /// Builds a periodic convolution: one without padding over the input surrounded by its opposite faces.
@@ -238,26 +291,17 @@ Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolut
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
-  if (layer.periodic && layer.padding > 0) return build_periodic(builder, compiled, layer, source, reader);
+  const bool periodic = layer.periodic && layer.padding > 0;
+  if (periodic && !reads_around(builder, compiled, layer, source))
+    return build_periodic(builder, compiled, layer, source, reader);
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
   if (!source.gradient && source_layout == plain_layout(input) &&
-      is_first_layer(layer, input[1], input[2], reader))
+      is_first_layer(layer, input[1], input[2], reader, kernels().block))
     return build_first_layer(builder, compiled, layer, source, *reader);
-  const std::int64_t k = layer.kernel;
-  const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
-  using enum dnnl::memory::data_type;
-  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
-  const WeightedLayer weighted = {layer.slope,
-                                  {layer.outputs, input[1], k, k, k},
-                                  any_layout({builder.batch, layer.outputs, positions(input[2]),
-                                              positions(input[3]), positions(input[4])},
-                                             type),
-                                  input[1] * k * k * k,
-                                  layer.outputs * k * k * k};
-  const ConvolutionPrimitives primitives = {{layer.stride, layer.stride, layer.stride},
-                                            {layer.padding, layer.padding, layer.padding}};
-  return build_weighted(builder, compiled, primitives, weighted, source, reader);
+  ConvolutionPrimitives primitives = primitives_of(layer);
+  primitives.periodic = periodic;
+  return build_weighted(builder, compiled, primitives, weighted_layer(builder, layer, input), source, reader);
 }
 
 }  // namespace cosmo::nn

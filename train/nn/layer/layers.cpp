@@ -22,7 +22,7 @@ OperationKind kind_of(dnnl::primitive::kind kind) {
 NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int batch_)
     : mode(mode_),
       precision(arithmetic.precision),
-      convolutions(arithmetic.convolutions),
+      filtered(arithmetic.filtered),
       batch(batch_),
       engine(dnnl::engine::kind::cpu, 0),
       scratch_slot_(memory.slot()),
@@ -129,6 +129,11 @@ dnnl::primitive_attr NetworkBuilder::attributes(double slope) const {
 
 dnnl::prop_kind NetworkBuilder::forward_kind() const {
   return mode == Mode::training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+}
+
+bool NetworkBuilder::filters(const CompiledLayer& layer, Phase phase) const {
+  const auto chosen = filtered.find(layer.name);
+  return chosen != filtered.end() && chosen->second.contains(phase);
 }
 
 dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims) {

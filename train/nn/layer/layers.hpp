@@ -75,7 +75,7 @@ class NetworkBuilder {
 
   Mode mode;
   Precision precision;
-  ConvolutionMethod convolutions;
+  FilteredPhases filtered;
   int batch;
   dnnl::engine engine;
   MemoryPlan memory;
@@ -117,6 +117,8 @@ class NetworkBuilder {
   /// result.
   dnnl::primitive_attr attributes(double slope) const;
   dnnl::prop_kind forward_kind() const;
+  /// Whether a phase of a convolution is to be filtered.
+  bool filters(const CompiledLayer& layer, Phase phase) const;
 
  private:
   /// A slot that tensors use one after the other, in the order of the layers.

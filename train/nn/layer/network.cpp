@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
-#include "train/nn/kernel/filtered_convolution.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/layer/layers.hpp"
 
 namespace cosmo::nn {
@@ -99,17 +99,7 @@ struct Network::Backend {
       }
     }
     output = tensors.back();
-    ensure(builder.convolutions == ConvolutionMethod::direct || has_filtered(), Fault::internal,
-           "oneDNN has chosen layouts for network {} that filtered convolutions cannot read.", spec.name);
     if (builder.mode == Mode::training) append_leaky_relu_backward(builder, last_relu, output);
-  }
-
-  bool has_filtered() const {
-    return std::ranges::any_of(layers, [](const CompiledLayer& layer) {
-      return std::ranges::any_of(layer.forward, [](const Operation& operation) {
-        return operation.implementation == filter_kernels().name;
-      });
-    });
   }
 
   const Tensor& tensor(int index) const {
@@ -339,41 +329,12 @@ std::size_t Network::planned_bytes(const NetworkSpec& spec, Shape input, int out
   return Backend(spec, input, outputs, batch, mode, arithmetic).memory_bytes();
 }
 
-namespace {
-
-/// Why a convolution cannot be filtered; empty if it can.
-std::string obstacle(const Convolution& layer, const LayerCensus& census) {
-  const std::int64_t padding = layer.padding, inputs = census.input.channels,
-                     outputs = census.output.channels;
-  // Periodic padding is added to the input.
-  const FilteredConvolution filtered{1,
-                                     inputs,
-                                     outputs,
-                                     census.input.size + (layer.periodic ? 2 * padding : 0),
-                                     layer.kernel,
-                                     layer.periodic ? 0 : padding};
-  if (layer.stride != 1) return fmt::format("has stride {}, not 1", layer.stride);
-  if (layer.kernel != 3 && layer.kernel != 4)
-    return fmt::format("has a kernel of {0}³ cells, not 3³ or 4³", layer.kernel);
-  if (inputs % 16 != 0 || outputs % 16 != 0)
-    return fmt::format("has {} to {} channels, not multiples of 16", inputs, outputs);
-  if (!is_worthwhile(filtered)) return fmt::format("is too small ({}³ outputs)", census.output.size);
-  return {};
-}
-
-}  // namespace
-
-void ensure_filterable(const NetworkSpec& spec, const NetworkCensus& census) {
-  std::string obstacles;
-  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
-    const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
-    if (convolution == nullptr || census.layers[i].first) continue;
-    const std::string found = obstacle(*convolution, census.layers[i]);
-    if (found.empty()) return;
-    obstacles += fmt::format("{}{} {}", obstacles.empty() ? "" : ", ", spec.layers[i].name, found);
+FilteredPhases filtered_phases(std::span<const OperationRecord> operations) {
+  FilteredPhases filtered;
+  for (const OperationRecord& operation : operations) {
+    if (operation.implementation == kernels().filter.name) filtered[operation.layer].insert(operation.phase);
   }
-  core::fail(Fault::config, "Network {} cannot be filtered ({}): use --convolution direct.", spec.name,
-             obstacles.empty() ? "it has no convolution of the outputs of another layer" : obstacles);
+  return filtered;
 }
 
 std::string library_version() {

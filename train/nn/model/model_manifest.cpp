@@ -92,6 +92,7 @@ core::Json ModelManifest::details() const {
       {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
       {"history", "history.csv"},
       {"complete", complete}};
+  if (!filtered.empty()) json["filtered"] = nn::to_json(filtered);
   if (range) json["input_range"] = *range;
   if (weights != "weights") json["weights"] = weights;
   return json;
@@ -115,6 +116,7 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
   core::reading_json(source, [&] {
     model.network = json.at("network");
     model.precision = json.value("precision", model.precision);
+    if (json.contains("filtered")) model.filtered = parse_filtered_phases(json.at("filtered"));
     model.weights = json.value("weights", model.weights);
     const Json& normalisation = json.at("normalisation");
     const Json& input = json.at("input");

@@ -9,6 +9,7 @@
 
 #include "core/output/manifest.hpp"
 #include "core/universe/universe.hpp"
+#include "train/nn/filtered_phases.hpp"
 #include "train/nn/model/input_spec.hpp"
 #include "train/nn/network_spec.hpp"
 
@@ -76,6 +77,7 @@ struct ModelManifest {
   NetworkSpec network;
   std::string weights = "weights";  ///< checkpoint group to predict with: the weights or their average
   std::string precision = "f32";    ///< precision of the training; weights are f32 in any case
+  FilteredPhases filtered;          ///< phases that the training filtered
   InputSpec input;
   core::ParameterSpace parameters;
   std::string loss = "mae";  ///< loss of the training, which defines what the outputs mean

@@ -12,6 +12,7 @@
 #include "tests/support/expect_error.hpp"
 #include "tests/train/hashed.hpp"
 #include "train/nn/kernel/filter_kernels.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
 using namespace cosmo;
@@ -49,6 +50,7 @@ Buffer hashed_buffer(std::uint64_t stream, std::int64_t size) {
 /// A layer, all its tensors, and what the kernels make of them.
 struct Problem {
   const FilterKernels& kernels;
+  std::int64_t lanes;
   FilteredConvolution layer;
   std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
   Buffer input = hashed_buffer(1, size(layer.inputs, layer.side));
@@ -65,12 +67,11 @@ struct Problem {
   }
   std::int64_t tensor_at(std::int64_t image, std::int64_t channels, std::int64_t side, std::int64_t channel,
                          const std::int64_t (&cell)[3]) const {
-    const std::int64_t block = image * channels / kernels.block + channel / kernels.block;
-    return (((block * side + cell[0]) * side + cell[1]) * side + cell[2]) * kernels.block +
-           channel % kernels.block;
+    const std::int64_t block = image * channels / lanes + channel / lanes;
+    return (((block * side + cell[0]) * side + cell[1]) * side + cell[2]) * lanes + channel % lanes;
   }
   std::int64_t weight_at(std::int64_t out, std::int64_t in, std::int64_t tap) const {
-    const std::int64_t b = kernels.block;
+    const std::int64_t b = lanes;
     return (((out / b * (layer.inputs / b) + in / b) * taps + tap) * b + in % b) * b + out % b;
   }
   /// Calls function(tap, its input cell) for the taps of an output cell that see the input.
@@ -82,6 +83,9 @@ struct Problem {
                                     cell[1] + tap / k % k - layer.padding, cell[2] + tap % k - layer.padding};
       if (std::ranges::all_of(seen, [&](std::int64_t x) { return x >= 0 && x < layer.side; }))
         function(tap, seen);
+      else if (layer.periodic)
+        function(tap, {(seen[0] + layer.side) % layer.side, (seen[1] + layer.side) % layer.side,
+                       (seen[2] + layer.side) % layer.side});
     }
   }
 
@@ -106,17 +110,20 @@ struct Problem {
   }
 };
 
-/// Errors of one tensor, relative to the rms of its exact values.
+/// Errors of some values of a tensor, relative to the rms of all its values.
 class Errors {
  public:
+  explicit Errors(std::span<const float> all) {
+    for (const float value : all) scale_ += static_cast<double>(value) * static_cast<double>(value);
+    scale_ = std::sqrt(scale_ / static_cast<double>(all.size()));
+  }
   void add(double found, double exact) {
     squares_ += (found - exact) * (found - exact);
-    exact_squares_ += exact * exact;
     largest_ = std::max(largest_, std::abs(found - exact));
     ++count_;
   }
-  double rms() const { return std::sqrt(squares_ / exact_squares_); }
-  double largest() const { return largest_ / std::sqrt(exact_squares_ / count_); }
+  double rms() const { return std::sqrt(squares_ / count_) / scale_; }
+  double largest() const { return largest_ / scale_; }
   void check(const char* name) const {
     INFO(name << ": rms " << rms() << ", largest " << largest());
     CHECK(count_ > 20);
@@ -125,7 +132,7 @@ class Errors {
   }
 
  private:
-  double squares_ = 0, exact_squares_ = 0, largest_ = 0;
+  double scale_ = 0, squares_ = 0, largest_ = 0;
   int count_ = 0;
 };
 
@@ -139,7 +146,7 @@ void draw_cell(std::uint64_t i, std::int64_t side, std::int64_t (&cell)[3]) {
 }
 
 void check_forward(const Problem& p) {
-  Errors errors;
+  Errors errors(p.output.span());
   for (std::uint64_t i = 0; i < 1000; ++i) {
     std::int64_t cell[3];
     draw_cell(i, p.layer.output_side(), cell);
@@ -183,7 +190,7 @@ void check_gradients(const Problem& p) {
       });
     }
   }
-  Errors weights, inputs;
+  Errors weights(p.d_weights.span()), inputs(p.d_input.span());
   for (std::int64_t tap = 0; tap < p.taps; ++tap)
     weights.add(static_cast<double>(p.d_weights[p.weight_at(out, in, tap)]),
                 d_weights[static_cast<std::size_t>(tap)]);
@@ -198,24 +205,28 @@ void check_gradients(const Problem& p) {
   CHECK(static_cast<double>(p.d_biases[out]) == Approx(d_bias).epsilon(1e-5).margin(1e-3));
 }
 
-// Several images, odd numbers of blocks, incomplete tiles, every padding.
+// Several images, odd numbers of blocks, incomplete tiles, every padding, periodic volumes.
 const std::vector<FilteredConvolution> kLayers = {
-    {2, 16, 32, 9, 3, 1},  {1, 32, 16, 11, 4, 0}, {1, 48, 16, 7, 4, 2}, {2, 16, 48, 8, 3, 0},
-    {1, 32, 32, 10, 3, 2}, {1, 16, 16, 6, 4, 3},  {1, 16, 16, 25, 4, 1}};
+    {2, 16, 32, 9, 3, 1},        {1, 32, 16, 11, 4, 0},     {1, 48, 16, 7, 4, 2},  {2, 16, 48, 8, 3, 0},
+    {1, 32, 32, 10, 3, 2},       {1, 16, 16, 6, 4, 3},      {1, 16, 16, 25, 4, 1}, {2, 16, 32, 7, 3, 1, true},
+    {1, 32, 16, 12, 3, 1, true}, {1, 16, 16, 3, 3, 1, true}};
 
-/// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for.
-const std::vector<FilterKernels> kKernels = {nn::filter_kernels(), nn::make_filter_kernels<8>("8"),
-                                             nn::make_filter_kernels<16>("16")};
+/// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for; each
+/// with its width.
+const std::vector<std::pair<std::int64_t, FilterKernels>> kKernels = {
+    {nn::kernels().block, nn::kernels().filter},
+    {8, nn::make_filter_kernels<8>("8")},
+    {16, nn::make_filter_kernels<16>("16")}};
 
 }  // namespace
 
 TEST_CASE("filtered convolutions and their gradients agree with their definition") {
-  for (const FilterKernels& kernels : kKernels) {
+  for (const auto& [block, kernels] : kKernels) {
     for (const FilteredConvolution& layer : kLayers) {
       INFO(kernels.name << ": " << layer.images << " images, " << layer.inputs << " to " << layer.outputs
                         << " channels, side " << layer.side << ", kernel " << layer.kernel << ", padding "
-                        << layer.padding);
-      Problem problem{kernels, layer};
+                        << layer.padding << (layer.periodic ? ", periodic" : ""));
+      Problem problem{kernels, block, layer};
       problem.run();
       for (const float value : problem.results()) REQUIRE(std::isfinite(value));
       check_forward(problem);
@@ -230,7 +241,7 @@ TEST_CASE("filtered convolutions have the same bits with any number of threads")
     std::vector<float> expected;
     for (const int threads : {1, 2, 3, 8}) {
       omp_set_num_threads(threads);
-      Problem problem{nn::filter_kernels(), layer};
+      Problem problem{nn::kernels().filter, nn::kernels().block, layer};
       problem.run();
       if (threads == 1) expected = problem.results();
       CHECK(problem.results() == expected);
@@ -245,8 +256,10 @@ TEST_CASE("a filtered network computes what a direct one does") {
     const nn::Shape input{1, spec.name == "cosmonet32" ? 32 : 64};
     constexpr int kOutputs = 3, kBatch = 2;
     const auto run = [&](nn::ConvolutionMethod method) {
-      nn::Network network(nn::with_outputs(spec, kOutputs), input, kOutputs, kBatch, nn::Mode::training,
-                          {nn::Precision::f32, method});
+      nn::Network network(
+          nn::with_outputs(spec, kOutputs), input, kOutputs, kBatch, nn::Mode::training,
+          {nn::Precision::f32,
+           nn::choose_filtered(spec, nn::take_census(spec, input, kOutputs), kBatch, method)});
       test::set_start_values(network);
       const std::vector<float> voxels = test::hashed_values(5, network.input().size());
       std::ranges::copy(voxels, network.input().begin());
@@ -258,7 +271,7 @@ TEST_CASE("a filtered network computes what a direct one does") {
         results.insert(results.end(), gradient.begin(), gradient.end());
       }
       const auto filtered = [](const nn::OperationRecord& operation) {
-        return operation.implementation == nn::filter_kernels().name;
+        return operation.implementation == nn::kernels().filter.name;
       };
       const auto operations = network.operations();
       const auto count = std::ranges::count_if(operations, filtered);
@@ -269,7 +282,7 @@ TEST_CASE("a filtered network computes what a direct one does") {
     const std::vector<float> direct = run(nn::ConvolutionMethod::direct),
                              filtered = run(nn::ConvolutionMethod::filtered);
     REQUIRE(direct.size() == filtered.size());
-    Errors errors;
+    Errors errors(direct);
     for (std::size_t i = 0; i < direct.size(); ++i)
       errors.add(static_cast<double>(filtered[i]), static_cast<double>(direct[i]));
     INFO(name << ": " << errors.rms());
@@ -278,12 +291,6 @@ TEST_CASE("a filtered network computes what a direct one does") {
 }
 
 TEST_CASE("a network is refused if none of its convolutions can be filtered") {
-  const auto refuse = [](const nn::NetworkSpec& spec, int size, const std::string& part) {
-    INFO(part);
-    expect_error(core::Fault::config, part, [&] {
-      nn::ensure_filterable(spec, nn::take_census(spec, {1, size}, 3));
-    });
-  };
   const auto with = [](const nn::Convolution& second) {
     return nn::NetworkSpec{"small",
                            "voxels",
@@ -291,11 +298,36 @@ TEST_CASE("a network is refused if none of its convolutions can be filtered") {
                             {"second", {"first"}, second},
                             {"dense", {"second"}, nn::Dense{3}}}};
   };
-  refuse({"flat", "voxels", {{"dense", {"voxels"}, nn::Dense{3}}}}, 8, "Network flat");
-  refuse(with({16, 3, 2, 0, 0}), 17, "second has stride 2");
-  refuse(with({16, 5, 1, 0, 0}), 17, "second has a kernel of 5³");
-  refuse(with({24, 3, 1, 0, 0}), 17, "second has 16 to 24 channels");
-  refuse(with({16, 3, 1, 0, 0}), 10, "second is too small (6³ outputs)");
+  const auto choose = [](const nn::NetworkSpec& spec, int size, nn::ConvolutionMethod method) {
+    return nn::choose_filtered(spec, nn::take_census(spec, {1, size}, 3), 1, method);
+  };
+  using enum nn::ConvolutionMethod;
+  const auto refuse = [&](const nn::NetworkSpec& spec, const std::string& part) {
+    INFO(part);
+    expect_error(core::Fault::config, part, [&] { choose(spec, 17, filtered); });
+    CHECK(choose(spec, 17, automatic).empty());
+  };
+  refuse({"flat", "voxels", {{"dense", {"voxels"}, nn::Dense{3}}}}, "Network flat");
+  refuse(with({16, 3, 2, 0, 0}), "second has stride 2");
+  refuse(with({16, 5, 1, 0, 0}), "second has a kernel of 5³");
+  refuse(with({24, 3, 1, 0, 0}), "second has 16 to 24 channels");
+
   const nn::NetworkSpec good = with({16, 3, 1, 0, 0});
-  CHECK_NOTHROW(nn::ensure_filterable(good, nn::take_census(good, {1, 14}, 3)));
+  const std::set<nn::Phase> all = {nn::Phase::forward, nn::Phase::weight_gradient, nn::Phase::input_gradient};
+  CHECK(choose(good, 6, filtered) == nn::FilteredPhases{{"second", all}});
+  CHECK(choose(good, 6, automatic).empty());
+  CHECK(choose(good, 34, automatic) == nn::FilteredPhases{{"second", all}});
+  CHECK(choose(good, 34, direct).empty());
+}
+
+TEST_CASE("filtered phases are written and read") {
+  const nn::FilteredPhases filtered = {{"conv2", {nn::Phase::forward, nn::Phase::input_gradient}},
+                                       {"conv3", {nn::Phase::weight_gradient}}};
+  const core::Json json = {{"conv2", {"forward", "input gradient"}}, {"conv3", {"weight gradient"}}};
+  CHECK(nn::to_json(filtered) == json);
+  CHECK(nn::parse_filtered_phases(json) == filtered);
+  CHECK(nn::to_json({}) == core::Json::object());
+  expect_error(core::Fault::format, "phase 'backward'", [&] {
+    nn::parse_filtered_phases({{"conv2", {"backward"}}});
+  });
 }

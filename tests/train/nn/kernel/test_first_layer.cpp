@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "tests/train/hashed.hpp"
-#include "train/nn/kernel/first_layer.hpp"
+#include "train/nn/kernel/first_layer_kernels.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
 
 using namespace cosmo;
 using nn::FirstLayer;
-using nn::kBlock;
+using nn::FirstLayerKernels;
 
 namespace {
 
@@ -20,17 +21,18 @@ struct Result {
 };
 
 struct Problem {
-  explicit Problem(const FirstLayer& layer_) : layer(layer_) {
+  Problem(const FirstLayerKernels& kernels_, const FirstLayer& layer_) : kernels(kernels_), layer(layer_) {
     const std::int64_t side = layer.side;
     input =
         test::hashed_values(1, static_cast<std::size_t>(layer.images * layer.channels * side * side * side));
     // Of the first image, a third is constant, so that maxima occur several times.
     std::fill_n(input.begin(), side * side * side / 3, 0.25f);
     weights = test::hashed_values(2, static_cast<std::size_t>(layer.weights()));
-    biases = test::hashed_values(3, static_cast<std::size_t>(layer.blocks * kBlock));
-    d_pooled = test::hashed_values(4, static_cast<std::size_t>(layer.pooled_cells() * kBlock));
+    biases = test::hashed_values(3, static_cast<std::size_t>(layer.blocks * layer.block));
+    d_pooled = test::hashed_values(4, static_cast<std::size_t>(layer.pooled_cells() * layer.block));
   }
 
+  FirstLayerKernels kernels;
   FirstLayer layer;
   std::vector<float> input, weights, biases, d_pooled;
 };
@@ -43,10 +45,10 @@ Result run(const Problem& problem) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> pooled(problem.d_pooled.size(), kNan), d_weights(problem.weights.size(), kNan),
       d_biases(problem.biases.size(), kNan), scratch(static_cast<std::size_t>(layer.scratch()), kNan);
-  std::vector<nn::Lanes> notes(static_cast<std::size_t>(layer.notes()));
-  nn::first_layer_forward(layer, problem.input.data(), problem.weights.data(), problem.biases.data(),
+  std::vector<std::byte> notes(static_cast<std::size_t>(layer.notes()));
+  problem.kernels.forward(layer, problem.input.data(), problem.weights.data(), problem.biases.data(),
                           pooled.data(), notes.data());
-  nn::first_layer_backward(layer, problem.input.data(), problem.d_pooled.data(), notes.data(),
+  problem.kernels.backward(layer, problem.input.data(), problem.d_pooled.data(), notes.data(),
                            d_weights.data(), d_biases.data(), scratch.data());
   return {in_double(pooled), in_double(d_weights), in_double(d_biases)};
 }
@@ -81,7 +83,8 @@ class Reference {
     for (std::int64_t tap = 0; tap < 27; ++tap) {
       for (std::int64_t c = 0; c < layer_.channels; ++c) {
         const std::int64_t weight =
-            (((output_ / kBlock) * 27 + tap) * layer_.channels + c) * kBlock + output_ % kBlock;
+            (((output_ / layer_.block) * 27 + tap) * layer_.channels + c) * layer_.block +
+            output_ % layer_.block;
         function(static_cast<std::size_t>(weight),
                  input(c, z + tap / 9 - layer_.padding, y + tap / 3 % 3 - layer_.padding,
                        x + tap % 3 - layer_.padding));
@@ -91,9 +94,9 @@ class Reference {
 
   void add_window(std::int64_t z, std::int64_t y, std::int64_t x) {
     const std::int64_t side = layer_.pooled();
-    const std::int64_t block = image_ * layer_.blocks + output_ / kBlock;
-    const auto at =
-        static_cast<std::size_t>((((block * side + z) * side + y) * side + x) * kBlock + output_ % kBlock);
+    const std::int64_t block = image_ * layer_.blocks + output_ / layer_.block;
+    const auto at = static_cast<std::size_t>((((block * side + z) * side + y) * side + x) * layer_.block +
+                                             output_ % layer_.block);
     std::array<double, 8> values;
     std::size_t most = 0;
     for (std::size_t i = 0; i < 8; ++i) {
@@ -132,7 +135,7 @@ Result reference(const Problem& problem) {
   Result result = {std::vector<double>(problem.d_pooled.size()), std::vector<double>(problem.weights.size()),
                    std::vector<double>(problem.biases.size())};
   for (std::int64_t image = 0; image < problem.layer.images; ++image) {
-    for (std::int64_t output = 0; output < problem.layer.blocks * kBlock; ++output)
+    for (std::int64_t output = 0; output < problem.layer.blocks * problem.layer.block; ++output)
       Reference(problem, image, output, result).add();
   }
   return result;
@@ -147,31 +150,42 @@ void check_close(const std::vector<double>& found, const std::vector<double>& ex
   CHECK(difference < 1e-5 * largest);
 }
 
-// Odd and even sides, whole and broken tiles, several images, channels and blocks.
-const std::vector<FirstLayer> kLayers = {{1, 1, 4, 0, 1, 0.01f, false}, {2, 1, 13, 0, 2, 0.01f, false},
-                                         {3, 3, 9, 1, 1, 0.3f, false},  {1, 8, 6, 1, 1, 1.0f, false},
-                                         {1, 4, 3, 1, 1, 0.3f, true},   {2, 4, 8, 1, 2, 0.3f, true},
-                                         {1, 2, 11, 0, 3, 0.0f, true},  {1, 1, 33, 1, 1, 2.0f, false}};
+/// Odd and even sides, whole and broken tiles, several images, channels and blocks.
+std::vector<FirstLayer> layers(std::int64_t block) {
+  return {{1, 1, 4, 0, block, 1, 0.01f, false}, {2, 1, 13, 0, block, 2, 0.01f, false},
+          {3, 3, 9, 1, block, 1, 0.3f, false},  {1, 8, 6, 1, block, 1, 1.0f, false},
+          {1, 4, 3, 1, block, 1, 0.3f, true},   {2, 4, 8, 1, block, 2, 0.3f, true},
+          {1, 2, 11, 0, block, 3, 0.0f, true},  {1, 1, 33, 1, block, 1, 2.0f, false}};
+}
+
+/// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for; each
+/// with its width.
+const std::vector<std::pair<std::int64_t, FirstLayerKernels>> kKernels = {
+    {nn::kernels().block, nn::kernels().first_layer},
+    {8, nn::make_first_layer_kernels<8>("8")},
+    {16, nn::make_first_layer_kernels<16>("16")}};
 
 }  // namespace
 
 TEST_CASE("the first layer's kernels agree with their definition") {
-  for (const FirstLayer& layer : kLayers) {
-    INFO(layer.images << " images, " << layer.channels << " channels of " << layer.side << "³, padding "
-                      << layer.padding << ", " << layer.blocks << " blocks, slope " << layer.slope
-                      << (layer.maximum ? ", maxima" : ", averages"));
-    const Problem problem(layer);
-    const Result found = run(problem), expected = reference(problem);
-    check_close(found.pooled, expected.pooled);
-    check_close(found.d_weights, expected.d_weights);
-    check_close(found.d_biases, expected.d_biases);
+  for (const auto& [block, kernels] : kKernels) {
+    for (const FirstLayer& layer : layers(block)) {
+      INFO(kernels.name << ": " << layer.images << " images, " << layer.channels << " channels of "
+                        << layer.side << "³, padding " << layer.padding << ", " << layer.blocks
+                        << " blocks, slope " << layer.slope << (layer.maximum ? ", maxima" : ", averages"));
+      const Problem problem(kernels, layer);
+      const Result found = run(problem), expected = reference(problem);
+      check_close(found.pooled, expected.pooled);
+      check_close(found.d_weights, expected.d_weights);
+      check_close(found.d_biases, expected.d_biases);
+    }
   }
 }
 
 TEST_CASE("the first layer's kernels give the same bits with any number of threads") {
   const int threads = omp_get_max_threads();
-  for (const FirstLayer& layer : kLayers) {
-    const Problem problem(layer);
+  for (const FirstLayer& layer : layers(nn::kernels().block)) {
+    const Problem problem(nn::kernels().first_layer, layer);
     omp_set_num_threads(1);
     const Result alone = run(problem);
     for (const int count : {2, 3, 5}) {
@@ -185,20 +199,50 @@ TEST_CASE("the first layer's kernels give the same bits with any number of threa
   }
 }
 
+TEST_CASE("pools in bf16 are the rounded pools in f32") {
+  for (const auto& [block, kernels] : kKernels) {
+    for (const FirstLayer& layer : layers(block)) {
+      const Problem p(kernels, layer);
+      std::vector<float> whole(p.d_pooled.size());
+      std::vector<core::Bfloat16> rounded(whole.size()), d_pooled;
+      kernels.forward(layer, p.input.data(), p.weights.data(), p.biases.data(), whole.data(), nullptr);
+      std::vector<std::byte> notes(static_cast<std::size_t>(layer.notes()));
+      kernels.forward_to_bf16(layer, p.input.data(), p.weights.data(), p.biases.data(), rounded.data(),
+                              notes.data());
+      for (std::size_t i = 0; i < whole.size(); ++i)
+        REQUIRE(rounded[i].bits == core::Bfloat16(whole[i]).bits);
+
+      Problem same = p;  // a gradient that bf16 holds exactly
+      for (float& value : same.d_pooled) {
+        d_pooled.push_back(core::Bfloat16(value));
+        value = static_cast<float>(d_pooled.back());
+      }
+      std::vector<float> d_weights(p.weights.size()), d_biases(p.biases.size()),
+          scratch(static_cast<std::size_t>(layer.scratch()));
+      kernels.backward_from_bf16(layer, p.input.data(), d_pooled.data(), notes.data(), d_weights.data(),
+                                 d_biases.data(), scratch.data());
+      const Result expected = run(same);
+      CHECK(in_double(d_weights) == expected.d_weights);
+      CHECK(in_double(d_biases) == expected.d_biases);
+    }
+  }
+}
+
 TEST_CASE("only first layers of this form are taken") {
   const nn::Convolution convolution = {32, 3, 1, 1, 0.3};
   const nn::Layer pool = {"b", {"a"}, nn::MaxPool{2, 2}};
-  CHECK(nn::is_first_layer(convolution, 4, 128, &pool) == nn::kWideVectors);
-  CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, nullptr));
-  CHECK_FALSE(nn::is_first_layer(convolution, 9, 128, &pool));
-  CHECK_FALSE(nn::is_first_layer(convolution, 4, 257, &pool));
-  CHECK_FALSE(nn::is_first_layer({20, 3, 1, 1, 0.3}, 4, 128, &pool));
-  CHECK_FALSE(nn::is_first_layer({32, 3, 2, 1, 0.3}, 4, 128, &pool));
-  CHECK_FALSE(nn::is_first_layer({32, 4, 1, 1, 0.3}, 4, 128, &pool));
+  CHECK(nn::is_first_layer(convolution, 4, 128, &pool, 16));
+  CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, nullptr, 16));
+  CHECK_FALSE(nn::is_first_layer(convolution, 9, 128, &pool, 16));
+  CHECK_FALSE(nn::is_first_layer(convolution, 4, 257, &pool, 16));
+  CHECK_FALSE(nn::is_first_layer({24, 3, 1, 1, 0.3}, 4, 128, &pool, 16));
+  CHECK(nn::is_first_layer({24, 3, 1, 1, 0.3}, 4, 128, &pool, 8));
+  CHECK_FALSE(nn::is_first_layer({32, 3, 2, 1, 0.3}, 4, 128, &pool, 16));
+  CHECK_FALSE(nn::is_first_layer({32, 4, 1, 1, 0.3}, 4, 128, &pool, 16));
   for (const nn::Layer::Kind& other :
        {nn::Layer::Kind(nn::MaxPool{3, 2}), nn::Layer::Kind(nn::AveragePool{2, 1}),
         nn::Layer::Kind(nn::Dense{1})}) {
     const nn::Layer reader = {"b", {"a"}, other};
-    CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, &reader));
+    CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, &reader, 16));
   }
 }

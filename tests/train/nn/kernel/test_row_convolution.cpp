@@ -14,6 +14,8 @@ using nn::RowConvolution;
 
 namespace {
 
+const nn::RowKernels kKernels = test::row_kernels();
+
 /// A value of the convolution by its definition.
 double output_at(const RowConvolution& layer, const std::vector<float>& input,
                  const std::vector<float>& weights, std::int64_t image, std::int64_t out, std::int64_t z,
@@ -41,7 +43,7 @@ std::vector<float> run(const RowConvolution& layer, const std::vector<float>& in
                        const std::vector<float>& packed, const float* biases, float slope) {
   std::vector<float> output(test::tensor_size(layer.images, layer.outputs, layer.output_side()),
                             std::nanf(""));
-  nn::convolve_rows(layer, input.data(), packed.data(), biases, slope, output.data());
+  kKernels.convolve(layer, input.data(), packed.data(), biases, slope, output.data());
   return output;
 }
 
@@ -61,9 +63,9 @@ TEST_CASE("convolutions by rows agree with their definition") {
   for (const RowConvolution& layer : kLayers) {
     INFO(layer.images << " images, " << layer.inputs << " to " << layer.outputs << " blocks, side "
                       << layer.side << ", kernel " << layer.kernel << ", padding " << layer.padding);
-    REQUIRE(nn::has_rows(layer) == nn::kWideVectors);
+    REQUIRE(kKernels.has(layer));
     Problem p(layer);
-    nn::pack_forward(layer, p.weights.data(), p.packed.data());
+    kKernels.pack(layer, p.weights.data(), p.packed.data());
     constexpr float kSlope = 0.3f;
     const std::vector<float> output = run(layer, p.input, p.packed, p.biases.data(), kSlope);
     CHECK(std::all_of(output.begin(), output.end(), [](float value) { return std::isfinite(value); }));
@@ -94,10 +96,10 @@ TEST_CASE("convolutions by rows agree with their definition") {
 TEST_CASE("the transposed convolution by rows is the transpose") {
   for (const RowConvolution& layer : kLayers) {
     Problem p(layer);
-    nn::pack_forward(layer, p.weights.data(), p.packed.data());
+    kKernels.pack(layer, p.weights.data(), p.packed.data());
     const std::vector<float> output = run(layer, p.input, p.packed, nullptr, 1);
     const std::vector<float> d_output = test::hashed_output(4, layer);
-    nn::pack_transposed(layer, p.weights.data(), p.packed.data());
+    kKernels.pack_transposed(layer, p.weights.data(), p.packed.data());
     const std::vector<float> d_input = run(layer.transposed(), d_output, p.packed, nullptr, 1);
     REQUIRE(d_input.size() == p.input.size());
     const auto square = [](const std::vector<float>& a) {
@@ -113,14 +115,14 @@ TEST_CASE("only rows that tiles divide are convolved so") {
   for (const RowConvolution& layer : {RowConvolution{1, 1, 2, 50, 4, 0}, RowConvolution{1, 1, 3, 63, 4, 0},
                                       RowConvolution{1, 1, 2, 16, 3, 1}, RowConvolution{1, 1, 2, 264, 3, 1},
                                       RowConvolution{1, 1, 2, 64, 5, 2}})
-    CHECK_FALSE(nn::has_rows(layer));
+    CHECK_FALSE(kKernels.has(layer));
 }
 
 TEST_CASE("convolutions by rows give the same bits with any number of threads") {
   const int threads = omp_get_max_threads();
   const RowConvolution layer = kLayers[1];
   Problem p(layer);
-  nn::pack_forward(layer, p.weights.data(), p.packed.data());
+  kKernels.pack(layer, p.weights.data(), p.packed.data());
   omp_set_num_threads(1);
   const std::vector<float> alone = run(layer, p.input, p.packed, p.biases.data(), 0.3f);
   for (const int count : {2, 3}) {

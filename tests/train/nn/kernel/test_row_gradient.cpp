@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "tests/train/rows.hpp"
-#include "train/nn/kernel/row_gradient.hpp"
 
 using namespace cosmo;
 using nn::kBlock;
 using nn::RowConvolution;
 
 namespace {
+
+const nn::RowKernels kKernels = test::row_kernels();
 
 // Several images, blocks, kernels and paddings; sides that steps do and do not divide.
 const std::vector<RowConvolution> kLayers = {{2, 1, 2, 51, 4, 0}, {1, 2, 4, 49, 3, 1}, {2, 1, 2, 48, 3, 1},
@@ -31,9 +32,9 @@ struct Problem {
   Gradients gradients() const {
     Gradients found = {std::vector<float>(static_cast<std::size_t>(layer.weights()), std::nanf("")),
                        std::vector<float>(static_cast<std::size_t>(layer.outputs * kBlock), std::nanf(""))};
-    std::vector<float> scratch(static_cast<std::size_t>(nn::row_gradient_scratch(layer)), std::nanf(""));
-    nn::row_gradient(layer, input.data(), d_output.data(), found.weights.data(), found.biases.data(),
-                     scratch.data());
+    std::vector<float> scratch(static_cast<std::size_t>(kKernels.gradient_scratch(layer)), std::nanf(""));
+    kKernels.gradient(layer, input.data(), d_output.data(), found.weights.data(), found.biases.data(),
+                      scratch.data());
     return found;
   }
 
@@ -89,7 +90,7 @@ class Difference {
 
 TEST_CASE("gradients of weights and biases by rows are the definition's") {
   for (const RowConvolution& layer : kLayers) {
-    REQUIRE(nn::has_row_gradient(layer) == nn::kWideVectors);
+    REQUIRE(kKernels.has_gradient(layer));
     const Problem p(layer);
     const Gradients found = p.gradients();
     CHECK(std::all_of(found.weights.begin(), found.weights.end(),
@@ -127,6 +128,6 @@ TEST_CASE("gradients by rows are the same bits with any number of threads") {
 TEST_CASE("there are no gradients by rows of short rows, single blocks and other kernels") {
   for (const RowConvolution& layer : std::vector<RowConvolution>{
            {1, 1, 2, 26, 4, 0}, {1, 1, 3, 63, 4, 0}, {1, 1, 2, 63, 5, 0}, {1, 1, 2, 63, 2, 0}}) {
-    CHECK(!nn::has_row_gradient(layer));
+    CHECK(!kKernels.has_gradient(layer));
   }
 }

@@ -1,13 +1,15 @@
-#include "train/nn/kernel/row_gradient.hpp"
+#pragma once
+// Private to train/nn: the kernels of the gradients of convolutions by rows, compiled for 16 floats.
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
 #include "train/nn/kernel/part_sums.hpp"
+#include "train/nn/kernel/row_convolution_kernels.hpp"
 
 namespace cosmo::nn {
-
-namespace {
+namespace {  // each file that includes this has its own copy, for its own instruction set
 
 /// Number of parts of the volume in which sums are made, for any number of threads, before the parts are
 /// summed. It is smaller for more weights, whose slices can also be divided among threads.
@@ -33,8 +35,9 @@ struct Registers {
   }
   template <int x>
   [[gnu::always_inline]] void see(const float* cell) {
-    unrolled<channels>([&](auto c)
-                           __attribute__((always_inline)) { seen[x % kernel][c] = broadcast(cell[c]); });
+    unrolled<channels>([&](auto c) __attribute__((always_inline)) {
+      seen[x % kernel][c] = broadcast_as<Vector>(cell[c]);
+    });
   }
   template <int x>
   [[gnu::always_inline]] void see_or_pad(const float* row, std::int64_t cell, std::int64_t side) {
@@ -45,7 +48,7 @@ struct Registers {
   template <int x>
   [[gnu::always_inline]] void add(const float* d_output, std::int64_t stride) {
     unrolled<blocks>([&](auto block) __attribute__((always_inline)) {
-      const Vector d = load(d_output + block * stride);
+      const Vector d = load_as<Vector>(d_output + block * stride);
       unrolled<kernel * channels>([&](auto i) __attribute__((always_inline)) {
         constexpr int tap = i / channels, c = i % channels;
         sums[block][tap][c] += seen[(x + tap) % kernel][c] * d;
@@ -68,7 +71,7 @@ void add_rows(const RowConvolution& layer, std::int64_t rows, const float* input
   const std::int64_t inner = std::min(end, side - ahead) / kernel * kernel;  // cells before see no far edge
   Registers<kernel, blocks, channels> registers;
   registers.for_each_sum([&](Vector & sum, int block, int offset) __attribute__((always_inline)) {
-    sum = load(d_weights + block * strides.d_weights + offset);
+    sum = load_as<Vector>(d_weights + block * strides.d_weights + offset);
   });
   for (; rows > 0; --rows, input += side * kBlock, d_output += end * kBlock) {
     unrolled<kernel - 1>([&](auto x) __attribute__((always_inline)) {
@@ -89,7 +92,7 @@ void add_rows(const RowConvolution& layer, std::int64_t rows, const float* input
     }
   }
   registers.for_each_sum([&](const Vector& sum, int block, int offset) __attribute__((always_inline)) {
-    store(d_weights + block * strides.d_weights + offset, sum);
+    store_from(d_weights + block * strides.d_weights + offset, sum);
   });
 }
 
@@ -140,9 +143,9 @@ void add_to_weights(const RowConvolution& layer, const Form& form, const Slice& 
 }
 
 void add_to_bias(const float* d_output, std::int64_t cells, float* d_bias) {
-  Vector sum = load(d_bias);
-  for (std::int64_t x = 0; x < cells; ++x) sum += load(d_output + x * kBlock);
-  store(d_bias, sum);
+  Vector sum = load_as<Vector>(d_bias);
+  for (std::int64_t x = 0; x < cells; ++x) sum += load_as<Vector>(d_output + x * kBlock);
+  store_from(d_bias, sum);
 }
 
 /// Computes a slice of the sums, weights then biases, over one part of the output.
@@ -171,11 +174,8 @@ void sum_part(const RowConvolution& layer, const Form& form, std::int64_t part, 
   }
 }
 
-}  // namespace
-
 bool has_row_gradient(const RowConvolution& layer) {
-  return kWideVectors && std::min(layer.side, layer.output_side()) >= kShortestRow &&
-         find_form(layer) != nullptr;
+  return std::min(layer.side, layer.output_side()) >= kShortestRow && find_form(layer) != nullptr;
 }
 
 std::int64_t row_gradient_scratch(const RowConvolution& layer) {
@@ -199,4 +199,16 @@ void row_gradient(const RowConvolution& layer, const float* input, const float* 
   }
 }
 
+inline RowKernels make_row_kernels(const char* name) {
+  return {name,
+          has_rows,
+          has_row_gradient,
+          pack_rows,
+          pack_transposed_rows,
+          convolve_rows,
+          row_gradient_scratch,
+          row_gradient};
+}
+
+}  // namespace
 }  // namespace cosmo::nn

@@ -1,11 +1,17 @@
-#include "train/nn/kernel/row_convolution.hpp"
+#pragma once
+// Private to train/nn: the kernels of convolutions by rows, compiled for 16 floats.
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 
-namespace cosmo::nn {
+#include "train/nn/kernel/floats.hpp"
+#include "train/nn/kernel/row_convolution.hpp"
 
-namespace {
+namespace cosmo::nn {
+namespace {  // each file that includes this has its own copy, for its own instruction set
+
+using Vector = Floats<kBlock>;
 
 /// Number of output blocks of the largest tile.
 constexpr std::int64_t kMostBlocks = 2;
@@ -17,15 +23,16 @@ template <int width, int kernel, int blocks, int first, int last>
 void add_tile(float* out, std::int64_t out_stride, const float* input, const float* weights) {
   Vector sums[blocks][width];
   unrolled<blocks * width>([&](auto i) __attribute__((always_inline)) {
-    sums[i / width][i % width] = load(out + i / width * out_stride + i % width * kBlock);
+    sums[i / width][i % width] = load_as<Vector>(out + i / width * out_stride + i % width * kBlock);
   });
   for (int c = 0; c < kBlock; ++c, ++input, weights += kernel * blocks * kBlock) {
     Vector taps[kernel * blocks];
-    unrolled<kernel * blocks>([&](auto i)
-                                  __attribute__((always_inline)) { taps[i] = load(weights + i * kBlock); });
+    unrolled<kernel * blocks>([&](auto i) __attribute__((always_inline)) {
+      taps[i] = load_as<Vector>(weights + i * kBlock);
+    });
     unrolled<last - first>([&](auto i) __attribute__((always_inline)) {
       constexpr int from = first + i;
-      const Vector value = broadcast(input[from * kBlock]);
+      const Vector value = broadcast_as<Vector>(input[from * kBlock]);
       unrolled<kernel * blocks>([&](auto tap) __attribute__((always_inline)) {
         constexpr int to = from - tap / blocks;
         if constexpr (to >= 0 && to < width) sums[tap % blocks][to] += value * taps[tap];
@@ -33,7 +40,7 @@ void add_tile(float* out, std::int64_t out_stride, const float* input, const flo
     });
   }
   unrolled<blocks * width>([&](auto i) __attribute__((always_inline)) {
-    store(out + i / width * out_stride + i % width * kBlock, sums[i / width][i % width]);
+    store_from(out + i / width * out_stride + i % width * kBlock, sums[i / width][i % width]);
   });
 }
 
@@ -103,8 +110,8 @@ void convolve(const RowConvolution& layer, const Tile& tile, const float* input,
 /// output = leaky ReLU(sums + bias)
 void finish_row(const float* sums, std::int64_t cells, const Vector& bias, float slope, float* output) {
   for (std::int64_t i = 0; i < cells * kBlock; i += kBlock) {
-    const Vector value = load(sums + i) + bias;
-    store(output + i, select(above(value, Vector{}), value, slope * value));
+    const Vector value = load_as<Vector>(sums + i) + bias;
+    store_from(output + i, value > 0 ? value : slope * value);
   }
 }
 
@@ -132,21 +139,19 @@ void for_each_weight(const RowConvolution& layer, const float* weights, const Fu
   }
 }
 
-}  // namespace
-
 bool has_rows(const RowConvolution& layer) {
-  return kWideVectors && std::min(layer.side, layer.output_side()) >= kShortestRow &&
-         layer.output_side() <= kLongestRow && find_tile(layer) != nullptr;
+  return std::min(layer.side, layer.output_side()) >= kShortestRow && layer.output_side() <= kLongestRow &&
+         find_tile(layer) != nullptr;
 }
 
-void pack_forward(const RowConvolution& layer, const float* weights, float* packed) {
+void pack_rows(const RowConvolution& layer, const float* weights, float* packed) {
   const Tile& tile = *find_tile(layer);
   for_each_weight(layer, weights, [&](float weight, std::int64_t out, std::int64_t in, std::int64_t tap) {
     packed[packed_index(layer, tile, tap, in, out)] = weight;
   });
 }
 
-void pack_transposed(const RowConvolution& layer, const float* weights, float* packed) {
+void pack_transposed_rows(const RowConvolution& layer, const float* weights, float* packed) {
   const RowConvolution transposed = layer.transposed();
   const Tile& tile = *find_tile(transposed);
   const std::int64_t last = layer.kernel * layer.kernel * layer.kernel - 1;
@@ -171,11 +176,12 @@ void convolve_rows(const RowConvolution& layer, const float* input, const float*
     convolve(layer, tile, input + image * image_size, packed + group * group_weights, z, y, y_end, sums);
     for (std::int64_t j = 0; j < (y_end - y) * tile.blocks; ++j) {
       const std::int64_t block = group * tile.blocks + j % tile.blocks, row = y + j / tile.blocks;
-      const Vector bias = biases == nullptr ? Vector{} : load(biases + block * kBlock);
+      const Vector bias = biases == nullptr ? Vector{} : load_as<Vector>(biases + block * kBlock);
       finish_row(sums + j * side * kBlock, side, bias, slope,
                  output + (((image * layer.outputs + block) * side + z) * side + row) * side * kBlock);
     }
   }
 }
 
+}  // namespace
 }  // namespace cosmo::nn

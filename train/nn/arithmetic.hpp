@@ -1,0 +1,19 @@
+#pragma once
+
+#include <utility>
+
+#include "train/nn/filtered_phases.hpp"
+#include "train/nn/precision.hpp"
+
+namespace cosmo::nn {
+
+/// How a network computes: in f32, by each product of the definition, unless another way is given.
+struct Arithmetic {
+  Arithmetic(Precision precision_ = Precision::f32, FilteredPhases filtered_ = {})
+      : precision(precision_), filtered(std::move(filtered_)) {}
+
+  Precision precision;
+  FilteredPhases filtered;  ///< phases to filter where oneDNN's layouts permit it
+};
+
+}  // namespace cosmo::nn

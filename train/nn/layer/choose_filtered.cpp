@@ -1,0 +1,69 @@
+#include "core/error.hpp"
+#include "train/nn/filtered_phases.hpp"
+#include "train/nn/kernel/filtered_convolution.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// The layer as the kernels see it; unless it keeps the volume's size, a periodic padding is added to the input
+/// beforehand.
+FilteredConvolution filtered_form(const Convolution& layer, const LayerCensus& census, int images) {
+  const bool copied = layer.periodic && census.input.size != census.output.size;
+  return {images,
+          census.input.channels,
+          census.output.channels,
+          census.input.size + (copied ? 2 * layer.padding : 0),
+          layer.kernel,
+          copied ? 0 : layer.padding,
+          layer.periodic && !copied};
+}
+
+/// Why a convolution cannot be filtered; empty if it can.
+std::string obstacle(const Convolution& layer, const LayerCensus& census) {
+  const int inputs = census.input.channels, outputs = census.output.channels;
+  if (layer.stride != 1) return fmt::format("has stride {}, not 1", layer.stride);
+  if (layer.kernel != 3 && layer.kernel != 4)
+    return fmt::format("has a kernel of {0}³ cells, not 3³ or 4³", layer.kernel);
+  if (inputs % 16 != 0 || outputs % 16 != 0)
+    return fmt::format("has {} to {} channels, not multiples of 16", inputs, outputs);
+  return {};
+}
+
+/// The phases to filter of a layer that can be filtered.
+std::set<Phase> phases_of(const FilteredConvolution& layer, ConvolutionMethod method) {
+  std::set<Phase> phases;
+  for (const auto& [name, phase] : kPhases) {
+    if (method == ConvolutionMethod::filtered || is_worthwhile(layer, phase)) phases.insert(phase);
+  }
+  return phases;
+}
+
+}  // namespace
+
+FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& census, int images,
+                               ConvolutionMethod method) {
+  FilteredPhases filtered;
+  if (method == ConvolutionMethod::direct) return filtered;
+  std::string obstacles;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
+    if (convolution == nullptr || census.layers[i].first) continue;
+    const std::string found = obstacle(*convolution, census.layers[i]);
+    if (!found.empty()) {
+      obstacles += fmt::format("{}{} {}", obstacles.empty() ? "" : ", ", spec.layers[i].name, found);
+      continue;
+    }
+    std::set<Phase> phases = phases_of(filtered_form(*convolution, census.layers[i], images), method);
+    if (!phases.empty()) filtered[spec.layers[i].name] = std::move(phases);
+  }
+  ensure(method == ConvolutionMethod::automatic || !filtered.empty(), Fault::config,
+         "Network {} cannot be filtered ({}): leave out --convolution filtered.", spec.name,
+         obstacles.empty() ? "it has no convolution of another layer's outputs" : obstacles);
+  return filtered;
+}
+
+}  // namespace cosmo::nn
