@@ -2,6 +2,7 @@
 // Command lines of all tools, run in process on all ranks in a directory that they share.
 
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -32,12 +33,18 @@ struct Chain {
 
   std::filesystem::path at(const std::string& name) const { return directory.path / name; }
 
-  /// `text` with the directory's path in place of each D/.
-  std::string spelt(std::string text) const {
-    const std::string path = directory.path.string();  // which may end in D itself
-    for (std::size_t at = text.find("D/"); at != std::string::npos; at = text.find("D/", at + path.size()))
-      text.replace(at, 1, path);
-    return text;
+  /// `text` with the directory's path in place of the D of each D/ that is not the end of a longer name, as a path
+  /// already in the text may have.
+  std::string spelt(const std::string& text) const {
+    std::string spelt;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool is_whole = i == 0 || std::isalnum(static_cast<unsigned char>(text[i - 1])) == 0;
+      if (is_whole && text.compare(i, 2, "D/") == 0)
+        spelt += directory.path.string();
+      else
+        spelt += text[i];
+    }
+    return spelt;
   }
 
   /// `line`: a tool and its words, separated by spaces.

@@ -114,7 +114,7 @@ struct StageChain : Chain {
                      const std::string& more = "", const core::Limits& limits = {}) const {
     const core::Ended dry = run(stage, output, more + " --dry-run", limits),
                       real = run(stage, output, more, limits);
-    CAPTURE(dry.said.remarks);
+    CAPTURE(output.string(), more, limits.memory, limits.disk, dry.said.remarks, dry.said.results);
     REQUIRE(dry.exit_code == 0);
     if (!is_root) return check_error(real, fault, {});
     const Json summary = summary_of(dry);

@@ -95,7 +95,7 @@ void declare_training(core::Options& options) {
               "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
   options.add(
       "convolution", "auto",
-      "method of convolutions in f32: direct, filtered (minimal filtering, an eighth of the products, where the "
+      "method of convolutions: direct, filtered (minimal filtering in f32, an eighth of the products, where the "
       "form of a layer permits it), or auto (filtered where that is faster)");
   options.add("reduction-precision", "f32",
               "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
@@ -144,16 +144,18 @@ core::Named<nn::Precision> read_precision(const core::Options& options) {
 }
 
 core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options) {
-  const core::Named<nn::ConvolutionMethod> method = options.entry("convolution", nn::kConvolutionMethods);
-  ensure(method.value != nn::ConvolutionMethod::filtered || options.text("precision") == "f32", Fault::usage,
-         "--convolution filtered computes in f32: leave out --precision {}.", options.text("precision"));
-  return method;
+  return options.entry("convolution", nn::kConvolutionMethods);
 }
 
 nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCensus& census, int batch,
                              nn::Precision precision, nn::ConvolutionMethod method) {
-  if (precision != nn::Precision::f32) return precision;
-  return {precision, nn::choose_filtered(network, census, batch, method)};
+  const bool in_bf16 = precision == nn::Precision::bf16;
+  if (in_bf16 && method == nn::ConvolutionMethod::automatic && nn::bf16_units() == nn::Bf16Units::tiles)
+    return precision;  // tiles are faster
+  nn::FilteredPhases filtered = nn::choose_filtered(network, census, batch, method);
+  if (in_bf16)  // a layer's tensors have one layout, so all its phases or none
+    std::erase_if(filtered, [](const auto& layer) { return layer.second.size() < nn::kPhases.size(); });
+  return {precision, std::move(filtered)};
 }
 
 nn::NetworkSpec read_network(const core::Options& options) {

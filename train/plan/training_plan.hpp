@@ -78,8 +78,7 @@ nn::NetworkSpec read_network(const core::Options& options);
 /// The precision that --precision names. Throws Error{usage} for other names, Error{config} if the CPU has no
 /// units for it.
 core::Named<nn::Precision> read_precision(const core::Options& options);
-/// The method that --convolution names. Throws Error{usage} for other names, and unless it goes with
-/// --precision.
+/// The method that --convolution names. Throws Error{usage} for other names.
 core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options);
 /// How a network computes with a precision and a method. Throws Error{config} if none of it can be filtered and
 /// the method is `filtered`.

@@ -135,6 +135,22 @@ TEST_CASE("every layer's gradients in bf16 agree with those in f32") {
   }
 }
 
+TEST_CASE("filtered convolutions of tensors in bf16 agree with direct ones in f32") {
+  if (no_bf16()) return;
+  for (const Case& example : kCases) {
+    if (example.spec.name != "as cosmoflow" && example.spec.name != "cosmoflow64") continue;
+    INFO(example.spec.name);
+    nn::Network exact = make(example, Precision::f32);
+    nn::Network filtered(
+        example.spec, example.input, 3, kBatch, nn::Mode::training,
+        {Precision::bf16, nn::choose_filtered(example.spec, nn::take_census(example.spec, example.input, 3),
+                                              kBatch, nn::ConvolutionMethod::filtered)});
+    test::set_values_off_kinks(filtered);
+    CHECK_FALSE(nn::filtered_phases(filtered.operations()).empty());
+    check_pass(exact, filtered, example.tolerance);
+  }
+}
+
 TEST_CASE("gradients through a max pool in bf16 agree with those in f32") {
   if (no_bf16()) return;
   // Each channel is an input or its negative and bf16 holds it exactly: in either precision the same values

@@ -14,36 +14,46 @@
 namespace cosmo::nn {
 namespace {  // each file that includes this has its own copy, for its own instruction set
 
-/// The points (y, x) of a tile.
-constexpr std::int64_t kPlaneProducts = std::int64_t{kTile} * kTile;
 /// [floats] Keeps values of consecutive points from falling onto the same cache lines.
 constexpr std::int64_t kGap = 16;
 
-/// A run of tiles of one image that are worked on together: tiles `first` to `end` of those with the same z.
+/// A run of tiles of one image that are worked on together: tiles `first` to `end` along x in the rows `row` to
+/// `end_row` of those along z and y.
 struct TileRun {
-  std::int64_t image, z, first, end;
+  std::int64_t image, row, end_row, first, end;
 
-  std::int64_t count() const { return end - first; }
+  std::int64_t rows() const { return end_row - row; }
+  std::int64_t length() const { return end - first; }
+  std::int64_t count() const { return rows() * length(); }
 };
 
-/// How a tensor is cut into runs, all of nearly the same length and at most as long as their scratch space.
+/// How a tensor is cut into runs of nearly the same length: whole rows of tiles, or parts of one row.
 class TileRuns {
  public:
+  /// Runs of at most `most` tiles.
   TileRuns(const FilteredConvolution& layer, std::int64_t most)
-      : images_(layer.images), tiles_(layer.tiles()), runs_((tiles_ * tiles_ + most - 1) / most) {}
+      : images_(layer.images),
+        tiles_(layer.tiles()),
+        step_(layer.step()),
+        parts_((tiles_ + most - 1) / most),
+        groups_(parts_ > 1 ? tiles_ * tiles_ : (tiles_ * tiles_ - 1) / (most / tiles_) + 1) {}
 
-  std::int64_t size() const { return images_ * tiles_ * runs_; }
+  std::int64_t size() const { return images_ * groups_ * parts_; }
   TileRun operator[](std::int64_t i) const {
-    const std::int64_t run = i % runs_, plane = tiles_ * tiles_;
-    return {i / runs_ / tiles_, i / runs_ % tiles_, plane * run / runs_, plane * (run + 1) / runs_};
+    const std::int64_t part = i % parts_, group = i / parts_ % groups_, rows = tiles_ * tiles_;
+    return {i / parts_ / groups_, rows * group / groups_, rows * (group + 1) / groups_,
+            tiles_ * part / parts_, tiles_ * (part + 1) / parts_};
   }
-  /// The first cell of tile `tile` of a run, where tiles are `step` cells apart.
-  Corner corner(const TileRun& run, std::int64_t tile, std::int64_t step, std::int64_t padding) const {
-    return {run.z * step - padding, tile / tiles_ * step - padding, tile % tiles_ * step - padding};
+  /// The first cell of row `row` of a run of a tensor that is `padding` cells larger.
+  Corner corner(const TileRun& run, std::int64_t row, std::int64_t padding) const {
+    return {row / tiles_ * step_ - padding, row % tiles_ * step_ - padding, run.first * step_ - padding};
   }
+  /// Rows and tiles along x of the largest run.
+  std::int64_t rows() const { return (tiles_ * tiles_ + groups_ - 1) / groups_; }
+  std::int64_t length() const { return (tiles_ + parts_ - 1) / parts_; }
 
  private:
-  std::int64_t images_, tiles_, runs_;
+  std::int64_t images_, tiles_, step_, parts_, groups_;
 };
 
 /// Block `block` of image `image` of a tensor with `channels` channels.
@@ -53,63 +63,40 @@ Block<Number> block_of(Number* tensor, std::int64_t image, std::int64_t channels
   return {tensor + (image * channels / lanes + block) * side * side * side * lanes, side};
 }
 
-/// A scratch array of points (36, + kGap) for `tiles` tiles of `channels` channels in `planes` planes.
+/// A scratch array of points (36, + kGap) of (blocks, rows, cells along x, lanes).
 struct PointArray {
   float* values;
-  PointStrides strides;
+  std::int64_t rows, cells, lanes, stride;
 
-  static std::int64_t size(std::int64_t planes, std::int64_t tiles, std::int64_t channels) {
-    return kPlaneProducts * (planes * tiles * channels + kGap);
+  static std::int64_t size(std::int64_t channels, std::int64_t rows, std::int64_t cells) {
+    return kPlanePoints * (channels * rows * cells + kGap);
   }
-  PointArray(float*& next, std::int64_t planes, std::int64_t tiles, std::int64_t channels)
-      : values(next), strides{planes * tiles * channels + kGap, tiles * channels} {
-    next += size(planes, tiles, channels);
+  PointArray(float*& next, std::int64_t channels, std::int64_t rows_, std::int64_t cells_, int lanes_)
+      : values(next), rows(rows_), cells(cells_), lanes(lanes_), stride(channels * rows * cells + kGap) {
+    next += size(channels, rows, cells);
+  }
+  /// The cells of a row of a block at the first point.
+  float* row(std::int64_t block, std::int64_t row) const {
+    return values + (block * rows + row) * cells * lanes;
   }
 };
 
-/// Transforms `floats` values of each plane along z into kTile arrays of that length.
-template <int lanes>
-void transform_planes(const float* from, std::int64_t plane, std::int64_t floats, float* to) {
-  using V = Floats<lanes>;
-  for (std::int64_t i = 0; i < floats; i += lanes) {
-    V cells[kTile], products[kTile];
-    unrolled<kTile>([&](auto z)
-                        __attribute__((always_inline)) { cells[z] = load_as<V>(from + z * plane + i); });
-    transform_cells(cells, products);
-    unrolled<kTile>([&](auto z)
-                        __attribute__((always_inline)) { store_from(to + z * floats + i, products[z]); });
+/// Calls transform(from, to) for each tile of a run: `from` its first cell among those of one point, `step` cells
+/// after its neighbour's, and `to` its vector among those of the run.
+template <int lanes, class Transform>
+[[gnu::always_inline]] inline void for_tiles(const PointArray& array, std::int64_t blocks, std::int64_t point,
+                                             std::int64_t length, std::int64_t step, float* to,
+                                             const Transform& transform) {
+  for (std::int64_t line = 0; line < blocks * array.rows; ++line) {
+    float* from = array.values + point * array.stride + line * array.cells * lanes;
+    for (std::int64_t tile = 0; tile < length; ++tile, from += step * lanes, to += lanes) transform(from, to);
   }
 }
 
-template <int lanes, int taps>
-void transform_gradient_planes(const float* from, std::int64_t plane, std::int64_t floats, float* to) {
-  using V = Floats<lanes>;
-  for (std::int64_t i = 0; i < floats; i += lanes) {
-    V cells[taps], products[kTile];
-    unrolled<taps>([&](auto z)
-                       __attribute__((always_inline)) { cells[z] = load_as<V>(from + z * plane + i); });
-    transform_filter<taps>(cells, products);
-    unrolled<kTile>([&](auto z)
-                        __attribute__((always_inline)) { store_from(to + z * floats + i, products[z]); });
-  }
-}
-
-template <int lanes, int count>
-void transform_product_planes(const float* from, std::int64_t floats, float* to, std::int64_t plane) {
-  using V = Floats<lanes>;
-  for (std::int64_t i = 0; i < floats; i += lanes) {
-    V products[kTile], sums[count];
-    unrolled<kTile>([&](auto z)
-                        __attribute__((always_inline)) { products[z] = load_as<V>(from + z * floats + i); });
-    transform_products<count>(products, sums);
-    unrolled<count>([&](auto z) __attribute__((always_inline)) { store_from(to + z * plane + i, sums[z]); });
-  }
-}
-
-/// The scales of G's rows for a point of all three axes; `point` is y · kTile + x.
-inline float scale_of(std::int64_t point, std::int64_t z) {
+/// The scales of G's rows for the points of all three axes.
+inline float scale_of(std::int64_t z, std::int64_t y, std::int64_t x) {
   const auto at = [](std::int64_t i) { return kRowScales[static_cast<std::size_t>(i)]; };
-  return at(point / kTile) * at(point % kTile) * at(z);
+  return at(z) * at(y) * at(x);
 }
 
 /// The kernels for vectors of `lanes` floats, which are also the blocks of channels, and kernels of `kernel`³
@@ -123,27 +110,33 @@ struct Filter {
   /// Blocks of outputs that products are computed for at once.
   static int vectors(std::int64_t outputs) { return outputs % (2 * lanes) == 0 ? 2 : 1; }
 
-  /// Tiles in a run. Each tile's points are written and read once, and each run reads all transformed weights or
-  /// reads and writes their sums: in a run of this length the latter are two thirds of the floats that move.
-  /// Where weights are few, runs are short, so that points stay in the second-level cache.
-  static std::int64_t tiles_together(const FilteredConvolution& layer, std::int64_t weight_passes) {
-    const std::int64_t points = kPlaneProducts * 2 * (kTile * layer.inputs + kStep * layer.outputs);
-    return std::clamp<std::int64_t>(weight_passes * layer.packed() / (2 * points), 12, 32);
+  /// The runs of a phase. Each tile's points are written and read once, and each run reads all transformed weights
+  /// or reads and writes their sums: where weights are many, runs are so long that the latter are two thirds of the
+  /// floats that move. Otherwise they are short, so that points and weights stay in the second-level cache, but long
+  /// enough for full registers.
+  static TileRuns runs_of(const FilteredConvolution& layer, std::int64_t weight_passes) {
+    const std::int64_t points = kPlanePoints * 2 * (kTile * layer.inputs + kStep * layer.outputs);
+    const std::int64_t fewest = lanes == 8 ? 12 : vectors(layer.outputs) == 2 ? 16 : 28;
+    return {layer, std::clamp<std::int64_t>(weight_passes * layer.packed() / (2 * points), fewest, kMost)};
   }
-  static constexpr std::int64_t kForwardPasses = 1, kGradientPasses = 2;
+  static constexpr std::int64_t kForwardPasses = 1, kGradientPasses = 4;
+  static constexpr std::int64_t kMost = 64;
+  /// Cells along x that `tiles` tiles see.
+  static std::int64_t seen(std::int64_t tiles) { return (tiles - 1) * kStep + kTile; }
 
-  /// [floats] Scratch space of one thread.
-  static std::int64_t run_scratch(const FilteredConvolution& layer, std::int64_t weight_passes) {
-    const std::int64_t tiles = tiles_together(layer, weight_passes);
-    return PointArray::size(kTile, tiles, layer.inputs) + PointArray::size(kStep, tiles, layer.outputs) +
-           kTile * tiles * (layer.inputs + layer.outputs);
+  /// [floats] Scratch space of one thread that works on `outputs` outputs.
+  static std::int64_t run_scratch(const FilteredConvolution& layer, const TileRuns& runs,
+                                  std::int64_t outputs) {
+    const std::int64_t rows = runs.rows(), length = runs.length();
+    return PointArray::size(layer.inputs, rows, seen(length)) +
+           PointArray::size(outputs, rows, kStep * length) + kTile * rows * length * (layer.inputs + outputs);
   }
   static std::int64_t scratch(const FilteredConvolution& layer) {
-    return omp_get_max_threads() * run_scratch(layer, kForwardPasses);
+    return omp_get_max_threads() * run_scratch(layer, runs_of(layer, kForwardPasses), layer.outputs);
   }
   static std::int64_t gradient_scratch(const FilteredConvolution& layer) {
     return parts_of(layer) * (layer.packed() + layer.outputs) +
-           omp_get_max_threads() * run_scratch(layer, kGradientPasses);
+           omp_get_max_threads() * run_scratch(layer, runs_of(layer, kGradientPasses), slice_of(layer));
   }
 
   /// Packs the weights of one block of inputs and one of outputs. `taps` is (kernel³, inputs, outputs).
@@ -169,15 +162,15 @@ struct Filter {
           planes[zx / kTile][y][zx % kTile] = products[y];
         });
       }
-      for (int point = 0; point < kPlaneProducts; ++point) {
+      for (int yx = 0; yx < kPlanePoints; ++yx) {
         V filter[kernel], products[kTile];
         unrolled<kernel>([&](auto z) __attribute__((always_inline)) {
-          filter[z] = planes[z][point / kTile][point % kTile];
+          filter[z] = planes[z][yx / kTile][yx % kTile];
         });
         transform_filter<kernel>(filter, products);
         unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
-          store_from(packed + ((point * kTile + z) * groups * layer.inputs + in + c) * width,
-                     products[z] * scale_of(point, z));
+          store_from(packed + ((z * kPlanePoints + yx) * groups * layer.inputs + in + c) * width,
+                     products[z] * scale_of(z, yx / kTile, yx % kTile));
         });
       }
     }
@@ -206,54 +199,86 @@ struct Filter {
     }
   }
 
-  /// Transforms the input of a run along x and y.
-  static void read_cells(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                         const float* input, const PointArray& cells) {
-    for (std::int64_t in = 0; in < layer.inputs; in += lanes) {
-      const auto block = block_of<lanes>(input, run.image, layer.inputs, in / lanes, layer.side);
-      for (std::int64_t tile = 0; tile < run.count(); ++tile) {
-        read_tile<lanes>(block, runs.corner(run, run.first + tile, kStep, layer.padding), layer.periodic,
-                         cells.values + tile * layer.inputs + in, cells.strides);
+  /// Transforms the input of a run along z and y.
+  template <class Number>
+  static void read_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
+                       const Number* input, const PointArray& cells) {
+    for (std::int64_t in = 0; in < layer.inputs / lanes; ++in) {
+      const auto block = block_of<lanes>(input, run.image, layer.inputs, in, layer.side);
+      for (std::int64_t row = 0; row < run.rows(); ++row) {
+        const Corner corner = runs.corner(run, run.row + row, layer.padding);
+        const SeenRows<lanes, kTile, Number> rows(block, corner, layer.periodic);
+        (rows.all ? read_cells<lanes, true, Number>
+                  : read_cells<lanes, false, Number>)(rows, corner.x, cells.cells, layer.side, layer.periodic,
+                                                      cells.row(in, row), cells.stride);
       }
     }
   }
+  /// Transforms the cells of all tiles of a run along x, at one point: to (point x, block, tile, lanes).
+  static void transform_tiles(const FilteredConvolution& layer, const TileRun& run, const PointArray& cells,
+                              std::int64_t point, float* lines) {
+    const std::int64_t size = run.count() * layer.inputs;
+    for_tiles<lanes>(
+        cells, layer.inputs / lanes, point, run.length(), kStep,
+        lines, [size](const float* from, float* to) __attribute__((always_inline)) {
+          V tile[kTile], products[kTile];
+          unrolled<kTile>([&](auto x)
+                              __attribute__((always_inline)) { tile[x] = load_as<V>(from + x * lanes); });
+          transform_cells(tile, products);
+          unrolled<kTile>([&](auto x)
+                              __attribute__((always_inline)) { store_from(to + x * size, products[x]); });
+        });
+  }
 
+  template <class Number>
   static void convolve_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                           const float* input, const float* packed, const float* biases, float slope,
-                           float* output, float* scratch) {
-    const std::int64_t tiles = run.count(), width = vectors(layer.outputs) * lanes;
+                           const Number* input, const float* packed, const float* biases, float slope,
+                           Number* output, float* scratch) {
+    const std::int64_t tiles = run.count(), width = vectors(layer.outputs) * lanes, length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, sum_floats = tiles * layer.outputs;
     const auto multiply_group = width == lanes ? multiply<lanes, 1> : multiply<lanes, 2>;
-    const PointArray cells(scratch, kTile, tiles, layer.inputs), sums(scratch, kStep, tiles, layer.outputs);
-    float* const lines = scratch;  // of one point: (z, tile, input)
+    const PointArray cells(scratch, layer.inputs, run.rows(), seen(length), lanes),
+        sums(scratch, layer.outputs, run.rows(), kStep * length, lanes);
+    float* const lines = scratch;  // of one point (z, y): (point x, block, tile, lanes)
     float* const products = lines + kTile * cell_floats;
-    read_cells(layer, runs, run, input, cells);
-    for (std::int64_t point = 0; point < kPlaneProducts; ++point) {
-      transform_planes<lanes>(cells.values + point * cells.strides.point, cell_floats, cell_floats, lines);
-      for (int z = 0; z < kTile; ++z) {
+    read_run(layer, runs, run, input, cells);
+    for (std::int64_t point = 0; point < kPlanePoints; ++point) {
+      transform_tiles(layer, run, cells, point, lines);
+      for (int x = 0; x < kTile; ++x) {
         for (std::int64_t out = 0; out < layer.outputs; out += width, packed += layer.inputs * width) {
-          multiply_group(tiles, layer.inputs, lines + z * cell_floats, packed,
-                         products + z * sum_floats + out, layer.outputs);
+          multiply_group(tiles, layer.inputs / lanes, lines + x * cell_floats, packed,
+                         products + x * sum_floats + out * tiles);
         }
       }
-      transform_product_planes<lanes, kStep>(products, sum_floats, sums.values + point * sums.strides.point,
-                                             sum_floats);
+      for_tiles<lanes>(
+          sums, layer.outputs / lanes, point, length, kStep,
+          products, [sum_floats](float* to, const float* from) __attribute__((always_inline)) {
+            V line[kTile], values[kStep];
+            unrolled<kTile>([&](auto x) __attribute__((always_inline)) {
+              line[x] = load_as<V>(from + x * sum_floats);
+            });
+            transform_products<kStep>(line, values);
+            unrolled<kStep>([&](auto x)
+                                __attribute__((always_inline)) { store_from(to + x * lanes, values[x]); });
+          });
     }
-    for (std::int64_t out = 0; out < layer.outputs; out += lanes) {
-      const auto block = block_of<lanes>(output, run.image, layer.outputs, out / lanes, layer.output_side());
-      const Finish<lanes> finish = {biases == nullptr ? V{} : load_as<V>(biases + out), slope};
-      for (std::int64_t tile = 0; tile < tiles; ++tile) {
-        write_tile<lanes, kStep>(sums.values + tile * layer.outputs + out, sums.strides, finish, block,
-                                 runs.corner(run, run.first + tile, kStep, 0));
+    for (std::int64_t out = 0; out < layer.outputs / lanes; ++out) {
+      const auto block = block_of<lanes>(output, run.image, layer.outputs, out, layer.output_side());
+      const Finish<lanes> finish = {biases == nullptr ? V{} : load_as<V>(biases + out * lanes), slope};
+      for (std::int64_t row = 0; row < run.rows(); ++row) {
+        const Corner corner = runs.corner(run, run.row + row, 0);
+        write_cells<lanes, kStep>(sums.row(out, row), sums.stride, finish, block, corner,
+                                  std::min(sums.cells, block.side - corner.x));
       }
     }
     end_streams();
   }
 
-  static void convolve(const FilteredConvolution& layer, const float* input, const float* packed,
-                       const float* biases, float slope, float* output, float* scratch) {
-    const std::int64_t own = run_scratch(layer, kForwardPasses);
-    const TileRuns runs(layer, tiles_together(layer, kForwardPasses));
+  template <class Number>
+  static void convolve(const FilteredConvolution& layer, const Number* input, const float* packed,
+                       const float* biases, float slope, Number* output, float* scratch) {
+    const TileRuns runs = runs_of(layer, kForwardPasses);
+    const std::int64_t own = run_scratch(layer, runs, layer.outputs);
     const std::int64_t grain = std::max<std::int64_t>(1, runs.size() / 64);  // neighbours share input
 #pragma omp parallel for schedule(dynamic, grain)
     for (std::int64_t i = 0; i < runs.size(); ++i) {
@@ -264,48 +289,63 @@ struct Filter {
 
   /// Adds the contribution of a run to the sums of outputs `first` to `end`: (point, z, input, output), then
   /// (output) of the biases.
+  template <class Number>
   static void add_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                      std::int64_t first, std::int64_t end, const float* input, const float* d_output,
+                      std::int64_t first, std::int64_t end, const Number* input, const Number* d_output,
                       float* sums, float* scratch) {
-    const std::int64_t tiles = run.count(), outputs = end - first;
+    const std::int64_t tiles = run.count(), outputs = end - first, length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, gradient_floats = tiles * outputs;
     const auto add_products = vectors(outputs) == 2 ? add_outer<lanes, 2> : add_outer<lanes, 1>;
-    const PointArray cells(scratch, kTile, tiles, layer.inputs), gradients(scratch, kStep, tiles, outputs);
-    float* const cell_lines = scratch;  // of one point: (z, tile, channel)
+    const PointArray cells(scratch, layer.inputs, run.rows(), seen(length), lanes),
+        gradients(scratch, outputs, run.rows(), kStep * length, lanes);
+    float* const cell_lines = scratch;  // of one point (z, y): (point x, block, tile, lanes)
     float* const gradient_lines = cell_lines + kTile * cell_floats;
-    read_cells(layer, runs, run, input, cells);
-    for (std::int64_t out = 0; out < outputs; out += lanes) {
+    read_run(layer, runs, run, input, cells);
+    for (std::int64_t out = 0; out < outputs / lanes; ++out) {
       const auto block =
-          block_of<lanes>(d_output, run.image, layer.outputs, (first + out) / lanes, layer.output_side());
-      for (std::int64_t tile = 0; tile < tiles; ++tile) {
-        read_gradient_tile<lanes, kStep>(block, runs.corner(run, run.first + tile, kStep, 0),
-                                         gradients.values + tile * outputs + out, gradients.strides,
-                                         sums + layer.packed() + first + out);
+          block_of<lanes>(d_output, run.image, layer.outputs, first / lanes + out, layer.output_side());
+      for (std::int64_t row = 0; row < run.rows(); ++row) {
+        const Corner corner = runs.corner(run, run.row + row, 0);
+        const SeenRows<lanes, kStep, Number> rows(block, corner, false);
+        (rows.all
+             ? read_gradient_cells<lanes, kStep, true, Number>
+             : read_gradient_cells<lanes, kStep, false, Number>)(rows, corner.x, gradients.cells, block.side,
+                                                                 gradients.row(out, row), gradients.stride,
+                                                                 sums + layer.packed() + first + out * lanes);
       }
     }
     sums += first;
-    for (std::int64_t point = 0; point < kPlaneProducts; ++point) {
-      transform_planes<lanes>(cells.values + point * cells.strides.point, cell_floats, cell_floats,
-                              cell_lines);
-      transform_gradient_planes<lanes, kStep>(gradients.values + point * gradients.strides.point,
-                                              gradient_floats, gradient_floats, gradient_lines);
-      for (int z = 0; z < kTile; ++z, sums += layer.inputs * layer.outputs) {
-        add_products(tiles, layer.inputs, outputs, cell_lines + z * cell_floats,
-                     gradient_lines + z * gradient_floats, sums, layer.outputs);
+    for (std::int64_t point = 0; point < kPlanePoints; ++point) {
+      transform_tiles(layer, run, cells, point, cell_lines);
+      for_tiles<lanes>(
+          gradients, outputs / lanes, point, length, kStep,
+          gradient_lines, [gradient_floats](const float* from, float* to) __attribute__((always_inline)) {
+            V tile[kStep], products[kTile];
+            unrolled<kStep>([&](auto x)
+                                __attribute__((always_inline)) { tile[x] = load_as<V>(from + x * lanes); });
+            transform_filter<kStep>(tile, products);
+            unrolled<kTile>([&](auto x) __attribute__((always_inline)) {
+              store_from(to + x * gradient_floats, products[x]);
+            });
+          });
+      for (int x = 0; x < kTile; ++x, sums += layer.inputs * layer.outputs) {
+        add_products(tiles, layer.inputs / lanes, outputs / lanes, cell_lines + x * cell_floats,
+                     gradient_lines + x * gradient_floats, sums, layer.outputs);
       }
     }
   }
 
   /// Number of parts of the volume in which sums are made, for any number of threads, before the parts are
-  /// summed. It is smaller for more weights, because a part costs as much as the products of some 24 tiles.
+  /// summed. It is smaller for more weights, because a part takes their memory and costs as much as the products of
+  /// some 24 tiles.
   static std::int64_t parts_of(const FilteredConvolution& layer) {
-    constexpr std::int64_t kMany = 1 << 18, kMost = 1 << 20;
-    return layer.packed() > kMost ? 2 : layer.packed() > kMany ? 4 : 8;
+    constexpr std::int64_t kMany = 1 << 18, kMost = 1 << 22;
+    return layer.packed() > kMost ? 1 : layer.packed() > kMany ? 2 : 8;
   }
-  /// Number of slices of the outputs that threads can sum separately within a part: where there are few parts.
-  static std::int64_t slices_of(const FilteredConvolution& layer) {
-    constexpr std::int64_t kSlice = 64;
-    return parts_of(layer) == 2 && layer.outputs % kSlice == 0 ? layer.outputs / kSlice : 1;
+  /// Outputs that a thread sums within a part: where there are few parts, slices of them.
+  static std::int64_t slice_of(const FilteredConvolution& layer) {
+    constexpr std::int64_t kSlice = 32;
+    return parts_of(layer) < 8 && layer.outputs % kSlice == 0 ? kSlice : layer.outputs;
   }
 
   /// The gradient of the weights between input channel `in` and one block of outputs, from the sums of all
@@ -314,18 +354,17 @@ struct Filter {
                               std::int64_t out, float* d_weights) {
     const std::int64_t parts = parts_of(layer), size = layer.packed() + layer.outputs;
     V planes[kernel][kTile][kTile], rows[kernel][kernel][kTile];
-    for (std::int64_t point = 0; point < kPlaneProducts; ++point) {
+    for (std::int64_t yx = 0; yx < kPlanePoints; ++yx) {
       V products[kTile], values[kernel];
       for (int z = 0; z < kTile; ++z) {
-        const float* const from = sums + ((point * kTile + z) * layer.inputs + in) * layer.outputs + out;
+        const float* const from = sums + ((z * kPlanePoints + yx) * layer.inputs + in) * layer.outputs + out;
         V sum = load_as<V>(from);
         for (std::int64_t part = 1; part < parts; ++part) sum += load_as<V>(from + part * size);
-        products[z] = sum * scale_of(point, z);
+        products[z] = sum * scale_of(z, yx / kTile, yx % kTile);
       }
       transform_products<kernel>(products, values);
-      unrolled<kernel>([&](auto z) __attribute__((always_inline)) {
-        planes[z][point / kTile][point % kTile] = values[z];
-      });
+      unrolled<kernel>([&](auto z)
+                           __attribute__((always_inline)) { planes[z][yx / kTile][yx % kTile] = values[z]; });
     }
     for (int zx = 0; zx < kernel * kTile; ++zx) {
       V products[kTile], values[kernel];
@@ -346,11 +385,12 @@ struct Filter {
     }
   }
 
-  static void gradient(const FilteredConvolution& layer, const float* input, const float* d_output,
+  template <class Number>
+  static void gradient(const FilteredConvolution& layer, const Number* input, const Number* d_output,
                        float* d_weights, float* d_biases, float* scratch) {
-    const std::int64_t own = run_scratch(layer, kGradientPasses);
-    const TileRuns runs(layer, tiles_together(layer, kGradientPasses));
-    const std::int64_t parts = parts_of(layer), slices = slices_of(layer), width = layer.outputs / slices;
+    const TileRuns runs = runs_of(layer, kGradientPasses);
+    const std::int64_t own = run_scratch(layer, runs, slice_of(layer));
+    const std::int64_t parts = parts_of(layer), width = slice_of(layer), slices = layer.outputs / width;
     const std::int64_t size = layer.packed() + layer.outputs, blocks = layer.outputs / lanes;
 #pragma omp parallel
     {
@@ -387,13 +427,16 @@ template <int lanes>
 FilterKernels make_filter_kernels(const char* name) {
   using Three = Filter<lanes, 3>;
   using Four = Filter<lanes, 4>;
+  using core::Bfloat16;
   return {name,
           by_kernel<Three::scratch, Four::scratch>,
           by_kernel<Three::gradient_scratch, Four::gradient_scratch>,
           by_kernel<Three::pack, Four::pack>,
           by_kernel<Three::pack_transposed, Four::pack_transposed>,
-          by_kernel<Three::convolve, Four::convolve>,
-          by_kernel<Three::gradient, Four::gradient>};
+          by_kernel<Three::template convolve<float>, Four::template convolve<float>>,
+          by_kernel<Three::template convolve<Bfloat16>, Four::template convolve<Bfloat16>>,
+          by_kernel<Three::template gradient<float>, Four::template gradient<float>>,
+          by_kernel<Three::template gradient<Bfloat16>, Four::template gradient<Bfloat16>>};
 }
 
 }  // namespace

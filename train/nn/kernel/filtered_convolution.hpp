@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/bfloat16.hpp"
 #include "train/nn/kernel/minimal_filter.hpp"
 #include "train/nn/phase.hpp"
 
@@ -50,9 +51,14 @@ struct FilterKernels {
   /// output = leaky ReLU (of slope `slope`) of the convolution of input, plus biases unless they are nullptr.
   void (*convolve)(const FilteredConvolution& layer, const float* input, const float* packed,
                    const float* biases, float slope, float* output, float* scratch);
+  /// The same for tensors stored in bf16; everything is computed in f32.
+  void (*convolve_bf16)(const FilteredConvolution& layer, const core::Bfloat16* input, const float* packed,
+                        const float* biases, float slope, core::Bfloat16* output, float* scratch);
   /// Gradients of the weights and biases.
   void (*gradient)(const FilteredConvolution& layer, const float* input, const float* d_output,
                    float* d_weights, float* d_biases, float* scratch);
+  void (*gradient_bf16)(const FilteredConvolution& layer, const core::Bfloat16* input,
+                        const core::Bfloat16* d_output, float* d_weights, float* d_biases, float* scratch);
 };
 
 /// Whether a phase is faster than direct, by limits that bench/convolution_limits.py measured for the kernels of

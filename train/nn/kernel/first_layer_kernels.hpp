@@ -59,21 +59,24 @@ struct FirstLayerOf {
   using Sums = V[kWindow][kWindow][kTile];
 
   /// Adds one channel's part of the convolution at kWindow × kWindow × kTile cells. Each input cell is loaded
-  /// once for all taps and outputs.
+  /// once for all taps and outputs, and each weight once for the cells of a row.
   [[gnu::always_inline]] static inline void convolve(Sums& sums, const float* rows,
                                                      const float (&weights)[kTaps][lanes]) {
     unrolled<kRows * kRows>([&](auto row) __attribute__((always_inline)) {
       constexpr int z = row / kRows, y = row % kRows;
+      V values[kTile + kKernel - 1];
       unrolled<kTile + kKernel - 1>([&](auto x) __attribute__((always_inline)) {
-        const V value = broadcast_as<V>(rows[row * kLength + x]);
-        unrolled<kWindow * kWindow * kKernel>([&](auto i) __attribute__((always_inline)) {
-          constexpr int to_z = i / kKernel / kWindow, to_y = i / kKernel % kWindow, kx = i % kKernel;
-          constexpr int kz = z - to_z, ky = y - to_y, to_x = x - kx;
-          if constexpr (kz >= 0 && kz < kKernel && ky >= 0 && ky < kKernel && to_x >= 0 && to_x < kTile) {
-            constexpr int tap = (kz * kKernel + ky) * kKernel + kx;
-            sums[to_z][to_y][to_x] += value * load_as<V>(weights[tap]);
-          }
-        });
+        values[x] = broadcast_as<V>(rows[row * kLength + x]);
+      });
+      unrolled<kWindow * kWindow * kKernel>([&](auto i) __attribute__((always_inline)) {
+        constexpr int to_z = i / kKernel / kWindow, to_y = i / kKernel % kWindow, kx = i % kKernel;
+        constexpr int kz = z - to_z, ky = y - to_y;
+        if constexpr (kz >= 0 && kz < kKernel && ky >= 0 && ky < kKernel) {
+          const V weight = load_as<V>(weights[(kz * kKernel + ky) * kKernel + kx]);
+          unrolled<kTile>([&](auto x) __attribute__((always_inline)) {
+            sums[to_z][to_y][x] += values[x + kx] * weight;
+          });
+        }
       });
     });
   }

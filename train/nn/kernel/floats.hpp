@@ -73,6 +73,12 @@ template <class V>
   store_from(values, vector);
 }
 
+/// Rounded values take half a line of the cache, which is not worth going past it.
+template <class V>
+[[gnu::always_inline]] inline void stream(core::Bfloat16* values, const V& vector) {
+  store_from(values, vector);
+}
+
 [[gnu::always_inline]] inline void end_streams() {
 #ifdef __AVX__
   _mm_sfence();

@@ -13,6 +13,80 @@ using Tag = dnnl::memory::format_tag;
 
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
+/// The layout of our own kernels: blocks of as many channels as their vectors have numbers.
+Layout blocked(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
+  return {dims, type, kernels().block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c};
+}
+Layout blocked_weights(const dnnl::memory::dims& dims) {
+  return {dims, kFloat, kernels().block == 8 ? Tag::OIdhw8i8o : Tag::OIdhw16i16o};
+}
+
+/// The filtered kernels' functions for tensors of a type.
+template <class Number>
+auto filter_passes() {
+  const FilterKernels& all = kernels().filter;
+  if constexpr (std::is_same_v<Number, float>)
+    return std::pair(all.convolve, all.gradient);
+  else
+    return std::pair(all.convolve_bf16, all.gradient_bf16);
+}
+
+/// One buffer for the transformed weights and the scratch space of a filtered convolution.
+class FilterBuffer {
+ public:
+  FilterBuffer(NetworkBuilder& builder, const FilteredConvolution& layer)
+      : whole_(builder.temporary(plain_layout({layer.packed() + kernels().filter.scratch(layer)}))),
+        packed_(layer.packed()) {}
+  float* weights() const { return data<float>(whole_); }
+  float* scratch() const { return data<float>(whole_) + packed_; }
+
+ private:
+  dnnl::memory whole_;
+  std::int64_t packed_;
+};
+
+template <class Number>
+void append_filtered_forward(NetworkBuilder& builder, CompiledLayer& compiled,
+                             const FilteredConvolution& filter, double slope, const dnnl::memory& source,
+                             const dnnl::memory& weights, const dnnl::memory& biases,
+                             const dnnl::memory& output) {
+  const FilterBuffer buffer(builder, filter);
+  compiled.forward.push_back({OperationKind::convolution, kernels().filter.name,
+                              [=, convolve = filter_passes<Number>().first](const Pass&) {
+                                kernels().filter.pack(filter, data<float>(weights), buffer.weights());
+                                convolve(filter, data<Number>(source), buffer.weights(), data<float>(biases),
+                                         static_cast<float>(slope), data<Number>(output), buffer.scratch());
+                              }});
+}
+
+template <class Number>
+void append_filtered_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
+                                         const FilteredConvolution& filter, const dnnl::memory& source,
+                                         const dnnl::memory& d_output, const dnnl::memory& d_weights,
+                                         const dnnl::memory& d_biases) {
+  const dnnl::memory scratch = builder.temporary(plain_layout({kernels().filter.gradient_scratch(filter)}));
+  compiled.parameter_gradients.push_back({OperationKind::convolution, kernels().filter.name,
+                                          [=, gradient = filter_passes<Number>().second](const Pass&) {
+                                            gradient(filter, data<Number>(source), data<Number>(d_output),
+                                                     data<float>(d_weights), data<float>(d_biases),
+                                                     data<float>(scratch));
+                                          }});
+}
+
+template <class Number>
+void append_filtered_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
+                                    const FilteredConvolution& filter, const dnnl::memory& weights,
+                                    const dnnl::memory& d_output, const dnnl::memory& d_input) {
+  const FilterBuffer buffer(builder, filter.transposed());
+  compiled.input_gradient.push_back({OperationKind::convolution, kernels().filter.name,
+                                     [=, convolve = filter_passes<Number>().first](const Pass&) {
+                                       kernels().filter.pack_transposed(filter, data<float>(weights),
+                                                                        buffer.weights());
+                                       convolve(filter.transposed(), data<Number>(d_output), buffer.weights(),
+                                                nullptr, 1, data<Number>(d_input), buffer.scratch());
+                                     }});
+}
+
 struct ConvolutionPrimitives {
   using Forward = dnnl::convolution_forward;
   using BackwardWeights = dnnl::convolution_backward_weights;
@@ -23,7 +97,6 @@ struct ConvolutionPrimitives {
   static constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
   dnnl::memory::dims stride, padding;
-  bool periodic = false;  ///< whether the padding is cells of the opposite faces, for filtered kernels
 
   Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
                         const Layout& biases, const Layout& output) const {
@@ -36,18 +109,16 @@ struct ConvolutionPrimitives {
   BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
     return {kAlgorithm, source, weights, output, stride, padding, padding};
   }
-  /// Whether the stride and all layouts are those of our own kernels, with blocks of `block` channels.
-  bool fits(int block, const Layout& source, const Layout& weights, const Layout& output) const {
-    const Tag cells = block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c;
-    const Tag taps = block == 8 ? Tag::OIdhw8i8o : Tag::OIdhw16i16o;
-    return stride[0] == 1 && source == Layout(source.dims(), kFloat, cells) &&
-           output == Layout(output.dims(), kFloat, cells) && source.dims()[1] % block == 0 &&
-           output.dims()[1] % block == 0 && weights == Layout(weights.dims(), kFloat, taps);
+  /// Whether the stride and all layouts are those of our own kernels in f32.
+  bool fits(const Layout& source, const Layout& weights, const Layout& output) const {
+    return stride[0] == 1 && source == blocked(source.dims(), kFloat) &&
+           output == blocked(output.dims(), kFloat) && source.dims()[1] % kernels().block == 0 &&
+           output.dims()[1] % kernels().block == 0 && weights == blocked_weights(weights.dims());
   }
   /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
-    if (kernels().rows.name == nullptr || !fits(kBlock, source, weights, output)) return std::nullopt;
+    if (kernels().rows.name == nullptr || !fits(source, weights, output)) return std::nullopt;
     return RowConvolution{source.dims()[0], source.dims()[1] / kBlock, output.dims()[1] / kBlock,
                           source.dims()[2], weights.dims()[2],         padding[0]};
   }
@@ -55,38 +126,18 @@ struct ConvolutionPrimitives {
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
                                                Phase phase, const Layout& source, const Layout& weights,
                                                const Layout& output) const {
-    if (!builder.filters(compiled, phase) || !fits(kernels().block, source, weights, output)) {
-      if (periodic) throw dnnl::error(dnnl_unimplemented, "no layout for a periodic convolution");
-      return std::nullopt;
-    }
-    return FilteredConvolution{source.dims()[0],  source.dims()[1], output.dims()[1], source.dims()[2],
-                               weights.dims()[2], padding[0],       periodic};
+    if (!builder.filters(compiled, phase) || !fits(source, weights, output)) return std::nullopt;
+    return FilteredConvolution{source.dims()[0], source.dims()[1],  output.dims()[1],
+                               source.dims()[2], weights.dims()[2], padding[0]};
   }
-  /// The parts of one buffer that hold the transformed weights and the scratch space of a filtered convolution.
-  struct FilterBuffer {
-    dnnl::memory whole;
-    std::int64_t packed;
-
-    FilterBuffer(NetworkBuilder& builder, const FilteredConvolution& layer)
-        : whole(builder.temporary(plain_layout({layer.packed() + kernels().filter.scratch(layer)}))),
-          packed(layer.packed()) {}
-    float* weights() const { return data<float>(whole); }
-    float* scratch() const { return data<float>(whole) + packed; }
-  };
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
                           const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,
                           const Tensor& output) const {
     if (const auto filter = by_filter(builder, compiled, Phase::forward, source.get_desc(),
                                       weights.get_desc(), output.values.get_desc())) {
-      const FilterBuffer buffer(builder, *filter);
-      compiled.forward.push_back(
-          {OperationKind::convolution, kernels().filter.name,
-           [=, filter = *filter, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
-             kernels().filter.pack(filter, data<float>(weights), buffer.weights());
-             kernels().filter.convolve(filter, data<float>(source), buffer.weights(), data<float>(biases),
-                                       slope, data<float>(to), buffer.scratch());
-           }});
+      append_filtered_forward<float>(builder, compiled, *filter, layer.slope, source, weights, biases,
+                                     output.values);
       return true;
     }
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
@@ -107,14 +158,8 @@ struct ConvolutionPrimitives {
                                       const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
     if (const auto filter = by_filter(builder, compiled, Phase::weight_gradient, source.get_desc(),
                                       d_weights.get_desc(), output.gradient.get_desc())) {
-      const dnnl::memory scratch =
-          builder.temporary(plain_layout({kernels().filter.gradient_scratch(*filter)}));
-      compiled.parameter_gradients.push_back(
-          {OperationKind::convolution, kernels().filter.name,
-           [=, filter = *filter, d_output = output.gradient](const Pass&) {
-             kernels().filter.gradient(filter, data<float>(source), data<float>(d_output),
-                                       data<float>(d_weights), data<float>(d_biases), data<float>(scratch));
-           }});
+      append_filtered_parameter_gradients<float>(builder, compiled, *filter, source, output.gradient,
+                                                 d_weights, d_biases);
       return true;
     }
     const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
@@ -134,14 +179,8 @@ struct ConvolutionPrimitives {
                                  const Tensor& output) const {
     if (const auto filter = by_filter(builder, compiled, Phase::input_gradient, source.gradient.get_desc(),
                                       weights.get_desc(), output.gradient.get_desc())) {
-      const FilterBuffer buffer(builder, filter->transposed());
-      compiled.input_gradient.push_back(
-          {OperationKind::convolution, kernels().filter.name,
-           [=, filter = *filter, from = output.gradient, to = source.gradient](const Pass&) {
-             kernels().filter.pack_transposed(filter, data<float>(weights), buffer.weights());
-             kernels().filter.convolve(filter.transposed(), data<float>(from), buffer.weights(), nullptr, 1,
-                                       data<float>(to), buffer.scratch());
-           }});
+      append_filtered_input_gradient<float>(builder, compiled, *filter, weights, output.gradient,
+                                            source.gradient);
       return true;
     }
     const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
@@ -256,25 +295,59 @@ ConvolutionPrimitives primitives_of(const Convolution& layer) {
   return {{layer.stride, layer.stride, layer.stride}, {layer.padding, layer.padding, layer.padding}};
 }
 
-/// Whether a periodic convolution can read its input as it is: where filtered kernels, which do, compute all of
-/// its phases, and oneDNN would choose their layouts.
-bool reads_around(const NetworkBuilder& builder, const CompiledLayer& compiled, const Convolution& layer,
-                  const Tensor& source) {
-  if (layer.stride != 1 || layer.kernel != 2 * layer.padding + 1 ||
-      !source.gradient != (builder.mode == Mode::inference))
-    return false;
+/// Whether all phases of a convolution are to be filtered, and its form permits it.
+bool is_filtered(const NetworkBuilder& builder, const CompiledLayer& compiled, const Convolution& layer,
+                 std::int64_t inputs) {
   for (const auto& [name, phase] : kPhases) {
     if ((builder.mode == Mode::training || phase == Phase::forward) && !builder.filters(compiled, phase))
       return false;
   }
-  const Layout input = source.values.get_desc();
-  const WeightedLayer weighted = weighted_layer(builder, layer, input.dims());
-  const ConvolutionPrimitives primitives = primitives_of(layer);
-  const ConvolutionPrimitives::Forward::primitive_desc description(
-      primitives.forward(kForwardKind, input, any_layout(weighted.weights, kFloat),
-                         {{layer.outputs}, kFloat, Tag::x}, weighted.output),
-      builder.attributes(1), builder.engine);
-  return primitives.fits(kernels().block, input, description.weights_desc(), description.dst_desc());
+  return layer.stride == 1 && (layer.kernel == 3 || layer.kernel == 4) && inputs % kernels().block == 0 &&
+         layer.outputs % kernels().block == 0;
+}
+
+/// Builds a convolution whose phases are all filtered. Its tensors have our kernels' layouts, in the type of the
+/// precision; it computes in f32.
+template <class Number>
+Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer,
+                      const Tensor& source, const Layer* reader) {
+  const auto type = std::is_same_v<Number, float> ? kFloat : dnnl::memory::data_type::bf16;
+  const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const WeightedLayer weighted = weighted_layer(builder, layer, dims);
+  const FilteredConvolution filter = {dims[0],
+                                      dims[1],
+                                      layer.outputs,
+                                      dims[2],
+                                      layer.kernel,
+                                      layer.padding,
+                                      layer.periodic && layer.padding > 0};
+  const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
+    return builder.add_parameter(
+        compiled,
+        {compiled.name + suffix, role, 0, layout.dims(), weighted.fan_in, weighted.fan_out, 0, {}, {}},
+        layout);
+  };
+  const ParameterMemory weights =
+      add(".weights", Parameter::Role::weights, blocked_weights(weighted.weights));
+  const ParameterMemory biases = add(".biases", Parameter::Role::biases, {{layer.outputs}, kFloat, Tag::x});
+  const dnnl::memory input = builder.reordered(compiled.forward, source.values, blocked(dims, type), false);
+  const Layout output_layout = blocked(weighted.output.dims(), type);
+  const Tensor output = builder.next_tensor(output_layout, layer.slope,
+                                            is_transient(builder, reader, output_layout, layer.slope));
+  append_filtered_forward<Number>(builder, compiled, filter, layer.slope, input, weights.values,
+                                  biases.values, output.values);
+  if (builder.mode == Mode::inference) return output;
+  append_filtered_parameter_gradients<Number>(builder, compiled, filter, input, output.gradient,
+                                              weights.gradient, biases.gradient);
+  if (!source.gradient) return output;
+  const bool in_place = source.gradient.get_desc() == blocked(dims, type);
+  const dnnl::memory d_input =
+      in_place ? source.gradient
+               : builder.memory.place(builder.memory.slot(), blocked(dims, type), builder.engine);
+  append_filtered_input_gradient<Number>(builder, compiled, filter, weights.values, output.gradient, d_input);
+  if (!in_place) builder.append_reorder(compiled.input_gradient, d_input, source.gradient);
+  append_leaky_relu_backward(builder, compiled.input_gradient, source);
+  return output;
 }
 
 /// Builds a periodic convolution: one without padding over the input surrounded by its opposite faces.
@@ -291,17 +364,23 @@ Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolut
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
-  const bool periodic = layer.periodic && layer.padding > 0;
-  if (periodic && !reads_around(builder, compiled, layer, source))
-    return build_periodic(builder, compiled, layer, source, reader);
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
+  const bool filtered = is_filtered(builder, compiled, layer, input[1]);
+  const bool periodic = layer.periodic && layer.padding > 0;
+  if (periodic &&
+      !(filtered && layer.kernel == 2 * layer.padding + 1))  // filtered ones read around the volume
+    return build_periodic(builder, compiled, layer, source, reader);
   if (!source.gradient && source_layout == plain_layout(input) &&
       is_first_layer(layer, input[1], input[2], reader, kernels().block))
     return build_first_layer(builder, compiled, layer, source, *reader);
-  ConvolutionPrimitives primitives = primitives_of(layer);
-  primitives.periodic = periodic;
-  return build_weighted(builder, compiled, primitives, weighted_layer(builder, layer, input), source, reader);
+  if (filtered) {
+    const bool in_bf16 = convolves_in_bf16(builder.precision, input[1]);
+    return (in_bf16 ? build_filtered<core::Bfloat16> : build_filtered<float>)(builder, compiled, layer,
+                                                                              source, reader);
+  }
+  return build_weighted(builder, compiled, primitives_of(layer), weighted_layer(builder, layer, input),
+                        source, reader);
 }
 
 }  // namespace cosmo::nn

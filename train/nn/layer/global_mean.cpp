@@ -77,8 +77,28 @@ void forward(const Geometry& g, const T* values, float* parts, float* means) {
   }
 }
 
-/// d_values = (d_means + 2 × value × d_squares) / cells. `parts` as in forward().
-template <class T>
+/// The gradients of a block's means and squares, per cell.
+struct Shares {
+  const float* of_mean;
+  const float* of_square;
+};
+
+/// Computes a part of d_values, or adds to it.
+template <bool adds, class T>
+void backward_part(const Geometry& g, const Shares& shares, const T* values, std::int64_t cells,
+                   T* d_values) {
+  for (std::int64_t cell = 0; cell < cells; ++cell, values += g.block, d_values += g.block) {
+#pragma omp simd
+    for (std::int64_t c = 0; c < g.block; ++c) {
+      float sum = shares.of_mean[c];
+      if (g.squares) sum += shares.of_square[c] * static_cast<float>(values[c]);
+      d_values[c] = T(adds ? static_cast<float>(d_values[c]) + sum : sum);
+    }
+  }
+}
+
+/// d_values (adds: +) = (d_means + 2 × value × d_squares) / cells. `parts` as in forward().
+template <bool adds, class T>
 void backward(const Geometry& g, const T* values, const float* d_means, float* parts, T* d_values) {
   const float share = 1 / static_cast<float>(g.cells);
 #pragma omp parallel for collapse(2) schedule(static)
@@ -92,19 +112,16 @@ void backward(const Geometry& g, const T* values, const float* d_means, float* p
         of_mean[c] = share * row[c];
         of_square[c] = g.squares ? 2 * share * row[g.channels + c] : 0;
       }
-      for (std::int64_t cell = g.cell(part); cell < g.cell(part + 1); ++cell) {
-        const std::int64_t at = (image * g.cells + cell) * g.block;
-#pragma omp simd
-        for (std::int64_t c = 0; c < g.block; ++c)
-          d_values[at + c] = T(of_mean[c] + of_square[c] * static_cast<float>(values[at + c]));
-      }
+      const std::int64_t first = g.cell(part), at = (image * g.cells + first) * g.block;
+      backward_part<adds>(g, {of_mean, of_square}, values + at, g.cell(part + 1) - first, d_values + at);
     }
   }
 }
 
 template <class T>
 void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Geometry& g,
-                   const dnnl::memory& values, const dnnl::memory& d_values, const Tensor& output) {
+                   const dnnl::memory& values, const dnnl::memory& d_values, bool adds,
+                   const Tensor& output) {
   const dnnl::memory parts = builder.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
   compiled.forward.push_back({OperationKind::other, "global mean", [=, means = output.values](const Pass&) {
                                 forward(g, data<T>(values), data<float>(parts), data<float>(means));
@@ -112,11 +129,16 @@ void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Geome
   if (!d_values) return;
   compiled.input_gradient.push_back(
       {OperationKind::other, "global mean", [=, d_means = output.gradient](const Pass&) {
-         backward(g, data<T>(values), data<float>(d_means), data<float>(parts), data<T>(d_values));
+         (adds ? backward<true, T> : backward<false, T>)(g, data<T>(values), data<float>(d_means),
+                                                         data<float>(parts), data<T>(d_values));
        }});
 }
 
 }  // namespace
+
+bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source) {
+  return std::holds_alternative<GlobalMean>(layer.kind) && channel_block(source).channels > 0;
+}
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
              const Layer*) {
@@ -135,8 +157,9 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
                                 : known          ? source.gradient
                                                  : builder.gradient_part(layout);
   (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(builder, compiled, geometry,
-                                                                           values, d_values, output);
-  if (!source.gradient) return output;
+                                                                           values, d_values, source.adds,
+                                                                           output);
+  if (!source.gradient || source.adds) return output;
   if (!known) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);
   append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;

@@ -43,6 +43,8 @@ struct Tensor {
   /// Whether it is already the result of the pool that reads it.
   bool pooled = false;
   int lane = -1;  ///< lane that holds it or its gradient; -1 for the network's input
+  /// Whether the layer that reads it adds to the gradient, which another reader has written.
+  bool adds = false;
 };
 
 /// One layer ready to run. The backward lists turn the gradient of its output into the gradients of its
@@ -197,6 +199,9 @@ inline bool is_bf16(const dnnl::memory& memory) {
 /// values are not positive.
 void append_leaky_relu_backward(NetworkBuilder& builder, std::vector<Operation>& operations,
                                 const Tensor& tensor);
+
+/// Whether a layer can add to its input's gradient instead of writing it.
+bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source);
 
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);

@@ -112,7 +112,7 @@ struct Network::Backend {
     const std::vector<int>& sources = graph.sources(index);
     builder.begin_layer(index, graph.last_reader(index));
     std::vector<Tensor> inputs;
-    for (std::size_t i = 0; i < sources.size(); ++i) inputs.push_back(input_of(graph, {index, i}));
+    for (std::size_t i = 0; i < sources.size(); ++i) inputs.push_back(input_of(spec, graph, {index, i}));
     const Layer* reader = graph.only_reader(index);
     tensors.push_back(std::visit(
         [&](const auto& kind) {
@@ -127,13 +127,15 @@ struct Network::Backend {
   }
 
   /// A layer's input as the layer sees it. If several layers read it, the last one writes the gradient and
-  /// the others write parts that are added to it; none of them applies the leaky ReLU's backward pass.
-  Tensor input_of(const Graph& graph, const Graph::Read& read) {
+  /// the others add to it or write parts that are added; none of them applies the leaky ReLU's backward pass.
+  Tensor input_of(const NetworkSpec& spec, const Graph& graph, const Graph::Read& read) {
     const int source = graph.source(read);
     Tensor seen = tensor(source);
     if (!seen.gradient || graph.reads(source).size() == 1) return seen;
     seen.slope = 1;
-    if (read != graph.reads(source).back()) seen.gradient = builder.gradient_part(seen.gradient.get_desc());
+    if (read == graph.reads(source).back()) return seen;
+    seen.adds = can_add_gradient(spec.layers[static_cast<std::size_t>(read.layer)], seen.values.get_desc());
+    if (!seen.adds) seen.gradient = builder.gradient_part(seen.gradient.get_desc());
     return seen;
   }
 
@@ -143,7 +145,8 @@ struct Network::Backend {
     const Tensor& whole = tensor(source);
     if (!whole.gradient || graph.reads(source).size() == 1) return;
     std::vector<Operation>& operations = layers.back().input_gradient;
-    if (read != graph.reads(source).back()) append_sum(operations, whole.gradient, seen.gradient);
+    if (read != graph.reads(source).back() && !seen.adds)
+      append_sum(operations, whole.gradient, seen.gradient);
     if (read == graph.reads(source).front()) append_leaky_relu_backward(builder, operations, whole);
   }
 
