@@ -8,5 +8,6 @@ out=$(realpath -m "${1:-$root/quickstart}")
 cd "$root"
 . pipelines/setup.sh
 install_packages
+targets=(cosmo-sim cosmo-prep cosmo-train cosmo-infer)
 build release -DBUILD_TESTING=OFF
 . pipelines/run.sh "$root/build/release/bin" "$root/pipelines/quickstart" "$out"

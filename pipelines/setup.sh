@@ -24,13 +24,13 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build PRESET [CMAKE OPTION...]
+# build PRESET [CMAKE OPTION...]; builds the targets in the array `targets` if that is set, otherwise everything.
 build() {
   local preset=$1
   shift
   echo "== Building (preset $preset)"
   cmake --preset "$preset" "$@" >/dev/null
-  cmake --build --preset "$preset"
+  cmake --build --preset "$preset" ${targets:+--target "${targets[@]}"}
 }
 
 set -a

@@ -13,7 +13,8 @@ struct Arithmetic {
       : precision(precision_), filtered(std::move(filtered_)) {}
 
   Precision precision;
-  FilteredPhases filtered;  ///< phases to filter where oneDNN's layouts permit it
+  FilteredPhases
+      filtered;  ///< phases to filter; if not all of a layer's, then where oneDNN's layouts permit it
 };
 
 }  // namespace cosmo::nn

@@ -49,7 +49,8 @@ void ModelDirectory::remove_strays() const {
 nn::FilteredPhases ModelDirectory::keep_filtered(const nn::FilteredPhases& chosen) const {
   if (last_checkpoint() == nullptr) return chosen;
   const core::Json& earlier = output_.manifest().details;
-  if (!earlier.contains("filtered")) return {};
+  if (!earlier.contains("network")) return chosen;  // the manifest is lost or not yet written
+  if (!earlier.contains("filtered")) return {};     // it is older than the choice
   nn::FilteredPhases filtered;
   core::reading_json((output_.path() / core::kManifestName).string(),
                      [&] { filtered = nn::parse_filtered_phases(earlier.at("filtered")); });

@@ -8,90 +8,10 @@
 #include <cstdint>
 
 #include "train/nn/kernel/filter_products.hpp"
-#include "train/nn/kernel/filter_tiles.hpp"
-#include "train/nn/kernel/filtered_convolution.hpp"
+#include "train/nn/kernel/filter_runs.hpp"
 
 namespace cosmo::nn {
 namespace {  // each file that includes this has its own copy, for its own instruction set
-
-/// [floats] Keeps values of consecutive points from falling onto the same cache lines.
-constexpr std::int64_t kGap = 16;
-
-/// A run of tiles of one image that are worked on together: tiles `first` to `end` along x in the rows `row` to
-/// `end_row` of those along z and y.
-struct TileRun {
-  std::int64_t image, row, end_row, first, end;
-
-  std::int64_t rows() const { return end_row - row; }
-  std::int64_t length() const { return end - first; }
-  std::int64_t count() const { return rows() * length(); }
-};
-
-/// How a tensor is cut into runs of nearly the same length: whole rows of tiles, or parts of one row.
-class TileRuns {
- public:
-  /// Runs of at most `most` tiles.
-  TileRuns(const FilteredConvolution& layer, std::int64_t most)
-      : images_(layer.images),
-        tiles_(layer.tiles()),
-        step_(layer.step()),
-        parts_((tiles_ + most - 1) / most),
-        groups_(parts_ > 1 ? tiles_ * tiles_ : (tiles_ * tiles_ - 1) / (most / tiles_) + 1) {}
-
-  std::int64_t size() const { return images_ * groups_ * parts_; }
-  TileRun operator[](std::int64_t i) const {
-    const std::int64_t part = i % parts_, group = i / parts_ % groups_, rows = tiles_ * tiles_;
-    return {i / parts_ / groups_, rows * group / groups_, rows * (group + 1) / groups_,
-            tiles_ * part / parts_, tiles_ * (part + 1) / parts_};
-  }
-  /// The first cell of row `row` of a run of a tensor that is `padding` cells larger.
-  Corner corner(const TileRun& run, std::int64_t row, std::int64_t padding) const {
-    return {row / tiles_ * step_ - padding, row % tiles_ * step_ - padding, run.first * step_ - padding};
-  }
-  /// Rows and tiles along x of the largest run.
-  std::int64_t rows() const { return (tiles_ * tiles_ + groups_ - 1) / groups_; }
-  std::int64_t length() const { return (tiles_ + parts_ - 1) / parts_; }
-
- private:
-  std::int64_t images_, tiles_, step_, parts_, groups_;
-};
-
-/// Block `block` of image `image` of a tensor with `channels` channels.
-template <int lanes, class Number>
-Block<Number> block_of(Number* tensor, std::int64_t image, std::int64_t channels, std::int64_t block,
-                       std::int64_t side) {
-  return {tensor + (image * channels / lanes + block) * side * side * side * lanes, side};
-}
-
-/// A scratch array of points (36, + kGap) of (blocks, rows, cells along x, lanes).
-struct PointArray {
-  float* values;
-  std::int64_t rows, cells, lanes, stride;
-
-  static std::int64_t size(std::int64_t channels, std::int64_t rows, std::int64_t cells) {
-    return kPlanePoints * (channels * rows * cells + kGap);
-  }
-  PointArray(float*& next, std::int64_t channels, std::int64_t rows_, std::int64_t cells_, int lanes_)
-      : values(next), rows(rows_), cells(cells_), lanes(lanes_), stride(channels * rows * cells + kGap) {
-    next += size(channels, rows, cells);
-  }
-  /// The cells of a row of a block at the first point.
-  float* row(std::int64_t block, std::int64_t row) const {
-    return values + (block * rows + row) * cells * lanes;
-  }
-};
-
-/// Calls transform(from, to) for each tile of a run: `from` its first cell among those of one point, `step` cells
-/// after its neighbour's, and `to` its vector among those of the run.
-template <int lanes, class Transform>
-[[gnu::always_inline]] inline void for_tiles(const PointArray& array, std::int64_t blocks, std::int64_t point,
-                                             std::int64_t length, std::int64_t step, float* to,
-                                             const Transform& transform) {
-  for (std::int64_t line = 0; line < blocks * array.rows; ++line) {
-    float* from = array.values + point * array.stride + line * array.cells * lanes;
-    for (std::int64_t tile = 0; tile < length; ++tile, from += step * lanes, to += lanes) transform(from, to);
-  }
-}
 
 /// The scales of G's rows for the points of all three axes.
 inline float scale_of(std::int64_t z, std::int64_t y, std::int64_t x) {
@@ -114,15 +34,22 @@ struct Filter {
   /// or reads and writes their sums: where weights are many, runs are so long that the latter are two thirds of the
   /// floats that move. Otherwise they are short, so that points and weights stay in the second-level cache, but long
   /// enough for full registers.
-  static TileRuns runs_of(const FilteredConvolution& layer, std::int64_t weight_passes) {
+  static TileRuns runs_of(const FilteredConvolution& layer, std::int64_t weight_passes, bool grouped) {
     const std::int64_t points = kPlanePoints * 2 * (kTile * layer.inputs + kStep * layer.outputs);
     const std::int64_t fewest = lanes == 8 ? 12 : vectors(layer.outputs) == 2 ? 16 : 28;
-    return {layer, std::clamp<std::int64_t>(weight_passes * layer.packed() / (2 * points), fewest, kMost)};
+    return {layer, std::clamp<std::int64_t>(weight_passes * layer.packed() / (2 * points), fewest, kMost),
+            grouped};
   }
   static constexpr std::int64_t kForwardPasses = 1, kGradientPasses = 4;
   static constexpr std::int64_t kMost = 64;
   /// Cells along x that `tiles` tiles see.
   static std::int64_t seen(std::int64_t tiles) { return (tiles - 1) * kStep + kTile; }
+
+  /// Whether the runs of a target are grouped: tiles of three outputs cut windows of two.
+  static bool is_grouped(const FilterTarget& target) { return target.pooled && kStep % 2 != 0; }
+  /// Rows of windows along z and y that a task fills, and windows along x of `tiles` tiles.
+  static constexpr std::int64_t kWindowRows = kStep % 2 == 0 ? kStep / 2 : kStep;
+  static std::int64_t window_length(std::int64_t tiles) { return (tiles * kStep + 1) / 2; }
 
   /// [floats] Scratch space of one thread that works on `outputs` outputs.
   static std::int64_t run_scratch(const FilteredConvolution& layer, const TileRuns& runs,
@@ -131,12 +58,18 @@ struct Filter {
     return PointArray::size(layer.inputs, rows, seen(length)) +
            PointArray::size(outputs, rows, kStep * length) + kTile * rows * length * (layer.inputs + outputs);
   }
+  /// The same for convolve(), with sums over windows.
+  static std::int64_t convolve_scratch(const FilteredConvolution& layer, bool grouped) {
+    const TileRuns runs = runs_of(layer, kForwardPasses, grouped);
+    return run_scratch(layer, runs, layer.outputs) + Windows::size(layer, window_length(runs.length()));
+  }
   static std::int64_t scratch(const FilteredConvolution& layer) {
-    return omp_get_max_threads() * run_scratch(layer, runs_of(layer, kForwardPasses), layer.outputs);
+    return omp_get_max_threads() * std::max(convolve_scratch(layer, false), convolve_scratch(layer, true));
   }
   static std::int64_t gradient_scratch(const FilteredConvolution& layer) {
     return parts_of(layer) * (layer.packed() + layer.outputs) +
-           omp_get_max_threads() * run_scratch(layer, runs_of(layer, kGradientPasses), slice_of(layer));
+           omp_get_max_threads() *
+               run_scratch(layer, runs_of(layer, kGradientPasses, false), slice_of(layer));
   }
 
   /// Packs the weights of one block of inputs and one of outputs. `taps` is (kernel³, inputs, outputs).
@@ -200,18 +133,14 @@ struct Filter {
   }
 
   /// Transforms the input of a run along z and y.
-  template <class Number>
   static void read_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                       const Number* input, const PointArray& cells) {
+                       const FilterSource& input, const PointArray& points) {
     for (std::int64_t in = 0; in < layer.inputs / lanes; ++in) {
-      const auto block = block_of<lanes>(input, run.image, layer.inputs, in, layer.side);
-      for (std::int64_t row = 0; row < run.rows(); ++row) {
-        const Corner corner = runs.corner(run, run.row + row, layer.padding);
-        const SeenRows<lanes, kTile, Number> rows(block, corner, layer.periodic);
-        (rows.all ? read_cells<lanes, true, Number>
-                  : read_cells<lanes, false, Number>)(rows, corner.x, cells.cells, layer.side, layer.periodic,
-                                                      cells.row(in, row), cells.stride);
-      }
+      with_cells<lanes>(
+          input, run.image, layer.inputs, in, layer.side, layer.periodic, [&](const auto& cells) {
+            for (std::int64_t row = 0; row < run.rows(); ++row)
+              read_cells<lanes>(cells, runs.corner(run, run.row + row, layer.padding), points.row(in, row));
+          });
     }
   }
   /// Transforms the cells of all tiles of a run along x, at one point: to (point x, block, tile, lanes).
@@ -230,15 +159,13 @@ struct Filter {
         });
   }
 
-  template <class Number>
+  /// Computes the outputs of a run, transformed along x.
   static void convolve_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                           const Number* input, const float* packed, const float* biases, float slope,
-                           Number* output, float* scratch) {
+                           const FilterSource& input, const float* packed, const PointArray& cells,
+                           const PointArray& sums, float* scratch) {
     const std::int64_t tiles = run.count(), width = vectors(layer.outputs) * lanes, length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, sum_floats = tiles * layer.outputs;
     const auto multiply_group = width == lanes ? multiply<lanes, 1> : multiply<lanes, 2>;
-    const PointArray cells(scratch, layer.inputs, run.rows(), seen(length), lanes),
-        sums(scratch, layer.outputs, run.rows(), kStep * length, lanes);
     float* const lines = scratch;  // of one point (z, y): (point x, block, tile, lanes)
     float* const products = lines + kTile * cell_floats;
     read_run(layer, runs, run, input, cells);
@@ -262,37 +189,104 @@ struct Filter {
                                 __attribute__((always_inline)) { store_from(to + x * lanes, values[x]); });
           });
     }
-    for (std::int64_t out = 0; out < layer.outputs / lanes; ++out) {
-      const auto block = block_of<lanes>(output, run.image, layer.outputs, out, layer.output_side());
-      const Finish<lanes> finish = {biases == nullptr ? V{} : load_as<V>(biases + out * lanes), slope};
-      for (std::int64_t row = 0; row < run.rows(); ++row) {
-        const Corner corner = runs.corner(run, run.row + row, 0);
-        write_cells<lanes, kStep>(sums.row(out, row), sums.stride, finish, block, corner,
-                                  std::min(sums.cells, block.side - corner.x));
-      }
-    }
-    end_streams();
   }
 
-  template <class Number>
-  static void convolve(const FilteredConvolution& layer, const Number* input, const float* packed,
-                       const float* biases, float slope, Number* output, float* scratch) {
-    const TileRuns runs = runs_of(layer, kForwardPasses);
-    const std::int64_t own = run_scratch(layer, runs, layer.outputs);
+  static Finish<lanes> finish_of(const FilterTarget& output, std::int64_t block) {
+    return {output.biases == nullptr ? V{} : load_as<V>(output.biases + block * lanes), output.slope};
+  }
+
+  /// Writes the outputs of a run.
+  static void write_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
+                        const PointArray& sums, const FilterTarget& output) {
+    for (std::int64_t out = 0; out < layer.outputs / lanes; ++out) {
+      with_cells<lanes>(output, run.image, layer.outputs, out, layer.output_side(), [&](const auto& cells) {
+        for (std::int64_t row = 0; row < run.rows(); ++row)
+          write_cells<lanes, kStep>(sums.row(out, row), finish_of(output, out), cells,
+                                    runs.corner(run, run.row + row, 0));
+      });
+    }
+  }
+
+  /// The averages over windows of a task's outputs: all those whose corner is `first` or after it.
+  struct Windows {
+    const FilteredConvolution& layer;
+    const FilterTarget& output;
+    std::int64_t image, length;
+    float* scratch;
+    Corner first;
+
+    static std::int64_t size(const FilteredConvolution& layer, std::int64_t length) {
+      return kWindowRows * kWindowRows * length * layer.outputs;
+    }
+    WindowSums<lanes> sums_of(std::int64_t block) const {
+      const std::int64_t side = layer.output_side(), index = image * layer.outputs / lanes + block;
+      auto* const bits = static_cast<Lanes<lanes>*>(output.bits);
+      return {scratch + block * kWindowRows * kWindowRows * length * lanes,
+              bits == nullptr ? nullptr : bits + index * side * side * side, kWindowRows, length, side};
+    }
+    void clear() const { std::fill_n(scratch, size(layer, length), 0.0f); }
+    void add(const PointArray& points, std::int64_t row, const Corner& corner) const {
+      for (std::int64_t out = 0; out < layer.outputs / lanes; ++out)
+        add_to_windows<lanes, kStep>(points.row(out, row), finish_of(output, out), sums_of(out), corner,
+                                     first);
+    }
+    void write() const {
+      for (std::int64_t out = 0; out < layer.outputs / lanes; ++out) {
+        with_cells<lanes>(output, image, layer.outputs, out, layer.output_side() / 2,
+                          [&](const auto& pooled) { write_windows<lanes>(sums_of(out), pooled, first); });
+      }
+    }
+  };
+
+  /// Computes and writes the outputs of a task.
+  static void convolve_task(const FilteredConvolution& layer, const TileRuns& runs, std::int64_t task,
+                            const FilterSource& input, const float* packed, const FilterTarget& output,
+                            float* scratch) {
+    const TileRun begin = runs.run(task, 0);
+    const std::int64_t length = window_length(begin.length());  // the next task's windows follow
+    Windows windows{layer, output, begin.image, length, scratch, runs.corner(begin, begin.row, 0)};
+    scratch += Windows::size(layer, window_length(runs.length()));
+    const bool grouped = runs.pieces() > 1;
+    if (grouped) windows.clear();
+    for (std::int64_t piece = 0; piece < runs.pieces(); ++piece) {
+      const TileRun run = runs.run(task, piece);
+      if (run.rows() == 0) continue;
+      float* next = scratch;
+      const PointArray cells(next, layer.inputs, run.rows(), seen(run.length()), lanes),
+          sums(next, layer.outputs, run.rows(), kStep * run.length(), lanes);
+      convolve_run(layer, runs, run, input, packed, cells, sums, next);
+      if (!output.pooled) write_run(layer, runs, run, sums, output);
+      for (std::int64_t row = 0; output.pooled && row < run.rows(); ++row) {
+        const Corner corner = runs.corner(run, run.row + row, 0);
+        if (!grouped) {
+          windows.first = corner;
+          windows.clear();
+        }
+        windows.add(sums, row, corner);
+        if (!grouped) windows.write();
+      }
+    }
+    if (grouped) windows.write();
+  }
+
+  static void convolve(const FilteredConvolution& layer, const FilterSource& input, const float* packed,
+                       const FilterTarget& output, float* scratch) {
+    const bool grouped = is_grouped(output);
+    const TileRuns runs = runs_of(layer, kForwardPasses, grouped);
+    const std::int64_t own = convolve_scratch(layer, grouped);
     const std::int64_t grain = std::max<std::int64_t>(1, runs.size() / 64);  // neighbours share input
 #pragma omp parallel for schedule(dynamic, grain)
     for (std::int64_t i = 0; i < runs.size(); ++i) {
-      convolve_run(layer, runs, runs[i], input, packed, biases, slope, output,
-                   scratch + omp_get_thread_num() * own);
+      convolve_task(layer, runs, i, input, packed, output, scratch + omp_get_thread_num() * own);
+      end_streams();
     }
   }
 
   /// Adds the contribution of a run to the sums of outputs `first` to `end`: (point, z, input, output), then
   /// (output) of the biases.
-  template <class Number>
   static void add_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                      std::int64_t first, std::int64_t end, const Number* input, const Number* d_output,
-                      float* sums, float* scratch) {
+                      std::int64_t first, std::int64_t end, const FilterSource& input,
+                      const FilterSource& d_output, float* sums, float* scratch) {
     const std::int64_t tiles = run.count(), outputs = end - first, length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, gradient_floats = tiles * outputs;
     const auto add_products = vectors(outputs) == 2 ? add_outer<lanes, 2> : add_outer<lanes, 1>;
@@ -302,17 +296,13 @@ struct Filter {
     float* const gradient_lines = cell_lines + kTile * cell_floats;
     read_run(layer, runs, run, input, cells);
     for (std::int64_t out = 0; out < outputs / lanes; ++out) {
-      const auto block =
-          block_of<lanes>(d_output, run.image, layer.outputs, first / lanes + out, layer.output_side());
-      for (std::int64_t row = 0; row < run.rows(); ++row) {
-        const Corner corner = runs.corner(run, run.row + row, 0);
-        const SeenRows<lanes, kStep, Number> rows(block, corner, false);
-        (rows.all
-             ? read_gradient_cells<lanes, kStep, true, Number>
-             : read_gradient_cells<lanes, kStep, false, Number>)(rows, corner.x, gradients.cells, block.side,
-                                                                 gradients.row(out, row), gradients.stride,
-                                                                 sums + layer.packed() + first + out * lanes);
-      }
+      with_cells<lanes>(d_output, run.image, layer.outputs, first / lanes + out, layer.output_side(), false,
+                        [&](const auto& block) {
+                          for (std::int64_t row = 0; row < run.rows(); ++row)
+                            read_gradient_cells<lanes, kStep>(block, runs.corner(run, run.row + row, 0),
+                                                              gradients.row(out, row),
+                                                              sums + layer.packed() + first + out * lanes);
+                        });
     }
     sums += first;
     for (std::int64_t point = 0; point < kPlanePoints; ++point) {
@@ -385,10 +375,9 @@ struct Filter {
     }
   }
 
-  template <class Number>
-  static void gradient(const FilteredConvolution& layer, const Number* input, const Number* d_output,
-                       float* d_weights, float* d_biases, float* scratch) {
-    const TileRuns runs = runs_of(layer, kGradientPasses);
+  static void gradient(const FilteredConvolution& layer, const FilterSource& input,
+                       const FilterSource& d_output, float* d_weights, float* d_biases, float* scratch) {
+    const TileRuns runs = runs_of(layer, kGradientPasses, false);
     const std::int64_t own = run_scratch(layer, runs, slice_of(layer));
     const std::int64_t parts = parts_of(layer), width = slice_of(layer), slices = layer.outputs / width;
     const std::int64_t size = layer.packed() + layer.outputs, blocks = layer.outputs / lanes;
@@ -401,7 +390,7 @@ struct Filter {
       for (std::int64_t task = 0; task < parts * slices; ++task) {
         const std::int64_t part = task / slices, first = task % slices * width;
         for (std::int64_t i = part * runs.size() / parts; i < (part + 1) * runs.size() / parts; ++i) {
-          add_run(layer, runs, runs[i], first, first + width, input, d_output, scratch + part * size,
+          add_run(layer, runs, runs.run(i, 0), first, first + width, input, d_output, scratch + part * size,
                   own_scratch);
         }
       }
@@ -427,16 +416,13 @@ template <int lanes>
 FilterKernels make_filter_kernels(const char* name) {
   using Three = Filter<lanes, 3>;
   using Four = Filter<lanes, 4>;
-  using core::Bfloat16;
   return {name,
           by_kernel<Three::scratch, Four::scratch>,
           by_kernel<Three::gradient_scratch, Four::gradient_scratch>,
           by_kernel<Three::pack, Four::pack>,
           by_kernel<Three::pack_transposed, Four::pack_transposed>,
-          by_kernel<Three::template convolve<float>, Four::template convolve<float>>,
-          by_kernel<Three::template convolve<Bfloat16>, Four::template convolve<Bfloat16>>,
-          by_kernel<Three::template gradient<float>, Four::template gradient<float>>,
-          by_kernel<Three::template gradient<Bfloat16>, Four::template gradient<Bfloat16>>};
+          by_kernel<Three::convolve, Four::convolve>,
+          by_kernel<Three::gradient, Four::gradient>};
 }
 
 }  // namespace

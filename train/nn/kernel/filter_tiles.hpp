@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "train/nn/kernel/minimal_filter.hpp"
 
@@ -14,87 +15,144 @@ namespace {  // each file that includes this has its own copy, for its own instr
 /// The points (z, y) of a tile.
 constexpr std::int64_t kPlanePoints = std::int64_t{kTile} * kTile;
 
-/// One block of channels of a cubic tensor: (side, side, side, lanes).
-template <class Number>
-struct Block {
-  Number* values;
-  std::int64_t side;
-
-  Number* row(std::int64_t z, std::int64_t y, int lanes) const {
-    return values + (z * side + y) * side * lanes;
-  }
-};
-
 /// The first cell of a row of tiles, which may be outside of the tensor.
 struct Corner {
   std::int64_t z, y, x;
 };
 
-/// The index of a cell along an axis; negative where it is zero.
-inline std::int64_t place_of(std::int64_t cell, std::int64_t side, bool periodic) {
-  if (cell >= 0 && cell < side) return cell;
-  return periodic ? (cell % side + side) % side : -1;
-}
+/// One block of channels of a cubic tensor, (side, side, side, lanes).
+template <int lanes, class Number>
+struct Cells {
+  Number* values;
+  std::int64_t side;
+  bool periodic = false;  ///< whether cells outside are those of the opposite faces, not zeros
 
-/// The count² rows (z, y) of cells that a row of tiles sees; nullptr where all cells are zero.
-template <int lanes, int count, class Number>
-struct SeenRows {
-  SeenRows(const Block<const Number>& block, const Corner& corner, bool periodic) {
-    for (int i = 0; i < count * count; ++i) {
-      const std::int64_t z = place_of(corner.z + i / count, block.side, periodic);
-      const std::int64_t y = place_of(corner.y + i % count, block.side, periodic);
-      at[i] = z >= 0 && y >= 0 ? block.row(z, y, lanes) : nullptr;
-      all = all && at[i] != nullptr;
-    }
+  Number* row(std::int64_t z, std::int64_t y) const { return values + (z * side + y) * side * lanes; }
+  /// The index of a cell along an axis; negative where it is zero.
+  std::int64_t place(std::int64_t cell) const {
+    if (cell >= 0 && cell < side) return cell;
+    return periodic ? (cell % side + side) % side : -1;
   }
-
-  const Number* at[count * count];
-  bool all = true;  ///< whether none is nullptr
 };
 
-/// [cells] How far ahead cells are fetched: a row of tiles reads too many rows for the CPU to foresee.
-constexpr std::int64_t kAhead = 4;
+/// One block of channels of the gradient of a tensor (side, side, side, lanes) before its leaky ReLU, from that of
+/// its averages over windows of 2³ cells, and one bit per value: whether it was positive.
+template <int lanes, class Number>
+struct PooledCells {
+  const Number* values;      ///< (side / 2)³ vectors
+  const Lanes<lanes>* bits;  ///< side³
+  std::int64_t side;
+  float slope;  ///< the slope of the leaky ReLU
+  bool periodic = false;
 
-/// Writes the points of `cells` cells along x, one vector per cell, the first of a point at `to`, of the next point
-/// `stride` floats on. `transform(x, values)` computes the points of the cell at place x of the tensor.
-template <int lanes, class Transform>
-[[gnu::always_inline]] inline void for_cells(std::int64_t first, std::int64_t cells, std::int64_t side,
-                                             bool periodic, float* to, std::int64_t stride,
+  std::int64_t place(std::int64_t cell) const {
+    const std::int64_t covered = side / 2 * 2;  // an incomplete window at the far faces is dropped
+    if (cell >= 0 && cell < covered) return cell;
+    const std::int64_t wrapped = periodic ? (cell % side + side) % side : -1;
+    return wrapped < covered ? wrapped : -1;
+  }
+};
+
+/// The count² rows (z, y) of cells that a row of tiles sees.
+template <int lanes, int count, class Number>
+class SeenRows {
+ public:
+  SeenRows(const Cells<lanes, const Number>& cells, const Corner& corner) {
+    for (int i = 0; i < count * count; ++i) {
+      const std::int64_t z = cells.place(corner.z + i / count), y = cells.place(corner.y + i % count);
+      at_[i] = z >= 0 && y >= 0 ? cells.row(z, y) : nullptr;
+      all = all && at_[i] != nullptr;
+    }
+  }
+  /// The cell at place x of row i; zero if the row is, which is not possible if `whole`.
+  template <bool whole>
+  [[gnu::always_inline]] Floats<lanes> cell(int i, std::int64_t x) const {
+    if (!whole && at_[i] == nullptr) return Floats<lanes>{};
+    __builtin_prefetch(at_[i] + (x + kAhead) * lanes);  // too many rows for the CPU to foresee
+    return load_as<Floats<lanes>>(at_[i] + x * lanes);
+  }
+
+  bool all = true;  ///< whether no row is zero
+
+ private:
+  static constexpr std::int64_t kAhead = 4;  ///< cells
+  const Number* at_[count * count];
+};
+
+template <int lanes, int count, class Number>
+class SeenPooledRows {
+ public:
+  SeenPooledRows(const PooledCells<lanes, Number>& cells, const Corner& corner)
+      : high_(1.0f / 8), low_(cells.slope / 8) {
+    const std::int64_t windows = cells.side / 2;
+    for (int i = 0; i < count * count; ++i) {
+      const std::int64_t z = cells.place(corner.z + i / count), y = cells.place(corner.y + i % count);
+      const bool has = z >= 0 && y >= 0;
+      at_[i] = has ? cells.values + (z / 2 * windows + y / 2) * windows * lanes : nullptr;
+      bits_[i] = has ? cells.bits + (z * cells.side + y) * cells.side : nullptr;
+      all = all && has;
+    }
+  }
+  template <bool whole>
+  [[gnu::always_inline]] Floats<lanes> cell(int i, std::int64_t x) const {
+    using V = Floats<lanes>;
+    if (!whole && at_[i] == nullptr) return V{};
+    const V window = load_as<V>(at_[i] + x / 2 * lanes);
+    return window * select<lanes>(bits_[i][x], broadcast_as<V>(high_), broadcast_as<V>(low_));
+  }
+
+  bool all = true;
+
+ private:
+  const Number* at_[count * count];
+  const Lanes<lanes>* bits_[count * count];
+  float high_, low_;
+};
+
+template <int count, int lanes, class Number>
+SeenRows<lanes, count, std::remove_const_t<Number>> seen_rows(const Cells<lanes, Number>& cells,
+                                                              const Corner& corner) {
+  return {cells, corner};
+}
+template <int count, int lanes, class Number>
+SeenPooledRows<lanes, count, Number> seen_rows(const PooledCells<lanes, Number>& cells,
+                                               const Corner& corner) {
+  return {cells, corner};
+}
+
+/// Where the points of a row of cells go: consecutive cells one vector apart, consecutive points `stride` floats.
+struct PointRow {
+  float* to;
+  std::int64_t stride;
+  std::int64_t cells;
+};
+
+/// Computes the points of the cells of a row. `transform(x, values)` does it for the cell at place x of the tensor.
+template <int lanes, class Source, class Transform>
+[[gnu::always_inline]] inline void for_cells(const Source& source, std::int64_t first, const PointRow& row,
                                              const Transform& transform) {
   using V = Floats<lanes>;
-  for (std::int64_t i = 0; i < cells; ++i, to += lanes) {
-    const std::int64_t x = first + i;
-    const std::int64_t place = x >= 0 && x < side ? x : place_of(x, side, periodic);
+  float* to = row.to;
+  for (std::int64_t x = first; x < first + row.cells; ++x, to += lanes) {
+    const std::int64_t place = source.place(x);
     if (place >= 0) [[likely]] {
       transform(place, to);
     } else {
-      for (std::int64_t point = 0; point < kPlanePoints; ++point) store_from(to + point * stride, V{});
+      for (std::int64_t point = 0; point < kPlanePoints; ++point) store_from(to + point * row.stride, V{});
     }
   }
 }
 
-/// The cell at place x of row i; zero if `all` is false and the row is.
-template <int lanes, bool all, int count, class Number>
-[[gnu::always_inline]] inline Floats<lanes> cell_of(const SeenRows<lanes, count, Number>& rows, int i,
-                                                    std::int64_t x) {
+template <int lanes, bool whole, class Source, class Rows>
+[[gnu::noinline]] void read_rows(const Source& source, const Rows& rows, std::int64_t first,
+                                 const PointRow& row) {
   using V = Floats<lanes>;
-  if (!all && rows.at[i] == nullptr) return V{};
-  __builtin_prefetch(rows.at[i] + (x + kAhead) * lanes);
-  return load_as<V>(rows.at[i] + x * lanes);
-}
-
-/// Transforms `cells` cells of a row of tiles along z and y.
-template <int lanes, bool all, class Number>
-[[gnu::noinline]] void read_cells(const SeenRows<lanes, kTile, Number>& rows, std::int64_t first,
-                                  std::int64_t cells, std::int64_t side, bool periodic, float* to,
-                                  std::int64_t stride) {
-  using V = Floats<lanes>;
-  for_cells<lanes>(first, cells, side, periodic, to, stride, [&](std::int64_t x, float* points) {
+  for_cells<lanes>(source, first, row, [&](std::int64_t x, float* points) {
     V planes[kTile][kTile];  // (point z, y)
     unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
       V column[kTile], products[kTile];
       unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
-        column[z] = cell_of<lanes, all>(rows, z * kTile + y, x);
+        column[z] = rows.template cell<whole>(z * kTile + y, x);
       });
       transform_cells(column, products);
       unrolled<kTile>([&](auto z) __attribute__((always_inline)) { planes[z][y] = products[z]; });
@@ -103,26 +161,31 @@ template <int lanes, bool all, class Number>
       V products[kTile];
       transform_cells(planes[z], products);
       unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-        store_from(points + (z * kTile + y) * stride, products[y]);
+        store_from(points + (z * kTile + y) * row.stride, products[y]);
       });
     });
   });
 }
 
-/// Transforms `cells` cells of a row of tiles of `taps`³ cells of an output's gradient as filters along z and y, and
-/// adds the cells to `sum`.
-template <int lanes, int taps, bool all, class Number>
-[[gnu::noinline]] void read_gradient_cells(const SeenRows<lanes, taps, Number>& rows, std::int64_t first,
-                                           std::int64_t cells, std::int64_t side, float* to,
-                                           std::int64_t stride, float* sum) {
+/// Transforms cells of a row of tiles along z and y.
+template <int lanes, class Source>
+void read_cells(const Source& source, const Corner& corner, const PointRow& row) {
+  const auto rows = seen_rows<kTile>(source, corner);
+  (rows.all ? read_rows<lanes, true, Source, decltype(rows)>
+            : read_rows<lanes, false, Source, decltype(rows)>)(source, rows, corner.x, row);
+}
+
+template <int lanes, int taps, bool whole, class Source, class Rows>
+[[gnu::noinline]] void read_gradient_rows(const Source& source, const Rows& rows, std::int64_t first,
+                                          const PointRow& row, float* sum) {
   using V = Floats<lanes>;
   V total = load_as<V>(sum);
-  for_cells<lanes>(first, cells, side, false, to, stride, [&](std::int64_t x, float* points) {
+  for_cells<lanes>(source, first, row, [&](std::int64_t x, float* points) {
     V planes[kTile][taps];  // (point z, y)
     unrolled<taps>([&](auto y) __attribute__((always_inline)) {
       V column[taps], products[kTile];
       unrolled<taps>([&](auto z) __attribute__((always_inline)) {
-        column[z] = cell_of<lanes, all>(rows, z * taps + y, x);
+        column[z] = rows.template cell<whole>(z * taps + y, x);
         total += column[z];
       });
       transform_filter<taps>(column, products);
@@ -132,11 +195,21 @@ template <int lanes, int taps, bool all, class Number>
       V products[kTile];
       transform_filter<taps>(planes[z], products);
       unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-        store_from(points + (z * kTile + y) * stride, products[y]);
+        store_from(points + (z * kTile + y) * row.stride, products[y]);
       });
     });
   });
   store_from(sum, total);
+}
+
+/// Transforms cells of a row of tiles of `taps`³ cells of an output's gradient as filters along z and y, and adds the
+/// cells to `sum`.
+template <int lanes, int taps, class Source>
+void read_gradient_cells(const Source& source, const Corner& corner, const PointRow& row, float* sum) {
+  const auto rows = seen_rows<taps>(source, corner);
+  (rows.all
+       ? read_gradient_rows<lanes, taps, true, Source, decltype(rows)>
+       : read_gradient_rows<lanes, taps, false, Source, decltype(rows)>)(source, rows, corner.x, row, sum);
 }
 
 /// Bias and leaky ReLU of one block of outputs.
@@ -145,40 +218,100 @@ struct Finish {
   Floats<lanes> bias;
   float slope;
 
-  [[gnu::always_inline]] Floats<lanes> operator()(const Floats<lanes>& sum) const {
-    const Floats<lanes> value = sum + bias;
+  [[gnu::always_inline]] Floats<lanes> leaky(const Floats<lanes>& value) const {
     return value > 0 ? value : slope * value;
+  }
+  [[gnu::always_inline]] Floats<lanes> operator()(const Floats<lanes>& sum) const {
+    return leaky(sum + bias);
   }
 };
 
-/// Writes count² rows of `cells` outputs, those rows that exist, from points that were already transformed along
-/// x.
-template <int lanes, int count, class Number>
-[[gnu::noinline]] void write_cells(const float* from, std::int64_t stride, const Finish<lanes>& finish,
-                                   const Block<Number>& block, const Corner& corner, std::int64_t cells) {
+/// Outputs at one place x of a row of tiles, (z, y), from points that were already transformed along x; `stride`
+/// floats lie between consecutive points.
+template <int lanes, int count>
+[[gnu::always_inline]] inline void transform_points(const float* from, std::int64_t stride,
+                                                    Floats<lanes> (&outputs)[count][count]) {
   using V = Floats<lanes>;
-  const std::int64_t end_z = std::min<std::int64_t>(count, block.side - corner.z);
-  const std::int64_t end_y = std::min<std::int64_t>(count, block.side - corner.y);
-  Number* const to = block.row(corner.z, corner.y, lanes) + corner.x * lanes;
-  const std::int64_t along_y = block.side * lanes, along_z = block.side * along_y;
-  for (std::int64_t x = 0; x < cells; ++x, from += lanes) {
-    V columns[count][kTile];  // (z, point y)
-    unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-      V products[kTile], sums[count];
-      unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
-        products[z] = load_as<V>(from + (z * kTile + y) * stride);
-      });
-      transform_products<count>(products, sums);
-      unrolled<count>([&](auto z) __attribute__((always_inline)) { columns[z][y] = sums[z]; });
+  V columns[count][kTile];  // (z, point y)
+  unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
+    V products[kTile], sums[count];
+    unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
+      products[z] = load_as<V>(from + (z * kTile + y) * stride);
     });
-    unrolled<count>([&](auto z) __attribute__((always_inline)) {
-      if (z >= end_z) return;
-      V sums[count];
-      transform_products<count>(columns[z], sums);
-      unrolled<count>([&](auto y) __attribute__((always_inline)) {
-        if (y < end_y) stream(to + z * along_z + y * along_y + x * lanes, finish(sums[y]));
-      });
+    transform_products<count>(products, sums);
+    unrolled<count>([&](auto z) __attribute__((always_inline)) { columns[z][y] = sums[z]; });
+  });
+  unrolled<count>([&](auto z)
+                      __attribute__((always_inline)) { transform_products<count>(columns[z], outputs[z]); });
+}
+
+/// Writes count² rows of outputs, those cells that exist.
+template <int lanes, int count, class Number>
+[[gnu::noinline]] void write_cells(const PointRow& row, const Finish<lanes>& finish,
+                                   const Cells<lanes, Number>& cells, const Corner& corner) {
+  const std::int64_t end_z = std::min<std::int64_t>(count, cells.side - corner.z);
+  const std::int64_t end_y = std::min<std::int64_t>(count, cells.side - corner.y);
+  const std::int64_t end_x = std::min(row.cells, cells.side - corner.x);
+  Number* const to = cells.row(corner.z, corner.y) + corner.x * lanes;
+  const std::int64_t along_y = cells.side * lanes, along_z = cells.side * along_y;
+  for (std::int64_t x = 0; x < end_x; ++x) {
+    Floats<lanes> outputs[count][count];
+    transform_points<lanes, count>(row.to + x * lanes, row.stride, outputs);
+    unrolled<count * count>([&](auto i) __attribute__((always_inline)) {
+      constexpr int z = i / count, y = i % count;
+      if (z < end_z && y < end_y) stream(to + z * along_z + y * along_y + x * lanes, finish(outputs[z][y]));
     });
+  }
+}
+
+/// Averages of one block of channels over windows of 2³ outputs, and one bit per output: whether it was positive.
+template <int lanes>
+struct WindowSums {
+  float* sums;         ///< rows (z, y) of windows from one corner on, (rows, rows, length, lanes)
+  Lanes<lanes>* bits;  ///< (side, side, side) of all outputs; nullptr if they are not needed
+  std::int64_t rows, length;
+  std::int64_t side;
+};
+
+/// Adds count² rows of outputs to the sums of their windows; `first` is the corner of the first window.
+template <int lanes, int count>
+[[gnu::noinline]] void add_to_windows(const PointRow& row, const Finish<lanes>& finish,
+                                      const WindowSums<lanes>& windows, const Corner& corner,
+                                      const Corner& first) {
+  using V = Floats<lanes>;
+  const std::int64_t covered = windows.side / 2 * 2;
+  const std::int64_t end_z = std::min<std::int64_t>(count, covered - corner.z);
+  const std::int64_t end_y = std::min<std::int64_t>(count, covered - corner.y);
+  const std::int64_t end_x = std::min(row.cells, covered - corner.x);
+  for (std::int64_t x = 0; x < end_x; ++x) {
+    V outputs[count][count];
+    transform_points<lanes, count>(row.to + x * lanes, row.stride, outputs);
+    unrolled<count * count>([&](auto i) __attribute__((always_inline)) {
+      constexpr int z = i / count, y = i % count;
+      if (z >= end_z || y >= end_y) return;
+      const V value = outputs[z][y] + finish.bias;
+      if (windows.bits != nullptr)
+        windows.bits[((corner.z + z) * windows.side + corner.y + y) * windows.side + corner.x + x] =
+            above<lanes>(value, V{});
+      const std::int64_t window_z = (corner.z + z - first.z) / 2, window_y = (corner.y + y - first.y) / 2;
+      float* const to =
+          windows.sums + ((window_z * windows.rows + window_y) * windows.length + x / 2) * lanes;
+      store_from(to, load_as<V>(to) + finish.leaky(value));
+    });
+  }
+}
+
+/// Writes the averages of the windows that exist; `first` is the corner of the first one.
+template <int lanes, class Number>
+void write_windows(const WindowSums<lanes>& windows, const Cells<lanes, Number>& pooled,
+                   const Corner& first) {
+  for (std::int64_t i = 0; i < windows.rows * windows.rows; ++i) {
+    const std::int64_t z = first.z / 2 + i / windows.rows, y = first.y / 2 + i % windows.rows;
+    if (z >= pooled.side || y >= pooled.side) continue;
+    const float* const from = windows.sums + i * windows.length * lanes;
+    Number* const to = pooled.row(z, y) + first.x / 2 * lanes;
+    for (std::int64_t x = 0; x < std::min(windows.length, pooled.side - first.x / 2); ++x)
+      stream(to + x * lanes, load_as<Floats<lanes>>(from + x * lanes) * (1.0f / 8));
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "core/bfloat16.hpp"
 #include "train/nn/kernel/minimal_filter.hpp"
 #include "train/nn/phase.hpp"
 
@@ -36,8 +35,31 @@ struct FilteredConvolution {
   }
 };
 
+/// A tensor that kernels read: values in f32 or bf16. With bits, it is the gradient of a convolution's output before
+/// its leaky ReLU, and the values are the gradient of its averages over windows of 2³ cells.
+struct FilterSource {
+  const void* values;
+  bool bf16 = false;
+  const void* bits = nullptr;  ///< as FilterTarget's
+  float slope = 1;             ///< slope of the leaky ReLU
+};
+
+/// A tensor that kernels write: the convolution's values after biases and leaky ReLU, or their averages over windows
+/// of 2³ cells; incomplete windows at the far faces are dropped.
+struct FilterTarget {
+  void* values;
+  bool bf16 = false;
+  const float* biases = nullptr;  ///< no biases if nullptr
+  float slope = 1;                ///< slope of the leaky ReLU
+  bool pooled = false;
+  /// If pooled and not nullptr: one bit per output, whether it was positive, in words of as many bits as a vector has
+  /// floats. Those of incomplete windows are not written.
+  void* bits = nullptr;
+};
+
 /// The kernels, compiled for one width of vectors. Tensors have layout nCdhw8c or nCdhw16c, weights
-/// OIdhw8i8o or OIdhw16i16o; the numbers of channels are multiples of that width. Results have the same bits with any number of threads.
+/// OIdhw8i8o or OIdhw16i16o; the numbers of channels are multiples of that width. Everything is computed in f32.
+/// Results have the same bits with any number of threads.
 struct FilterKernels {
   const char* name;  ///< the implementation's
 
@@ -48,17 +70,11 @@ struct FilterKernels {
   void (*pack)(const FilteredConvolution& layer, const float* weights, float* packed);
   /// The same for layer.transposed().
   void (*pack_transposed)(const FilteredConvolution& layer, const float* weights, float* packed);
-  /// output = leaky ReLU (of slope `slope`) of the convolution of input, plus biases unless they are nullptr.
-  void (*convolve)(const FilteredConvolution& layer, const float* input, const float* packed,
-                   const float* biases, float slope, float* output, float* scratch);
-  /// The same for tensors stored in bf16; everything is computed in f32.
-  void (*convolve_bf16)(const FilteredConvolution& layer, const core::Bfloat16* input, const float* packed,
-                        const float* biases, float slope, core::Bfloat16* output, float* scratch);
+  void (*convolve)(const FilteredConvolution& layer, const FilterSource& input, const float* packed,
+                   const FilterTarget& output, float* scratch);
   /// Gradients of the weights and biases.
-  void (*gradient)(const FilteredConvolution& layer, const float* input, const float* d_output,
+  void (*gradient)(const FilteredConvolution& layer, const FilterSource& input, const FilterSource& d_output,
                    float* d_weights, float* d_biases, float* scratch);
-  void (*gradient_bf16)(const FilteredConvolution& layer, const core::Bfloat16* input,
-                        const core::Bfloat16* d_output, float* d_weights, float* d_biases, float* scratch);
 };
 
 /// Whether a phase is faster than direct, by limits that bench/convolution_limits.py measured for the kernels of

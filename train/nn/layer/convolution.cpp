@@ -21,16 +21,6 @@ Layout blocked_weights(const dnnl::memory::dims& dims) {
   return {dims, kFloat, kernels().block == 8 ? Tag::OIdhw8i8o : Tag::OIdhw16i16o};
 }
 
-/// The filtered kernels' functions for tensors of a type.
-template <class Number>
-auto filter_passes() {
-  const FilterKernels& all = kernels().filter;
-  if constexpr (std::is_same_v<Number, float>)
-    return std::pair(all.convolve, all.gradient);
-  else
-    return std::pair(all.convolve_bf16, all.gradient_bf16);
-}
-
 /// One buffer for the transformed weights and the scratch space of a filtered convolution.
 class FilterBuffer {
  public:
@@ -45,46 +35,61 @@ class FilterBuffer {
   std::int64_t packed_;
 };
 
-template <class Number>
-void append_filtered_forward(NetworkBuilder& builder, CompiledLayer& compiled,
-                             const FilteredConvolution& filter, double slope, const dnnl::memory& source,
-                             const dnnl::memory& weights, const dnnl::memory& biases,
-                             const dnnl::memory& output) {
-  const FilterBuffer buffer(builder, filter);
-  compiled.forward.push_back({OperationKind::convolution, kernels().filter.name,
-                              [=, convolve = filter_passes<Number>().first](const Pass&) {
-                                kernels().filter.pack(filter, data<float>(weights), buffer.weights());
-                                convolve(filter, data<Number>(source), buffer.weights(), data<float>(biases),
-                                         static_cast<float>(slope), data<Number>(output), buffer.scratch());
+/// A convolution whose phases are filtered, and its tensors.
+struct FilteredLayer {
+  FilteredConvolution form;
+  double slope;            ///< slope of the leaky ReLU
+  dnnl::memory bits = {};  ///< signs of outputs that are averaged over windows at once; otherwise null
+};
+
+void append_filtered_forward(NetworkBuilder& builder, CompiledLayer& compiled, const FilteredLayer& layer,
+                             const dnnl::memory& source, const dnnl::memory& weights,
+                             const dnnl::memory& biases, const dnnl::memory& output, bool pooled) {
+  const FilterBuffer buffer(builder, layer.form);
+  compiled.forward.push_back({OperationKind::convolution, kernels().filter.name, [=](const Pass&) {
+                                const FilterSource from{data<void>(source), is_bf16(source)};
+                                const FilterTarget to{data<void>(output),
+                                                      is_bf16(output),
+                                                      data<float>(biases),
+                                                      static_cast<float>(layer.slope),
+                                                      pooled,
+                                                      layer.bits ? data<void>(layer.bits) : nullptr};
+                                kernels().filter.pack(layer.form, data<float>(weights), buffer.weights());
+                                kernels().filter.convolve(layer.form, from, buffer.weights(), to,
+                                                          buffer.scratch());
                               }});
 }
 
-template <class Number>
-void append_filtered_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
-                                         const FilteredConvolution& filter, const dnnl::memory& source,
-                                         const dnnl::memory& d_output, const dnnl::memory& d_weights,
-                                         const dnnl::memory& d_biases) {
-  const dnnl::memory scratch = builder.temporary(plain_layout({kernels().filter.gradient_scratch(filter)}));
-  compiled.parameter_gradients.push_back({OperationKind::convolution, kernels().filter.name,
-                                          [=, gradient = filter_passes<Number>().second](const Pass&) {
-                                            gradient(filter, data<Number>(source), data<Number>(d_output),
-                                                     data<float>(d_weights), data<float>(d_biases),
-                                                     data<float>(scratch));
-                                          }});
+/// The gradient of the outputs before their leaky ReLU, as kernels read it.
+FilterSource gradient_of(const FilteredLayer& layer, const dnnl::memory& d_output) {
+  return {data<void>(d_output), is_bf16(d_output), layer.bits ? data<void>(layer.bits) : nullptr,
+          static_cast<float>(layer.slope)};
 }
 
-template <class Number>
+void append_filtered_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
+                                         const FilteredLayer& layer, const dnnl::memory& source,
+                                         const dnnl::memory& d_output, const dnnl::memory& d_weights,
+                                         const dnnl::memory& d_biases) {
+  const dnnl::memory scratch =
+      builder.temporary(plain_layout({kernels().filter.gradient_scratch(layer.form)}));
+  compiled.parameter_gradients.push_back(
+      {OperationKind::convolution, kernels().filter.name, [=](const Pass&) {
+         kernels().filter.gradient(layer.form, {data<void>(source), is_bf16(source)},
+                                   gradient_of(layer, d_output), data<float>(d_weights),
+                                   data<float>(d_biases), data<float>(scratch));
+       }});
+}
+
 void append_filtered_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
-                                    const FilteredConvolution& filter, const dnnl::memory& weights,
+                                    const FilteredLayer& layer, const dnnl::memory& weights,
                                     const dnnl::memory& d_output, const dnnl::memory& d_input) {
-  const FilterBuffer buffer(builder, filter.transposed());
-  compiled.input_gradient.push_back({OperationKind::convolution, kernels().filter.name,
-                                     [=, convolve = filter_passes<Number>().first](const Pass&) {
-                                       kernels().filter.pack_transposed(filter, data<float>(weights),
-                                                                        buffer.weights());
-                                       convolve(filter.transposed(), data<Number>(d_output), buffer.weights(),
-                                                nullptr, 1, data<Number>(d_input), buffer.scratch());
-                                     }});
+  const FilterBuffer buffer(builder, layer.form.transposed());
+  compiled.input_gradient.push_back(
+      {OperationKind::convolution, kernels().filter.name, [=](const Pass&) {
+         kernels().filter.pack_transposed(layer.form, data<float>(weights), buffer.weights());
+         kernels().filter.convolve(layer.form.transposed(), gradient_of(layer, d_output), buffer.weights(),
+                                   {data<void>(d_input), is_bf16(d_input)}, buffer.scratch());
+       }});
 }
 
 struct ConvolutionPrimitives {
@@ -126,7 +131,8 @@ struct ConvolutionPrimitives {
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
                                                Phase phase, const Layout& source, const Layout& weights,
                                                const Layout& output) const {
-    if (!builder.filters(compiled, phase) || !fits(source, weights, output)) return std::nullopt;
+    const bool has_size = weights.dims()[2] == 3 || weights.dims()[2] == 4;
+    if (!builder.filters(compiled, phase) || !has_size || !fits(source, weights, output)) return std::nullopt;
     return FilteredConvolution{source.dims()[0], source.dims()[1],  output.dims()[1],
                                source.dims()[2], weights.dims()[2], padding[0]};
   }
@@ -136,8 +142,8 @@ struct ConvolutionPrimitives {
                           const Tensor& output) const {
     if (const auto filter = by_filter(builder, compiled, Phase::forward, source.get_desc(),
                                       weights.get_desc(), output.values.get_desc())) {
-      append_filtered_forward<float>(builder, compiled, *filter, layer.slope, source, weights, biases,
-                                     output.values);
+      append_filtered_forward(builder, compiled, {*filter, layer.slope}, source, weights, biases,
+                              output.values, false);
       return true;
     }
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
@@ -158,8 +164,8 @@ struct ConvolutionPrimitives {
                                       const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
     if (const auto filter = by_filter(builder, compiled, Phase::weight_gradient, source.get_desc(),
                                       d_weights.get_desc(), output.gradient.get_desc())) {
-      append_filtered_parameter_gradients<float>(builder, compiled, *filter, source, output.gradient,
-                                                 d_weights, d_biases);
+      append_filtered_parameter_gradients(builder, compiled, {*filter, 1}, source, output.gradient, d_weights,
+                                          d_biases);
       return true;
     }
     const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
@@ -179,8 +185,8 @@ struct ConvolutionPrimitives {
                                  const Tensor& output) const {
     if (const auto filter = by_filter(builder, compiled, Phase::input_gradient, source.gradient.get_desc(),
                                       weights.get_desc(), output.gradient.get_desc())) {
-      append_filtered_input_gradient<float>(builder, compiled, *filter, weights, output.gradient,
-                                            source.gradient);
+      append_filtered_input_gradient(builder, compiled, {*filter, 1}, weights, output.gradient,
+                                     source.gradient);
       return true;
     }
     const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
@@ -306,21 +312,22 @@ bool is_filtered(const NetworkBuilder& builder, const CompiledLayer& compiled, c
          layer.outputs % kernels().block == 0;
 }
 
-/// Builds a convolution whose phases are all filtered. Its tensors have our kernels' layouts, in the type of the
-/// precision; it computes in f32.
-template <class Number>
+/// Whether filtered kernels compute a pool together with the convolution that it reads.
+bool takes_windows(const Layer* reader) {
+  const auto* pool = reader == nullptr ? nullptr : std::get_if<AveragePool>(&reader->kind);
+  return pool != nullptr && pool->size == 2 && pool->stride == 2;
+}
+
+/// Builds a convolution whose phases are all filtered, together with an average pool of 2³ cells if that reads it: the
+/// tensor between them is never written. Tensors have our kernels' layouts, in the type of the precision.
 Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer,
                       const Tensor& source, const Layer* reader) {
-  const auto type = std::is_same_v<Number, float> ? kFloat : dnnl::memory::data_type::bf16;
   const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, C, D, H, W)
   const WeightedLayer weighted = weighted_layer(builder, layer, dims);
-  const FilteredConvolution filter = {dims[0],
-                                      dims[1],
-                                      layer.outputs,
-                                      dims[2],
-                                      layer.kernel,
-                                      layer.padding,
-                                      layer.periodic && layer.padding > 0};
+  const auto type = weighted.output.data_type();
+  FilteredLayer filtered = {{dims[0], dims[1], layer.outputs, dims[2], layer.kernel, layer.padding,
+                             layer.periodic && layer.padding > 0},
+                            layer.slope};
   const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
     return builder.add_parameter(
         compiled,
@@ -331,20 +338,29 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
       add(".weights", Parameter::Role::weights, blocked_weights(weighted.weights));
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {{layer.outputs}, kFloat, Tag::x});
   const dnnl::memory input = builder.reordered(compiled.forward, source.values, blocked(dims, type), false);
-  const Layout output_layout = blocked(weighted.output.dims(), type);
-  const Tensor output = builder.next_tensor(output_layout, layer.slope,
-                                            is_transient(builder, reader, output_layout, layer.slope));
-  append_filtered_forward<Number>(builder, compiled, filter, layer.slope, input, weights.values,
-                                  biases.values, output.values);
-  if (builder.mode == Mode::inference) return output;
-  append_filtered_parameter_gradients<Number>(builder, compiled, filter, input, output.gradient,
-                                              weights.gradient, biases.gradient);
+  const bool pooled = takes_windows(reader), training = builder.mode == Mode::training;
+  const std::int64_t side = filtered.form.output_side(), pooled_side = pooled ? side / 2 : side;
+  const Layout layout = blocked({dims[0], layer.outputs, pooled_side, pooled_side, pooled_side}, type);
+  Tensor output =
+      pooled ? builder.next_tensor(layout, 1, false)
+             : builder.next_tensor(layout, layer.slope, is_transient(builder, reader, layout, layer.slope));
+  output.pooled = pooled;
+  if (pooled && training)
+    filtered.bits = builder.memory.place(
+        builder.memory.slot(),
+        {{dims[0] * layer.outputs * side * side * side / 8}, dnnl::memory::data_type::u8, Tag::a},
+        builder.engine);
+  append_filtered_forward(builder, compiled, filtered, input, weights.values, biases.values, output.values,
+                          pooled);
+  if (!training) return output;
+  append_filtered_parameter_gradients(builder, compiled, filtered, input, output.gradient, weights.gradient,
+                                      biases.gradient);
   if (!source.gradient) return output;
   const bool in_place = source.gradient.get_desc() == blocked(dims, type);
   const dnnl::memory d_input =
       in_place ? source.gradient
                : builder.memory.place(builder.memory.slot(), blocked(dims, type), builder.engine);
-  append_filtered_input_gradient<Number>(builder, compiled, filter, weights.values, output.gradient, d_input);
+  append_filtered_input_gradient(builder, compiled, filtered, weights.values, output.gradient, d_input);
   if (!in_place) builder.append_reorder(compiled.input_gradient, d_input, source.gradient);
   append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
@@ -371,14 +387,10 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution
   if (periodic &&
       !(filtered && layer.kernel == 2 * layer.padding + 1))  // filtered ones read around the volume
     return build_periodic(builder, compiled, layer, source, reader);
-  if (!source.gradient && source_layout == plain_layout(input) &&
+  if (!periodic && !source.gradient && source_layout == plain_layout(input) &&
       is_first_layer(layer, input[1], input[2], reader, kernels().block))
     return build_first_layer(builder, compiled, layer, source, *reader);
-  if (filtered) {
-    const bool in_bf16 = convolves_in_bf16(builder.precision, input[1]);
-    return (in_bf16 ? build_filtered<core::Bfloat16> : build_filtered<float>)(builder, compiled, layer,
-                                                                              source, reader);
-  }
+  if (filtered) return build_filtered(builder, compiled, layer, source, reader);
   return build_weighted(builder, compiled, primitives_of(layer), weighted_layer(builder, layer, input),
                         source, reader);
 }
