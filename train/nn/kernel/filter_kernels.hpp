@@ -32,8 +32,8 @@ struct Filter {
 
   /// The runs of a phase. Each tile's points are written and read once, and each run reads all transformed weights
   /// or reads and writes their sums: where weights are many, runs are so long that the latter are two thirds of the
-  /// floats that move. Otherwise they are short, so that points and weights stay in the second-level cache, but long
-  /// enough for full registers.
+  /// floats that move, and half of them in the gradient. Otherwise they are short, so that points and weights stay in
+  /// the second-level cache, but long enough for full registers.
   static TileRuns runs_of(const FilteredConvolution& layer, std::int64_t weight_passes, bool grouped) {
     const std::int64_t points = kPlanePoints * 2 * (kTile * layer.inputs + kStep * layer.outputs);
     const std::int64_t fewest = lanes == 8 ? 12 : vectors(layer.outputs) == 2 ? 16 : 28;
