@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
 constexpr std::size_t kBlock = 4096;                  ///< particles that a thread takes at a time
-constexpr std::size_t kGroup = 64;   ///< particles of a block that are counted at once or kept together
+constexpr std::size_t kTogether = 64;   ///< particles of a block that are counted at once or kept together
 constexpr std::size_t kAhead = 192;  ///< particles from a group to the one that is prefetched
 constexpr std::size_t kFew = 8;      ///< a thread holds at most 1 / kFew of the buckets
 
@@ -150,11 +150,11 @@ void ParticleCounter::sort(Chunk& chunk, std::span<std::uint32_t> cells,
 /// Counts particles at once, or fills the chunk with them. Returns false if a position is not finite.
 template <class T>
 bool ParticleCounter::fill(Chunk& chunk, std::span<const T> positions) {
-  for (std::size_t first = 0; first < positions.size(); first += 3 * kGroup) {
+  for (std::size_t first = 0; first < positions.size(); first += 3 * kTogether) {
     // Prefetched past the caches, which the counts need.
-    const std::size_t ahead = first + 3 * kAhead, end = std::min(ahead + 3 * kGroup, positions.size());
+    const std::size_t ahead = first + 3 * kAhead, end = std::min(ahead + 3 * kTogether, positions.size());
     for (std::size_t i = ahead; i < end; i += 64 / sizeof(T)) __builtin_prefetch(&positions[i], 0, 0);
-    const std::size_t size = std::min(kGroup, (positions.size() - first) / 3);
+    const std::size_t size = std::min(kTogether, (positions.size() - first) / 3);
     if (!cells_of_.find(positions.subspan(first, 3 * size), std::span(chunk.planes).subspan(chunk.size, size),
                         std::span(chunk.cells).subspan(chunk.size, size))) {
       return false;

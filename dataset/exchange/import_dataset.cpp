@@ -18,7 +18,7 @@ using core::Fault;
 
 namespace {
 
-Sample sample_of(const SampleRow& row) {
+Sample sample_of_row(const SampleRow& row) {
   return {row.simulation, row.subvolume.value_or(0), row.seed.value_or(0), row.parameters, row.roll,
           row.shift};
 }
@@ -111,7 +111,7 @@ void import_dataset(const core::Communicator& comm, const core::Log& log, core::
   for (const auto& shard : rows) {
     const std::vector<SampleRow>& of_shard = shard.second;
     std::vector<Sample> samples;
-    std::ranges::transform(of_shard, std::back_inserter(samples), &sample_of);
+    std::ranges::transform(of_shard, std::back_inserter(samples), &sample_of_row);
     shards.push_back({shard.first, std::move(samples), [&source, &format, &of_shard](std::size_t row) {
                         return read_voxels(source, format, of_shard[row]);
                       }});

@@ -9,10 +9,10 @@ namespace cosmo::infer {
 
 namespace {
 
-struct Sums {
+struct DifferenceSums {
   double rows = 0, difference = 0;
 
-  void add(const Sums& other) {
+  void add(const DifferenceSums& other) {
     rows += other.rows;
     difference += other.difference;
   }
@@ -26,19 +26,19 @@ std::vector<PairedDifference> compare(const dataset::PredictionTable& network,
   const core::ParameterSpace& space = network.parameters;
   std::vector<PairedDifference> result;
   for (std::size_t p = 0; p < space.size(); ++p) {
-    std::map<std::uint32_t, Sums> by_universe;
-    Sums all;
+    std::map<std::uint32_t, DifferenceSums> by_universe;
+    DifferenceSums all;
     double better = 0;
     for (std::size_t r = 0; r < network.rows.size(); ++r) {
       const dataset::PredictionRow& row = network.rows[r];
       const auto error = [&](double prediction) { return std::abs(row.truth[p] - prediction); };
       const double difference = error(row.prediction[p]) - error(method.rows[r].prediction[p]);
-      const Sums sums{1, difference * 2 / (space.high[p] - space.low[p])};
+      const DifferenceSums sums{1, difference * 2 / (space.high[p] - space.low[p])};
       by_universe[row.simulation].add(sums);
       all.add(sums);
       better += difference < 0 ? 1 : 0;
     }
-    std::vector<Sums> universes;
+    std::vector<DifferenceSums> universes;
     for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
     result.push_back({{all.figures()[0], bootstrap_errors(universes)[0]}, better / all.rows});
   }

@@ -24,28 +24,28 @@ constexpr double kEdge = 1 + 1e-9;  ///< end of the ranges of labels, with room 
 
 /// What is summed over rows: first the negative log likelihood, then for each parameter whether the truth
 /// lies within 1 and within 2 sigma.
-constexpr std::size_t kFigures = 1 + 2 * nn::kMostParameters;
-using Figures = std::array<double, kFigures>;
+constexpr std::size_t kScores = 1 + 2 * nn::kMostParameters;
+using Scores = std::array<double, kScores>;
 
-struct Sums {
+struct ScoreSums {
   double rows = 0;
-  Figures sums{};
+  Scores sums{};
 
-  void add(const Sums& other) {
+  void add(const ScoreSums& other) {
     rows += other.rows;
-    for (std::size_t f = 0; f < kFigures; ++f) sums[f] += other.sums[f];
+    for (std::size_t f = 0; f < kScores; ++f) sums[f] += other.sums[f];
   }
-  Figures figures() const {
-    Figures means = sums;
+  Scores figures() const {
+    Scores means = sums;
     for (double& mean : means) mean /= rows;
     return means;
   }
 };
 
 /// The figures of a row; `below` becomes the probabilities that the parameters are below their truths.
-Figures figures_of(const Distribution& distribution, const nn::Vector& truth, nn::Vector& below) {
+Scores figures_of(const Distribution& distribution, const nn::Vector& truth, nn::Vector& below) {
   const std::size_t parameters = distribution.prediction.size();
-  Figures figures{};
+  Scores figures{};
   const bool possible =
       std::ranges::all_of(std::span(truth).first(parameters), [](double x) { return std::abs(x) <= kEdge; });
   figures[0] =
@@ -122,7 +122,7 @@ void fill(dataset::PredictionTable& table, const std::vector<Distribution>& dist
 Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
                                  const std::vector<Distribution>& distributions) {
   const dataset::TargetScaler scaler(table.parameters);
-  std::vector<Figures> rows(table.rows.size());
+  std::vector<Scores> rows(table.rows.size());
   std::vector<nn::Vector> below(table.rows.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -130,16 +130,16 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
     scaler.to_unit(table.rows[row].truth, std::span<double>(truth).first(scaler.size()));
     rows[row] = figures_of(distributions[row], truth, below[row]);
   }
-  std::map<std::uint32_t, Sums> by_universe;
-  Sums all;
+  std::map<std::uint32_t, ScoreSums> by_universe;
+  ScoreSums all;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     by_universe[table.rows[row].simulation].add({1, rows[row]});
     all.add({1, rows[row]});
   }
-  std::vector<Sums> universes;
+  std::vector<ScoreSums> universes;
   for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
-  const Figures value = all.figures();
-  Figures error = bootstrap_errors(universes);
+  const Scores value = all.figures();
+  Scores error = bootstrap_errors(universes);
   if (!std::isfinite(value[0])) error[0] = std::numeric_limits<double>::quiet_NaN();
   Uncertainty uncertainty{{value[0], error[0]}, {}, std::move(below)};
   const auto share = [&](std::size_t figure) -> Estimate {

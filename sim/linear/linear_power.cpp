@@ -12,11 +12,11 @@ namespace {
 /// resolves a window's oscillations.
 template <class Integrand>
 double integral_over_ln_k(const Integrand& integrand) {
-  constexpr double kFirst = -13.8, kLast = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
-  constexpr int kIntervals = 8192;
-  constexpr double kStep = (kLast - kFirst) / kIntervals;
+  constexpr double kLow = -13.8, kHigh = 9.2;  // ln k: 1e-6 … 1e4 h/Mpc
+  constexpr int kSteps = 8192;
+  constexpr double kStep = (kHigh - kLow) / kSteps;
   double sum = 0;
-  for (int i = 0; i <= kIntervals; ++i) sum += integrand(std::exp(kFirst + i * kStep));
+  for (int i = 0; i <= kSteps; ++i) sum += integrand(std::exp(kLow + i * kStep));
   return sum * kStep;
 }
 

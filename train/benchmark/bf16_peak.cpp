@@ -12,17 +12,17 @@ namespace cosmo::train {
 
 namespace {
 
-constexpr long kRounds = 200'000;
+constexpr long kProductRounds = 200'000;
 
 #ifdef __x86_64__
 
-constexpr int kChains = 16;  // more than latency × issue width
+constexpr int kSums = 16;  // more than latency × issue width
 
 /// Each instruction makes 16 sums of two products each.
 [[gnu::target("avx512f,avx512bf16")]] void dot_products() {
-  __m512 sums[kChains] = {};
+  __m512 sums[kSums] = {};
   __m512bh factor = {};
-  for (long round = 0; round < kRounds; ++round) {
+  for (long round = 0; round < kProductRounds; ++round) {
     asm volatile("" : "+v"(factor));
 #pragma GCC unroll 16
     for (__m512& sum : sums) sum = _mm512_dpbf16_ps(sum, factor, factor);
@@ -52,7 +52,7 @@ struct alignas(64) TileShapes {
   _tile_zero(5);
   _tile_zero(6);
   _tile_zero(7);
-  for (long round = 0; round < kRounds; ++round) {
+  for (long round = 0; round < kProductRounds; ++round) {
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
     _tile_dpbf16ps(2, 5, 6);
@@ -68,9 +68,9 @@ struct alignas(64) TileShapes {
 double measure_bf16_peak([[maybe_unused]] int threads, [[maybe_unused]] nn::Bf16Units units) {
 #ifdef __x86_64__
   if (units == nn::Bf16Units::tiles)
-    return best_rate(threads, 2.0 * 16 * 16 * 32 * 4 * kRounds, &tile_products);
+    return best_rate(threads, 2.0 * 16 * 16 * 32 * 4 * kProductRounds, &tile_products);
   if (units == nn::Bf16Units::dot_products)
-    return best_rate(threads, 2.0 * 16 * 2 * kChains * kRounds, &dot_products);
+    return best_rate(threads, 2.0 * 16 * 2 * kSums * kProductRounds, &dot_products);
 #endif
   return 0;
 }

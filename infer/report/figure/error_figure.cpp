@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/picture/svg_plot.hpp"
+#include "infer/report/figure/square_axes.hpp"
 
 namespace cosmo::infer {
 
@@ -14,7 +15,6 @@ namespace svg = core::svg;
 namespace {
 
 constexpr double kWidth = 360, kLeft = 16, kRight = 344, kTop = 40, kStep = 46, kFoot = 62;
-constexpr const char* kBlue = "#0072b2";
 constexpr const char* kGrey = "#6b6f76";
 constexpr const char* kOrange = "#b35900";
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/picture/svg_plot.hpp"
+#include "infer/report/figure/square_axes.hpp"
 #include "infer/report/figure/symbol.hpp"
 
 namespace cosmo::infer {
@@ -12,9 +13,6 @@ namespace cosmo::infer {
 namespace svg = core::svg;
 
 namespace {
-
-constexpr double kSize = 360, kLeft = 66, kRight = 344, kTop = 20, kBottom = 298;  // square axes
-constexpr const char* kBlue = "#0072b2";
 
 struct Range {
   double low, high;
@@ -46,8 +44,8 @@ std::string band_around(const svg::Axis& x, const svg::Axis& y, double half) {
 std::string prediction_figure(const dataset::PredictionTable& table, std::size_t p,
                               std::optional<double> band) {
   const auto [low, high] = range_of(table, p);
-  const svg::Axis x = svg::linear_axis(low, high, kLeft, kRight, 6);
-  const svg::Axis y = svg::linear_axis(low, high, kBottom, kTop, 6);
+  const svg::Axis x = svg::linear_axis(low, high, square::kLeft, square::kRight, 6);
+  const svg::Axis y = svg::linear_axis(low, high, square::kBottom, square::kTop, 6);
   const std::string symbol = svg_symbol(table.parameters.names[p]);
   std::string inside;
   if (band) inside += band_around(x, y, *band);
@@ -67,8 +65,8 @@ std::string prediction_figure(const dataset::PredictionTable& table, std::size_t
       fmt::format(
           "<clipPath id=\"plot\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n"
           "<g clip-path=\"url(#plot)\">\n{}</g>\n",
-          kLeft, kTop, kRight - kLeft, kBottom - kTop, inside);
-  return svg::image(kSize, kSize, table.parameters.names[p] + ": prediction against truth", content);
+          square::kLeft, square::kTop, square::kRight - square::kLeft, square::kBottom - square::kTop, inside);
+  return svg::image(square::kSize, square::kSize, table.parameters.names[p] + ": prediction against truth", content);
 }
 
 }  // namespace cosmo::infer
