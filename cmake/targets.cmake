@@ -10,7 +10,7 @@ target_compile_options(cosmo_flags INTERFACE ${COSMO_MACHINE_FLAGS} -Wall -Wextr
                                              -Wno-psabi)
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
-# A file that is compiled with others is included, but nobody else sees its unnamed namespace.
+# Unity builds include files, whose unnamed namespaces GCC would not expect in what is included.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(cosmo_flags INTERFACE -Wno-subobject-linkage)
 endif()

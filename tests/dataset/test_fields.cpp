@@ -17,12 +17,12 @@ using namespace cosmo::dataset::test;
 
 namespace {
 
-constexpr std::uint32_t kSamples = 12;
+constexpr std::uint32_t kFieldSamples = 12;
 
 /// Mean and standard deviation of all samples' voxels, plainly.
 std::pair<double, double> plain_statistics() {
   double sum = 0, squares = 0, voxels = 0;
-  for (std::uint32_t i = 0; i < kSamples; ++i) {
+  for (std::uint32_t i = 0; i < kFieldSamples; ++i) {
     for (const float x : field_of(i)) sum += x, squares += double{x} * x, ++voxels;
   }
   return {sum / voxels, std::sqrt(squares / voxels - sum * sum / voxels / voxels)};
@@ -33,11 +33,11 @@ std::pair<double, double> plain_statistics() {
 TEST_CASE("a field is read back bit by bit, plain and compressed") {
   const TemporaryDirectory directory;
   for (const Compression compression : {Compression::none, Compression::gzip}) {
-    const DatasetManifest manifest = write_fields(directory.path(), kSamples, compression);
+    const DatasetManifest manifest = write_fields(directory.path(), kFieldSamples, compression);
     SplitReader reader(directory.path(), manifest, Split::train);
     REQUIRE(reader.is_plain());
     core::hdf5::ChunkReader chunks;
-    for (std::uint32_t i = 0; i < kSamples; ++i) {
+    for (std::uint32_t i = 0; i < kFieldSamples; ++i) {
       std::vector<float> field(64), stored(64);
       reader.read(i, field);
       reader.read_stored(i, chunks, std::as_writable_bytes(std::span(stored)));
@@ -51,15 +51,15 @@ TEST_CASE("a field is read back bit by bit, plain and compressed") {
 
 TEST_CASE("shards record the statistics of their fields") {
   const TemporaryDirectory directory;
-  const DatasetManifest manifest = write_fields(directory.path(), kSamples);
+  const DatasetManifest manifest = write_fields(directory.path(), kFieldSamples);
   const auto [mean, deviation] = plain_statistics();
-  REQUIRE(manifest.field.voxels == kSamples * 64);
+  REQUIRE(manifest.field.voxels == kFieldSamples * 64);
   REQUIRE(manifest.field.minimum == -3);
-  REQUIRE(manifest.field.maximum == field_of(kSamples - 1).back());
+  REQUIRE(manifest.field.maximum == field_of(kFieldSamples - 1).back());
   REQUIRE(manifest.field.mean == Approx(mean));
   REQUIRE(manifest.field.deviation == Approx(deviation));
   FieldStatistics backwards;
-  for (std::uint32_t i = kSamples; i > 0; --i) backwards.add(field_of(i - 1));
+  for (std::uint32_t i = kFieldSamples; i > 0; --i) backwards.add(field_of(i - 1));
   REQUIRE(nearly_equal(backwards, manifest.field));
   backwards.mean += 1e-6;
   REQUIRE_FALSE(nearly_equal(backwards, manifest.field));
@@ -67,7 +67,7 @@ TEST_CASE("shards record the statistics of their fields") {
 
 TEST_CASE("a loader standardises fields, with any readers and in any orientation") {
   const TemporaryDirectory directory;
-  const DatasetManifest manifest = write_fields(directory.path(), kSamples);
+  const DatasetManifest manifest = write_fields(directory.path(), kFieldSamples);
   SplitReader reader(directory.path(), manifest, Split::train);
   const VoxelTransform transform = find_voxel_transform("standard", manifest.scale());
   const auto [mean, deviation] = plain_statistics();
@@ -88,7 +88,7 @@ TEST_CASE("a loader standardises fields, with any readers and in any orientation
     if (readers == 0) plain = all;
     REQUIRE(all == plain);
   }
-  REQUIRE(plain.size() == kSamples * 64);
+  REQUIRE(plain.size() == kFieldSamples * 64);
 }
 
 TEST_CASE("transforms are refused for voxels of the other kind") {

@@ -14,7 +14,7 @@ using nn::Vector;
 
 namespace {
 
-const core::ParameterSpace kSpace{{"a", "b"}, {-1, -1}, {1, 1}};
+const core::ParameterSpace kUnitSpace{{"a", "b"}, {-1, -1}, {1, 1}};
 
 /// Checks exact posteriors, changed by `wrong`, of truths drawn from the flat prior and measured with this
 /// noise and its correlation.
@@ -28,7 +28,7 @@ infer::CalibrationCheck checked(double noise, double correlation, const Wrong& w
           nn::factor_of({{{square, correlation * square}, {correlation * square, square}}}, 2), 2),
       2);
   const Matrix mixing = nn::inverse_of(factor, 2);
-  dataset::PredictionTable table{kSpace, {}};
+  dataset::PredictionTable table{kUnitSpace, {}};
   std::vector<infer::Distribution> said;
   for (std::uint32_t u = 0; u < universes; ++u) {
     const Vector truth = {2 * stream.uniform({u, 0, 1}) - 1, 2 * stream.uniform({u, 1, 1}) - 1};
@@ -91,7 +91,7 @@ TEST_CASE("a mixture whose truths were drawn from it is right, the Gaussian of i
   const nn::Mixture one = {nn::component(
       1,
       {2, moments.mean, nn::factor_of(nn::inverse_product_of(nn::factor_of(moments.covariance, 2), 2), 2)})};
-  dataset::PredictionTable table{kSpace, {}};
+  dataset::PredictionTable table{kUnitSpace, {}};
   std::vector<infer::Distribution> right, wrong;
   for (std::uint32_t u = 0; u < 1000; ++u) {
     const TruncatedGaussian& from = two[stream.uniform({u, 0, 1}) < 0.7 ? 0 : 1].gaussian;

@@ -12,7 +12,7 @@ using Eigen::MatrixXd;
 namespace {
 
 /// Two parameters in [0, 2] and [10, 12], so that label units are physical.
-const core::ParameterSpace kSpace{{"a", "b"}, {0, 10}, {2, 12}};
+const core::ParameterSpace kForecastSpace{{"a", "b"}, {0, 10}, {2, 12}};
 
 /// Labels (rows, 2) drawn from the ranges, and statistics (rows, 3): `derivatives` of them, a bend in one,
 /// and noise of standard deviation `scatter`, correlated by a half between neighbours.
@@ -77,7 +77,7 @@ TEST_CASE("expected errors run from the prior's to the Fisher matrix's") {
 TEST_CASE("the error of a parameter that is degenerate with another is limited by the prior") {
   MatrixXd fisher(2, 2);
   fisher << 1e4, 1e4, 1e4, 1e4;  // only a + b is known, to 1/100
-  const auto found = infer::expected_errors(fisher, kSpace);
+  const auto found = infer::expected_errors(fisher, kForecastSpace);
   // Given a + b = s, a is uniform over 2 - |s|: its variance (2 - |s|)² / 12, with s's density (2 - |s|) / 4.
   CHECK(found[0].sigma == Approx(std::sqrt(1.0 / 6)).epsilon(0.04));
   CHECK(found[1].sigma == Approx(std::sqrt(1.0 / 6)).epsilon(0.04));
@@ -109,7 +109,7 @@ TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not
     }
   };
   for (std::uint32_t u = 0; u < 100; ++u) add(u, 0);
-  const auto found = infer::forecast_power_spectrum(table, kSpace);
+  const auto found = infer::forecast_power_spectrum(table, kForecastSpace);
   REQUIRE((found.universes && found.subvolumes));
   CHECK(found.universes->universes == 100);
   CHECK(found.universes->bins == 3);
@@ -120,16 +120,17 @@ TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not
 
   dataset::StatisticsTable alike = table;
   for (auto& row : alike.rows) row.sample.parameters[1] = 11;
-  CHECK_FALSE(infer::forecast_power_spectrum(alike, kSpace).universes);
+  CHECK_FALSE(infer::forecast_power_spectrum(alike, kForecastSpace).universes);
 
-  const auto before = infer::to_json(found.universes, kSpace);
+  const auto before = infer::to_json(found.universes, kForecastSpace);
   for (std::uint32_t u = 0; u < 100; ++u) add(u, 1);
-  CHECK(infer::to_json(infer::forecast_power_spectrum(table, kSpace).universes, kSpace) == before);
+  CHECK(infer::to_json(infer::forecast_power_spectrum(table, kForecastSpace).universes, kForecastSpace) ==
+        before);
   CHECK(before.at("power_spectrum").at("k_unit") == "h/Mpc");
 
   table.rows.resize(4 * 20);
-  const auto few = infer::forecast_power_spectrum(table, kSpace);
+  const auto few = infer::forecast_power_spectrum(table, kForecastSpace);
   CHECK_FALSE(few.universes);
   CHECK_FALSE(few.subvolumes);
-  CHECK(infer::to_json(few.universes, kSpace) == core::Json::object());
+  CHECK(infer::to_json(few.universes, kForecastSpace) == core::Json::object());
 }

@@ -10,12 +10,12 @@ using namespace cosmo;
 
 namespace {
 
-const core::ParameterSpace kSpace{{"a", "b"}, {10, 0}, {20, 1}};
+const core::ParameterSpace kWideSpace{{"a", "b"}, {10, 0}, {20, 1}};
 
 nn::ModelManifest model_of(const std::string& loss) {
   nn::ModelManifest model{};
   model.loss = loss;
-  model.parameters = kSpace;
+  model.parameters = kWideSpace;
   model.validation = {40, 2, {2.0, 0.3}, {1.0, 0.2}};
   if (loss == "gaussian") {
     model.validation.calibration_per_subvolume = {1.5, 1.0};
@@ -58,7 +58,7 @@ TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
   exact.front().validation = {40, 1, {2, 2}, {2, 2}, {1, 1}, {1, 1}};
   std::vector<nn::ModelManifest> sharp = exact;
   sharp.front().validation.calibration_per_subvolume = {0.5, 0.5};
-  dataset::PredictionTable table{kSpace, {}};
+  dataset::PredictionTable table{kWideSpace, {}};
   std::vector<float> outputs;
   const std::vector<float> shape = {0, 0, 1.0f, 0.2f, 0.5f};
   const nn::TruncatedGaussian noise = nn::gaussian_of(shape, 2);
@@ -89,7 +89,7 @@ TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
 TEST_CASE("a truth outside of the ranges has no likelihood, one on their edge has") {
   const std::vector<nn::ModelManifest> models = {model_of("gaussian")};
   const auto likelihood = [&](double truth) {
-    dataset::PredictionTable table{kSpace, {}};
+    dataset::PredictionTable table{kWideSpace, {}};
     std::vector<infer::Distribution> said;
     for (std::uint32_t universe = 0; universe < 3; ++universe) {
       table.rows.push_back({universe, 0, 0, {truth, 0.5}, {15, 0.5}, 0, {1, 1}});
@@ -108,7 +108,7 @@ TEST_CASE("universes cut otherwise than in validation have the calibration of su
   CHECK(infer::universe_calibration(model, 2) == model.validation.calibration_per_universe);
   CHECK(infer::universe_calibration(model, 1) == model.validation.calibration_per_subvolume);
   infer::NetworkPrediction network = infer::network_prediction(
-      {model}, {kSpace, {{0, 0, 0, {15, 0.5}, {}, 0, {}}, {1, 0, 0, {15, 0.5}, {}, 0, {}}}},
+      {model}, {kWideSpace, {{0, 0, 0, {15, 0.5}, {}, 0, {}}, {1, 0, 0, {15, 0.5}, {}, 0, {}}}},
       std::vector<float>(10, 0.0f));
   core::Json metrics;
   infer::add_uncertainty(metrics, network);
@@ -116,7 +116,7 @@ TEST_CASE("universes cut otherwise than in validation have the calibration of su
 }
 
 TEST_CASE("a share of all or of none has no standard error") {
-  dataset::PredictionTable table{kSpace, {}};
+  dataset::PredictionTable table{kWideSpace, {}};
   for (std::uint32_t row = 0; row < 3; ++row)
     table.rows.push_back({row, 0, row, {15, row == 0 ? 0.8 : 0.5}, {}});
   const auto network = infer::network_prediction({model_of("mae")}, table, std::vector<float>(6, 0.0f));

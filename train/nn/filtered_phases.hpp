@@ -31,6 +31,10 @@ using FilteredPhases = std::map<std::string, std::set<Phase>>;
 FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& census, int images,
                                ConvolutionMethod method);
 
+/// Throws Error{format} naming `source` unless all layers are convolutions of the network that can be filtered.
+void ensure_filterable(const FilteredPhases& filtered, const NetworkSpec& spec, const NetworkCensus& census,
+                       const std::string& source);
+
 /// An object of lists, such as {"conv2": ["forward", "weight gradient"]}.
 core::Json to_json(const FilteredPhases& filtered);
 /// Throws Error{format} for other phases; call it inside reading_json().

@@ -46,14 +46,17 @@ void ModelDirectory::remove_strays() const {
   for (const fs::path& stray : strays) fs::remove(stray);
 }
 
-nn::FilteredPhases ModelDirectory::keep_filtered(const nn::FilteredPhases& chosen) const {
+nn::FilteredPhases ModelDirectory::keep_filtered(const nn::FilteredPhases& chosen,
+                                                 const nn::NetworkSpec& network,
+                                                 const nn::NetworkCensus& census) const {
   if (last_checkpoint() == nullptr) return chosen;
   const core::Json& earlier = output_.manifest().details;
   if (!earlier.contains("network")) return chosen;  // the manifest is lost or not yet written
   if (!earlier.contains("filtered")) return {};     // it is older than the choice
   nn::FilteredPhases filtered;
-  core::reading_json((output_.path() / core::kManifestName).string(),
-                     [&] { filtered = nn::parse_filtered_phases(earlier.at("filtered")); });
+  const std::string source = (output_.path() / core::kManifestName).string();
+  core::reading_json(source, [&] { filtered = nn::parse_filtered_phases(earlier.at("filtered")); });
+  nn::ensure_filterable(filtered, network, census, source);
   return filtered;
 }
 

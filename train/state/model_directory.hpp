@@ -22,8 +22,10 @@ class ModelDirectory {
   /// unrecorded checkpoints left by a killed run. Collective over `comm`, the communicator of output.
   ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output, nn::ModelManifest manifest);
 
-  /// The phases that an earlier run of this training filtered; `chosen` if there was none.
-  nn::FilteredPhases keep_filtered(const nn::FilteredPhases& chosen) const;
+  /// The phases that an earlier run of this training filtered; `chosen` if there was none. Throws Error{format} if the
+  /// network cannot be filtered so.
+  nn::FilteredPhases keep_filtered(const nn::FilteredPhases& chosen, const nn::NetworkSpec& network,
+                                   const nn::NetworkCensus& census) const;
   /// Records the phases that are filtered.
   void note_filtered(nn::FilteredPhases filtered) { manifest_.filtered = std::move(filtered); }
   /// Records the range of the training samples: from an earlier run of this training, otherwise by `measure`.

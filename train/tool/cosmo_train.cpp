@@ -199,7 +199,10 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
                                        *splits.validation, task.data.scale());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
   nn::Arithmetic arithmetic = plan.arithmetic;
-  run.comm.agree([&] { arithmetic.filtered = directory.keep_filtered(arithmetic.filtered); });
+  run.comm.agree([&] {
+    arithmetic.filtered = directory.keep_filtered(arithmetic.filtered, plan.network,
+                                                  nn::take_census(plan.network, plan.input, plan.outputs()));
+  });
   train::Learner learner(plan, arithmetic, steps_per_epoch);
   const std::vector<nn::OperationRecord> operations = learner.network.operations();
   train::ensure_equal_kernels(run.comm, operations);

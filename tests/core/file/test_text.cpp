@@ -63,7 +63,7 @@ TEST_CASE("what is not a text file is refused") {
     std::ofstream(path, std::ios::binary) << content;
     expect_error(fault, part, [&] { TextFile{path}; });
   };
-  refused(Fault::format, "a\n" + std::string(70000, 'x'), "line 2 is longer");
+  refused(Fault::format, std::string("a\n").append(70000, 'x'), "line 2 is longer");
   refused(Fault::format, std::string("1 2\0", 4), "zero byte");
   expect_error(Fault::io, "absent", [&] { TextFile{directory.path() / "absent"}; });
   expect_error(Fault::io, directory.path().string(), [&] { TextFile{directory.path()}; });

@@ -102,7 +102,13 @@ class Repeats(Trained):
             self.assertEqual(set(manifest.pop("filtered")["conv2"]), {"forward", "weight gradient", "input gradient"})
             path.write_text(json.dumps({**manifest, **({"filtered": kept} if kept else {})}))
             succeed("cosmo-train", *words, "--epochs", 2, "--output", output, "--resume")
-            self.assertEqual(json.loads(path.read_text()).get("filtered", {}), kept)
+            manifest = json.loads(path.read_text())
+            self.assertEqual(manifest.get("filtered", {}), kept)
+            for layer, reason in (("dense1", "is not a convolution"), ("conv1", "has 1 to 16 channels"), ("no", "is not a convolution")):
+                path.write_text(json.dumps({**manifest, "filtered": {layer: ["forward"]}}))
+                done = run("cosmo-train", *words, "--epochs", 3, "--output", output, "--resume")
+                self.assertEqual(done.returncode, 5)
+                self.assertIn(f"layer '{layer}', which {reason}", done.stderr)
 
     def test_ranks_with_different_kernels_are_refused(self):
         words = [str(word) for word in (BIN / "cosmo-train", "--data", self.data, "--network", "cosmonet32", "--global-batch", 8,

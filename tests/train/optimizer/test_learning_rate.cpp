@@ -12,8 +12,8 @@ TEST_CASE("the learning rate falls linearly from start to end and then stays") {
   CHECK(rate.at(500) == Approx(1.05e-3).epsilon(1e-12));
   CHECK(rate.at(1000) == 1e-4);
   CHECK(rate.at(5000) == 1e-4);
-  CHECK_THROWS_AS(train::validate({1e-4, 2e-3, 10}), core::Error);
-  CHECK_THROWS_AS(train::validate({2e-3, 1e-4, 0}), core::Error);
+  CHECK_THROWS_AS(train::validate(train::LearningRate{1e-4, 2e-3, 10}), core::Error);
+  CHECK_THROWS_AS(train::validate(train::LearningRate{2e-3, 1e-4, 0}), core::Error);
 }
 
 TEST_CASE("the learning rate falls along half a cosine") {
@@ -38,10 +38,10 @@ TEST_CASE("the learning rate rises linearly, then drops to factors of itself") {
 }
 
 TEST_CASE("rises and drops that make no sense are refused") {
-  CHECK_THROWS_AS(train::validate({1, 1, 1, -1, {}}), core::Error);
-  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{0, 0.5}}}), core::Error);
-  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{8, 0.5}, {8, 0.25}}}), core::Error);
-  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{8, 0}}}), core::Error);
-  CHECK_THROWS_AS(train::validate({1, 1, 1, 0, {{8, 2}}}), core::Error);
-  CHECK_NOTHROW(train::validate({1, 1, 1, 4, {{8, 0.5}, {9, 1}}}));
+  CHECK_THROWS_AS(train::validate(train::LearningRate{1, 1, 1, -1, {}}), core::Error);
+  CHECK_THROWS_AS(train::validate(train::LearningRate{1, 1, 1, 0, {{0, 0.5}}}), core::Error);
+  CHECK_THROWS_AS(train::validate(train::LearningRate{1, 1, 1, 0, {{8, 0.5}, {8, 0.25}}}), core::Error);
+  CHECK_THROWS_AS(train::validate(train::LearningRate{1, 1, 1, 0, {{8, 0}}}), core::Error);
+  CHECK_THROWS_AS(train::validate(train::LearningRate{1, 1, 1, 0, {{8, 2}}}), core::Error);
+  CHECK_NOTHROW(train::validate(train::LearningRate{1, 1, 1, 4, {{8, 0.5}, {9, 1}}}));
 }

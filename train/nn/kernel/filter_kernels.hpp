@@ -46,10 +46,16 @@ struct Filter {
   static std::int64_t seen(std::int64_t tiles) { return (tiles - 1) * kStep + kTile; }
 
   /// Whether the runs of a target are grouped: tiles of three outputs cut windows of two.
-  static bool is_grouped(const FilterTarget& target) { return target.pooled && kStep % 2 != 0; }
-  /// Rows of windows along z and y that a task fills, and windows along x of `tiles` tiles.
-  static constexpr std::int64_t kWindowRows = kStep % 2 == 0 ? kStep / 2 : kStep;
+  static bool is_grouped(const FilterTarget& target) {
+    return target.pooling != Pooling::none && kStep % 2 != 0;
+  }
+  /// Groups: their rows of windows along z and y, their windows along x for `tiles` tiles, and [floats] the sums of
+  /// `length` windows along x.
+  static constexpr std::int64_t kWindowRows = kStep;
   static std::int64_t window_length(std::int64_t tiles) { return (tiles * kStep + 1) / 2; }
+  static std::int64_t window_sums(const FilteredConvolution& layer, std::int64_t length) {
+    return kWindowRows * kWindowRows * length * layer.outputs;
+  }
 
   /// [floats] Scratch space of one thread that works on `outputs` outputs.
   static std::int64_t run_scratch(const FilteredConvolution& layer, const TileRuns& runs,
@@ -61,7 +67,8 @@ struct Filter {
   /// The same for convolve(), with sums over windows.
   static std::int64_t convolve_scratch(const FilteredConvolution& layer, bool grouped) {
     const TileRuns runs = runs_of(layer, kForwardPasses, grouped);
-    return run_scratch(layer, runs, layer.outputs) + Windows::size(layer, window_length(runs.length()));
+    return run_scratch(layer, runs, layer.outputs) +
+           (grouped ? window_sums(layer, window_length(runs.length())) : 0);
   }
   static std::int64_t scratch(const FilteredConvolution& layer) {
     return omp_get_max_threads() * std::max(convolve_scratch(layer, false), convolve_scratch(layer, true));
@@ -159,10 +166,11 @@ struct Filter {
         });
   }
 
-  /// Computes the outputs of a run, transformed along x.
-  static void convolve_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
-                           const FilterSource& input, const float* packed, const PointArray& cells,
-                           const PointArray& sums, float* scratch) {
+  /// Computes the outputs of a run, transformed along x, in scratch space.
+  static PointArray convolve_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
+                                 const FilterSource& input, const float* packed, float* scratch) {
+    const PointArray cells(scratch, layer.inputs, run.rows(), seen(run.length()), lanes),
+        sums(scratch, layer.outputs, run.rows(), kStep * run.length(), lanes);
     const std::int64_t tiles = run.count(), width = vectors(layer.outputs) * lanes, length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, sum_floats = tiles * layer.outputs;
     const auto multiply_group = width == lanes ? multiply<lanes, 1> : multiply<lanes, 2>;
@@ -189,6 +197,7 @@ struct Filter {
                                 __attribute__((always_inline)) { store_from(to + x * lanes, values[x]); });
           });
     }
+    return sums;
   }
 
   static Finish<lanes> finish_of(const FilterTarget& output, std::int64_t block) {
@@ -207,66 +216,77 @@ struct Filter {
     }
   }
 
-  /// The averages over windows of a task's outputs: all those whose corner is `first` or after it.
-  struct Windows {
-    const FilteredConvolution& layer;
-    const FilterTarget& output;
-    std::int64_t image, length;
-    float* scratch;
-    Corner first;
+  /// Calls function(target, finish, block) for each block of channels of a pool.
+  template <class Function>
+  static void with_pools(const FilteredConvolution& layer, std::int64_t image, const FilterTarget& output,
+                         const Function& function) {
+    const std::int64_t side = layer.output_side(), blocks = layer.outputs / lanes;
+    for (std::int64_t out = 0; out < blocks; ++out) {
+      with_cells<lanes>(
+          output, image, layer.outputs, out, side / 2, [&]<class Number>(const Cells<lanes, Number>& pooled) {
+            auto* const bits = static_cast<Lanes<lanes>*>(output.bits);
+            const std::int64_t first = (image * blocks + out) * side * side * side;
+            function(PooledTarget<lanes, Number>{pooled, bits == nullptr ? nullptr : bits + first, side},
+                     finish_of(output, out), out);
+          });
+    }
+  }
 
-    static std::int64_t size(const FilteredConvolution& layer, std::int64_t length) {
-      return kWindowRows * kWindowRows * length * layer.outputs;
+  /// Writes the windows of a run whose tiles have whole ones.
+  static void write_pool(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
+                         const PointArray& sums, const FilterTarget& output) {
+    if constexpr (kStep % 2 == 0) {
+      with_pools(layer, run.image, output,
+                 [&](const auto& target, const Finish<lanes>& finish, std::int64_t out) {
+                   for (std::int64_t row = 0; row < run.rows(); ++row) {
+                     const Corner corner = runs.corner(run, run.row + row, 0);
+                     if (output.pooling == Pooling::maximum)
+                       write_windows<lanes, kStep, true>(sums.row(out, row), finish, target, corner);
+                     else
+                       write_windows<lanes, kStep, false>(sums.row(out, row), finish, target, corner);
+                   }
+                 });
     }
-    WindowSums<lanes> sums_of(std::int64_t block) const {
-      const std::int64_t side = layer.output_side(), index = image * layer.outputs / lanes + block;
-      auto* const bits = static_cast<Lanes<lanes>*>(output.bits);
-      return {scratch + block * kWindowRows * kWindowRows * length * lanes,
-              bits == nullptr ? nullptr : bits + index * side * side * side, kWindowRows, length, side};
+  }
+
+  /// Computes and writes the averages over windows of the outputs of a task whose tiles have parts of them.
+  static void average_task(const FilteredConvolution& layer, const TileRuns& runs, std::int64_t task,
+                           const FilterSource& input, const float* packed, const FilterTarget& output,
+                           float* scratch) {
+    const TileRun begin = runs.run(task, 0);
+    const Corner first = runs.corner(begin, begin.row, 0);
+    const std::int64_t length = window_length(begin.length());  // the next task's windows follow
+    const auto sums_of = [&](std::int64_t out) {
+      return WindowSums{scratch + out * kWindowRows * kWindowRows * length * lanes, kWindowRows, length};
+    };
+    std::fill_n(scratch, window_sums(layer, length), 0.0f);
+    for (std::int64_t piece = 0; piece < runs.pieces(); ++piece) {
+      const TileRun run = runs.run(task, piece);
+      if (run.rows() == 0) continue;
+      float* next = scratch + window_sums(layer, window_length(runs.length()));
+      const PointArray sums = convolve_run(layer, runs, run, input, packed, next);
+      with_pools(layer, run.image, output,
+                 [&](const auto& target, const Finish<lanes>& finish, std::int64_t out) {
+                   add_to_windows<lanes, kStep>(sums.row(out, 0), finish, target, sums_of(out),
+                                                runs.corner(run, run.row, 0), first);
+                 });
     }
-    void clear() const { std::fill_n(scratch, size(layer, length), 0.0f); }
-    void add(const PointArray& points, std::int64_t row, const Corner& corner) const {
-      for (std::int64_t out = 0; out < layer.outputs / lanes; ++out)
-        add_to_windows<lanes, kStep>(points.row(out, row), finish_of(output, out), sums_of(out), corner,
-                                     first);
-    }
-    void write() const {
-      for (std::int64_t out = 0; out < layer.outputs / lanes; ++out) {
-        with_cells<lanes>(output, image, layer.outputs, out, layer.output_side() / 2,
-                          [&](const auto& pooled) { write_windows<lanes>(sums_of(out), pooled, first); });
-      }
-    }
-  };
+    with_pools(layer, begin.image, output, [&](const auto& target, const Finish<lanes>&, std::int64_t out) {
+      write_sums<lanes>(sums_of(out), target.pooled, first);
+    });
+  }
 
   /// Computes and writes the outputs of a task.
   static void convolve_task(const FilteredConvolution& layer, const TileRuns& runs, std::int64_t task,
                             const FilterSource& input, const float* packed, const FilterTarget& output,
                             float* scratch) {
-    const TileRun begin = runs.run(task, 0);
-    const std::int64_t length = window_length(begin.length());  // the next task's windows follow
-    Windows windows{layer, output, begin.image, length, scratch, runs.corner(begin, begin.row, 0)};
-    scratch += Windows::size(layer, window_length(runs.length()));
-    const bool grouped = runs.pieces() > 1;
-    if (grouped) windows.clear();
-    for (std::int64_t piece = 0; piece < runs.pieces(); ++piece) {
-      const TileRun run = runs.run(task, piece);
-      if (run.rows() == 0) continue;
-      float* next = scratch;
-      const PointArray cells(next, layer.inputs, run.rows(), seen(run.length()), lanes),
-          sums(next, layer.outputs, run.rows(), kStep * run.length(), lanes);
-      convolve_run(layer, runs, run, input, packed, cells, sums, next);
-      if (!output.pooled) write_run(layer, runs, run, sums, output);
-      for (std::int64_t row = 0; output.pooled && row < run.rows(); ++row) {
-        const Corner corner = runs.corner(run, run.row + row, 0);
-        if (!grouped) {
-          windows.first = corner;
-          windows.clear();
-        }
-        windows.add(sums, row, corner);
-        if (!grouped) windows.write();
-      }
-    }
-    if (grouped) windows.write();
+    if (runs.pieces() > 1) return average_task(layer, runs, task, input, packed, output, scratch);
+    const TileRun run = runs.run(task, 0);
+    const PointArray sums = convolve_run(layer, runs, run, input, packed, scratch);
+    if (output.pooling == Pooling::none)
+      write_run(layer, runs, run, sums, output);
+    else
+      write_pool(layer, runs, run, sums, output);
   }
 
   static void convolve(const FilteredConvolution& layer, const FilterSource& input, const float* packed,

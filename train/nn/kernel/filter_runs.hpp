@@ -80,7 +80,7 @@ void with_cells(const FilterSource& source, std::int64_t image, std::int64_t cha
       return function(Cells<lanes, const Number>{values + index * cells * lanes, side, periodic});
     function(PooledCells<lanes, Number>{values + index * windows * lanes,
                                         static_cast<const Lanes<lanes>*>(source.bits) + index * cells, side,
-                                        source.slope, periodic});
+                                        source.set, source.clear, periodic});
   };
   if (source.bf16)
     call(static_cast<const core::Bfloat16*>(source.values));

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "train/nn/kernel/minimal_filter.hpp"
+#include "train/nn/kernel/windows.hpp"
 
 namespace cosmo::nn {
 namespace {  // each file that includes this has its own copy, for its own instruction set
@@ -36,13 +37,14 @@ struct Cells {
 };
 
 /// One block of channels of the gradient of a tensor (side, side, side, lanes) before its leaky ReLU, from that of
-/// its averages over windows of 2³ cells, and one bit per value: whether it was positive.
+/// a pool with windows of 2³ cells and one bit per value.
 template <int lanes, class Number>
 struct PooledCells {
   const Number* values;      ///< (side / 2)³ vectors
   const Lanes<lanes>* bits;  ///< side³
   std::int64_t side;
-  float slope;  ///< the slope of the leaky ReLU
+  float set,
+      clear;  ///< what the window's gradient is multiplied by where the bit is set, and where it is not
   bool periodic = false;
 
   std::int64_t place(std::int64_t cell) const {
@@ -83,7 +85,7 @@ template <int lanes, int count, class Number>
 class SeenPooledRows {
  public:
   SeenPooledRows(const PooledCells<lanes, Number>& cells, const Corner& corner)
-      : high_(1.0f / 8), low_(cells.slope / 8) {
+      : set_(cells.set), clear_(cells.clear) {
     const std::int64_t windows = cells.side / 2;
     for (int i = 0; i < count * count; ++i) {
       const std::int64_t z = cells.place(corner.z + i / count), y = cells.place(corner.y + i % count);
@@ -98,7 +100,7 @@ class SeenPooledRows {
     using V = Floats<lanes>;
     if (!whole && at_[i] == nullptr) return V{};
     const V window = load_as<V>(at_[i] + x / 2 * lanes);
-    return window * select<lanes>(bits_[i][x], broadcast_as<V>(high_), broadcast_as<V>(low_));
+    return window * select<lanes>(bits_[i][x], broadcast_as<V>(set_), broadcast_as<V>(clear_));
   }
 
   bool all = true;
@@ -106,7 +108,7 @@ class SeenPooledRows {
  private:
   const Number* at_[count * count];
   const Lanes<lanes>* bits_[count * count];
-  float high_, low_;
+  float set_, clear_;
 };
 
 template <int count, int lanes, class Number>
@@ -264,25 +266,69 @@ template <int lanes, int count, class Number>
   }
 }
 
-/// Averages of one block of channels over windows of 2³ outputs, and one bit per output: whether it was positive.
-template <int lanes>
-struct WindowSums {
-  float* sums;         ///< rows (z, y) of windows from one corner on, (rows, rows, length, lanes)
+/// One block of a pool with windows of 2³ outputs, and one bit per output, as FilterTarget's.
+template <int lanes, class Number>
+struct PooledTarget {
+  Cells<lanes, Number> pooled;
   Lanes<lanes>* bits;  ///< (side, side, side) of all outputs; nullptr if they are not needed
+  std::int64_t side;   ///< cells along each side of the outputs
+
+  /// Outputs along each side that windows cover.
+  std::int64_t covered() const { return side / 2 * 2; }
+  Lanes<lanes>& bits_at(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    return bits[(z * side + y) * side + x];
+  }
+};
+
+/// Writes the windows of count² rows of outputs, an even number, that cover whole windows.
+template <int lanes, int count, bool is_maximum, class Number>
+[[gnu::noinline]] void write_windows(const PointRow& row, const Finish<lanes>& finish,
+                                     const PooledTarget<lanes, Number>& target, const Corner& corner) {
+  static_assert(count % 2 == 0);
+  using V = Floats<lanes>;
+  const std::int64_t end_z = target.covered() - corner.z, end_y = target.covered() - corner.y;
+  const std::int64_t end_x = std::min(row.cells, target.covered() - corner.x);
+  for (std::int64_t x = 0; x < end_x; x += 2) {
+    V outputs[2][count][count];
+    unrolled<2>([&](auto i) __attribute__((always_inline)) {
+      transform_points<lanes, count>(row.to + (x + i) * lanes, row.stride, outputs[i]);
+    });
+    unrolled<count * count / 4>([&](auto window) __attribute__((always_inline)) {
+      constexpr int z = window / (count / 2) * 2, y = window % (count / 2) * 2;
+      if (z >= end_z || y >= end_y) return;
+      V values[kWindowCells];
+      unrolled<kWindowCells>([&](auto i) __attribute__((always_inline)) {
+        values[i] = outputs[i % 2][z + i / 4][y + i / 2 % 2] + finish.bias;
+      });
+      Lanes<lanes> bits[kWindowCells];
+      const V result = is_maximum ? maximum<lanes>(values, finish.slope, bits)
+                                  : average<lanes>(values, finish.slope, bits);
+      const std::int64_t to_z = corner.z + z, to_y = corner.y + y, to_x = corner.x + x;
+      stream(target.pooled.row(to_z / 2, to_y / 2) + to_x / 2 * lanes, result);
+      if (target.bits == nullptr) return;
+      unrolled<kWindowCells>([&](auto i) __attribute__((always_inline)) {
+        target.bits_at(to_z + i / 4, to_y + i / 2 % 2, to_x + i % 2) = bits[i];
+      });
+    });
+  }
+}
+
+/// Averages over windows of which a row of tiles has a part: rows (z, y) of windows from one corner on,
+/// (rows, rows, length, lanes).
+struct WindowSums {
+  float* sums;
   std::int64_t rows, length;
-  std::int64_t side;
 };
 
 /// Adds count² rows of outputs to the sums of their windows; `first` is the corner of the first window.
-template <int lanes, int count>
+template <int lanes, int count, class Number>
 [[gnu::noinline]] void add_to_windows(const PointRow& row, const Finish<lanes>& finish,
-                                      const WindowSums<lanes>& windows, const Corner& corner,
-                                      const Corner& first) {
+                                      const PooledTarget<lanes, Number>& target, const WindowSums& windows,
+                                      const Corner& corner, const Corner& first) {
   using V = Floats<lanes>;
-  const std::int64_t covered = windows.side / 2 * 2;
-  const std::int64_t end_z = std::min<std::int64_t>(count, covered - corner.z);
-  const std::int64_t end_y = std::min<std::int64_t>(count, covered - corner.y);
-  const std::int64_t end_x = std::min(row.cells, covered - corner.x);
+  const std::int64_t end_z = std::min<std::int64_t>(count, target.covered() - corner.z);
+  const std::int64_t end_y = std::min<std::int64_t>(count, target.covered() - corner.y);
+  const std::int64_t end_x = std::min(row.cells, target.covered() - corner.x);
   for (std::int64_t x = 0; x < end_x; ++x) {
     V outputs[count][count];
     transform_points<lanes, count>(row.to + x * lanes, row.stride, outputs);
@@ -290,9 +336,8 @@ template <int lanes, int count>
       constexpr int z = i / count, y = i % count;
       if (z >= end_z || y >= end_y) return;
       const V value = outputs[z][y] + finish.bias;
-      if (windows.bits != nullptr)
-        windows.bits[((corner.z + z) * windows.side + corner.y + y) * windows.side + corner.x + x] =
-            above<lanes>(value, V{});
+      if (target.bits != nullptr)
+        target.bits_at(corner.z + z, corner.y + y, corner.x + x) = above<lanes>(value, V{});
       const std::int64_t window_z = (corner.z + z - first.z) / 2, window_y = (corner.y + y - first.y) / 2;
       float* const to =
           windows.sums + ((window_z * windows.rows + window_y) * windows.length + x / 2) * lanes;
@@ -303,15 +348,14 @@ template <int lanes, int count>
 
 /// Writes the averages of the windows that exist; `first` is the corner of the first one.
 template <int lanes, class Number>
-void write_windows(const WindowSums<lanes>& windows, const Cells<lanes, Number>& pooled,
-                   const Corner& first) {
+void write_sums(const WindowSums& windows, const Cells<lanes, Number>& pooled, const Corner& first) {
   for (std::int64_t i = 0; i < windows.rows * windows.rows; ++i) {
     const std::int64_t z = first.z / 2 + i / windows.rows, y = first.y / 2 + i % windows.rows;
     if (z >= pooled.side || y >= pooled.side) continue;
     const float* const from = windows.sums + i * windows.length * lanes;
     Number* const to = pooled.row(z, y) + first.x / 2 * lanes;
     for (std::int64_t x = 0; x < std::min(windows.length, pooled.side - first.x / 2); ++x)
-      stream(to + x * lanes, load_as<Floats<lanes>>(from + x * lanes) * (1.0f / 8));
+      stream(to + x * lanes, load_as<Floats<lanes>>(from + x * lanes) * (1.0f / kWindowCells));
   }
 }
 

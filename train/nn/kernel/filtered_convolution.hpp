@@ -35,25 +35,30 @@ struct FilteredConvolution {
   }
 };
 
+/// What becomes of a convolution's outputs: a pool's windows have 2³ cells, incomplete ones at the far faces are
+/// dropped.
+enum class Pooling { none, average, maximum };
+
 /// A tensor that kernels read: values in f32 or bf16. With bits, it is the gradient of a convolution's output before
-/// its leaky ReLU, and the values are the gradient of its averages over windows of 2³ cells.
+/// its leaky ReLU, and the values are the gradient of its pool: of averages, which includes the leaky ReLU, or of
+/// maxima before the leaky ReLU.
 struct FilterSource {
   const void* values;
   bool bf16 = false;
   const void* bits = nullptr;  ///< as FilterTarget's
-  float slope = 1;             ///< slope of the leaky ReLU
+  float set = 1,
+        clear = 0;  ///< what the window's gradient is multiplied by where the bit is set, and where it is not
 };
 
-/// A tensor that kernels write: the convolution's values after biases and leaky ReLU, or their averages over windows
-/// of 2³ cells; incomplete windows at the far faces are dropped.
+/// A tensor that kernels write: the convolution's values after biases and leaky ReLU, or their pool.
 struct FilterTarget {
   void* values;
   bool bf16 = false;
   const float* biases = nullptr;  ///< no biases if nullptr
   float slope = 1;                ///< slope of the leaky ReLU
-  bool pooled = false;
-  /// If pooled and not nullptr: one bit per output, whether it was positive, in words of as many bits as a vector has
-  /// floats. Those of incomplete windows are not written.
+  Pooling pooling = Pooling::none;
+  /// If pooled and not nullptr: one bit per output, whether it was positive (average) or its window's first maximum,
+  /// in words of as many bits as a vector has floats. Those of incomplete windows are not written.
   void* bits = nullptr;
 };
 

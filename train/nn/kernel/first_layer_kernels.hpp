@@ -8,6 +8,7 @@
 #include "train/nn/kernel/first_layer.hpp"
 #include "train/nn/kernel/floats.hpp"
 #include "train/nn/kernel/part_sums.hpp"
+#include "train/nn/kernel/windows.hpp"
 
 namespace cosmo::nn {
 namespace {  // each file that includes this has its own copy, for its own instruction set
@@ -81,35 +82,6 @@ struct FirstLayerOf {
     });
   }
 
-  /// The average of a window's values after their leaky ReLU, and where they are positive.
-  [[gnu::always_inline]] static inline V average(const V (&values)[kCells], float slope,
-                                                 Bits (&positive)[kCells]) {
-    V total = {};
-    unrolled<kCells>([&](auto i) __attribute__((always_inline)) {
-      positive[i] = above<lanes>(values[i], V{});
-      total += values[i] > 0 ? values[i] : slope * values[i];
-    });
-    return total * (1.0f / kCells);
-  }
-
-  /// The leaky ReLU of a window's maximum, and where it is.
-  [[gnu::always_inline]] static inline V maximum(const V (&values)[kCells], float slope,
-                                                 Bits (&first)[kCells]) {
-    V most = values[0];
-    Bits higher[kCells];
-    unrolled<kCells>([&](auto i) __attribute__((always_inline)) {
-      higher[i] = above<lanes>(values[i], most);
-      most = values[i] > most ? values[i] : most;
-    });
-    unsigned open = (1u << lanes) - 1;  // lanes whose maximum is at i or before
-    for (int i = kCells - 1; i > 0; --i) {
-      first[i] = static_cast<Bits>(higher[i] & open);
-      open &= ~static_cast<unsigned>(higher[i]);
-    }
-    first[0] = static_cast<Bits>(open);
-    return most > 0 ? most : slope * most;
-  }
-
   /// Computes one row of windows for all channels of a block.
   template <bool is_maximum, class Pooled>
   static void forward_row(const FirstLayer& layer, const FirstLayerRows& rows, const float* weights,
@@ -134,8 +106,8 @@ struct FirstLayerOf {
               sums[cell / kWindow / kWindow][cell / kWindow % kWindow][kWindow * i + cell % kWindow];
         });
         Bits noted[kCells];
-        const V result =
-            is_maximum ? maximum(values, layer.slope, noted) : average(values, layer.slope, noted);
+        const V result = is_maximum ? maximum<lanes>(values, layer.slope, noted)
+                                    : average<lanes>(values, layer.slope, noted);
         store_from(pooled + (first + i) * lanes, result);
         if (notes != nullptr) std::copy_n(noted, kCells, notes + (first + i) * kCells);
       });

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "train/nn/filtered_phases.hpp"
 #include "train/nn/kernel/filtered_convolution.hpp"
@@ -64,6 +66,21 @@ FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& cen
          "Network {} cannot be filtered ({}): leave out --convolution filtered.", spec.name,
          obstacles.empty() ? "it has no convolution of another layer's outputs" : obstacles);
   return filtered;
+}
+
+void ensure_filterable(const FilteredPhases& filtered, const NetworkSpec& spec, const NetworkCensus& census,
+                       const std::string& source) {
+  for (const auto& [name, phases] : filtered) {
+    const auto layer = std::ranges::find(spec.layers, name, &Layer::name);
+    const auto* convolution = layer == spec.layers.end() ? nullptr : std::get_if<Convolution>(&layer->kind);
+    const std::string found =
+        convolution == nullptr
+            ? fmt::format("is not a convolution of network {}", spec.name)
+            : obstacle(*convolution, census.layers[static_cast<std::size_t>(layer - spec.layers.begin())]);
+    ensure(found.empty(), Fault::format,
+           "{} names phases to filter of layer '{}', which {}: train again with --force.", source, name,
+           found);
+  }
 }
 
 }  // namespace cosmo::nn

@@ -38,32 +38,35 @@ class FilterBuffer {
 /// A convolution whose phases are filtered, and its tensors.
 struct FilteredLayer {
   FilteredConvolution form;
-  double slope;            ///< slope of the leaky ReLU
-  dnnl::memory bits = {};  ///< signs of outputs that are averaged over windows at once; otherwise null
+  double slope;                     ///< slope of the leaky ReLU
+  Pooling pooling = Pooling::none;  ///< what is computed together with it
+  dnnl::memory bits = {};           ///< what FilterTarget keeps in training
 };
 
 void append_filtered_forward(NetworkBuilder& builder, CompiledLayer& compiled, const FilteredLayer& layer,
                              const dnnl::memory& source, const dnnl::memory& weights,
-                             const dnnl::memory& biases, const dnnl::memory& output, bool pooled) {
+                             const dnnl::memory& biases, const dnnl::memory& output) {
   const FilterBuffer buffer(builder, layer.form);
-  compiled.forward.push_back({OperationKind::convolution, kernels().filter.name, [=](const Pass&) {
-                                const FilterSource from{data<void>(source), is_bf16(source)};
-                                const FilterTarget to{data<void>(output),
-                                                      is_bf16(output),
-                                                      data<float>(biases),
-                                                      static_cast<float>(layer.slope),
-                                                      pooled,
-                                                      layer.bits ? data<void>(layer.bits) : nullptr};
-                                kernels().filter.pack(layer.form, data<float>(weights), buffer.weights());
-                                kernels().filter.convolve(layer.form, from, buffer.weights(), to,
-                                                          buffer.scratch());
-                              }});
+  compiled.forward.push_back(
+      {OperationKind::convolution, kernels().filter.name, [=](const Pass&) {
+         const FilterSource from{data<void>(source), is_bf16(source)};
+         const FilterTarget to{data<void>(output),  is_bf16(output),
+                               data<float>(biases), static_cast<float>(layer.slope),
+                               layer.pooling,       layer.bits ? data<void>(layer.bits) : nullptr};
+         kernels().filter.pack(layer.form, data<float>(weights), buffer.weights());
+         kernels().filter.convolve(layer.form, from, buffer.weights(), to, buffer.scratch());
+       }});
 }
 
 /// The gradient of the outputs before their leaky ReLU, as kernels read it.
 FilterSource gradient_of(const FilteredLayer& layer, const dnnl::memory& d_output) {
-  return {data<void>(d_output), is_bf16(d_output), layer.bits ? data<void>(layer.bits) : nullptr,
-          static_cast<float>(layer.slope)};
+  FilterSource source = {data<void>(d_output), is_bf16(d_output)};
+  if (layer.pooling == Pooling::none) return source;
+  source.bits = data<void>(layer.bits);
+  const bool average = layer.pooling == Pooling::average;
+  source.set = average ? 1.0f / 8 : 1;
+  source.clear = average ? static_cast<float>(layer.slope) / 8 : 0;
+  return source;
 }
 
 void append_filtered_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
@@ -131,8 +134,7 @@ struct ConvolutionPrimitives {
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
                                                Phase phase, const Layout& source, const Layout& weights,
                                                const Layout& output) const {
-    const bool has_size = weights.dims()[2] == 3 || weights.dims()[2] == 4;
-    if (!builder.filters(compiled, phase) || !has_size || !fits(source, weights, output)) return std::nullopt;
+    if (!builder.filters(compiled, phase) || !fits(source, weights, output)) return std::nullopt;
     return FilteredConvolution{source.dims()[0], source.dims()[1],  output.dims()[1],
                                source.dims()[2], weights.dims()[2], padding[0]};
   }
@@ -143,7 +145,7 @@ struct ConvolutionPrimitives {
     if (const auto filter = by_filter(builder, compiled, Phase::forward, source.get_desc(),
                                       weights.get_desc(), output.values.get_desc())) {
       append_filtered_forward(builder, compiled, {*filter, layer.slope}, source, weights, biases,
-                              output.values, false);
+                              output.values);
       return true;
     }
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
@@ -301,25 +303,29 @@ ConvolutionPrimitives primitives_of(const Convolution& layer) {
   return {{layer.stride, layer.stride, layer.stride}, {layer.padding, layer.padding, layer.padding}};
 }
 
-/// Whether all phases of a convolution are to be filtered, and its form permits it.
-bool is_filtered(const NetworkBuilder& builder, const CompiledLayer& compiled, const Convolution& layer,
-                 std::int64_t inputs) {
+/// Whether all phases of a convolution are to be filtered.
+bool is_filtered(const NetworkBuilder& builder, const CompiledLayer& compiled) {
   for (const auto& [name, phase] : kPhases) {
     if ((builder.mode == Mode::training || phase == Phase::forward) && !builder.filters(compiled, phase))
       return false;
   }
-  return layer.stride == 1 && (layer.kernel == 3 || layer.kernel == 4) && inputs % kernels().block == 0 &&
-         layer.outputs % kernels().block == 0;
+  return true;
 }
 
-/// Whether filtered kernels compute a pool together with the convolution that it reads.
-bool takes_windows(const Layer* reader) {
-  const auto* pool = reader == nullptr ? nullptr : std::get_if<AveragePool>(&reader->kind);
-  return pool != nullptr && pool->size == 2 && pool->stride == 2;
+/// The pool that filtered kernels compute together with the convolution that it reads. Tiles of three outputs have
+/// parts of windows, which can be summed.
+Pooling pooling_of(const Convolution& layer, const Layer* reader) {
+  if (reader == nullptr) return Pooling::none;
+  const auto has_windows = [](const auto* pool) {
+    return pool != nullptr && pool->size == 2 && pool->stride == 2;
+  };
+  if (has_windows(std::get_if<AveragePool>(&reader->kind))) return Pooling::average;
+  if (has_windows(std::get_if<MaxPool>(&reader->kind)) && layer.kernel == 3) return Pooling::maximum;
+  return Pooling::none;
 }
 
-/// Builds a convolution whose phases are all filtered, together with an average pool of 2³ cells if that reads it: the
-/// tensor between them is never written. Tensors have our kernels' layouts, in the type of the precision.
+/// Builds a convolution whose phases are all filtered, together with a pool of 2³ cells if that reads it: the tensor
+/// between them is never written. Tensors have our kernels' layouts, in the type of the precision.
 Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer,
                       const Tensor& source, const Layer* reader) {
   const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, C, D, H, W)
@@ -327,7 +333,8 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const auto type = weighted.output.data_type();
   FilteredLayer filtered = {{dims[0], dims[1], layer.outputs, dims[2], layer.kernel, layer.padding,
                              layer.periodic && layer.padding > 0},
-                            layer.slope};
+                            layer.slope,
+                            pooling_of(layer, reader)};
   const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
     return builder.add_parameter(
         compiled,
@@ -338,11 +345,12 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
       add(".weights", Parameter::Role::weights, blocked_weights(weighted.weights));
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {{layer.outputs}, kFloat, Tag::x});
   const dnnl::memory input = builder.reordered(compiled.forward, source.values, blocked(dims, type), false);
-  const bool pooled = takes_windows(reader), training = builder.mode == Mode::training;
+  const bool pooled = filtered.pooling != Pooling::none, training = builder.mode == Mode::training;
   const std::int64_t side = filtered.form.output_side(), pooled_side = pooled ? side / 2 : side;
   const Layout layout = blocked({dims[0], layer.outputs, pooled_side, pooled_side, pooled_side}, type);
+  // A maximum's reader applies the leaky ReLU's backward pass.
   Tensor output =
-      pooled ? builder.next_tensor(layout, 1, false)
+      pooled ? builder.next_tensor(layout, filtered.pooling == Pooling::maximum ? layer.slope : 1, false)
              : builder.next_tensor(layout, layer.slope, is_transient(builder, reader, layout, layer.slope));
   output.pooled = pooled;
   if (pooled && training)
@@ -350,8 +358,7 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
         builder.memory.slot(),
         {{dims[0] * layer.outputs * side * side * side / 8}, dnnl::memory::data_type::u8, Tag::a},
         builder.engine);
-  append_filtered_forward(builder, compiled, filtered, input, weights.values, biases.values, output.values,
-                          pooled);
+  append_filtered_forward(builder, compiled, filtered, input, weights.values, biases.values, output.values);
   if (!training) return output;
   append_filtered_parameter_gradients(builder, compiled, filtered, input, output.gradient, weights.gradient,
                                       biases.gradient);
@@ -382,7 +389,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution
              const Layer* reader) {
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
-  const bool filtered = is_filtered(builder, compiled, layer, input[1]);
+  const bool filtered = is_filtered(builder, compiled);
   const bool periodic = layer.periodic && layer.padding > 0;
   if (periodic &&
       !(filtered && layer.kernel == 2 * layer.padding + 1))  // filtered ones read around the volume

@@ -72,6 +72,7 @@ struct Network::Backend {
     ensure(mode == Mode::training || arithmetic.precision == Precision::f32, Fault::internal,
            "Inference is in f32.");
     ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
+    ensure_filterable(arithmetic.filtered, spec, census, "The arithmetic");
     build_layers(with_outputs(spec, output_count), input_shape);
   }
 

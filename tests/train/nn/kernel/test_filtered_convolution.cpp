@@ -271,8 +271,9 @@ TEST_CASE("filtered convolutions of tensors in bf16 round what those in f32 comp
 
 namespace {
 
-/// A layer with an average pool of 2³ cells, in one kernel, beside the same one after the other.
+/// A layer with a pool of 2³ cells, in one kernel, beside the same one after the other.
 struct PooledProblem : Problem {
+  nn::Pooling pooling = nn::Pooling::average;
   std::int64_t windows = layer.output_side() / 2, blocks = layer.images * layer.outputs / lanes;
   std::int64_t cells = layer.output_side() * layer.output_side() * layer.output_side();
   std::vector<std::uint8_t> bits =
@@ -280,7 +281,7 @@ struct PooledProblem : Problem {
   Buffer pooled{size(layer.outputs, windows)};
   Buffer d_pooled = hashed_buffer(7, size(layer.outputs, windows));
 
-  bool positive(std::int64_t value) const {
+  bool bit(std::int64_t value) const {
     return (bits[static_cast<std::size_t>(value / 8)] >> value % 8 & 1) != 0;
   }
   /// Calls function(its index, its window's) for each output of a complete window.
@@ -299,7 +300,12 @@ struct PooledProblem : Problem {
     const Buffer scratch(kernels.scratch(layer));
     kernels.pack(layer, weights.data(), packed.data());
     kernels.convolve(layer, {input.data()}, packed.data(),
-                     {pooled.data(), false, biases.data(), kSlope, true, bits.data()}, scratch.data());
+                     {pooled.data(), false, biases.data(), kSlope, pooling, bits.data()}, scratch.data());
+  }
+  /// The gradient of the outputs before the leaky ReLU, from that of the pool.
+  nn::FilterSource gradient() const {
+    if (pooling == nn::Pooling::maximum) return {d_pooled.data(), false, bits.data(), 1, 0};
+    return {d_pooled.data(), false, bits.data(), 1.0f / 8, kSlope / 8};
   }
   /// Computes the gradients from that of the outputs.
   void run_backward(const nn::FilterSource& gradient) {
@@ -315,40 +321,67 @@ struct PooledProblem : Problem {
 
 }  // namespace
 
-TEST_CASE("filtered convolutions average over windows and take the averages' gradient") {
+namespace {
+
+/// Runs the problem's pool and its backward pass, then compares with the layer and the pool one after the other.
+void check_pool(PooledProblem& problem) {
+  problem.run();
+  problem.run_pooled();
+  const bool maximum = problem.pooling == nn::Pooling::maximum;
+  std::vector<double> pooled(problem.pooled.span().size(), maximum ? -1e30 : 0.0);
+  problem.for_each_output([&](std::int64_t i, std::int64_t window) {
+    double& value = pooled[static_cast<std::size_t>(window)];
+    const auto output = static_cast<double>(problem.output[i]);
+    value = maximum ? std::max(value, output) : value + output / 8;
+  });
+  Errors errors(problem.output.span());
+  for (std::size_t i = 0; i < pooled.size(); ++i)
+    errors.add(static_cast<double>(problem.pooled.span()[i]), pooled[i]);
+  errors.check(maximum ? "maxima" : "averages");
+
+  Buffer expanded(static_cast<std::int64_t>(problem.output.span().size()));
+  std::ranges::fill(expanded.span(), 0.0f);
+  int wrong = 0;
+  std::vector<int> bits_of_window(pooled.size());
+  problem.for_each_output([&](std::int64_t i, std::int64_t window) {
+    const bool is_set = problem.bit(i);
+    const auto output = static_cast<double>(problem.output[i]);
+    bits_of_window[static_cast<std::size_t>(window)] += is_set;
+    const bool near = std::abs(output - pooled[static_cast<std::size_t>(window)]) < 1e-4;
+    wrong += maximum ? is_set && !near : is_set != (output > 0);
+    const float factor = maximum ? (is_set ? 1.0f : 0.0f) : (is_set ? 1.0f : kSlope) / 8;
+    expanded[i] = problem.d_pooled[window] * factor;
+  });
+  CHECK(wrong == 0);
+  if (maximum) CHECK(std::ranges::count(bits_of_window, 1) == std::ssize(bits_of_window));
+
+  PooledProblem of_cells{{problem.kernels, problem.lanes, problem.layer}};
+  of_cells.run_backward({expanded.data()});
+  problem.run_backward(problem.gradient());
+  const auto compare = [](const char* name, const Buffer& found, const Buffer& expected) {
+    Errors differences(expected.span());
+    for (std::size_t i = 0; i < found.span().size(); ++i)
+      differences.add(static_cast<double>(found.span()[i]), static_cast<double>(expected.span()[i]));
+    INFO(name << ": rms " << differences.rms());
+    CHECK(differences.rms() < 3e-6);
+  };
+  compare("inputs", problem.d_input, of_cells.d_input);
+  compare("weights", problem.d_weights, of_cells.d_weights);
+  compare("biases", problem.d_biases, of_cells.d_biases);
+}
+
+}  // namespace
+
+TEST_CASE("filtered convolutions pool their outputs and take the pool's gradient") {
   for (const auto& [block, kernels] : kKernels) {
     for (const FilteredConvolution& layer : kLayers) {
       INFO(kernels.name << ": side " << layer.side << ", kernel " << layer.kernel);
-      PooledProblem problem{{kernels, block, layer}};
-      problem.run();
-      problem.run_pooled();
-      std::vector<double> averages(problem.pooled.span().size());
-      Buffer expanded(static_cast<std::int64_t>(problem.output.span().size()));
-      std::ranges::fill(expanded.span(), 0.0f);
-      int wrong = 0;
-      problem.for_each_output([&](std::int64_t i, std::int64_t window) {
-        averages[static_cast<std::size_t>(window)] += static_cast<double>(problem.output[i]) / 8;
-        wrong += problem.positive(i) != (problem.output[i] > 0);
-        expanded[i] = problem.d_pooled[window] * ((problem.positive(i) ? 1.0f : kSlope) / 8);
-      });
-      CHECK(wrong == 0);
-      Errors errors(problem.output.span());
-      for (std::size_t i = 0; i < averages.size(); ++i)
-        errors.add(static_cast<double>(problem.pooled.span()[i]), averages[i]);
-      errors.check("averages");
-      PooledProblem of_cells{{kernels, block, layer}};
-      of_cells.run_backward({expanded.data()});
-      problem.run_backward({problem.d_pooled.data(), false, problem.bits.data(), kSlope});
-      const auto compare = [](const char* name, const Buffer& found, const Buffer& expected) {
-        Errors differences(expected.span());
-        for (std::size_t i = 0; i < found.span().size(); ++i)
-          differences.add(static_cast<double>(found.span()[i]), static_cast<double>(expected.span()[i]));
-        INFO(name << ": rms " << differences.rms());
-        CHECK(differences.rms() < 3e-6);
-      };
-      compare("inputs", problem.d_input, of_cells.d_input);
-      compare("weights", problem.d_weights, of_cells.d_weights);
-      compare("biases", problem.d_biases, of_cells.d_biases);
+      PooledProblem averages{{kernels, block, layer}};
+      check_pool(averages);
+      if (layer.kernel != 3) continue;  // only whole windows have maxima
+      PooledProblem maxima{{kernels, block, layer}};
+      maxima.pooling = nn::Pooling::maximum;
+      check_pool(maxima);
     }
   }
 }
@@ -360,6 +393,7 @@ TEST_CASE("filtered convolutions have the same bits with any number of threads")
     for (const int threads : {1, 2, 3, 8}) {
       omp_set_num_threads(threads);
       PooledProblem problem{{nn::kernels().filter, nn::kernels().block, layer}};
+      if (layer.kernel == 3 && layer.periodic) problem.pooling = nn::Pooling::maximum;
       problem.run();
       problem.run_pooled();
       std::vector<float> results = problem.results();
@@ -372,7 +406,7 @@ TEST_CASE("filtered convolutions have the same bits with any number of threads")
 }
 
 TEST_CASE("a filtered network computes what a direct one does") {
-  for (const char* name : {"cosmoflow64", "cosmonet32"}) {
+  for (const char* name : {"cosmoflow64", "cosmonet32", "mlperf"}) {
     const nn::NetworkSpec spec = nn::find_network(name);
     const nn::Shape input{1, spec.name == "cosmonet32" ? 32 : 64};
     constexpr int kOutputs = 3, kBatch = 2;
@@ -407,7 +441,8 @@ TEST_CASE("a filtered network computes what a direct one does") {
     for (std::size_t i = 0; i < direct.size(); ++i)
       errors.add(static_cast<double>(filtered[i]), static_cast<double>(direct[i]));
     INFO(name << ": " << errors.rms());
-    CHECK(errors.rms() < 1e-5);
+    // Of two values that differ by rounding only, another may be the maximum, whose gradient then goes elsewhere.
+    CHECK(errors.rms() < (spec.name == "mlperf" ? 1e-3 : 1e-5));
   }
 }
 
