@@ -31,7 +31,7 @@ void BullFrogStepper::start(ParticleSet& particles, const core::GridSpec& lattic
   const auto second_order = static_cast<float>(background_.D2(a_kicked_));
   const auto velocity_of_second = static_cast<float>(slope(a_kicked_));
   const float d = drift(a_kicked_, a_);
-  const Wrap wrap = this->wrap();
+  const Wrap wrap(forces_.grid().box_size);
   particles.reuse_displacements();
   float *x = particles.x().data(), *v = particles.p().data();
   std::atomic<bool> stray = false;
@@ -45,11 +45,11 @@ void BullFrogStepper::start(ParticleSet& particles, const core::GridSpec& lattic
 }
 
 void BullFrogStepper::advance(ParticleSet& particles, const Step& step) {
-  const double alpha = this->alpha(step);
-  const auto of_v = static_cast<float>(alpha);
-  const auto of_g = static_cast<float>((alpha - 1) / background_.D1(step.a_force));
+  const double kept = alpha(step);
+  const auto of_v = static_cast<float>(kept);
+  const auto of_g = static_cast<float>((kept - 1) / background_.D1(step.a_force));
   const float d = drift(step.a_force, step.a_next);
-  const Wrap wrap = this->wrap();
+  const Wrap wrap(forces_.grid().box_size);
   float *x = particles.x().data(), *v = particles.p().data();
   std::atomic<bool> stray = false;
   forces_.accelerate(particles, [=, &stray](std::size_t i, const Vector4& position, const Vector4& g) {
@@ -64,7 +64,7 @@ void BullFrogStepper::advance(ParticleSet& particles, const Step& step) {
 
 void BullFrogStepper::drift_to(ParticleSet& particles, double a) const {
   const float d = drift(a_, a);
-  const Wrap wrap = this->wrap();
+  const Wrap wrap(forces_.grid().box_size);
   float* x = particles.x().data();
   const float* v = particles.p().data();
   std::atomic<bool> stray = false;

@@ -38,7 +38,7 @@ void ColaStepper::advance(ParticleSet& particles, const Step& step) {
   const Kick k = kick(step.a_force, step.a_kick_from, step.a_kick_to);
   a_kicked_ = step.a_kick_to;
   const Drift d = drift(step.a_force, step.a_next);
-  const Wrap wrap = this->wrap();
+  const Wrap wrap(forces_.grid().box_size);
   float* x = particles.x().data();
   float* p = particles.p().data();
   const float* first_order = particles.psi1().data();
@@ -85,7 +85,7 @@ ColaStepper::Drift ColaStepper::drift(double a_from, double a_to) const {
 }
 
 void ColaStepper::displace(ParticleSet& particles, const Drift& d) const {
-  const Wrap wrap = this->wrap();
+  const Wrap wrap(forces_.grid().box_size);
   float* x = particles.x().data();
   const float* p = particles.p().data();
   const float* psi1 = particles.psi1().data();

@@ -24,7 +24,8 @@ struct Integrator {
 /// The first is the default.
 inline constexpr std::array<Integrator, 2> kIntegrators = {{
     {"cola", true, &make_stepper<ColaStepper>, "steps equal in the scale factor"},
-    {"bullfrog", false, &make_stepper<BullFrogStepper>, "steps equal in the growth factor, half the memory"},
+    {"bullfrog", false, &make_stepper<BullFrogStepper>,
+     "steps equal in the growth factor; half the memory per particle"},
 }};
 
 /// The integrator called `name`. Throws Error{config} listing the names.

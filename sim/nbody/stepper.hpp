@@ -63,7 +63,6 @@ class Stepper {
     float box_, inverse_;
   };
 
-  Wrap wrap() const { return Wrap(forces_.grid().box_size); }
   /// Throws Error{numeric} on all ranks if any has `stray` positions; sends every particle to its owner.
   void settle(ParticleSet& particles, bool stray) const;
 

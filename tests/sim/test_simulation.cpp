@@ -189,7 +189,7 @@ TEST_CASE("momenta are what move the particles") {
     square += momentum * momentum;
   }
   INFO(config.integrator << " at " << a << ", rms difference / rms: " << std::sqrt(error / square));
-  CHECK(std::sqrt(error / square) < 0.01);
+  CHECK(std::sqrt(error / square) < 0.005);
 }
 
 TEST_CASE("momenta at the start are those of second order") {

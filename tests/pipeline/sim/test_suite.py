@@ -454,7 +454,7 @@ class Memory(Suite):
     def test_the_memory_of_both_integrators_is_predicted_to_a_percent(self):
         for integrator in ("cola", "bullfrog"):
             found = succeed("cosmo-sim", "generate", "--particles", 192, "--mesh", 384, "--steps", 1, "--threads", 1,
-                            "--integrator", integrator, "--output", self.root / integrator)
+                            "--save", "particles", "--integrator", integrator, "--output", self.root / integrator)
             self.assertAlmostEqual(found["peak_rss_bytes"] / found["memory_bytes_per_rank"], 1, delta=0.01)
 
 
