@@ -77,8 +77,8 @@ void run_benchmark(const core::Invocation& run) {
   auto particles = sim::lagrangian_particles(std::move(delta));
   sim::ForceMesh forces(run.comm, config.force_grid(), sim::find_force_kernel(config.force_kernel));
   sim::ColaStepper cola(background, forces);
-  cola.start(particles, config.a_start());
-  const auto steps = sim::schedule(config.a_start(), 1.0, 10);
+  const auto steps = cola.schedule(config.a_start(), 10);
+  cola.start(particles, config.particle_grid(), steps.front());
   std::vector<double> step_seconds;
   for (const sim::Step& step : steps) {
     step_seconds.push_back(median_seconds(1, [&] { cola.advance(particles, step); }));

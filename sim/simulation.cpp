@@ -10,8 +10,8 @@
 
 #include "core/error.hpp"
 #include "sim/linear/background.hpp"
-#include "sim/nbody/cola_stepper.hpp"
 #include "sim/nbody/force_mesh.hpp"
+#include "sim/nbody/integrator.hpp"
 #include "sim/nbody/lpt.hpp"
 
 namespace cosmo::sim {
@@ -36,7 +36,7 @@ void move_half_a_cell(fourier::FourierMesh& delta) {
       [&](int kx, int ky, int kz, std::complex<float>& mode) { mode *= of(kx) * of(ky) * of(kz); });
 }
 
-/// The particles at rest on their lattice. The field is freed before the force mesh is allocated.
+/// The particles of the lattice with their displacements. The field is freed before the force mesh is allocated.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
                               const Observers& observers) {
   const LinearPower power = linear_power(config);
@@ -64,10 +64,11 @@ void leave_edges(ParticleSet& particles, const core::GridSpec& lattice) {
 }
 
 /// Moves the particles from the end of a step to an earlier a, passes them on, and leaves them there.
-void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& forces,
+void show(double redshift, ParticleSet& particles, const Stepper& stepper, ForceMesh& forces,
           const SimulationConfig& config, const Observers& observers) {
-  cola.drift_to(particles, 1 / (1 + redshift));
-  if (config.momenta) cola.finish(particles);
+  const double a = 1 / (1 + redshift);
+  stepper.drift_to(particles, a);
+  if (config.momenta) stepper.finish(particles, a);
   fourier::PowerSpectrum power;
   if (config.power_spectra) {
     power = forces.power_spectrum(particles, config.particles_per_side / 2);
@@ -90,25 +91,26 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
   ParticleSet particles = initial_particles(comm, config, observers);
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
-  ColaStepper cola(background, forces);
+  const auto stepper = find_integrator(config.integrator).make(background, forces);
   std::vector<double> waiting = config.redshifts;  // the earliest in time last
   std::ranges::sort(waiting);
   const auto show_until = [&](double a) {
     for (; !waiting.empty() && 1 / (1 + waiting.back()) <= a; waiting.pop_back()) {
       const bool end = waiting.size() == 1;
       if (!end) particles.keep(config.momenta);
-      show(waiting.back(), particles, cola, forces, config, observers);
+      show(waiting.back(), particles, *stepper, forces, config, observers);
       if (end) continue;
       particles.restore();
       particles.move_to_owners(comm, config.force_grid());
     }
   };
 
-  cola.start(particles, config.a_start());
-  show_until(config.a_start());
-  for (const Step& step : schedule(config.a_start(), 1.0, config.steps)) {
+  const std::vector<Step> steps = stepper->schedule(config.a_start(), config.steps);
+  stepper->start(particles, config.particle_grid(), steps.front());
+  show_until(steps.front().a_force);
+  for (const Step& step : steps) {
     if (waiting.empty()) break;
-    cola.advance(particles, step);
+    stepper->advance(particles, step);
     if (observers.step) observers.step(step);
     show_until(step.a_next);
   }
@@ -150,6 +152,7 @@ void validate(const SimulationConfig& config, int ranks) {
     find_transfer_function(config.transfer);
   }
   find_force_kernel(config.force_kernel);
+  find_integrator(config.integrator);
 }
 
 std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
@@ -158,11 +161,12 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   // Ranks allocate spare room once particles move between them.
   const std::size_t particles = planes * n * n + (ranks > 1 ? planes * n * n / 32 : 0);
   const bool keeps = config.redshifts.size() > 1;
-  const std::size_t columns = 4 + keeps + (keeps && config.momenta);
+  const bool displaced = find_integrator(config.integrator).keeps_displacements;
+  const std::size_t columns = 2 + 2 * displaced + keeps + (keeps && config.momenta);
   const std::size_t ids = config.ids && ranks > 1 ? sizeof(std::uint64_t) : 0;
   const std::size_t field = fourier::FourierMesh::memory_bytes(config.particles_per_side, ranks);
   const std::size_t displacements = particles * 6 * sizeof(float);
-  return std::max(displacements + 3 * field,  // then the meshes are freed and the other columns allocated
+  return std::max(displacements + 2 * field,  // then the meshes are freed
                   particles * (columns * 3 * sizeof(float) + ids) +
                       ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks));
 }

@@ -14,7 +14,7 @@
 #include "sim/linear/linear_power.hpp"
 #include "sim/linear/spectrum_table.hpp"
 #include "sim/nbody/particle_set.hpp"
-#include "sim/nbody/schedule.hpp"
+#include "sim/nbody/stepper.hpp"
 
 namespace cosmo::sim {
 
@@ -30,15 +30,16 @@ struct SimulationConfig {
   double box_size = 512;         ///< --box [Mpc/h]
   int particles_per_side = 256;  ///< --particles
   int mesh_per_side = 256;       ///< --mesh: cells of the force mesh; 2 to 3 times the particles resolve best
-  int steps = 10;                ///< --steps, equal in a
-  double z_initial = 9;          ///< --z-initial
+  std::string integrator = "cola";          ///< --integrator
+  int steps = 10;                           ///< --steps
+  double z_initial = 9;                     ///< --z-initial
   std::string transfer = "eisenstein-hu";   ///< --transfer
   std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
   std::string force_kernel = "four-point";  ///< --force-kernel
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
-  bool momenta = false;                     ///< outputs have momenta too, at one more force each
+  bool momenta = false;                     ///< outputs have momenta too, most of them at one more force
   bool ids = false;                         ///< particles that move between ranks keep IDs
   bool power_spectra = false;               ///< measure those of the initial field and every output
 
@@ -75,7 +76,7 @@ struct Observers {
 
 /// Simulates one universe from its initial field to the last output. Gives the same bits for any number of
 /// ranks and threads, up to the order of particles, and at each redshift whatever the other redshifts are.
-/// Collective. Throws, on every rank, Error{config} as validate(), Error{numeric} as ColaStepper::advance().
+/// Collective. Throws, on every rank, Error{config} as validate(), Error{numeric} as a Stepper.
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers);
 
 /// Predicted memory that each of `ranks` processes needs [bytes], if particles stay evenly spread.

@@ -18,6 +18,7 @@ ROWS = {
     "an optimizer": (r"\bsgd\b|\bSgd\b", ()),
     "a transfer function": (r"no_wiggle|no-wiggle", ()),
     "a force kernel": (r'"two-point"', ()),
+    "an integrator": (r"\bBullFrogStepper\b", ()),
     "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp",)),
     "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),
     "another FFT library": (r"fftw3?_|fftwf_", ()),

@@ -32,7 +32,7 @@ EDGES = (0.3, 0.5, 0.7, 1)  # h/Mpc
 KERNELS = ("deconvolved", "four-point", "two-point")
 
 # No kernel: the default of that mesh.
-Setting = collections.namedtuple("Setting", "steps mesh z kernel", defaults=(9, None))
+Setting = collections.namedtuple("Setting", "steps mesh z kernel integrator", defaults=(9, None, "cola"))
 DEFAULT = Setting(10, 1)
 REFERENCE = Setting(40, 3)
 
@@ -42,7 +42,7 @@ class Simulator:
 
     def __init__(self, options):
         self.program, self.threads = options.program, options.threads
-        self.particles, self.timed_particles = options.particles, options.timed_particles
+        self.particles = options.particles
         version = hashlib.sha256(self.program.read_bytes()).hexdigest()[:12]
         self.cache = options.cache / version
         self.cache.mkdir(parents=True, exist_ok=True)
@@ -62,6 +62,7 @@ class Simulator:
         return output / "sim-00000", self.command(
             "generate", "--particles", str(particles), "--box", str(SPACING * particles),
             "--mesh", f"{setting.mesh * particles:.0f}", "--steps", str(setting.steps), "--z-initial", str(setting.z),
+            "--integrator", setting.integrator,
             *(("--force-kernel", setting.kernel) if setting.kernel else ()),
             "--seed", str(seed), "--fixed-amplitude", "--output", str(output), *words)
 
@@ -83,19 +84,20 @@ class Simulator:
             table = np.genfromtxt(universe / "power_spectrum.csv", delimiter=",", names=True)
             return {"k": found["k_h_mpc"], "p": found["p"], "p_on_force_mesh": table["p_z0"].tolist()}
         kernel = f"-{setting.kernel}" if setting.kernel else ""
-        return self.cached(f"{particles}-steps{setting.steps}-mesh{setting.mesh}-z{setting.z}{kernel}-seed{seed}", make)
+        return self.cached(f"{particles}-{setting.integrator}-steps{setting.steps}-mesh{setting.mesh}-z{setting.z}{kernel}"
+                           f"-seed{seed}", make)
 
     def mean_power(self, setting, seeds, column="p"):
         return np.mean([self.spectrum(setting, seed)[column] for seed in seeds], axis=0)
 
-    def seconds(self, setting, repeat):
+    def seconds(self, particles, setting, repeat):
         """Processor time and wall clock of a universe with the default output."""
         def make():
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            _, summary = self.generate(self.timed_particles, setting, 1)
+            _, summary = self.generate(particles, setting, 1)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, summary["seconds"]
-        return self.cached(f"{self.timed_particles}-seconds-steps{setting.steps}-mesh{setting.mesh}"
+        return self.cached(f"{particles}-seconds-steps{setting.steps}-mesh{setting.mesh}"
                            f"-threads{self.threads}-{repeat}", make)
 
 
@@ -155,13 +157,13 @@ def compare(errors, panel, title, settings, label):
     panel.legend(fontsize=7, frameon=False, loc="lower left")
 
 
-def compare_halofit(errors, panel, seeds):
+def compare_halofit(errors, panel, seeds, particles):
     simulator = errors.simulator
     lines = (ROOT / "tests/data/golden_pk.csv").read_text().splitlines()[2:]
     k, halofit = np.array([line.split(",")[4::3] for line in lines if line.startswith("fid,")], float).T
     rows = []
     for setting in (DEFAULT, Setting(10, 2), Setting(20, 2)):
-        spectra = [simulator.spectrum(setting, seed, simulator.timed_particles) for seed in seeds]
+        spectra = [simulator.spectrum(setting, seed, particles) for seed in seeds]
         own_k = np.array(spectra[0]["k"])
         fit = np.exp(np.interp(np.log(own_k), np.log(k), np.log(halofit)))
         deviation = np.mean([spectrum["p"] for spectrum in spectra], axis=0) / fit - 1
@@ -169,15 +171,14 @@ def compare_halofit(errors, panel, seeds):
         rows.append([label, *(percent(at(own_k, deviation, edge), "+") for edge in (0.1, *EDGES)),
                      *(percent(np.abs(deviation[(own_k < edge) & (own_k > 0.05)]).max()) for edge in (0.3, 0.5))])
         panel.plot(own_k, 1 + deviation, label=label, lw=1.2)
-    box = SPACING * simulator.timed_particles
-    print_table(f"Against halofit, mean of {len(seeds)} boxes of {box} Mpc/h [%]",
+    print_table(f"Against halofit, mean of {len(seeds)} boxes of {SPACING * particles} Mpc/h [%]",
                 ["", *(f"k = {edge}" for edge in (0.1, *EDGES)), "largest, 0.05 < k < 0.3", "k < 0.5"], rows)
     panel.axhline(1, color="0.7", lw=0.8, zorder=0)
     panel.set(xlim=(0.05, 1.2), xscale="log", xlabel="k [h/Mpc]", title="Against halofit (Takahashi 2012)")
     panel.legend(fontsize=7, frameon=False, loc="lower left")
 
 
-def draw_convergence(errors, seeds_of_halofit, figure):
+def draw_convergence(errors, seeds_of_halofit, particles_of_halofit, figure):
     panels = plt.subplots(2, 3, figsize=(15, 7), constrained_layout=True)[1].ravel()
     compare(errors, panels[0], "Steps, against 40 (mesh 2N)",
             [(Setting(steps, 2), Setting(40, 2)) for steps in STEPS[:-1]], lambda s: f"{s.steps} steps")
@@ -187,7 +188,7 @@ def draw_convergence(errors, seeds_of_halofit, figure):
     compare(errors, panels[2], f"Starting redshift, against 49, {LONGEST} steps (2N)",
             [(Setting(steps, 2, z), Setting(LONGEST, 2, 49)) for steps in (10, LONGEST) for z in REDSHIFTS
              if (steps, z) != (LONGEST, 49)], lambda s: f"z = {s.z}, {s.steps} steps")
-    compare_halofit(errors, panels[3], seeds_of_halofit)
+    compare_halofit(errors, panels[3], seeds_of_halofit, particles_of_halofit)
     compare(errors, panels[4], "Force kernel, 10 steps, against 40 on mesh 3N",
             [(Setting(10, mesh, kernel=kernel), REFERENCE) for mesh in (1, 2) for kernel in KERNELS],
             lambda s: f"mesh {mesh_name(s.mesh)}, {s.kernel}")
@@ -206,10 +207,10 @@ def front(points):
     return best
 
 
-def draw_cost(errors, repeats, figure):
+def draw_cost(errors, particles, repeats, figure):
     grid = [Setting(steps, mesh) for mesh in MESHES for steps in STEPS if steps > 3]
     # One after another, so that other load on the machine affects all settings equally.
-    times = np.median([[errors.simulator.seconds(setting, repeat) for setting in grid] for repeat in range(repeats)],
+    times = np.median([[errors.simulator.seconds(particles, setting, repeat) for setting in grid] for repeat in range(repeats)],
                       axis=0)
     seconds, wall = ({setting: time[i] for setting, time in zip(grid, times)} for i in range(2))
     panels = plt.subplots(1, 2, figsize=(11, 4.6), constrained_layout=True)[1]
@@ -229,7 +230,7 @@ def draw_cost(errors, repeats, figure):
         panel.plot([p[0] for p in best], [100 * p[1] for p in best], color="k", lw=5, alpha=0.15,
                    label="the best there is")
         panel.plot(seconds[DEFAULT], 100 * error[DEFAULT], "s", ms=11, mfc="none", mec="k", label="defaults")
-        panel.set(xscale="log", yscale="log", xlabel=f"processor seconds per universe of {errors.simulator.timed_particles}³, "
+        panel.set(xscale="log", yscale="log", xlabel=f"processor seconds per universe of {particles}³, "
                   f"{errors.simulator.threads} threads", ylabel="largest error of P [%]", title=f"k < {below} h/Mpc")
         panel.legend(fontsize=7, frameon=False)
     print_table("Cost and largest error of P(k) [%] against 40 steps on mesh 3N",
@@ -256,24 +257,31 @@ def print_checks(errors):
                 ["mesh", *(f"k = {edge}" for edge in EDGES)], rows)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+def parser_of(description):
+    """What every script that measures P(k) asks for."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/bin/cosmo-sim", help="cosmo-sim")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build/convergence",
                         help="directory of what is kept")
     parser.add_argument("--figures", type=pathlib.Path, default=ROOT / "docs/figures", help="directory of the figures")
     parser.add_argument("--particles", type=int, default=64, help=f"a side, {SPACING} Mpc/h apart, of measured spectra")
+    parser.add_argument("--seeds", type=int, default=8, help="universes a setting")
+    parser.add_argument("--threads", type=int, default=2, help="of cosmo-sim")
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument("--timed-particles", type=int, default=128,
                         help="a side, of the universes that are timed or compared with halofit")
-    parser.add_argument("--seeds", type=int, default=8, help="universes a setting")
     parser.add_argument("--halofit-seeds", type=int, default=8, help="universes that are compared with halofit")
     parser.add_argument("--repeats", type=int, default=3, help="timings a setting, of which the median counts")
-    parser.add_argument("--threads", type=int, default=2, help="of cosmo-sim")
     options = parser.parse_args()
     errors = Errors(Simulator(options), list(range(1, options.seeds + 1)))
-    draw_convergence(errors, list(range(1, options.halofit_seeds + 1)), options.figures / "convergence.png")
+    draw_convergence(errors, list(range(1, options.halofit_seeds + 1)), options.timed_particles,
+                     options.figures / "convergence.png")
     print_checks(errors)
-    draw_cost(errors, options.repeats, options.figures / "cost.png")
+    draw_cost(errors, options.timed_particles, options.repeats, options.figures / "cost.png")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
 
-#include "core/error.hpp"
+#include "sim/nbody/lpt.hpp"
 
 namespace cosmo::sim {
 
@@ -16,28 +16,20 @@ constexpr double kExponent = -1.5;
 double u(double a) { return std::pow(a, kExponent); }
 double du_da(double a) { return kExponent * std::pow(a, kExponent - 1); }
 
-/// Wraps positions into the periodic box.
-class Wrap {
- public:
-  explicit Wrap(double box) : box_(static_cast<float>(box)), inverse_(1 / box_) {}
-
-  /// x in [0, L). Sets `stray` if a component is not a finite number; the result is then meaningless.
-  Vector4 operator()(const Vector4& x, std::atomic<bool>& stray) const {
-    // x / L just below a whole number may round to it: the result is then a little less than 0.
-    const Vector4 rest = x - box_ * floor(x * inverse_);
-    const Vector4 wrapped = rest < 0.0f ? rest + box_ : rest;
-    const auto good = wrapped >= 0.0f && wrapped <= box_;
-    if (!(good[0] && good[1] && good[2])) stray.store(true, std::memory_order_relaxed);
-    return wrapped < box_ ? wrapped : Vector4{};  // rounding may give the box size itself
-  }
-
- private:
-  float box_, inverse_;
-};
-
 }  // namespace
 
-void ColaStepper::start(ParticleSet& particles, double a) {
+std::vector<Step> ColaStepper::schedule(double a_start, int steps) const {
+  const auto at = [&](double step) { return std::lerp(a_start, 1.0, step / steps); };
+  std::vector<Step> result;
+  for (int i = 0; i < steps; ++i) {
+    result.push_back({at(i), at(i + 1), i == 0 ? a_start : at(i - 0.5), at(i + 0.5)});
+  }
+  return result;
+}
+
+void ColaStepper::start(ParticleSet& particles, const core::GridSpec& lattice, const Step& first) {
+  const double a = first.a_force;
+  place(particles, lattice, forces_.communicator());
   displace(particles, {0, static_cast<float>(background_.D1(a)), static_cast<float>(background_.D2(a))});
   a_ = a_kicked_ = a;
 }
@@ -62,15 +54,12 @@ void ColaStepper::advance(ParticleSet& particles, const Step& step) {
   a_ = step.a_next;
 }
 
-void ColaStepper::drift_to(ParticleSet& particles, double a) {
-  displace(particles, drift(a_, a));
-  a_ = a;
-}
+void ColaStepper::drift_to(ParticleSet& particles, double a) const { displace(particles, drift(a_, a)); }
 
-void ColaStepper::finish(ParticleSet& particles) {
-  const Kick k = kick(a_, a_kicked_, a_);
-  const float along_psi1 = k.psi1 + static_cast<float>(background_.T_D1(a_));
-  const float along_psi2 = k.psi2 + static_cast<float>(background_.T_D2(a_));
+void ColaStepper::finish(ParticleSet& particles, double a) const {
+  const Kick k = kick(a, a_kicked_, a);
+  const float along_psi1 = k.psi1 + static_cast<float>(background_.T_D1(a));
+  const float along_psi2 = k.psi2 + static_cast<float>(background_.T_D2(a));
   float* p = particles.p().data();
   const float* psi1 = particles.psi1().data();
   const float* psi2 = particles.psi2().data();
@@ -78,7 +67,6 @@ void ColaStepper::finish(ParticleSet& particles) {
     const Vector4 known = along_psi1 * load3(psi1 + 3 * i) + along_psi2 * load3(psi2 + 3 * i);
     store3(p + 3 * i, load3(p + 3 * i) + (k.g * g + known));
   });
-  a_kicked_ = a_;
 }
 
 ColaStepper::Kick ColaStepper::kick(double a_force, double a_from, double a_to) const {
@@ -96,7 +84,7 @@ ColaStepper::Drift ColaStepper::drift(double a_from, double a_to) const {
           static_cast<float>(background_.D2(a_to) - background_.D2(a_from))};
 }
 
-void ColaStepper::displace(ParticleSet& particles, const Drift& d) {
+void ColaStepper::displace(ParticleSet& particles, const Drift& d) const {
   const Wrap wrap(forces_.grid().box_size);
   float* x = particles.x().data();
   const float* p = particles.p().data();
@@ -109,15 +97,6 @@ void ColaStepper::displace(ParticleSet& particles, const Drift& d) {
     store3(x + i, wrap(load3(x + i) + moved, stray));
   }
   settle(particles, stray);
-}
-
-void ColaStepper::settle(ParticleSet& particles, bool stray) const {
-  const auto& comm = forces_.communicator();
-  comm.agree([stray] {
-    core::ensure(!stray, core::Fault::numeric,
-                 "Some positions are no longer numbers: check the cosmology and --z-initial.");
-  });
-  particles.move_to_owners(comm, forces_.grid());
 }
 
 }  // namespace cosmo::sim

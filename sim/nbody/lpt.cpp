@@ -73,45 +73,29 @@ void displacements(std::span<float> column, const fourier::FourierMesh& source, 
   }
 }
 
-/// Places the particles of the slab on the nodes of the grid.
-void place(std::span<float> positions, const core::GridSpec& grid, core::Slab slab) {
-  const int n = grid.cells_per_side;
-  const double spacing = grid.cell_size();
-#pragma omp parallel for collapse(2) schedule(static)
-  for (int x = slab.first; x < slab.last; ++x) {
-    for (int y = 0; y < n; ++y) {
-      float* out = positions.data() +
-                   3 * static_cast<std::size_t>((x - slab.first) * n + y) * static_cast<std::size_t>(n);
-      for (int z = 0; z < n; ++z, out += 3) {
-        out[0] = static_cast<float>(x * spacing);
-        out[1] = static_cast<float>(y * spacing);
-        out[2] = static_cast<float>(z * spacing);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 ParticleSet lagrangian_particles(fourier::FourierMesh delta) {
-  const core::GridSpec grid = delta.grid();
   const core::Slab slab = delta.slab();
   const auto n = static_cast<std::size_t>(delta.side());
   ParticleSet particles(static_cast<std::size_t>(slab.size()) * n * n);
+  fourier::FourierMesh source(delta.communicator(), delta.grid()),
+      scratch(delta.communicator(), delta.grid());
   {
     const fourier::FourierMesh field = std::move(delta);
-    fourier::FourierMesh scratch(field.communicator(), grid);
-    displacements(particles.psi1(), field, 1.0f, scratch);
-    fourier::FourierMesh source(field.communicator(), grid);
     second_order_source(source, field, scratch);
-    displacements(particles.psi2(), source, -1.0f, scratch);
+    displacements(particles.psi1(), field, 1.0f, scratch);
   }
-  // Positions and momenta are first touched here, after the meshes are freed.
-  place(particles.x(), grid, slab);
-  const std::span<float> momenta = particles.p();
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < momenta.size(); ++i) momenta[i] = 0;
+  displacements(particles.psi2(), source, -1.0f, scratch);
   return particles;
+}
+
+void place(ParticleSet& particles, const core::GridSpec& lattice, const core::Communicator& comm) {
+  float *x = particles.x().data(), *p = particles.p().data();
+  for_each_node(lattice, comm, [=](std::size_t i, const Vector4& q) {
+    store3(x + 3 * i, q);
+    store3(p + 3 * i, Vector4{});
+  });
 }
 
 }  // namespace cosmo::sim

@@ -12,7 +12,7 @@ namespace cosmo::sim {
 namespace {
 
 /// Quanta of mass, stored in the memory of the mesh's floats.
-using Cell [[gnu::may_alias]] = std::uint32_t;
+using Quanta [[gnu::may_alias]] = std::uint32_t;
 /// Distance of the prefetch [particles].
 constexpr std::size_t kAhead = 32;
 
@@ -52,8 +52,8 @@ struct Batch {
 /// planes of nodes on its two sides. Contributions to z = 0 from below go to z = n, in the spare room after
 /// the row.
 void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const fourier::FourierMesh& mesh,
-                   std::int32_t particle, Cell* lower, Cell* upper) {
-  Cell* const planes[] = {lower, upper};
+                   std::int32_t particle, Quanta* lower, Quanta* upper) {
+  Quanta* const planes[] = {lower, upper};
   const int n = mesh.side();
   const std::size_t stride = mesh.row_stride();
   const auto inverse_cell = static_cast<float>(n / mesh.grid().box_size);
@@ -75,7 +75,7 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
       for (std::size_t a = 0; a < 2; ++a) {
         for (std::size_t b = 0; b < 2; ++b) {
           for (std::size_t c = 0; c < 2; ++c) {
-            planes[a][rows[b] + c] += static_cast<Cell>(batch.quanta[a][b][c][i]);
+            planes[a][rows[b] + c] += static_cast<Quanta>(batch.quanta[a][b][c][i]);
           }
         }
       }
@@ -92,7 +92,7 @@ MassAssignment::MassAssignment(fourier::FourierMesh& mesh)
 
 std::uint32_t* MassAssignment::quanta_row(int x, int y) {
   if (x == mesh_.slab().last) return ghost_.data() + static_cast<std::size_t>(y) * mesh_.row_stride();
-  return reinterpret_cast<Cell*>(mesh_.row(x, y));
+  return reinterpret_cast<Quanta*>(mesh_.row(x, y));
 }
 
 void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta) {
@@ -174,10 +174,10 @@ void MassAssignment::scale(int x, float factor, float offset) {
   std::int64_t sum = 0;
   for (int y = 0; y < n; ++y) {
     float* row = mesh_.row(x, y);
-    auto* cells = reinterpret_cast<Cell*>(row);
+    auto* cells = reinterpret_cast<Quanta*>(row);
     cells[0] += cells[n];
     for (int z = 0; z < n; ++z) {
-      const Cell cell = cells[z];
+      const Quanta cell = cells[z];
       sum += cell;
       row[z] = static_cast<float>(cell) * factor + offset;
     }

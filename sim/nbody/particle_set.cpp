@@ -49,8 +49,18 @@ void ParticleSet::keep(bool momenta) {
 
 void ParticleSet::restore() {
   for (const auto& [kept, to] : {std::pair(kKeptX, kX), std::pair(kKeptP, kP)}) {
-    if (std::exchange(in_use_[kept], false)) columns_[to] = std::exchange(columns_[kept], {});
+    if (in_use_[kept]) replace(to, kept);
   }
+}
+
+void ParticleSet::reuse_displacements() {
+  replace(kX, kPsi1);
+  replace(kP, kPsi2);
+}
+
+void ParticleSet::replace(Column to, Column from) {
+  columns_[to] = std::exchange(columns_[from], {});
+  in_use_[from] = false;
 }
 
 void ParticleSet::resize(std::size_t size) {

@@ -20,9 +20,9 @@ inline int cell_of(float x, float inverse_cell, int cells) {
 
 /// The particles of this rank as columns of (size(), 3) floats, in no particular order.
 ///
-/// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a COLA run only the part that LPT
-/// does not provide; psi1, psi2: first- and second-order Lagrangian displacements today, x = q + D1 psi1 + D2
-/// psi2 [Mpc/h].
+/// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a run what the Stepper keeps in its
+/// place; psi1, psi2: first- and second-order Lagrangian displacements today, x = q + D1 psi1 + D2 psi2
+/// [Mpc/h].
 class ParticleSet {
  public:
   ParticleSet() = default;
@@ -45,13 +45,18 @@ class ParticleSet {
 
   /// Prefetches particle i.
   void prefetch(std::size_t i) const {
-    for (const Column c : {kX, kP, kPsi1, kPsi2}) __builtin_prefetch(columns_[c].data() + 3 * i);
+    for (const Column c : {kX, kP, kPsi1, kPsi2}) {
+      if (in_use_[c]) __builtin_prefetch(columns_[c].data() + 3 * i);
+    }
   }
 
   /// IDs of the particles, if number() was called: particles keep them when they move to other ranks.
   std::span<const std::uint64_t> ids() const { return {ids_.data(), has_ids_ ? size_ : 0}; }
   /// Numbers the particles from `first` on.
   void number(std::uint64_t first);
+
+  /// Lets x and p take the memory and the values of psi1 and psi2, which are then empty.
+  void reuse_displacements();
 
   /// Saves x, and p if `momenta`, until restore(), even if particles move to other ranks meanwhile.
   void keep(bool momenta);
@@ -65,6 +70,8 @@ class ParticleSet {
 
   std::span<float> column(Column c) { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
   std::span<const float> column(Column c) const { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
+  /// Replaces column `to` by `from`, which is then empty.
+  void replace(Column to, Column from);
   /// Keeps the first min(size(), size) particles.
   void resize(std::size_t size);
   void copy(std::size_t from, std::size_t to);

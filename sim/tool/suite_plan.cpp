@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/named.hpp"
 #include "sim/nbody/force_kernel.hpp"
+#include "sim/nbody/integrator.hpp"
 #include "sim/suite/design_table.hpp"
 
 namespace cosmo::sim {
@@ -156,7 +157,9 @@ void declare_suite(core::Options& options) {
       fmt::format("differences that turn the potential into forces: {} [{}, but {} if the mesh is finer than "
                   "the particles]",
                   core::meanings_in(kForceKernels), best_force_kernel(1, 1), best_force_kernel(2, 1)));
-  options.add("steps", "10", "time steps, equal in the scale factor");
+  options.add("integrator", std::string(kIntegrators.front().name),
+              fmt::format("how particles move: {}", core::meanings_in(kIntegrators)));
+  options.add("steps", "10", "time steps");
   options.add("z-initial", "9", "redshift at which the steps begin");
   options.add("redshifts", "0", "output redshifts, separated by commas, up to --z-initial");
   options.begin_group("Initial conditions");
@@ -195,6 +198,7 @@ Plan read_plan(const core::Options& options) {
   numerics.force_kernel = options.given("force-kernel")
                               ? options.entry("force-kernel", kForceKernels).name
                               : best_force_kernel(numerics.mesh_per_side, numerics.particles_per_side);
+  numerics.integrator = options.entry("integrator", kIntegrators).name;
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");
   numerics.redshifts = read_redshifts(options);
@@ -237,6 +241,7 @@ core::Request request_of(const Plan& plan) {
                  {"save_counts", plan.save_counts},
                  {"save_particles", plan.save_particles},
                  {"power_spectrum", numerics.power_spectra}};
+  if (numerics.integrator != kIntegrators.front().name) config["integrator"] = numerics.integrator;
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
   core::write_length(config, "box", plan.box);

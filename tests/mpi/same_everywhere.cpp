@@ -108,4 +108,9 @@ int main(int argc, char** argv) {
   config.redshifts = {0, 1, 0.3};
   config.momenta = config.power_spectra = true;
   print_universe(64, 128);
+  config.integrator = "bullfrog";
+  print_universe(64, 128);
+  print_universe(64, 64);
+  config.box_size = 10;
+  print_universe(12, 12);
 }

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "sim/nbody/schedule.hpp"
 #include "sim/simulation.hpp"
 #include "sim/suite/design.hpp"
 #include "tests/support/expect_error.hpp"
@@ -126,19 +125,8 @@ TEST_CASE("impossible designs and simulations are refused with a sentence about 
   CHECK_THROWS_WITH(refused([](auto& c) { c.z_initial = 0; }, 1), Contains("--z-initial"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.transfer = "camb"; }, 1), Contains("eisenstein-hu"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.force_kernel = "tree"; }, 1), Contains("four-point"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.integrator = "toad"; }, 1), Contains("cola or bullfrog"));
   CHECK_THROWS_AS(refused([](auto& c) { c.universe.cosmology.omega_m = 7; }, 1), core::Error);
-}
-
-TEST_CASE("a schedule is linear in a and its kicks meet at midpoints") {
-  const auto steps = sim::schedule(0.1, 1.0, 9);
-  REQUIRE(steps.size() == 9);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    CHECK(steps[i].a_force == Approx(0.1 + 0.1 * static_cast<double>(i)));
-    CHECK(steps[i].a_kick_to == Approx(steps[i].a_force + 0.05));
-    CHECK(steps[i].a_kick_from == (i == 0 ? steps[i].a_force : steps[i - 1].a_kick_to));
-    if (i > 0) CHECK(steps[i].a_force == steps[i - 1].a_next);
-  }
-  CHECK(steps.back().a_next == 1.0);
 }
 
 TEST_CASE("the memory predicted for the paper's box is its columns, its mesh and little more") {
@@ -150,4 +138,8 @@ TEST_CASE("the memory predicted for the paper's box is its columns, its mesh and
   CHECK(one > 6.0 + 13.5);
   CHECK(one < 6.0 + 13.5 + 1.0);
   CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 8)) / gib < one / 8 + 0.5);
+  config.integrator = "bullfrog";
+  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib == Approx(one - 3));
+  config.mesh_per_side = 512;
+  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib < 4.1);
 }

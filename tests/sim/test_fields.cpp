@@ -6,7 +6,7 @@
 
 #include "core/fourier/power_spectrum.hpp"
 #include "sim/linear/gaussian_field.hpp"
-#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/integrator.hpp"
 #include "sim/nbody/lpt.hpp"
 
 using namespace cosmo;
@@ -133,8 +133,9 @@ TEST_CASE("one plane wave moves particles as in Zel'dovich's solution and has no
   const int n = 32;
   const double box = 100, k = 2 * 2 * std::numbers::pi / box, amplitude = 5;
   // psi1 = A sin(kq) belongs to delta = -dpsi1/dq = -A k cos(kq).
-  const auto particles = sim::lagrangian_particles(
+  auto particles = sim::lagrangian_particles(
       mesh_of(comm, {n, box}, [&](int x, int, int) { return -amplitude * k * std::cos(k * x * box / n); }));
+  sim::place(particles, {n, box}, comm);
   REQUIRE(comm.sum(static_cast<std::int64_t>(particles.size())) == n * n * n);
   double worst = 0, across = 0, second = 0;
   for (std::size_t i = 0; i < particles.size(); ++i) {
@@ -159,10 +160,12 @@ TEST_CASE("a plane wave starts at x = q + D1 A sin kq") {
   // Along z, so that every particle stays on its rank and in its place.
   auto particles = sim::lagrangian_particles(
       mesh_of(comm, {n, box}, [&](int, int, int z) { return -amplitude * k * std::cos(k * z * box / n); }));
+  sim::place(particles, {n, box}, comm);
   const std::vector<float> q(particles.x().begin(), particles.x().end());
   const sim::Background background{core::Cosmology{}};
   sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel("four-point"));
-  sim::ColaStepper(background, forces).start(particles, a);
+  const auto& integrator = sim::find_integrator(GENERATE("cola", "bullfrog"));
+  integrator.make(background, forces)->start(particles, {n, box}, {a, a, a, a});
   double worst = 0;
   for (std::size_t i = 0; i < q.size(); ++i) {
     const auto place = static_cast<double>(q[i]);
@@ -176,10 +179,11 @@ TEST_CASE("three plane waves have the second order that can be derived on paper"
   const auto comm = core::Communicator::world();
   const int n = 24;
   const double box = 80, k = 3 * 2 * std::numbers::pi / box, e = 0.7;
-  const auto particles = sim::lagrangian_particles(mesh_of(comm, {n, box}, [&](int x, int y, int z) {
+  auto particles = sim::lagrangian_particles(mesh_of(comm, {n, box}, [&](int x, int y, int z) {
     const double step = k * box / n;
     return e * (std::cos(step * x) + std::cos(step * y) + std::cos(step * z));
   }));
+  sim::place(particles, {n, box}, comm);
   // φ,ii = e cos kx_i, S = e² Σ_{i<j} cos kx_i cos kx_j, and ∇⁻² divides its terms by -2k².
   double worst = 0;
   for (std::size_t i = 0; i < particles.size(); ++i) {

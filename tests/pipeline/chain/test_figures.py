@@ -56,6 +56,20 @@ class Convergence(FigureTest):
                     self.assertNotIn("nan", str(rows), title)
 
 
+class Integrators(FigureTest):
+    LABELS = ("slow",)
+
+    def test_convergence(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            text = self.script("make_integrator_figure.py", "--program", BIN / "cosmo-sim", "--cache", root / "cache",
+                               "--figures", root, "--particles", 32, "--seeds", 2, "--threads", 1)
+            self.assert_picture(root / "integrators.png", 990)
+            tables = self.tables(text)
+            self.assertEqual([len(rows) for rows in tables.values()], [5, 6, 11], text)
+            self.assertNotIn("nan", str(tables))
+
+
 class Scaling(FigureTest):
     def test_model(self):
         """What docs/figures/scaling.json holds can still be drawn."""

@@ -131,6 +131,30 @@ class Outputs(Suite):
         self.assertIn("counts_z0.h5", error_line(limited, "cosmo-sim"))
 
 
+class Integrators(Suite):
+    def test_cola_is_the_default_and_leaves_no_trace(self):
+        """Requests from before there was a choice keep their ids."""
+        words = [*SIM, "--dry-run", "--output", self.root / "never"]
+        self.assertEqual(succeed("cosmo-sim", *words, "--integrator", "cola")["id"], self.summary["id"])
+        self.assertNotEqual(succeed("cosmo-sim", *words, "--integrator", "bullfrog")["id"], self.summary["id"])
+        self.assertNotIn("integrator", json.loads((self.whole / "manifest.json").read_text())["config"])
+
+    def test_bullfrog_gives_the_same_bytes_from_any_ranks(self):
+        words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--integrator", "bullfrog", "--save", "both", "--redshifts", "0,1,9"]
+        one = self.root / "bullfrog1"
+        succeed("cosmo-sim", *words, "--output", one)
+        self.assertEqual(json.loads((one / "manifest.json").read_text())["config"]["integrator"], "bullfrog")
+        for ranks in (2, 4):
+            other = self.root / f"bullfrog{ranks}"
+            succeed("cosmo-sim", *words, "--output", other, "--ranks-per-simulation", ranks, ranks=ranks)
+            self.assertEqual(contents(other), contents(one))
+
+    def test_others_are_refused(self):
+        self.refused(USAGE, ["--integrator", "leapfrog", "cola or bullfrog"], *SIM, "--integrator", "leapfrog", "--output",
+                     self.root / "never")
+        self.assertFalse((self.root / "never").exists())
+
+
 class Groups(Suite):
     def test_any_number_of_ranks_a_simulation_gives_the_same_bytes(self):
         for ranks, groups_of in ((2, 1), (4, 2), (4, 4)):
@@ -426,6 +450,12 @@ class Memory(Suite):
             ratio = found["peak_rss_bytes"] / found["memory_bytes_per_rank"]
             self.assertTrue(least < ratio < 1.3, f"{ratio} of what was predicted for {ranks} ranks, {more}")
             self.assertEqual(found["memory_bytes_per_node"], ranks * found["memory_bytes_per_rank"])
+
+    def test_the_memory_of_both_integrators_is_predicted_to_a_percent(self):
+        for integrator in ("cola", "bullfrog"):
+            found = succeed("cosmo-sim", "generate", "--particles", 192, "--mesh", 384, "--steps", 1, "--threads", 1,
+                            "--save", "particles", "--integrator", integrator, "--output", self.root / integrator)
+            self.assertAlmostEqual(found["peak_rss_bytes"] / found["memory_bytes_per_rank"], 1, delta=0.01)
 
 
 if __name__ == "__main__":
