@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <cstdint>
 #include <cstdlib>
 #include <span>
 
@@ -146,18 +145,18 @@ class Shells {
 
 /// Mean wavenumber of the shell's modes, in fundamental wavenumbers.
 double mean_wavenumber(const Shell& shell) {
-  double sum = 0;
-  std::int64_t modes = 0;
-  for (int kx = -shell.reach(); kx <= shell.reach(); ++kx) {
-    for (int ky = -shell.reach(); ky <= shell.reach(); ++ky) {
-      for (int kz = -shell.reach(); kz <= shell.reach(); ++kz) {
+  double sum = 0, modes = 0;
+  for (int kx = 0; kx <= shell.reach(); ++kx) {
+    for (int ky = 0; ky <= shell.reach(); ++ky) {
+      for (int kz = 0; kz <= shell.reach(); ++kz) {
         if (!shell.contains(kx, ky, kz)) continue;
-        sum += std::sqrt(static_cast<double>(kx * kx + ky * ky + kz * kz));
-        ++modes;
+        const int copies = (kx > 0 ? 2 : 1) * (ky > 0 ? 2 : 1) * (kz > 0 ? 2 : 1);  // signs
+        sum += copies * std::sqrt(static_cast<double>(kx * kx + ky * ky + kz * kz));
+        modes += copies;
       }
     }
   }
-  return sum / static_cast<double>(modes);
+  return sum / modes;
 }
 
 void append(TriangleSums& sums, double value, double triangles, double powers) {
