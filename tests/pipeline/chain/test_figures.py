@@ -66,7 +66,7 @@ class Reference(FigureTest):
                                root / "reference.csv", "--particles", 16, "--seeds", 1, "--boxes", "16", "--box-seeds", 2,
                                "--threads", 1)
             tables = self.tables(text)
-            self.assertEqual([len(rows) for rows in tables.values()], [1, 18, 8], text)
+            self.assertEqual([len(rows) for rows in tables.values()], [1, 18, 7], text)
             lines = (root / "reference.csv").read_text().splitlines()
             kept = (ROOT / "tests/data/reference.csv").read_text().splitlines()
             self.assertEqual([line.split(",")[0] for line in lines], [line.split(",")[0] for line in kept])
