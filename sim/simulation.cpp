@@ -63,18 +63,29 @@ void leave_edges(ParticleSet& particles, const core::GridSpec& lattice) {
   }
 }
 
+/// Measures what config asks for of the output's particles. Overwrites the force mesh.
+void measure(Output& output, ForceMesh& forces, const SimulationConfig& config) {
+  if (!config.power_spectra && !config.correlation_functions && !config.bispectra) return;
+  constexpr auto kAssignment = fourier::MassAssignment::cloud_in_cell;
+  output.power = forces.power_spectrum(output.particles, config.particles_per_side / 2);  // leaves the modes
+  if (config.bispectra) {
+    output.bispectrum = fourier::bispectrum(forces.mesh(), config.bispectrum_limit(), kAssignment);
+  }
+  if (config.correlation_functions) {
+    output.correlation = fourier::correlation_function(forces.mesh(), kAssignment);
+  }
+}
+
 /// Moves the particles from the end of a step to an earlier a, passes them on, and leaves them there.
 void show(double redshift, ParticleSet& particles, const Stepper& stepper, ForceMesh& forces,
           const SimulationConfig& config, const Observers& observers) {
   const double a = 1 / (1 + redshift);
   stepper.drift_to(particles, a);
   if (config.momenta) stepper.finish(particles, a);
-  fourier::PowerSpectrum power;
-  if (config.power_spectra) {
-    power = forces.power_spectrum(particles, config.particles_per_side / 2);
-  }
+  Output output{redshift, particles};
+  measure(output, forces, config);
   leave_edges(particles, config.particle_grid());
-  if (observers.output) observers.output({redshift, particles, std::move(power)});
+  if (observers.output) observers.output(output);
 }
 
 }  // namespace
@@ -146,6 +157,10 @@ void validate(const SimulationConfig& config, int ranks) {
     ensure(std::ranges::count(config.redshifts, redshift) == 1, Fault::config,
            "--redshifts has {} twice: name it once.", redshift);
   }
+  const int shells = fourier::shell_mesh_side(config.bispectrum_limit());
+  ensure(!config.bispectra || ranks <= shells, Fault::config,
+         "--bispectrum with --mesh {} can be shared by {} ranks: use at most that many, or leave it out.",
+         config.mesh_per_side, shells);
   if (config.table) {
     ensure_covers(*config.table, config.universe.cosmology.n_s, config.particle_grid());
   } else {
@@ -165,10 +180,12 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const std::size_t columns = 2 + 2 * displaced + keeps + (keeps && config.momenta);
   const std::size_t ids = config.ids && ranks > 1 ? sizeof(std::uint64_t) : 0;
   const std::size_t field = fourier::FourierMesh::memory_bytes(config.particles_per_side, ranks);
+  const std::size_t bispectrum =
+      config.bispectra ? fourier::bispectrum_memory_bytes(config.bispectrum_limit(), ranks) : 0;
   const std::size_t displacements = particles * 6 * sizeof(float);
   return std::max(displacements + 2 * field,  // then the meshes are freed
                   particles * (columns * 3 * sizeof(float) + ids) +
-                      ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks));
+                      ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks) + bispectrum);
 }
 
 }  // namespace cosmo::sim

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/fourier/bispectrum.hpp"
+#include "core/fourier/correlation_function.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
@@ -42,10 +45,15 @@ struct SimulationConfig {
   bool momenta = false;                     ///< outputs have momenta too, most of them at one more force
   bool ids = false;                         ///< particles that move between ranks keep IDs
   bool power_spectra = false;               ///< measure those of the initial field and every output
+  bool correlation_functions = false;       ///< --correlation-function: measure that of every output
+  bool bispectra = false;                   ///< --bispectrum: measure that of every output
 
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
   double a_start() const { return 1 / (1 + z_initial); }
+  /// Limit of bispectra, in fundamental wavenumbers: the particles' Nyquist wavenumber, or half the force
+  /// mesh's, beyond which undoing its window would amplify aliases.
+  int bispectrum_limit() const { return std::min(mesh_per_side / 4, particles_per_side / 2); }
 };
 
 /// The power spectrum from which the initial field is drawn, grown linearly to today.
@@ -61,9 +69,11 @@ struct Output {
   /// are on any rank in any order, with ids() (qx N + qy) N + qz if config.ids; a single rank has them in
   /// that order.
   const ParticleSet& particles;
-  /// Power spectrum of the matter, up to the particles' Nyquist wavenumber, if config.power_spectra. Cloud in
-  /// cell on the force mesh, corrected for its window but not for the particles' discreteness.
-  fourier::PowerSpectrum power;
+  /// What config asks to measure. Cloud in cell on the force mesh, corrected for its window but not for the
+  /// particles' discreteness.
+  fourier::PowerSpectrum power = {};  ///< up to the particles' Nyquist wavenumber
+  fourier::CorrelationFunction correlation = {};
+  fourier::Bispectrum bispectrum = {};  ///< up to config.bispectrum_limit()
 };
 
 /// Functions called during a simulation; any may be empty.

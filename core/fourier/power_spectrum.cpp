@@ -5,7 +5,6 @@
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
-#include <numbers>
 #include <span>
 
 #include "core/error.hpp"
@@ -20,17 +19,6 @@ struct BinSum {
   double power = 0;
   std::int64_t modes = 0;
 };
-
-/// 1/W² along one axis, at wavenumbers 0 … n/2.
-std::vector<double> inverse_window(int n, MassAssignment assignment) {
-  const int order = static_cast<int>(assignment);
-  std::vector<double> values(static_cast<std::size_t>(n / 2 + 1), 1.0);
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    const double x = std::numbers::pi * static_cast<double>(i) / n;
-    values[i] = std::pow(x / std::sin(x), 2 * order);
-  }
-  return values;
-}
 
 /// One thread sums each plane, in order of kx, so the order of additions is always the same.
 std::vector<BinSum> sum_plane(const FourierMesh& delta, int ky, std::size_t bins,
@@ -66,7 +54,7 @@ PowerSpectrum power_spectrum(const FourierMesh& delta, const PowerSpectrumOption
   core::ensure(options.bins >= 0 && options.bins <= n / 2, core::Fault::internal,
                "{} bins of power are asked of a mesh that has {}.", options.bins, n / 2);
   const auto bins = static_cast<std::size_t>(options.bins > 0 ? options.bins : n / 2);
-  const std::vector<double> inverse = inverse_window(n, options.assignment);
+  const std::vector<double> inverse = inverse_square_window(n, options.assignment);
   // (ky, bin, {k, power}): each entry has one contributor, so the sum over ranks rounds nothing.
   std::vector<double> planes(static_cast<std::size_t>(n) * bins * 2);
   std::vector<std::int64_t> modes(bins);

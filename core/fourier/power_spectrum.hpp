@@ -3,15 +3,9 @@
 #include <vector>
 
 #include "core/fourier/fourier_mesh.hpp"
+#include "core/fourier/window.hpp"
 
 namespace cosmo::fourier {
-
-/// How particles were assigned to the cells of a mesh, which smooths the density by a window.
-enum class MassAssignment {
-  exact,               ///< the field is not smoothed
-  nearest_grid_point,  ///< W(k) = Π sinc(π k_i / (2 k_Nyquist))
-  cloud_in_cell,       ///< the square of that
-};
 
 /// What to measure.
 struct PowerSpectrumOptions {

@@ -53,6 +53,8 @@ SimulationRecord to_record(const Json& object) {
       object.at("index"), {object.at("seed"), to_cosmology(object.at("parameters"))}, {}, {}};
   const std::vector<std::string> files = object.at("files");
   record.power_spectrum = find_file(files, kPowerSpectrumName);
+  record.correlation_function = find_file(files, kCorrelationFunctionName);
+  record.bispectrum = find_file(files, kBispectrumName);
   if (object.contains("outputs")) {
     for (const Json& output : object["outputs"])
       record.outputs.push_back({output.at("redshift"), output.at("counts"), output.at("snapshot")});
@@ -75,7 +77,7 @@ std::vector<std::string> SimulationRecord::files() const {
   std::vector<std::string> paths;
   for (const SimulationOutput& output : outputs) paths.push_back(output.counts);
   for (const SimulationOutput& output : outputs) paths.push_back(output.snapshot);
-  paths.push_back(power_spectrum);
+  for (const std::string& table : {power_spectrum, correlation_function, bispectrum}) paths.push_back(table);
   std::erase(paths, "");
   return paths;
 }

@@ -26,8 +26,10 @@ struct SimulationRecord {
   Universe universe;
   std::vector<SimulationOutput> outputs;  ///< lowest redshift first
   std::string power_spectrum;             ///< path of the table for all redshifts, or empty
+  std::string correlation_function = {};  ///< the same of the correlation function
+  std::string bispectrum = {};            ///< the same of the bispectrum
 
-  /// Every file of the universe: counts, snapshots, then the table.
+  /// Every file of the universe: counts, snapshots, then the tables.
   std::vector<std::string> files() const;
   /// The counts at a redshift. If the suite has none, throws Error{config} with how to make them.
   const std::string& counts(double redshift = 0) const;
@@ -38,6 +40,8 @@ struct SimulationRecord {
 std::string counts_name(double redshift);
 std::string snapshot_name(double redshift);
 inline constexpr const char* kPowerSpectrumName = "power_spectrum.csv";
+inline constexpr const char* kCorrelationFunctionName = "correlation_function.csv";
+inline constexpr const char* kBispectrumName = "bispectrum.csv";
 
 struct SimulationManifest {
   Manifest base;

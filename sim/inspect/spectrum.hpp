@@ -6,8 +6,8 @@
 
 namespace cosmo::sim {
 
-/// Measures the power spectrum of the particles in the cells of the mesh, which it overwrites; none if they
-/// fill only part of the mesh. Collective.
+/// Measures the power spectrum of the particles in the cells of the mesh, none if they fill only part of it.
+/// Leaves the modes of their density contrast there. Collective.
 void measure_power(fourier::FourierMesh& mesh, Finding& finding);
 
 }  // namespace cosmo::sim

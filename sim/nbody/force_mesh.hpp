@@ -58,7 +58,7 @@ class ForceMesh {
   void solve_contrast() { solve_density({}); }
 
   /// The power spectrum of the particles, each on the rank that owns its x, in `bins` bins: cloud in cell,
-  /// corrected for its window. Overwrites the mesh.
+  /// corrected for its window. Leaves the modes in mesh().
   fourier::PowerSpectrum power_spectrum(const ParticleSet& particles, int bins);
 
   fourier::FourierMesh& mesh() { return mesh_; }

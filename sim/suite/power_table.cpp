@@ -2,27 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "sim/suite/table.hpp"
+
 namespace cosmo::sim {
 
-namespace {
-
-constexpr const char* kColumns = "k_h_mpc,modes,p_input,p_initial";
-constexpr const char* kOutput = "p_z";
-
-}  // namespace
-
 std::string to_csv(const PowerTable& table) {
-  std::string text = kColumns;
+  std::vector<Column> columns = {{"k_h_mpc", table.k},
+                                 {"modes", {table.modes.begin(), table.modes.end()}},
+                                 {"p_input", table.input},
+                                 {"p_initial", table.initial}};
   for (const PowerTable::Output& output : table.outputs)
-    text += fmt::format(",{}{}", kOutput, output.redshift);
-  text += "\n";
-  for (std::size_t row = 0; row < table.k.size(); ++row) {
-    text += fmt::format("{},{},{},{}", table.k[row], table.modes.at(row), table.input.at(row),
-                        table.initial.at(row));
-    for (const PowerTable::Output& output : table.outputs) text += fmt::format(",{}", output.power.at(row));
-    text += "\n";
-  }
-  return text;
+    columns.push_back({fmt::format("p_z{}", output.redshift), output.power});
+  return to_csv(columns);
 }
 
 }  // namespace cosmo::sim

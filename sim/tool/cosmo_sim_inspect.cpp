@@ -11,6 +11,7 @@
 #include "sim/inspect/picture.hpp"
 #include "sim/inspect/snapshot.hpp"
 #include "sim/inspect/spectrum.hpp"
+#include "sim/inspect/tables.hpp"
 
 namespace cosmo::sim {
 
@@ -22,6 +23,9 @@ void declare_inspect(core::Options& options) {
   options.add_positional("file", "snapshot_z0.hdf5 or counts_z0.h5 written by cosmo-sim generate");
   options.add("png", std::nullopt, "draw a slice of the density to this PNG file, on a logarithmic scale");
   options.add("thickness", std::nullopt, "thickness of the slice starting at x = 0, Mpc/h [= box / 16]");
+  options.add("correlation-function", std::nullopt, "write ξ(r) of the particles to this CSV file");
+  options.add("bispectrum", std::nullopt,
+              "write B of the particles, of equilateral and squeezed triangles, to this CSV file");
 }
 
 std::vector<std::filesystem::path> inspected_files(const core::Options& options) {
@@ -32,6 +36,7 @@ void run_inspect(const core::Invocation& run) {
   std::string path, schema;
   std::optional<double> thickness;
   bool recorded = false;
+  TableFiles tables;
   run.comm.agree([&] {
     path = run.options.text("file");
     if (run.options.given("thickness")) thickness = run.options.number("thickness");
@@ -40,6 +45,7 @@ void run_inspect(const core::Invocation& run) {
     ensure(std::filesystem::is_regular_file(path), Fault::io,
            "{} is not a file: give a snapshot or counts file.", path);
     if (run.options.given("png")) check_image(path, run.options.text("png"));
+    tables = read_table_files(run.options);
     if (run.comm.is_root()) recorded = core::check_in_suite(path);
   });
   run.comm.agree([&] {
@@ -58,6 +64,7 @@ void run_inspect(const core::Invocation& run) {
                finding);
   }
   measure_power(*mesh, finding);
+  write_tables(tables, *mesh, finding);
   run.report(finding.summary, fmt::format("{}: {}", path, finding.text));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// cosmo-sim inspect: what a snapshot or a counts file is, whether it is sound, and its power spectrum.
+// cosmo-sim inspect: what a snapshot or a counts file is, whether it is sound, its power spectrum, correlation
+// function and bispectrum.
 
 #include "core/run/tool.hpp"
 

@@ -44,10 +44,14 @@ std::uint64_t disk_of(const Plan& plan, std::size_t universes) {
   std::uint64_t each = plan.count_grid().cells() * kCount;
   if (plan.save_particles) each += numerics.particle_grid().cells() * kParticle;
   std::uint64_t universe = each * numerics.redshifts.size();
-  if (numerics.power_spectra) {
-    const auto rows = static_cast<std::uint64_t>(numerics.particles_per_side / 2);
-    universe += rows * kNumber * (4 + numerics.redshifts.size());  // the columns of power_table.hpp
-  }
+  // Rows and columns of power_table.hpp and measure_table.hpp.
+  const std::uint64_t outputs = numerics.redshifts.size();
+  const auto table = [&](bool wanted, int rows, std::uint64_t columns) {
+    if (wanted) universe += static_cast<std::uint64_t>(rows) * kNumber * columns;
+  };
+  table(numerics.power_spectra, numerics.particles_per_side / 2, 4 + outputs);
+  table(numerics.correlation_functions, numerics.mesh_per_side / 2, 2 + outputs);
+  table(numerics.bispectra, std::min(numerics.bispectrum_limit(), 32), 4 + 5 * outputs);
   return universe * universes;
 }
 

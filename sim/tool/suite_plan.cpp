@@ -131,6 +131,9 @@ core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
                               plan.save_particles ? folder + core::snapshot_name(z) : ""});
   }
   if (plan.numerics.power_spectra) record.power_spectrum = folder + core::kPowerSpectrumName;
+  if (plan.numerics.correlation_functions)
+    record.correlation_function = folder + core::kCorrelationFunctionName;
+  if (plan.numerics.bispectra) record.bispectrum = folder + core::kBispectrumName;
   return record;
 }
 
@@ -177,6 +180,9 @@ void declare_suite(core::Options& options) {
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
+  options.add_switch("correlation-function", false, "write each universe's ξ(r), a table: on or off");
+  options.add_switch("bispectrum", false,
+                     "write each universe's B of equilateral and squeezed triangles, a table: on or off");
   options.add("select", std::nullopt,
               "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
   options.add("ranks-per-simulation", std::nullopt,
@@ -207,6 +213,8 @@ Plan read_plan(const core::Options& options) {
   plan.save_particles = save != "counts";
   numerics.momenta = numerics.ids = plan.save_particles;
   numerics.power_spectra = options.is_on("power-spectrum");
+  numerics.correlation_functions = options.is_on("correlation-function");
+  numerics.bispectra = options.is_on("bispectrum");
   read_transfer(options, plan);
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
@@ -241,7 +249,10 @@ core::Request request_of(const Plan& plan) {
                  {"save_counts", plan.save_counts},
                  {"save_particles", plan.save_particles},
                  {"power_spectrum", numerics.power_spectra}};
+  // Requests without them have the ids of earlier versions.
   if (numerics.integrator != kIntegrators.front().name) config["integrator"] = numerics.integrator;
+  if (numerics.correlation_functions) config["correlation_function"] = true;
+  if (numerics.bispectra) config["bispectrum"] = true;
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
   core::write_length(config, "box", plan.box);

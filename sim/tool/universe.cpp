@@ -6,15 +6,15 @@
 #include "core/universe/snapshot.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/count_grid.hpp"
+#include "sim/suite/measure_table.hpp"
 #include "sim/suite/power_table.hpp"
 
 namespace cosmo::sim {
 
 namespace {
 
-/// Gathers the spectra that a simulation measures. Outputs are added from the earliest on and listed from the
-/// latest on; bins that one of the spectra lacks are left out of all.
-class Spectra {
+/// Gathers what a simulation measures. Outputs are added from the earliest on and listed from the latest on; bins that one of the spectra lacks are left out of all.
+class Measurements {
  public:
   void set_initial(const fourier::PowerSpectrum& initial, const LinearPower& linear) {
     table_.k = initial.k;
@@ -22,10 +22,14 @@ class Spectra {
     table_.initial = initial.power;
     for (const double k : initial.k) table_.input.push_back(linear(k));
   }
-  void add(double redshift, const fourier::PowerSpectrum& power) {
-    table_.outputs.insert(table_.outputs.begin(), {redshift, power.power});
+  void add(const Output& output) {
+    table_.outputs.insert(table_.outputs.begin(), {output.redshift, output.power.power});
+    correlations_.insert(correlations_.begin(), {output.redshift, output.correlation});
+    bispectra_.insert(bispectra_.begin(), {output.redshift, output.bispectrum});
   }
-  const PowerTable& table() {
+  std::string correlations() const { return to_csv(table_of(correlations_)); }
+  std::string bispectra() const { return to_csv(table_of(bispectra_)); }
+  std::string spectra() {
     std::size_t bins = table_.k.size();
     for (const PowerTable::Output& output : table_.outputs) bins = std::min(bins, output.power.size());
     table_.k.resize(bins);
@@ -33,11 +37,13 @@ class Spectra {
     table_.input.resize(bins);
     table_.initial.resize(bins);
     for (PowerTable::Output& output : table_.outputs) output.power.resize(bins);
-    return table_;
+    return to_csv(table_);
   }
 
  private:
   PowerTable table_;
+  std::vector<Measured<fourier::CorrelationFunction>> correlations_;
+  std::vector<Measured<fourier::Bispectrum>> bispectra_;
 };
 
 /// Writes the files of one universe; every member is collective over its group.
@@ -58,10 +64,12 @@ class UniverseFiles {
     if (!files->snapshot.empty()) add_snapshot(files->snapshot, output);
   }
 
-  void add(const PowerTable& table) {
-    add_file(record_.power_spectrum, [&](const auto& part) {
+  /// Writes a table, unless it has no path.
+  void add(const std::string& path, const std::string& table) {
+    if (path.empty()) return;
+    add_file(path, [&](const auto& part) {
       group_.agree([&] {
-        if (group_.is_root()) core::write_text(part, to_csv(table));
+        if (group_.is_root()) core::write_text(part, table);
       });
     });
   }
@@ -113,16 +121,20 @@ std::vector<core::FileRecord> make_universe(const core::Communicator& group,
                                             const std::function<void(const Step&)>& step) {
   config.universe = record.universe;
   UniverseFiles files(group, output, config, record, count_cells);
-  Spectra spectra;
+  Measurements measurements;
   Observers observers;
-  observers.initial = [&](const auto& initial, const auto& linear) { spectra.set_initial(initial, linear); };
+  observers.initial = [&](const auto& initial, const auto& linear) {
+    measurements.set_initial(initial, linear);
+  };
   observers.step = step;
   observers.output = [&](const Output& now) {
     files.add(now);
-    spectra.add(now.redshift, now.power);
+    measurements.add(now);
   };
   simulate(group, config, observers);
-  if (!record.power_spectrum.empty()) files.add(spectra.table());
+  files.add(record.power_spectrum, measurements.spectra());
+  files.add(record.correlation_function, measurements.correlations());
+  files.add(record.bispectrum, measurements.bispectra());
   return files.take_records();
 }
 

@@ -10,7 +10,7 @@
 namespace cosmo::sim {
 
 /// Simulates one universe and publishes the files that `record` names: at each redshift the counts on
-/// `count_cells` cells per side and the particles, at the end the table of power spectra. Cosmology and seed
+/// `count_cells` cells per side and the particles, at the end the tables of what was measured. Cosmology and seed
 /// are the record's. Returns this rank's part of the records for `output`. `step` is called after each time
 /// step. Collective over `group`, whose ranks all throw the same errors.
 std::vector<core::FileRecord> make_universe(const core::Communicator& group,

@@ -1,8 +1,10 @@
 // Prints one line that names every bit of a simulation's outcome, whatever the layout: fingerprints of the
-// modes of a mesh, of a power spectrum, of the particles' positions and momenta, and of their counts.
+// modes of a mesh, of what is measured of it, of the particles' positions and momenta, and of their counts.
 // tests/mpi/same_everywhere.sh compares layouts.
 #include <cstdio>
 
+#include "core/fourier/bispectrum.hpp"
+#include "core/fourier/correlation_function.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "histogram/count_grid.hpp"
 #include "sim/nbody/force_kernel.hpp"
@@ -22,16 +24,20 @@ std::uint64_t modes_of(const core::Communicator& comm, int side) {
   return fingerprint(mesh);
 }
 
-/// The power spectrum of a rough field, whose sums run over all ranks and threads.
-std::uint64_t spectrum_of(const core::Communicator& comm) {
+/// What is measured of a rough field, whose sums run over all ranks and threads.
+std::uint64_t measures_of(const core::Communicator& comm) {
   fourier::FourierMesh mesh(comm, {45, 100.0});
   fill_rough(mesh);
   mesh.forward();
   const fourier::PowerSpectrum spectrum = fourier::power_spectrum(mesh);
+  const fourier::Bispectrum shells = fourier::bispectrum(mesh, 11, fourier::MassAssignment::cloud_in_cell);
+  const auto separations = fourier::correlation_function(mesh, fourier::MassAssignment::cloud_in_cell);
   std::uint64_t word = 0;
-  for (std::size_t bin = 0; bin < spectrum.k.size(); ++bin) {
-    word = scrambled(word + std::bit_cast<std::uint64_t>(spectrum.k[bin]));
-    word = scrambled(word + std::bit_cast<std::uint64_t>(spectrum.power[bin]));
+  for (const std::vector<double>* column :
+       {&spectrum.k, &spectrum.power, &shells.k, &shells.power, &shells.equilateral.triangles,
+        &shells.equilateral.b, &shells.squeezed.triangles, &shells.squeezed.b, &separations.r,
+        &separations.xi}) {
+    for (const double value : *column) word = scrambled(word + std::bit_cast<std::uint64_t>(value));
   }
   return word;
 }
@@ -84,7 +90,7 @@ int main(int argc, char** argv) {
   };
   print(modes_of(comm, 32));
   print(modes_of(comm, 45));
-  print(spectrum_of(comm));
+  print(measures_of(comm));
 
   sim::SimulationConfig config;
   config.box_size = 200;

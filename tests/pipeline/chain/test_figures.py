@@ -70,6 +70,23 @@ class Integrators(FigureTest):
             self.assertNotIn("nan", str(tables))
 
 
+class Reference(FigureTest):
+    LABELS = ("slow",)
+
+    def test_tables(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            text = self.script("make_reference_tables.py", "--program", BIN / "cosmo-sim", "--cache", root, "--table",
+                               root / "reference.csv", "--particles", 16, "--seeds", 1, "--boxes", "16", "--box-seeds", 2,
+                               "--threads", 1)
+            tables = self.tables(text)
+            self.assertEqual([len(rows) for rows in tables.values()], [1, 18, 7], text)
+            lines = (root / "reference.csv").read_text().splitlines()
+            kept = (ROOT / "tests/data/reference.csv").read_text().splitlines()
+            self.assertEqual([line.split(",")[0] for line in lines], [line.split(",")[0] for line in kept])
+            self.assertEqual(lines[0], kept[0])
+
+
 class Scaling(FigureTest):
     def test_model(self):
         """What docs/figures/scaling.json holds can still be drawn."""

@@ -57,6 +57,36 @@ def power_spectrum(counts, box, order):
     return (sums / number)[1:n // 4 + 1], number[1:n // 4 + 1]
 
 
+def measures(counts, box, order):
+    """Columns of the tables of inspect, by sums over all separations and over the fields of shells, with numpy alone."""
+    n = len(counts)
+    k = np.fft.fftfreq(n, 1 / n)
+    window = np.sinc(k / n) ** order
+    modes = np.fft.fftn(counts / counts.mean() - 1) / counts.size / (window[:, None, None] * window[:, None] * window)
+    modes[0, 0, 0] = 0
+    length = np.sqrt(k[:, None, None] ** 2 + k[:, None] ** 2 + k**2)
+    bins, xi = np.rint(length).astype(int).ravel(), np.fft.ifftn(np.abs(modes) ** 2).real.ravel() * n**3
+    number = np.bincount(bins)
+    correlation = {"r_mpc_h": np.bincount(bins, length.ravel()) / number * box / n, "separations": number,
+                   "xi_z{z}": np.bincount(bins, xi) / number}
+    edges = [0.5]
+    while edges[-1] + max(2, edges[-1] // 4) <= n // 4 + 0.5:
+        edges.append(edges[-1] + max(2, edges[-1] // 4))
+    shells = [(length >= low) & (length < high) for low, high in zip(edges, edges[1:])]
+    fields = [np.fft.ifftn(np.where(shell, modes, 0)).real * n**3 for shell in shells]
+    units = [np.fft.ifftn(shell).real * n**3 for shell in shells]
+    rows = []
+    for field, unit, shell in zip(fields, units, shells):
+        p, first = (box**3 * (f**2).mean() / s.sum() for f, s in ((field, shell), (fields[0], shells[0])))
+        equal, squeezed = (unit**3).mean(), (unit**2 * units[0]).mean()
+        b, c = box**6 * (field**3).mean() / equal, box**6 * (field**2 * fields[0]).mean() / squeezed
+        rows.append([length[shell].mean() * 2 * np.pi / box, length[shells[0]].mean() * 2 * np.pi / box, equal, squeezed, p,
+                     b, c, b / (3 * p**2), c / (2 * first * p + p**2)])
+    names = ["k_h_mpc", "k_long_h_mpc", "triangles_equilateral", "triangles_squeezed", "p_z{z}", "b_equilateral_z{z}",
+             "b_squeezed_z{z}", "q_equilateral_z{z}", "q_squeezed_z{z}"]
+    return {name: column[1:n // 2 + 1] for name, column in correlation.items()}, dict(zip(names, np.transpose(rows)))
+
+
 class SnapshotTest(DirectoryTest):
 
     @classmethod
@@ -193,9 +223,10 @@ class SnapshotTest(DirectoryTest):
         rows = [line.split("|")[1:4] for line in table.splitlines()[2:]]
         for kind, path in ("counts", self.counts), ("snapshot", self.small):
             fields = [re.findall(r"`(\w+)`", names) for names, of, _ in rows if of.strip() in (kind, "both")]
-            found = succeed("cosmo-sim", "inspect", path, "--png", self.root / f"{kind}.png")
+            found = succeed("cosmo-sim", "inspect", path, "--png", self.root / f"{kind}.png", "--correlation-function",
+                            self.root / f"{kind}_xi.csv", "--bispectrum", self.root / f"{kind}_b.csv")
             self.assertEqual(sorted(sum(fields, [])), sorted(found))
-            for name in ("counts", "power_spectrum", "png"):
+            for name in ("counts", "power_spectrum", "png", "correlation_function", "bispectrum"):
                 inner = re.search(rf"`{name}` \|[^{{]*{{([^}}]*)}}", table)[1].split(", ")
                 self.assertEqual(sorted(inner), sorted(found.get(name, inner)))
 
@@ -223,6 +254,48 @@ class SnapshotTest(DirectoryTest):
                 positions = file["PartType1/Coordinates"][:].astype("f8")
             columns = clouds_in_cells(positions, 64, 512)[:4].sum(axis=0)
             self.assertAlmostEqual(found["png"]["max_particles"], columns.max(), delta=1e-2)
+
+    def test_tables_of_correlation_and_bispectrum(self):
+        with h5py.File(self.small) as file:
+            positions = file["PartType1/Coordinates"][:].astype("f8")
+        with h5py.File(self.counts) as file:
+            counts = file["counts"][:]
+        for path, mass, box, order, z in ((self.counts, counts, 64, 1, 0),
+                                          (self.small, clouds_in_cells(positions, 12, BOX), BOX, 2, REDSHIFT)):
+            tables = self.root / "xi.csv", self.root / "b.csv"
+            words = [path, "--correlation-function", tables[0], "--bispectrum", tables[1]]
+            found = succeed("cosmo-sim", "inspect", *words)
+            content = [table.read_bytes() for table in tables]
+            self.assertEqual(found, succeed("cosmo-sim", "inspect", *words, ranks=3))
+            self.assertEqual([table.read_bytes() for table in tables], content)
+            for table, expected in zip(tables, measures(mass, box, order)):
+                rows = np.genfromtxt(table, delimiter=",", names=True)
+                self.assertEqual(list(rows.dtype.names), [name.format(z=z).replace(".", "") for name in expected])
+                for name, column in zip(rows.dtype.names, expected.values()):
+                    np.testing.assert_allclose(rows[name], column, rtol=1e-4, atol=2e-5 * np.abs(column).max(), err_msg=name)
+            self.assertEqual(found["correlation_function"], {"path": str(tables[0]), "bins": len(mass) // 2})
+            self.assertEqual(found["bispectrum"], {"path": str(tables[1]), "shells": len(content[1].splitlines()) - 1})
+        self.refused(3, ["--bispectrum", "xi.csv", "not a table of a bispectrum"], self.counts, "--bispectrum", tables[0])
+        self.refused(3, ["--correlation-function", "both"], self.counts, "--correlation-function", "same.csv", "--bispectrum",
+                     "same.csv", ranks=2)
+        coarse = self.root / "coarse"
+        succeed("cosmo-sim", "generate", "--particles", 4, "--box", 10, "--grid", 3, "--output", coarse)
+        self.refused(3, ["--bispectrum", "3³", "4³"], coarse / "sim-00000/counts_z0.h5", "--bispectrum", self.root / "new.csv")
+        self.assertFalse((self.root / "new.csv").exists())
+
+    def test_the_simulation_measures_as_inspect_does(self):
+        suite = self.root / "measured"
+        succeed("cosmo-sim", "generate", "--particles", 32, "--box", 64, "--steps", 3, "--save", "particles", "--redshifts",
+                "0,0.5", "--correlation-function", "--bispectrum", "--output", suite)
+        folder = suite / "sim-00000"
+        for name in "correlation-function", "bispectrum":
+            whole = np.genfromtxt(folder / f"{name.replace('-', '_')}.csv", delimiter=",", names=True)
+            for z in "0", "0.5":
+                table = self.root / f"{name}{z}.csv"
+                succeed("cosmo-sim", "inspect", folder / f"snapshot_z{z}.hdf5", f"--{name}", table)
+                rows = np.genfromtxt(table, delimiter=",", names=True)
+                for column in rows.dtype.names:
+                    np.testing.assert_allclose(rows[column], whole[column], rtol=1e-3, atol=1e-4 * np.abs(rows[column]).max())
 
     def test_a_slice_is_drawn(self):
         image = self.root / "slice.png"

@@ -89,6 +89,30 @@ class Outputs(Suite):
             self.assertEqual(table[0], "k_h_mpc,modes,p_input,p_initial,p_z0,p_z1")
             self.assertEqual(len(table), 1 + 8)
 
+    def test_measures_are_tables_that_a_request_may_ask_for(self):
+        words = [*SIM, "--redshifts", "0,1", "--correlation-function", "--bispectrum"]
+        plain, one, two = self.root / "plain", self.root / "measured1", self.root / "measured2"
+        succeed("cosmo-sim", *SIM, "--redshifts", "0,1", "--output", plain)
+        plan = succeed("cosmo-sim", *words, "--output", one, "--dry-run")
+        succeed("cosmo-sim", *words, "--output", one)
+        succeed("cosmo-sim", *words, "--output", two, "--ranks-per-simulation", 2, ranks=2)
+        self.assertEqual(contents(two), contents(one))
+        self.assertGreaterEqual(plan["disk_bytes"], sum(path.stat().st_size for path in one.glob("sim-*/*.csv")))
+        for entry in self.entries(one):
+            names = [pathlib.Path(path).name for path in entry["files"]]
+            self.assertEqual(names[2:], ["power_spectrum.csv", "correlation_function.csv", "bispectrum.csv"])
+            for path in entry["files"][:3]:
+                self.assertEqual((one / path).read_bytes(), (plain / path).read_bytes())
+            heads = [(one / path).read_text().splitlines()[0] for path in entry["files"][3:]]
+            each = [f"{name}_z{z}" for z in (0, 1) for name in ("p", "b_equilateral", "b_squeezed", "q_equilateral", "q_squeezed")]
+            self.assertEqual(heads, ["r_mpc_h,separations,xi_z0,xi_z1", ",".join(
+                ["k_h_mpc,k_long_h_mpc,triangles_equilateral,triangles_squeezed", *each])])
+        # Requests without them are what they were before there were any.
+        config = json.loads((plain / "manifest.json").read_text())["config"]
+        self.assertFalse({"correlation_function", "bispectrum"} & config.keys())
+        self.refused(CONFIG, ["--bispectrum", "can be shared by 4"], "generate", "--particles", 6, "--bispectrum", "--output",
+                     self.root / "never", ranks=5)
+
     def test_redshifts_that_cannot_be(self):
         for value, named in (("0,0", "0 twice"), ("0.5,1,0.50", "0.5 twice"), ("-1", "-1"), ("9.5", "--z-initial, 9")):
             self.refused(CONFIG, ["--redshifts", named], *SIM, f"--redshifts={value}", "--output", self.root / "never")
@@ -444,7 +468,7 @@ class Memory(Suite):
     def test_predicted_and_measured_memory_agree(self):
         words = ["generate", "--particles", 96, "--mesh", 192, "--steps", 1]
         for ranks, least, more in ((1, 0.7, []), (2, 0.6, ["--redshifts", "0,1", "--save", "both"]),
-                                   (1, 0.7, ["--threads", 300])):
+                                   (1, 0.7, ["--bispectrum"]), (1, 0.7, ["--threads", 300])):
             output = self.root / f"measured{ranks}{len(more)}"
             found = succeed("cosmo-sim", *words, *more, "--output", output, ranks=ranks)
             ratio = found["peak_rss_bytes"] / found["memory_bytes_per_rank"]
