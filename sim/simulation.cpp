@@ -41,7 +41,11 @@ ParticleSet initial_particles(const core::Communicator& comm, const SimulationCo
                               const Observers& observers) {
   const LinearPower power = linear_power(config);
   fourier::FourierMesh delta(comm, config.particle_grid());
-  gaussian_field(delta, power, config.universe.seed, config.amplitude, config.partner);
+  if (config.noise) {
+    gaussian_field(delta, power, *config.noise, config.amplitude, config.partner);
+  } else {
+    gaussian_field(delta, power, config.universe.seed, config.amplitude, config.partner);
+  }
   if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta), power);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);

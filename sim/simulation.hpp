@@ -37,6 +37,7 @@ struct SimulationConfig {
   std::string force_kernel = "four-point";  ///< --force-kernel
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
+  std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed
   std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
   bool momenta = false;                     ///< outputs have momenta too, at one more force each
   bool ids = false;                         ///< particles that move between ranks keep IDs

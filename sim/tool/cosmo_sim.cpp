@@ -21,6 +21,7 @@
 #include "sim/simulation.hpp"
 #include "sim/suite/rank_layout.hpp"
 #include "sim/tool/cosmo_sim_inspect.hpp"
+#include "sim/tool/cosmo_sim_noise.hpp"
 #include "sim/tool/suite_plan.hpp"
 #include "sim/tool/universe.hpp"
 
@@ -283,5 +284,8 @@ core::Tool sim::cosmo_sim_tool() {
             true, core::OnStop::save, &sim::declare_suite, &run_generate},
            {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
             "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,
-            &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files}}};
+            &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files},
+           {"noise", "writes the white noise from which a universe's initial field is made",
+            "cosmo-sim noise --seed 1 --particles 256 --output noise.npy", false, core::OnStop::end,
+            &sim::declare_noise, &sim::run_noise}}};
 }

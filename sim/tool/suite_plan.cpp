@@ -104,6 +104,21 @@ void read_transfer(const core::Options& options, Plan& plan) {
   ensure_fixed(plan, *plan.numerics.table);
 }
 
+/// Reads the file of --white-noise, whose phases the plan's universe then has.
+void read_white_noise(const core::Options& options, Plan& plan) {
+  if (!options.given("white-noise")) return;
+  const std::string& path = options.text("white-noise");
+  core::ensure(plan.simulations == 1, Fault::config,
+               "--white-noise {} has the phases of one universe and {} are to be made: make them one by one, "
+               "each from its own file.",
+               path, plan.simulations);
+  core::ensure(plan.seed && !options.chosen("seed"), Fault::config,
+               "--white-noise {} states the phases and so does {}: leave one out.", path,
+               plan.seed ? "--seed" : "the design's column seed");
+  plan.numerics.noise = open_noise(path, plan.numerics.particles_per_side);
+  plan.universes.front().seed = plan.numerics.noise->seed();
+}
+
 /// Throws Error{config}, in the given unit, unless all universes have a possible box.
 void validate_box(const Plan& plan) {
   constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
@@ -169,6 +184,9 @@ void declare_suite(core::Options& options) {
   options.add_flag(
       "allow-leak",
       "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
+  options.add("white-noise", std::nullopt,
+              "FILE of unit white noise, grafic (MUSIC, monofonIC) or .npy, of --particles values per side, "
+              "instead of a seed's [none]");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.begin_group("What is written, and by whom");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
@@ -204,6 +222,7 @@ Plan read_plan(const core::Options& options) {
   numerics.momenta = numerics.ids = plan.save_particles;
   numerics.power_spectra = options.is_on("power-spectrum");
   read_transfer(options, plan);
+  read_white_noise(options, plan);
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
   const int grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
@@ -239,6 +258,7 @@ core::Request request_of(const Plan& plan) {
                  {"power_spectrum", numerics.power_spectra}};
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
+  if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
   core::write_length(config, "box", plan.box);
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     config[std::string(row.name)] = plan.base.*row.member;
