@@ -13,7 +13,7 @@
 #include "sim/nbody/cola_stepper.hpp"
 #include "sim/nbody/force_mesh.hpp"
 #include "sim/nbody/lpt.hpp"
-
+#include "sim/nbody/redshift_space.hpp"
 namespace cosmo::sim {
 
 namespace {
@@ -69,9 +69,14 @@ void leave_edges(ParticleSet& particles, const core::GridSpec& lattice) {
 
 /// Moves the particles from the end of a step to an earlier a, passes them on, and leaves them there.
 void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& forces,
-          const SimulationConfig& config, const Observers& observers) {
+          const Background& background, const SimulationConfig& config, const Observers& observers) {
   cola.drift_to(particles, 1 / (1 + redshift));
   if (config.momenta) cola.finish(particles);
+  if (config.line_of_sight) {
+    const double a = 1 / (1 + redshift);
+    to_redshift_space(particles, *config.line_of_sight, 1 / (a * a * background.E(a)), forces.communicator(),
+                      config.force_grid());
+  }
   fourier::PowerSpectrum power;
   if (config.power_spectra) {
     power = forces.power_spectrum(particles, config.particles_per_side / 2);
@@ -101,7 +106,7 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
     for (; !waiting.empty() && 1 / (1 + waiting.back()) <= a; waiting.pop_back()) {
       const bool end = waiting.size() == 1;
       if (!end) particles.keep(config.momenta);
-      show(waiting.back(), particles, cola, forces, config, observers);
+      show(waiting.back(), particles, cola, forces, background, config, observers);
       if (end) continue;
       particles.restore();
       particles.move_to_owners(comm, config.force_grid());
@@ -148,6 +153,7 @@ void validate(const SimulationConfig& config, int ranks) {
     ensure(std::ranges::count(config.redshifts, redshift) == 1, Fault::config,
            "--redshifts has {} twice: name it once.", redshift);
   }
+  ensure(config.momenta || !config.line_of_sight, Fault::internal, "Redshift space needs momenta.");
   if (config.table) {
     ensure_covers(*config.table, config.universe.cosmology.n_s, config.particle_grid());
   } else {

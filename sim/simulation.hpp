@@ -43,6 +43,8 @@ struct SimulationConfig {
   bool ids = false;                         ///< particles that move between ranks keep IDs
   bool power_spectra = false;               ///< measure those of the initial field and every output
 
+  /// --redshift-space: the axis (0: x) along which outputs are in redshift space, for which they need momenta
+  std::optional<std::size_t> line_of_sight = {};
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
   double a_start() const { return 1 / (1 + z_initial); }
@@ -59,7 +61,7 @@ struct Output {
   double redshift;
   /// x in [0, L), q = (i + 1/2) L/N; p = a² dx/dt / H0 [Mpc/h] if config.momenta. On several ranks particles
   /// are on any rank in any order, with ids() (qx N + qy) N + qz if config.ids; a single rank has them in
-  /// that order.
+  /// that order. With config.line_of_sight x are positions in redshift space.
   const ParticleSet& particles;
   /// Power spectrum of the matter, up to the particles' Nyquist wavenumber, if config.power_spectra. Cloud in
   /// cell on the force mesh, corrected for its window but not for the particles' discreteness.

@@ -1,5 +1,7 @@
 #include "sim/tool/suite_plan.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "core/error.hpp"
@@ -13,6 +15,8 @@ using core::Fault;
 using core::Json;
 
 namespace {
+
+constexpr std::array<const char*, 3> kAxes = {"x", "y", "z"};
 
 /// "omega-m" for "omega_m".
 std::string option_name(std::string_view parameter) {
@@ -191,6 +195,9 @@ void declare_suite(core::Options& options) {
   options.begin_group("What is written, and by whom");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
+  options.add("redshift-space", std::nullopt,
+              "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
+              "[none: real space]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add("select", std::nullopt,
               "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
@@ -219,7 +226,12 @@ Plan read_plan(const core::Options& options) {
   const std::string& save = options.choice("save", {"counts", "particles", "both"});
   plan.save_counts = save != "particles";
   plan.save_particles = save != "counts";
-  numerics.momenta = numerics.ids = plan.save_particles;
+  if (options.given("redshift-space")) {
+    const std::string& axis = options.choice("redshift-space", {kAxes.begin(), kAxes.end()});
+    numerics.line_of_sight = std::ranges::find(kAxes, axis) - kAxes.begin();
+  }
+  numerics.ids = plan.save_particles;
+  numerics.momenta = plan.save_particles || numerics.line_of_sight;
   numerics.power_spectra = options.is_on("power-spectrum");
   read_transfer(options, plan);
   read_white_noise(options, plan);
@@ -258,6 +270,7 @@ core::Request request_of(const Plan& plan) {
                  {"power_spectrum", numerics.power_spectra}};
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
+  if (numerics.line_of_sight) config["redshift_space"] = kAxes[*numerics.line_of_sight];
   if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
   core::write_length(config, "box", plan.box);
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {

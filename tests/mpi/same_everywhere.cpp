@@ -108,4 +108,6 @@ int main(int argc, char** argv) {
   config.redshifts = {0, 1, 0.3};
   config.momenta = config.power_spectra = true;
   print_universe(64, 128);
+  config.line_of_sight = 0;
+  print_universe(32, 48);
 }
