@@ -10,10 +10,12 @@
 
 #include "core/error.hpp"
 #include "sim/linear/background.hpp"
+#include "sim/linear/local_non_gaussianity.hpp"
 #include "sim/nbody/cola_stepper.hpp"
 #include "sim/nbody/force_mesh.hpp"
 #include "sim/nbody/lpt.hpp"
 #include "sim/nbody/redshift_space.hpp"
+
 namespace cosmo::sim {
 
 namespace {
@@ -36,6 +38,20 @@ void move_half_a_cell(fourier::FourierMesh& delta) {
       [&](int kx, int ky, int kz, std::complex<float>& mode) { mode *= of(kx) * of(ky) * of(kz); });
 }
 
+TransferFunction transfer_of(const SimulationConfig& config) {
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  return config.table ? transfer_function(*config.table, cosmology.n_s)
+                      : find_transfer_function(config.transfer)(cosmology);
+}
+
+/// delta(k) today over the potential Φ(k) of the matter era.
+std::function<double(double)> primordial_alpha(const SimulationConfig& config) {
+  constexpr double kLargeScales = 1e-5;  // [h/Mpc], where formulas have T = 1
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  return density_per_potential(transfer_of(config), config.table ? config.table->first_k : kLargeScales,
+                               cosmology.omega_m, Background(cosmology).growth());
+}
+
 /// The particles at rest on their lattice. The field is freed before the force mesh is allocated.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
                               const Observers& observers) {
@@ -46,6 +62,7 @@ ParticleSet initial_particles(const core::Communicator& comm, const SimulationCo
   } else {
     gaussian_field(delta, power, config.universe.seed, config.amplitude, config.partner);
   }
+  if (config.f_nl != 0) add_local_non_gaussianity(delta, config.f_nl, primordial_alpha(config));
   if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta), power);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
@@ -88,9 +105,7 @@ void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& 
 }  // namespace
 
 LinearPower linear_power(const SimulationConfig& config) {
-  if (config.table)
-    return {config.universe.cosmology, transfer_function(*config.table, config.universe.cosmology.n_s)};
-  return {config.universe.cosmology, find_transfer_function(config.transfer)(config.universe.cosmology)};
+  return {config.universe.cosmology, transfer_of(config)};
 }
 
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
@@ -154,8 +169,16 @@ void validate(const SimulationConfig& config, int ranks) {
            "--redshifts has {} twice: name it once.", redshift);
   }
   ensure(config.momenta || !config.line_of_sight, Fault::internal, "Redshift space needs momenta.");
+  constexpr double kMostNonGaussian = 1e4;  // f_NL φ is some 0.1 there
+  ensure(std::abs(config.f_nl) <= kMostNonGaussian, Fault::config,
+         "--f-nl is {}: choose a value between -{} and {}.", config.f_nl, kMostNonGaussian, kMostNonGaussian);
   if (config.table) {
     ensure_covers(*config.table, config.universe.cosmology.n_s, config.particle_grid());
+    constexpr double kLargeScales = 5e-4;  // [h/Mpc]: T is 1 to 0.3 % there
+    ensure(
+        config.f_nl == 0 || config.table->first_k <= kLargeScales, Fault::config,
+        "--transfer {} begins at k = {:.6g} h/Mpc and --f-nl needs it from {}, where T = 1: extend the table.",
+        config.table->path, config.table->first_k, kLargeScales);
   } else {
     find_transfer_function(config.transfer);
   }

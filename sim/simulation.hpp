@@ -38,13 +38,14 @@ struct SimulationConfig {
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed
+  double f_nl = 0;                          ///< --f-nl: local non-Gaussianity
   std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
   bool momenta = false;                     ///< outputs have momenta too, at one more force each
   bool ids = false;                         ///< particles that move between ranks keep IDs
   bool power_spectra = false;               ///< measure those of the initial field and every output
-
   /// --redshift-space: the axis (0: x) along which outputs are in redshift space, for which they need momenta
   std::optional<std::size_t> line_of_sight = {};
+
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
   double a_start() const { return 1 / (1 + z_initial); }

@@ -52,9 +52,9 @@ Background::Background(const core::Cosmology& cosmology)
                             });
 
   using Table = boost::math::interpolators::cardinal_cubic_hermite<std::vector<double>>;
-  const double today = Table(std::vector(values[0]), std::vector(slopes[0]), kFirst, step)(0.0);
+  growth_today_ = Table(std::vector(values[0]), std::vector(slopes[0]), kFirst, step)(0.0);
   for (std::size_t i = 0; i < 4; ++i) {
-    const double norm = i < 2 ? today : today * today;
+    const double norm = i < 2 ? growth_today_ : growth_today_ * growth_today_;
     growth_[i] = [table = Table(std::move(values[i]), std::move(slopes[i]), kFirst, step), norm](double at) {
       return table(std::log(at)) / norm;
     };

@@ -34,13 +34,15 @@ class Background {
   double T_D2(double a) const { return growth_[3](a); }
   double TT_D1(double a) const { return 1.5 * omega_m_ * a * D1(a); }
   double TT_D2(double a) const { return 1.5 * omega_m_ * a * (D2(a) - D1(a) * D1(a)); }
+  /// D1 today where it is normalised to D1 = a in the matter era.
+  double growth() const { return growth_today_; }
   /// dD/dlna; divided by D, the growth rates f1 and f2.
   double dD1_dlna(double a) const { return T_D1(a) / (a * a * E(a)); }
   double dD2_dlna(double a) const { return T_D2(a) / (a * a * E(a)); }
   // NOLINTEND(readability-identifier-naming)
 
  private:
-  double omega_m_, w0_, wa_;
+  double omega_m_, w0_, wa_, growth_today_;
   std::array<std::function<double(double)>, 4> growth_;  ///< D1, T[D1], D2, T[D2] as functions of a
 };
 

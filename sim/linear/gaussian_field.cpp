@@ -4,27 +4,13 @@
 #include <compare>
 #include <numbers>
 #include <utility>
-#include <vector>
 
 #include "core/random.hpp"
+#include "sim/linear/mode_table.hpp"
 
 namespace cosmo::sim {
 
 namespace {
-
-/// sqrt(P/V) indexed by the integer k² in units of the fundamental: P depends on nothing else, and there are
-/// far fewer values of k² than modes.
-std::vector<float> mode_amplitudes(const fourier::FourierMesh& mesh, const LinearPower& power) {
-  const auto half = static_cast<std::size_t>(mesh.side() / 2);
-  const double volume = std::pow(mesh.grid().box_size, 3);
-  std::vector<float> amplitudes(3 * half * half + 1);
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < amplitudes.size(); ++i) {
-    const double k = mesh.fundamental() * std::sqrt(static_cast<double>(i));
-    amplitudes[i] = static_cast<float>(std::sqrt(power(k) / volume));
-  }
-  return amplitudes;
-}
 
 /// White noise at signed wavenumbers.
 class WhiteNoise {
@@ -60,11 +46,11 @@ class WhiteNoise {
 /// Gives white noise w, which noise(kx, ky, kz, mode) returns for each mode, the spectrum.
 template <class Noise>
 void colour(fourier::FourierMesh& delta, const LinearPower& power, Partner partner, const Noise& noise) {
-  const std::vector<float> amplitudes = mode_amplitudes(delta, power);
+  const double volume = std::pow(delta.grid().box_size, 3);
+  const ModeTable amplitude(delta, [&](double k) { return std::sqrt(power(k) / volume); });
   const float sign = partner == Partner::flipped ? -1 : 1;
   delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
-    const auto k2 = static_cast<std::size_t>(kx * kx + ky * ky + kz * kz);
-    mode = sign * amplitudes[k2] * noise(kx, ky, kz, mode);
+    mode = sign * amplitude(kx, ky, kz) * noise(kx, ky, kz, mode);
   });
 }
 

@@ -188,16 +188,17 @@ void declare_suite(core::Options& options) {
   options.add_flag(
       "allow-leak",
       "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
+  options.add("f-nl", "0", "local non-Gaussianity of the potential in the matter era, the CMB's convention");
   options.add("white-noise", std::nullopt,
               "FILE of unit white noise, grafic (MUSIC, monofonIC) or .npy, of --particles values per side, "
               "instead of a seed's [none]");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.begin_group("What is written, and by whom");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
-  options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add("redshift-space", std::nullopt,
               "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
               "[none: real space]");
+  options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add("select", std::nullopt,
               "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
@@ -235,6 +236,7 @@ Plan read_plan(const core::Options& options) {
   numerics.power_spectra = options.is_on("power-spectrum");
   read_transfer(options, plan);
   read_white_noise(options, plan);
+  numerics.f_nl = options.number("f-nl");
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
   const int grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
@@ -271,6 +273,7 @@ core::Request request_of(const Plan& plan) {
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
   if (numerics.line_of_sight) config["redshift_space"] = kAxes[*numerics.line_of_sight];
+  if (numerics.f_nl != 0) config["f_nl"] = numerics.f_nl;
   if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
   core::write_length(config, "box", plan.box);
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {

@@ -109,5 +109,6 @@ int main(int argc, char** argv) {
   config.momenta = config.power_spectra = true;
   print_universe(64, 128);
   config.line_of_sight = 0;
+  config.f_nl = 100;
   print_universe(32, 48);
 }

@@ -1,4 +1,4 @@
-"""Universes in redshift space: what the files hold, and what is refused."""
+"""Universes in redshift space, and with local non-Gaussianity: what the files hold, and what is refused."""
 
 import json
 import unittest
@@ -8,7 +8,7 @@ import numpy as np
 
 from toolkit import DirectoryTest, contents, error_line, run, succeed
 
-USAGE = 2
+USAGE, CONFIG = 2, 3
 BOX, SIDE, GRID = 64, 16, 8
 SIM = ["generate", "--omega-m", 0.3, "--box", BOX, "--particles", SIDE, "--steps", 3, "--redshifts", "0,1", "--save", "both"]
 
@@ -63,6 +63,28 @@ class RedshiftSpace(Universes):
 
     def test_an_axis_that_is_none(self):
         self.refused(USAGE, "--redshift-space", "--redshift-space", "w")
+
+
+class NonGaussianity(Universes):
+    def test_it_is_part_of_the_request_and_the_same_from_any_ranks(self):
+        one = self.made("one", "--f-nl", 500)
+        self.assertEqual(self.config(one), dict(self.config(self.real), f_nl=500))
+        self.assertEqual(contents(self.made("three", "--f-nl", 500, ranks=3)), contents(one))
+        self.assertTrue(succeed("cosmo-sim", *SIM, "--f-nl", 0, "--output", self.real)["up_to_date"])
+
+    def test_a_positive_one_makes_the_densest_cells_denser(self):
+        largest = []
+        for f_nl in (-5000, 0, 5000):
+            suite = self.made(f"of {f_nl}", f"--f-nl={f_nl}")
+            with h5py.File(suite / "sim-00000/counts_z0.h5") as file:
+                largest.append((file["counts"][...].astype(float)**3).mean())
+        self.assertTrue(largest[0] < largest[1] < largest[2], largest)
+
+    def test_what_is_refused(self):
+        self.refused(CONFIG, "--f-nl is 20000", "--f-nl", 20000)
+        table = self.root / "short.dat"
+        table.write_text("".join(f"{10**(k / 10):.6e} {1e4 * 10**(-abs(k) / 10):.6e}\n" for k in range(-20, 20)))
+        self.refused(CONFIG, "begins at k = 0.01", "--transfer", table, "--f-nl", 10)
 
 
 if __name__ == "__main__":
