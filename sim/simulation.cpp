@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "sim/linear/background.hpp"
 #include "sim/linear/local_non_gaussianity.hpp"
 #include "sim/nbody/cola_stepper.hpp"
 #include "sim/nbody/force_mesh.hpp"
@@ -49,7 +48,7 @@ std::function<double(double)> primordial_alpha(const SimulationConfig& config) {
   constexpr double kLargeScales = 1e-5;  // [h/Mpc], where formulas have T = 1
   const core::Cosmology& cosmology = config.universe.cosmology;
   return density_per_potential(transfer_of(config), config.table ? config.table->first_k : kLargeScales,
-                               cosmology.omega_m, Background(cosmology).growth());
+                               cosmology.omega_m, background_of(config).growth());
 }
 
 /// The particles at rest on their lattice. The field is freed before the force mesh is allocated.
@@ -104,13 +103,18 @@ void show(double redshift, ParticleSet& particles, ColaStepper cola, ForceMesh& 
 
 }  // namespace
 
+Background background_of(const SimulationConfig& config) {
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  return Background(cosmology, config.radiation ? radiation_density(cosmology.h) : 0);
+}
+
 LinearPower linear_power(const SimulationConfig& config) {
   return {config.universe.cosmology, transfer_of(config)};
 }
 
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
   comm.agree([&] { validate(config, comm.size()); });
-  const Background background(config.universe.cosmology);
+  const Background background = background_of(config);
   ParticleSet particles = initial_particles(comm, config, observers);
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
@@ -140,7 +144,11 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
 
 void validate(const SimulationConfig& config, int ranks) {
   using core::ensure, core::Fault;
-  core::validate(config.universe.cosmology);
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  core::validate(cosmology);
+  ensure(!config.radiation || cosmology.omega_m + radiation_density(cosmology.h) <= 1, Fault::config,
+         "--omega-m is {} and a flat universe with --radiation has room for at most {:.6g}: choose less.",
+         cosmology.omega_m, 1 - radiation_density(cosmology.h));
   ensure(config.box_size >= 1 && config.box_size <= 1e5, Fault::config,
          "--box is {} Mpc/h: choose a value between 1 and 100000.", config.box_size);
   const int least = std::max(4, ranks);

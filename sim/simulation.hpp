@@ -10,6 +10,7 @@
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
 #include "core/universe/universe.hpp"
+#include "sim/linear/background.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/linear/spectrum_table.hpp"
@@ -38,6 +39,7 @@ struct SimulationConfig {
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
   std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed
+  bool radiation = false;                   ///< --radiation: in the expansion and the growth
   double f_nl = 0;                          ///< --f-nl: local non-Gaussianity
   std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
   bool momenta = false;                     ///< outputs have momenta too, at one more force each
@@ -50,6 +52,9 @@ struct SimulationConfig {
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
   double a_start() const { return 1 / (1 + z_initial); }
 };
+
+/// Expansion and growth.
+Background background_of(const SimulationConfig& config);
 
 /// The power spectrum from which the initial field is drawn, grown linearly to today.
 LinearPower linear_power(const SimulationConfig& config);

@@ -16,7 +16,6 @@
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "core/universe/simulation_manifest.hpp"
-#include "sim/linear/background.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/simulation.hpp"
 #include "sim/suite/rank_layout.hpp"
@@ -141,7 +140,7 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
   if (!plan.save_counts) return;
   const double spacing = plan.numerics.particle_grid().cell_size();
   const double today = sim::linear_power(plan.numerics).rms_displacement();
-  const sim::Background background(plan.base);
+  const sim::Background background = sim::background_of(plan.numerics);
   std::vector<double> sparse;
   for (const double z : plan.numerics.redshifts) {
     if (spacing > kSparse * today * background.D1(1 / (1 + z))) sparse.push_back(z);

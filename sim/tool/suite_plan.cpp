@@ -165,6 +165,8 @@ void declare_suite(core::Options& options) {
     options.add(option_name(row.name), fmt::format("{}", defaults.*row.member),
                 fmt::format("{}; LOW:HIGH makes it vary", row.meaning));
   }
+  options.add_flag("radiation",
+                   "photons of 2.7255 K and 3.046 massless neutrinos in the expansion and the growth");
   options.add("seed", "1", "seed of everything random; each universe gets its own from it");
   options.begin_group("Simulation");
   options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, independent of h");
@@ -236,6 +238,7 @@ Plan read_plan(const core::Options& options) {
   numerics.power_spectra = options.is_on("power-spectrum");
   read_transfer(options, plan);
   read_white_noise(options, plan);
+  numerics.radiation = options.flag("radiation");
   numerics.f_nl = options.number("f-nl");
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
@@ -273,6 +276,7 @@ core::Request request_of(const Plan& plan) {
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
   if (numerics.line_of_sight) config["redshift_space"] = kAxes[*numerics.line_of_sight];
+  if (numerics.radiation) config["radiation"] = true;
   if (numerics.f_nl != 0) config["f_nl"] = numerics.f_nl;
   if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
   core::write_length(config, "box", plan.box);

@@ -110,5 +110,6 @@ int main(int argc, char** argv) {
   print_universe(64, 128);
   config.line_of_sight = 0;
   config.f_nl = 100;
+  config.radiation = true;
   print_universe(32, 48);
 }

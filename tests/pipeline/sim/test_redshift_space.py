@@ -1,4 +1,4 @@
-"""Universes in redshift space, and with local non-Gaussianity: what the files hold, and what is refused."""
+"""Universes in redshift space, with local non-Gaussianity and with radiation: what the files hold, and what is refused."""
 
 import json
 import unittest
@@ -85,6 +85,24 @@ class NonGaussianity(Universes):
         table = self.root / "short.dat"
         table.write_text("".join(f"{10**(k / 10):.6e} {1e4 * 10**(-abs(k) / 10):.6e}\n" for k in range(-20, 20)))
         self.refused(CONFIG, "begins at k = 0.01", "--transfer", table, "--f-nl", 10)
+
+
+class Radiation(Universes):
+    def test_it_is_part_of_the_request_and_moves_particles_a_little(self):
+        one = self.made("one", "--radiation")
+        self.assertEqual(self.config(one), dict(self.config(self.real), radiation=True))
+        positions = []
+        for suite in (self.real, one):
+            with h5py.File(suite / "sim-00000/snapshot_z1.hdf5") as file:
+                positions.append(file["PartType1/Coordinates"][...])
+        apart = positions[1] - positions[0]
+        apart = np.sqrt(((apart - BOX * np.round(apart / BOX))**2).mean())
+        self.assertTrue(1e-4 < apart < 0.1, apart)  # Mpc/h
+
+    def test_what_is_refused(self):
+        done = run("cosmo-sim", *[1 if word == 0.3 else word for word in SIM], "--radiation", "--output", self.root / "never")
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn("has room for at most 0.9999", error_line(done, "cosmo-sim"))
 
 
 if __name__ == "__main__":
