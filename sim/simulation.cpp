@@ -10,9 +10,11 @@
 
 #include "core/error.hpp"
 #include "sim/linear/background.hpp"
+#include "sim/linear/local_non_gaussianity.hpp"
 #include "sim/nbody/force_mesh.hpp"
 #include "sim/nbody/integrator.hpp"
 #include "sim/nbody/lpt.hpp"
+#include "sim/nbody/redshift_space.hpp"
 
 namespace cosmo::sim {
 
@@ -36,12 +38,31 @@ void move_half_a_cell(fourier::FourierMesh& delta) {
       [&](int kx, int ky, int kz, std::complex<float>& mode) { mode *= of(kx) * of(ky) * of(kz); });
 }
 
+TransferFunction transfer_of(const SimulationConfig& config) {
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  return config.table ? transfer_function(*config.table, cosmology.n_s)
+                      : find_transfer_function(config.transfer)(cosmology);
+}
+
+/// delta(k) today over the potential Φ(k) of the matter era.
+std::function<double(double)> primordial_alpha(const SimulationConfig& config) {
+  constexpr double kLargeScales = 1e-5;  // [h/Mpc], where formulas have T = 1
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  return density_per_potential(transfer_of(config), config.table ? config.table->first_k : kLargeScales,
+                               cosmology.omega_m, background_of(config).growth());
+}
+
 /// The particles of the lattice with their displacements. The field is freed before the force mesh is allocated.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
                               const Observers& observers) {
   const LinearPower power = linear_power(config);
   fourier::FourierMesh delta(comm, config.particle_grid());
-  gaussian_field(delta, power, config.universe.seed, config.amplitude, config.partner);
+  if (config.noise) {
+    gaussian_field(delta, power, *config.noise, config.amplitude, config.partner);
+  } else {
+    gaussian_field(delta, power, config.universe.seed, config.amplitude, config.partner);
+  }
+  if (config.f_nl != 0) add_local_non_gaussianity(delta, config.f_nl, primordial_alpha(config));
   if (config.power_spectra && observers.initial) observers.initial(fourier::power_spectrum(delta), power);
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
@@ -78,10 +99,13 @@ void measure(Output& output, ForceMesh& forces, const SimulationConfig& config) 
 
 /// Moves the particles from the end of a step to an earlier a, passes them on, and leaves them there.
 void show(double redshift, ParticleSet& particles, const Stepper& stepper, ForceMesh& forces,
-          const SimulationConfig& config, const Observers& observers) {
+          const Background& background, const SimulationConfig& config, const Observers& observers) {
   const double a = 1 / (1 + redshift);
   stepper.drift_to(particles, a);
   if (config.momenta) stepper.finish(particles, a);
+  if (config.line_of_sight)
+    to_redshift_space(particles, *config.line_of_sight, 1 / (a * a * background.E(a)), forces.communicator(),
+                      config.force_grid());
   Output output{redshift, particles};
   measure(output, forces, config);
   leave_edges(particles, config.particle_grid());
@@ -90,15 +114,18 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
 
 }  // namespace
 
+Background background_of(const SimulationConfig& config) {
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  return Background(cosmology, config.radiation ? radiation_density(cosmology.h) : 0);
+}
+
 LinearPower linear_power(const SimulationConfig& config) {
-  if (config.table)
-    return {config.universe.cosmology, transfer_function(*config.table, config.universe.cosmology.n_s)};
-  return {config.universe.cosmology, find_transfer_function(config.transfer)(config.universe.cosmology)};
+  return {config.universe.cosmology, transfer_of(config)};
 }
 
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
   comm.agree([&] { validate(config, comm.size()); });
-  const Background background(config.universe.cosmology);
+  const Background background = background_of(config);
   ParticleSet particles = initial_particles(comm, config, observers);
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
@@ -109,7 +136,7 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
     for (; !waiting.empty() && 1 / (1 + waiting.back()) <= a; waiting.pop_back()) {
       const bool end = waiting.size() == 1;
       if (!end) particles.keep(config.momenta);
-      show(waiting.back(), particles, *stepper, forces, config, observers);
+      show(waiting.back(), particles, *stepper, forces, background, config, observers);
       if (end) continue;
       particles.restore();
       particles.move_to_owners(comm, config.force_grid());
@@ -129,7 +156,11 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
 
 void validate(const SimulationConfig& config, int ranks) {
   using core::ensure, core::Fault;
-  core::validate(config.universe.cosmology);
+  const core::Cosmology& cosmology = config.universe.cosmology;
+  core::validate(cosmology);
+  ensure(!config.radiation || cosmology.omega_m + radiation_density(cosmology.h) <= 1, Fault::config,
+         "--omega-m is {} and a flat universe with --radiation has room for at most {:.6g}: choose less.",
+         cosmology.omega_m, 1 - radiation_density(cosmology.h));
   ensure(config.box_size >= 1 && config.box_size <= 1e5, Fault::config,
          "--box is {} Mpc/h: choose a value between 1 and 100000.", config.box_size);
   const int least = std::max(4, ranks);
@@ -161,8 +192,17 @@ void validate(const SimulationConfig& config, int ranks) {
   ensure(!config.bispectra || ranks <= shells, Fault::config,
          "--bispectrum with --mesh {} can be shared by {} ranks: use at most that many, or leave it out.",
          config.mesh_per_side, shells);
+  ensure(config.momenta || !config.line_of_sight, Fault::internal, "Redshift space needs momenta.");
+  constexpr double kMostNonGaussian = 1e4;  // f_NL φ is some 0.1 there
+  ensure(std::abs(config.f_nl) <= kMostNonGaussian, Fault::config,
+         "--f-nl is {}: choose a value between -{} and {}.", config.f_nl, kMostNonGaussian, kMostNonGaussian);
   if (config.table) {
     ensure_covers(*config.table, config.universe.cosmology.n_s, config.particle_grid());
+    constexpr double kLargeScales = 5e-4;  // [h/Mpc]: T is 1 to 0.3 % there
+    ensure(
+        config.f_nl == 0 || config.table->first_k <= kLargeScales, Fault::config,
+        "--transfer {} begins at k = {:.6g} h/Mpc and --f-nl needs it from {}, where T = 1: extend the table.",
+        config.table->path, config.table->first_k, kLargeScales);
   } else {
     find_transfer_function(config.transfer);
   }

@@ -13,6 +13,7 @@
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
 #include "core/universe/universe.hpp"
+#include "sim/linear/background.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/linear/spectrum_table.hpp"
@@ -41,12 +42,17 @@ struct SimulationConfig {
   std::string force_kernel = "four-point";  ///< --force-kernel
   Amplitude amplitude = Amplitude::random;  ///< --fixed-amplitude
   Partner partner = Partner::none;          ///< --paired
+  std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed
+  bool radiation = false;                   ///< --radiation: in the expansion and the growth
+  double f_nl = 0;                          ///< --f-nl: local non-Gaussianity
   std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
   bool momenta = false;                     ///< outputs have momenta too, most of them at one more force
   bool ids = false;                         ///< particles that move between ranks keep IDs
   bool power_spectra = false;               ///< measure those of the initial field and every output
   bool correlation_functions = false;       ///< --correlation-function: measure that of every output
   bool bispectra = false;                   ///< --bispectrum: measure that of every output
+  /// --redshift-space: the axis (0: x) along which outputs are in redshift space, for which they need momenta
+  std::optional<std::size_t> line_of_sight = {};
 
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }
@@ -55,6 +61,9 @@ struct SimulationConfig {
   /// mesh's, beyond which undoing its window would amplify aliases.
   int bispectrum_limit() const { return std::min(mesh_per_side / 4, particles_per_side / 2); }
 };
+
+/// Expansion and growth.
+Background background_of(const SimulationConfig& config);
 
 /// The power spectrum from which the initial field is drawn, grown linearly to today.
 LinearPower linear_power(const SimulationConfig& config);
@@ -67,7 +76,7 @@ struct Output {
   double redshift;
   /// x in [0, L), q = (i + 1/2) L/N; p = a² dx/dt / H0 [Mpc/h] if config.momenta. On several ranks particles
   /// are on any rank in any order, with ids() (qx N + qy) N + qz if config.ids; a single rank has them in
-  /// that order.
+  /// that order. With config.line_of_sight x are positions in redshift space.
   const ParticleSet& particles;
   /// What config asks to measure. Cloud in cell on the force mesh, corrected for its window but not for the
   /// particles' discreteness.

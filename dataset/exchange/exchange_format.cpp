@@ -12,8 +12,8 @@
 #include "core/error.hpp"
 #include "core/file/byte_file.hpp"
 #include "core/file/gzip.hpp"
+#include "core/format/npy.hpp"
 #include "core/named.hpp"
-#include "dataset/exchange/npy.hpp"
 #include "dataset/exchange/tf_example.hpp"
 #include "dataset/exchange/tfrecord.hpp"
 
@@ -120,7 +120,7 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
 }
 
 std::vector<std::byte> encode_as_npy(const OutgoingSample& sample) {
-  return encode_npy(sample.kind == VoxelKind::counts ? "<u2" : "<f4", sample.shape, sample.voxels);
+  return core::encode_npy(sample.kind == VoxelKind::counts ? "<u2" : "<f4", sample.shape, sample.voxels);
 }
 
 ForeignSample decode_npy_file(const ForeignFile& file) {
@@ -128,7 +128,7 @@ ForeignSample decode_npy_file(const ForeignFile& file) {
   ensure(file.record.value_or(0) == 0, Fault::format, "{} has no record {}: it holds one array.", source,
          *file.record);
   const auto bytes = core::read_bytes(file.path);
-  const NpyArray array = decode_npy(bytes, source);
+  const core::NpyArray array = core::decode_npy(bytes, source);
   check_shape(array.shape, file);
   const auto type = std::ranges::find(kElementTypes, array.type, &ElementType::name);
   ensure(type != kElementTypes.end(), Fault::format,

@@ -4,27 +4,13 @@
 #include <compare>
 #include <numbers>
 #include <utility>
-#include <vector>
 
 #include "core/random.hpp"
+#include "sim/linear/mode_table.hpp"
 
 namespace cosmo::sim {
 
 namespace {
-
-/// sqrt(P/V) indexed by the integer k² in units of the fundamental: P depends on nothing else, and there are
-/// far fewer values of k² than modes.
-std::vector<float> mode_amplitudes(const fourier::FourierMesh& mesh, const LinearPower& power) {
-  const auto half = static_cast<std::size_t>(mesh.side() / 2);
-  const double volume = std::pow(mesh.grid().box_size, 3);
-  std::vector<float> amplitudes(3 * half * half + 1);
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < amplitudes.size(); ++i) {
-    const double k = mesh.fundamental() * std::sqrt(static_cast<double>(i));
-    amplitudes[i] = static_cast<float>(std::sqrt(power(k) / volume));
-  }
-  return amplitudes;
-}
 
 /// White noise at signed wavenumbers.
 class WhiteNoise {
@@ -57,17 +43,44 @@ class WhiteNoise {
   int side_;
 };
 
+/// Gives white noise w, which noise(kx, ky, kz, mode) returns for each mode, the spectrum.
+template <class Noise>
+void colour(fourier::FourierMesh& delta, const LinearPower& power, Partner partner, const Noise& noise) {
+  const double volume = std::pow(delta.grid().box_size, 3);
+  const ModeTable amplitude(delta, [&](double k) { return std::sqrt(power(k) / volume); });
+  const float sign = partner == Partner::flipped ? -1 : 1;
+  delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
+    mode = sign * amplitude(kx, ky, kz) * noise(kx, ky, kz, mode);
+  });
+}
+
+/// sqrt(N³): a mode of unit white noise has the variance 1/N³ as a coefficient of the field.
+float unit_mode(const fourier::FourierMesh& mesh) { return static_cast<float>(std::pow(mesh.side(), 1.5)); }
+
 }  // namespace
 
 void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
                     Amplitude amplitude, Partner partner) {
-  const std::vector<float> amplitudes = mode_amplitudes(delta, power);
-  const float sign = partner == Partner::flipped ? -1 : 1;
   const WhiteNoise noise(seed, amplitude, delta.side());
-  delta.for_each_mode([&](int kx, int ky, int kz, std::complex<float>& mode) {
-    const auto k2 = static_cast<std::size_t>(kx * kx + ky * ky + kz * kz);
-    mode = sign * amplitudes[k2] * noise(kx, ky, kz);
+  colour(delta, power, partner, [&](int kx, int ky, int kz, auto) { return noise(kx, ky, kz); });
+}
+
+void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, const NoiseFile& file,
+                    Amplitude amplitude, Partner partner) {
+  read_noise(file, delta);
+  delta.forward();
+  const float unit = unit_mode(delta);
+  colour(delta, power, partner, [=](int, int, int, std::complex<float> mode) {
+    return amplitude == Amplitude::fixed ? std::polar(1.0f, std::arg(mode)) : unit * mode;
   });
+}
+
+void white_noise(fourier::FourierMesh& noise, std::uint64_t seed) {
+  const WhiteNoise modes(seed, Amplitude::random, noise.side());
+  const float unit = 1 / unit_mode(noise);
+  noise.for_each_mode(
+      [&](int kx, int ky, int kz, std::complex<float>& mode) { mode = unit * modes(kx, ky, kz); });
+  noise.backward();
 }
 
 }  // namespace cosmo::sim

@@ -4,6 +4,7 @@
 
 #include "core/fourier/fourier_mesh.hpp"
 #include "sim/linear/linear_power.hpp"
+#include "sim/linear/noise_file.hpp"
 
 namespace cosmo::sim {
 
@@ -22,5 +23,15 @@ enum class Partner { none, flipped };
 /// own conjugate is real; k = 0 is 0. A flipped field is exactly the negative of the other.
 void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, std::uint64_t seed,
                     Amplitude amplitude = Amplitude::random, Partner partner = Partner::none);
+
+/// The same with the white noise of a file, whose side is the mesh's: that of
+/// white_noise(seed) gives the field of the seed to rounding, 1e-6 of a mode's rms. Collective. Throws as
+/// read_noise().
+void gaussian_field(fourier::FourierMesh& delta, const LinearPower& power, const NoiseFile& noise,
+                    Amplitude amplitude = Amplitude::random, Partner partner = Partner::none);
+
+/// Fills `noise` with the real field whose modes are w/sqrt(N³) for the w of gaussian_field(seed): N³
+/// independent values of mean 0 and variance 1. Collective.
+void white_noise(fourier::FourierMesh& noise, std::uint64_t seed);
 
 }  // namespace cosmo::sim

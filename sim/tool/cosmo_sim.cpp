@@ -16,11 +16,11 @@
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "core/universe/simulation_manifest.hpp"
-#include "sim/linear/background.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/simulation.hpp"
 #include "sim/suite/rank_layout.hpp"
 #include "sim/tool/cosmo_sim_inspect.hpp"
+#include "sim/tool/cosmo_sim_noise.hpp"
 #include "sim/tool/suite_plan.hpp"
 #include "sim/tool/universe.hpp"
 
@@ -140,7 +140,7 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
   if (!plan.save_counts) return;
   const double spacing = plan.numerics.particle_grid().cell_size();
   const double today = sim::linear_power(plan.numerics).rms_displacement();
-  const sim::Background background(plan.base);
+  const sim::Background background = sim::background_of(plan.numerics);
   std::vector<double> sparse;
   for (const double z : plan.numerics.redshifts) {
     if (spacing > kSparse * today * background.D1(1 / (1 + z))) sparse.push_back(z);
@@ -283,5 +283,8 @@ core::Tool sim::cosmo_sim_tool() {
             true, core::OnStop::save, &sim::declare_suite, &run_generate},
            {"inspect", "checks a snapshot or counts file and prints what it holds, with its P(k)",
             "cosmo-sim inspect sim/sim-00000/counts_z0.h5 --png slice.png", false, core::OnStop::end,
-            &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files}}};
+            &sim::declare_inspect, &sim::run_inspect, &sim::inspected_files},
+           {"noise", "writes the white noise from which a universe's initial field is made",
+            "cosmo-sim noise --seed 1 --particles 256 --output noise.npy", false, core::OnStop::end,
+            &sim::declare_noise, &sim::run_noise}}};
 }

@@ -1,5 +1,7 @@
 #include "sim/tool/suite_plan.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "core/error.hpp"
@@ -14,6 +16,8 @@ using core::Fault;
 using core::Json;
 
 namespace {
+
+constexpr std::array<const char*, 3> kAxes = {"x", "y", "z"};
 
 /// "omega-m" for "omega_m".
 std::string option_name(std::string_view parameter) {
@@ -105,6 +109,21 @@ void read_transfer(const core::Options& options, Plan& plan) {
   ensure_fixed(plan, *plan.numerics.table);
 }
 
+/// Reads the file of --white-noise, whose phases the plan's universe then has.
+void read_white_noise(const core::Options& options, Plan& plan) {
+  if (!options.given("white-noise")) return;
+  const std::string& path = options.text("white-noise");
+  core::ensure(plan.simulations == 1, Fault::config,
+               "--white-noise {} has the phases of one universe and {} are to be made: make them one by one, "
+               "each from its own file.",
+               path, plan.simulations);
+  core::ensure(plan.seed && !options.chosen("seed"), Fault::config,
+               "--white-noise {} states the phases and so does {}: leave one out.", path,
+               plan.seed ? "--seed" : "the design's column seed");
+  plan.numerics.noise = open_noise(path, plan.numerics.particles_per_side);
+  plan.universes.front().seed = plan.numerics.noise->seed();
+}
+
 /// Throws Error{config}, in the given unit, unless all universes have a possible box.
 void validate_box(const Plan& plan) {
   constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
@@ -150,6 +169,8 @@ void declare_suite(core::Options& options) {
     options.add(option_name(row.name), fmt::format("{}", defaults.*row.member),
                 fmt::format("{}; LOW:HIGH makes it vary", row.meaning));
   }
+  options.add_flag("radiation",
+                   "photons of 2.7255 K and 3.046 massless neutrinos in the expansion and the growth");
   options.add("seed", "1", "seed of everything random; each universe gets its own from it");
   options.begin_group("Simulation");
   options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, independent of h");
@@ -175,9 +196,16 @@ void declare_suite(core::Options& options) {
   options.add_flag(
       "allow-leak",
       "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
+  options.add("f-nl", "0", "local non-Gaussianity of the potential in the matter era, the CMB's convention");
+  options.add("white-noise", std::nullopt,
+              "FILE of unit white noise, grafic (MUSIC, monofonIC) or .npy, of --particles values per side, "
+              "instead of a seed's [none]");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.begin_group("What is written, and by whom");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
+  options.add("redshift-space", std::nullopt,
+              "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
+              "[none: real space]");
   options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add_switch("correlation-function", false, "write each universe's ξ(r), a table: on or off");
@@ -211,11 +239,19 @@ Plan read_plan(const core::Options& options) {
   const std::string& save = options.choice("save", {"counts", "particles", "both"});
   plan.save_counts = save != "particles";
   plan.save_particles = save != "counts";
-  numerics.momenta = numerics.ids = plan.save_particles;
+  if (options.given("redshift-space")) {
+    const std::string& axis = options.choice("redshift-space", {kAxes.begin(), kAxes.end()});
+    numerics.line_of_sight = std::ranges::find(kAxes, axis) - kAxes.begin();
+  }
+  numerics.ids = plan.save_particles;
+  numerics.momenta = plan.save_particles || numerics.line_of_sight;
   numerics.power_spectra = options.is_on("power-spectrum");
   numerics.correlation_functions = options.is_on("correlation-function");
   numerics.bispectra = options.is_on("bispectrum");
   read_transfer(options, plan);
+  read_white_noise(options, plan);
+  numerics.radiation = options.flag("radiation");
+  numerics.f_nl = options.number("f-nl");
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
   const int grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 8192))
@@ -255,6 +291,10 @@ core::Request request_of(const Plan& plan) {
   if (numerics.bispectra) config["bispectrum"] = true;
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
+  if (numerics.line_of_sight) config["redshift_space"] = kAxes[*numerics.line_of_sight];
+  if (numerics.radiation) config["radiation"] = true;
+  if (numerics.f_nl != 0) config["f_nl"] = numerics.f_nl;
+  if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
   core::write_length(config, "box", plan.box);
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     config[std::string(row.name)] = plan.base.*row.member;

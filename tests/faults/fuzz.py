@@ -84,6 +84,9 @@ def targets():
         Target("table of snapshots", (), "snapshots.csv", ("cosmo-prep", "histogram", "--input", "snapshots.csv", "--grid", 8, "--output", "out"), True),
         Target("transfer function", (), "transfer.dat",
                ("cosmo-sim", "generate", "--transfer", "transfer.dat", "--particles", 16, "--box", 64, "--dry-run", "--output", "out"), True),
+        Target("white noise", (), "noise", ("cosmo-sim", "generate", "--white-noise", "noise", "--particles", 8, "--box", 64, "--dry-run", "--output", "out")),
+        Target("white noise, npy", (), "noise.npy",
+               ("cosmo-sim", "generate", "--white-noise", "noise.npy", "--particles", 8, "--box", 64, "--dry-run", "--output", "out")),
         Target("design", (), "design.csv", ("cosmo-sim", "generate", "--design", "design.csv", "--particles", 16, "--box", 64, "--dry-run", "--output", "out"), True),
         Target("options", (), "sim.ini", ("cosmo-sim", "generate", "--config", "sim.ini", "--dry-run", "--output", "out"), True),
         Target("network", ("data",), "small.json", ("cosmo-train", "--data", "data", *train, "--dry-run", "--output", "out"), True),
@@ -111,6 +114,8 @@ class Workshop:
         run("cosmo-sim", "generate", "--config", "sim.ini", "--output", "sim")
         run("cosmo-sim", "generate", "--config", "sim.ini", "--select", "0:1", "--output", "begun")
         run("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--output", "particles")
+        for name in ("noise", "noise.npy"):
+            run("cosmo-sim", "noise", "--seed", 1, "--particles", 8, "--output", name)
         snapshot, = at("particles").glob("sim-00000/*.hdf5")
         shutil.copy(snapshot, at("snapshot.hdf5"))
         shutil.copy(at("sim/sim-00000/counts_z0.h5"), at("counts.h5"))

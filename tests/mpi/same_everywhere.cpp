@@ -114,6 +114,10 @@ int main(int argc, char** argv) {
   config.redshifts = {0, 1, 0.3};
   config.momenta = config.power_spectra = true;
   print_universe(64, 128);
+  config.line_of_sight = 0;
+  config.f_nl = 100;
+  config.radiation = true;
+  print_universe(32, 48);
   config.integrator = "bullfrog";
   print_universe(64, 128);
   print_universe(64, 64);

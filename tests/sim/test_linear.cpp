@@ -1,5 +1,7 @@
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <vector>
 
 #include "core/error.hpp"
 #include "sim/linear/background.hpp"
@@ -72,6 +74,63 @@ TEST_CASE("the tabulated growth satisfies its own equations between the knots") 
       CHECK(background.Q(a) * slope1 == close(background.TT_D1(a), 1e-6));
       CHECK(background.Q(a) * slope2 == close(background.TT_D2(a), 1e-6));
     }
+  }
+}
+
+TEST_CASE("with radiation the growth is Meszaros's, and that of an independent integration") {
+  // Photons alone have Ω h² = 4.48131e-7 T⁴ in CAMB.
+  CHECK(sim::radiation_density(0.7) * 0.49 ==
+        close(4.48131e-7 * std::pow(2.7255, 4) * (1 + 3.046 * 7 / 8 * std::pow(4.0 / 11, 4.0 / 3)), 1e-4));
+  // Without dark energy: D1 = a + 2/3 a_eq, in closed form.
+  core::Cosmology cosmology;
+  cosmology.omega_m = 0.9;
+  const sim::Background closed(cosmology, 0.1);
+  const double equality = 0.1 / 0.9;
+  for (const double a : {2e-4, 1e-2, 0.1, 0.5, 1.0}) {
+    CAPTURE(a);
+    const double growth = (a + 2 * equality / 3) / (1 + 2 * equality / 3);
+    CHECK(closed.E(a) == close(std::sqrt(0.9 / std::pow(a, 3) + 0.1 / std::pow(a, 4)), 1e-12));
+    CHECK(closed.D1(a) == close(growth, 1e-7));
+    CHECK(closed.dD1_dlna(a) == close(a / (1 + 2 * equality / 3), 1e-7));
+  }
+  // With it: D'' + (2 + dlnE/dlna) D' = 3/2 Ωm(a) (D or D2 - D1²) in ln a, by Runge and Kutta's method.
+  cosmology.omega_m = 0.3;
+  const double omega_r = sim::radiation_density(cosmology.h), omega_l = 0.7 - omega_r, a_eq = omega_r / 0.3;
+  using State = std::array<double, 4>;
+  const auto slope = [&](double x, const State& y) {
+    const double m = 0.3 * std::exp(-3 * x), r = omega_r * std::exp(-4 * x), whole = m + r + omega_l;
+    const double friction = 2 - (3 * m + 4 * r) / (2 * whole), source = 1.5 * m / whole;
+    return State{y[1], source * y[0] - friction * y[1], y[3],
+                 source * (y[2] - y[0] * y[0]) - friction * y[3]};
+  };
+  const auto step = [](const State& y, double h, const State& d) {
+    return State{y[0] + h * d[0], y[1] + h * d[1], y[2] + h * d[2], y[3] + h * d[3]};
+  };
+  double x = std::log(1e-9);
+  const double first = std::exp(x);
+  State y = {first + 2 * a_eq / 3, first, -2 * a_eq / 3 * first, -2 * a_eq / 3 * first};
+  std::vector<State> found;
+  for (const double a : {1e-3, 0.1, 0.5, 1.0}) {
+    constexpr int kSteps = 20000;
+    const double h = (std::log(a) - x) / kSteps;
+    for (int i = 0; i < kSteps; ++i, x += h) {
+      const State k1 = slope(x, y), k2 = slope(x + h / 2, step(y, h / 2, k1));
+      const State k3 = slope(x + h / 2, step(y, h / 2, k2)), k4 = slope(x + h, step(y, h, k3));
+      y = step(step(step(step(y, h / 6, k1), h / 3, k2), h / 3, k3), h / 6, k4);
+    }
+    found.push_back(y);
+  }
+  const sim::Background background(cosmology, omega_r);
+  const double today = found.back()[0];
+  CHECK(background.growth() == close(today, 1e-7));
+  std::size_t i = 0;
+  for (const double a : {1e-3, 0.1, 0.5, 1.0}) {
+    CAPTURE(a);
+    CHECK(background.D1(a) == close(found[i][0] / today, 1e-6));
+    CHECK(background.dD1_dlna(a) == close(found[i][1] / today, 1e-6));
+    CHECK(background.D2(a) == close(found[i][2] / (today * today), 1e-6));
+    CHECK(background.dD2_dlna(a) == close(found[i][3] / (today * today), 1e-6));
+    ++i;
   }
 }
 

@@ -45,6 +45,7 @@ NAMES = {
     r"cosmo-prep import": {"DIR": "others"},
     r"cosmo-(sim inspect|infer)": {"DIR": "counts", "A,B,C": "model,model-2"},
     r"cosmo-infer --model …": {"--model …": "--model model", "--data …": "--data data"},
+    r"cosmo-sim noise": {"S": "1", "N": "8", "FILE": "noise"},
     r"cosmo-sim generate": {"FILE": "design.csv"},
     r"cosmo-train": {"DATA": "data", "MODEL": "new", "FILE": "log.txt",
                      "…": "--network cosmoflow32 --epochs 1 --global-batch 8"},
@@ -57,6 +58,7 @@ NAMES = {
 # has all words of a key counts.
 REST = {
     "cosmo-sim generate": {"--particles": "32", "--output": "new"},
+    "cosmo-sim noise": {},
     "cosmo-sim inspect": {"": "sim/sim-00000/counts_z0.h5"},
     "cosmo-prep shard --redshifts": {"--input": "sim-z", "--output": "new"},
     "cosmo-prep shard": {"--input": "sim", "--validation": "2", "--output": "new"},
@@ -75,7 +77,7 @@ OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
                   "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency"}
 
-SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect"), "cosmo-train": (), "cosmo-infer": ("export",),
+SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export",),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
 START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|training_losses\.py|"
                    r"docs/figures/\S+\.py|mpirun|bash|cmake)(?= |$)")

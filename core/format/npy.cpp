@@ -1,22 +1,18 @@
-#include "dataset/exchange/npy.hpp"
+#include "core/format/npy.hpp"
 
 #include <charconv>
 #include <cstdint>
-#include <numeric>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/file/text_file.hpp"
 
-namespace cosmo::dataset {
-
-using core::ensure;
-using core::Fault;
+namespace cosmo::core {
 
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kVersion = 2;  // bytes after the magic
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kVersionBytes = 2;  // bytes after the magic
+constexpr std::size_t kHeaderAlignment = 64;
 
 /// The Python source between `begin` and `end` after the header's key.
 std::string_view value_of(std::string_view header, std::string_view key, std::string_view begin,
@@ -31,7 +27,7 @@ std::string_view value_of(std::string_view header, std::string_view key, std::st
 
 std::vector<int> parse_shape(std::string_view text, const std::string& source) {
   std::vector<int> shape;
-  for (const std::string_view cell : core::cells_of(text, ',')) {
+  for (const std::string_view cell : cells_of(text, ',')) {
     if (cell.empty()) continue;  // after the last comma
     int length = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), length);
@@ -44,32 +40,38 @@ std::vector<int> parse_shape(std::string_view text, const std::string& source) {
 
 }  // namespace
 
-std::vector<std::byte> encode_npy(std::string_view type, const std::vector<int>& shape,
-                                  std::span<const std::byte> elements) {
-  const std::size_t start = kMagic.size() + kVersion + sizeof(std::uint16_t);
+std::string npy_header(std::string_view type, const std::vector<int>& shape) {
+  const std::size_t start = kNpyMagic.size() + kVersionBytes + sizeof(std::uint16_t);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type,
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-  header.resize((start + header.size() + kAlignment) / kAlignment * kAlignment - start, ' ');
+  header.resize((start + header.size() + kHeaderAlignment) / kHeaderAlignment * kHeaderAlignment - start,
+                ' ');
   header.back() = '\n';
-  std::string text(kMagic);
+  std::string text(kNpyMagic);
   text += {'\x01', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
-  text += header;
+  return text + header;
+}
+
+std::vector<std::byte> encode_npy(std::string_view type, const std::vector<int>& shape,
+                                  std::span<const std::byte> elements) {
+  const std::string header = npy_header(type, shape);
   std::vector<std::byte> file;
-  file.reserve(text.size() + elements.size());
-  const auto bytes = std::as_bytes(std::span(text));
+  file.reserve(header.size() + elements.size());
+  const auto bytes = std::as_bytes(std::span(header));
   file.assign(bytes.begin(), bytes.end());
   file.insert(file.end(), elements.begin(), elements.end());
   return file;
 }
 
-NpyArray decode_npy(std::span<const std::byte> file, const std::string& source) {
-  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  const std::size_t length_at = kMagic.size() + kVersion;
+NpyLayout read_npy_layout(std::span<const std::byte> beginning, std::uint64_t size,
+                          const std::string& source) {
+  const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+  const std::size_t length_at = kNpyMagic.size() + kVersionBytes;
   const auto byte = [&](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
   };
-  const unsigned version = byte(kMagic.size());
-  ensure(text.starts_with(kMagic) && version >= 1 && version <= 3, Fault::format,
+  const unsigned version = byte(kNpyMagic.size());
+  ensure(text.starts_with(kNpyMagic) && version >= 1 && version <= 3, Fault::format,
          "{} is not an .npy file: save it by numpy.save.", source);
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   std::size_t length = 0;
@@ -78,23 +80,27 @@ NpyArray decode_npy(std::span<const std::byte> file, const std::string& source) 
   ensure(start <= text.size() && length <= text.size() - start, Fault::format, "{} is cut short: restore it.",
          source);
   const std::string_view header = text.substr(start, length);
-  NpyArray array{std::string(value_of(header, "descr", "'", "'", source)),
-                 parse_shape(value_of(header, "shape", "(", ")", source), source),
-                 file.subspan(start + length)};
+  NpyLayout array{std::string(value_of(header, "descr", "'", "'", source)),
+                  parse_shape(value_of(header, "shape", "(", ")", source), source), start + length};
   ensure(value_of(header, "fortran_order", " ", ",", source) == "False", Fault::format,
          "{} is in Fortran's order: save numpy.ascontiguousarray of it.", source);
-  const char size = array.type.size() == 3 ? array.type.back() : '0';
-  ensure(size == '1' || size == '2' || size == '4' || size == '8', Fault::format,
+  const char width = array.type.size() == 3 ? array.type.back() : '0';
+  ensure(width == '1' || width == '2' || width == '4' || width == '8', Fault::format,
          "{} has elements of type '{}': save numbers of 1 to 8 bytes.", source, array.type);
-  std::size_t elements = static_cast<std::size_t>(size - '0');
+  std::uint64_t elements = static_cast<std::uint64_t>(width - '0');
   for (const int n : array.shape) {
-    ensure(elements <= file.size(), Fault::format, "{} is cut short: restore it.", source);
-    elements *= static_cast<std::size_t>(n);
+    ensure(elements <= size, Fault::format, "{} is cut short: restore it.", source);
+    elements *= static_cast<std::uint64_t>(n);
   }
-  ensure(elements == array.elements.size(), Fault::format,
+  ensure(elements == size - array.start, Fault::format,
          "{} has {} bytes of elements and its shape needs {}: it is cut short or altered, restore it.",
-         source, array.elements.size(), elements);
+         source, size - array.start, elements);
   return array;
 }
 
-}  // namespace cosmo::dataset
+NpyArray decode_npy(std::span<const std::byte> file, const std::string& source) {
+  NpyLayout layout = read_npy_layout(file, file.size(), source);
+  return {std::move(layout.type), std::move(layout.shape), file.subspan(layout.start)};
+}
+
+}  // namespace cosmo::core
