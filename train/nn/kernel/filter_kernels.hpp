@@ -9,26 +9,18 @@
 
 #include "train/nn/kernel/filter_products.hpp"
 #include "train/nn/kernel/filter_runs.hpp"
+#include "train/nn/kernel/filter_weights.hpp"
 
 namespace cosmo::nn {
 namespace {  // each file that includes this has its own copy, for its own instruction set
-
-/// The scales of G's rows for the points of all three axes.
-inline float scale_of(std::int64_t z, std::int64_t y, std::int64_t x) {
-  const auto at = [](std::int64_t i) { return kRowScales[static_cast<std::size_t>(i)]; };
-  return at(z) * at(y) * at(x);
-}
 
 /// The kernels for vectors of `lanes` floats, which are also the blocks of channels, and kernels of `kernel`³
 /// cells.
 template <int lanes, int kernel>
 struct Filter {
   using V = Floats<lanes>;
+  using Weights = FilterWeights<lanes, kernel>;
   static constexpr int kStep = kTile + 1 - kernel;
-  static constexpr int kTaps = kernel * kernel * kernel;
-
-  /// Blocks of outputs that products are computed for at once.
-  static int vectors(std::int64_t outputs) { return outputs % (2 * lanes) == 0 ? 2 : 1; }
 
   /// The runs of a phase. Each tile's points are written and read once, and each run reads all transformed weights
   /// or reads and writes their sums: where weights are many, runs are so long that the latter are two thirds of the
@@ -36,7 +28,7 @@ struct Filter {
   /// the second-level cache, but long enough for full registers.
   static TileRuns runs_of(const FilteredConvolution& layer, std::int64_t weight_passes, bool grouped) {
     const std::int64_t points = kPlanePoints * 2 * (kTile * layer.inputs + kStep * layer.outputs);
-    const std::int64_t fewest = lanes == 8 ? 12 : vectors(layer.outputs) == 2 ? 16 : 28;
+    const std::int64_t fewest = lanes == 8 ? 12 : Weights::vectors(layer.outputs) == 2 ? 16 : 28;
     return {layer, std::clamp<std::int64_t>(weight_passes * layer.packed() / (2 * points), fewest, kMost),
             grouped};
   }
@@ -79,66 +71,6 @@ struct Filter {
                run_scratch(layer, runs_of(layer, kGradientPasses, false), slice_of(layer));
   }
 
-  /// Packs the weights of one block of inputs and one of outputs. `taps` is (kernel³, inputs, outputs).
-  static void pack_pair(const FilteredConvolution& layer, const float* taps, std::int64_t in,
-                        std::int64_t out, float* packed) {
-    const std::int64_t width = vectors(layer.outputs) * lanes, groups = layer.outputs / width;
-    packed += out / width * layer.inputs * width + out % width;
-    for (int c = 0; c < lanes; ++c) {
-      V rows[kernel][kernel][kTile], planes[kernel][kTile][kTile];
-      for (int zy = 0; zy < kernel * kernel; ++zy) {
-        V filter[kernel];
-        unrolled<kernel>([&](auto x) __attribute__((always_inline)) {
-          filter[x] = load_as<V>(taps + ((zy * kernel + x) * lanes + c) * lanes);
-        });
-        transform_filter<kernel>(filter, rows[zy / kernel][zy % kernel]);
-      }
-      for (int zx = 0; zx < kernel * kTile; ++zx) {
-        V filter[kernel], products[kTile];
-        unrolled<kernel>([&](auto y)
-                             __attribute__((always_inline)) { filter[y] = rows[zx / kTile][y][zx % kTile]; });
-        transform_filter<kernel>(filter, products);
-        unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-          planes[zx / kTile][y][zx % kTile] = products[y];
-        });
-      }
-      for (int yx = 0; yx < kPlanePoints; ++yx) {
-        V filter[kernel], products[kTile];
-        unrolled<kernel>([&](auto z) __attribute__((always_inline)) {
-          filter[z] = planes[z][yx / kTile][yx % kTile];
-        });
-        transform_filter<kernel>(filter, products);
-        unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
-          store_from(packed + ((z * kPlanePoints + yx) * groups * layer.inputs + in + c) * width,
-                     products[z] * scale_of(z, yx / kTile, yx % kTile));
-        });
-      }
-    }
-  }
-
-  static void pack(const FilteredConvolution& layer, const float* weights, float* packed) {
-    const std::int64_t ins = layer.inputs / lanes, outs = layer.outputs / lanes;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < ins * outs; ++i)
-      pack_pair(layer, weights + i * kTaps * lanes * lanes, i % ins * lanes, i / ins * lanes, packed);
-  }
-
-  static void pack_transposed(const FilteredConvolution& layer, const float* weights, float* packed) {
-    const FilteredConvolution transposed = layer.transposed();
-    const std::int64_t ins = layer.inputs / lanes, outs = layer.outputs / lanes;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t i = 0; i < ins * outs; ++i) {
-      const float* const from = weights + i * kTaps * lanes * lanes;
-      alignas(V) float taps[kTaps * lanes * lanes];
-      for (int tap = 0; tap < kTaps; ++tap) {
-        for (int j = 0; j < lanes * lanes; ++j) {
-          taps[tap * lanes * lanes + j] = from[((kTaps - 1 - tap) * lanes + j % lanes) * lanes + j / lanes];
-        }
-      }
-      pack_pair(transposed, taps, i / ins * lanes, i % ins * lanes, packed);
-    }
-  }
-
   /// Transforms the input of a run along z and y.
   static void read_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
                        const FilterSource& input, const PointArray& points) {
@@ -146,7 +78,8 @@ struct Filter {
       with_cells<lanes>(
           input, run.image, layer.inputs, in, layer.side, layer.periodic, [&](const auto& cells) {
             for (std::int64_t row = 0; row < run.rows(); ++row)
-              read_cells<lanes>(cells, runs.corner(run, run.row + row, layer.padding), points.row(in, row));
+              read_cells<lanes, AsCells, false>(cells, runs.corner(run, run.row + row, layer.padding),
+                                                points.row(in, row), nullptr);
           });
     }
   }
@@ -171,7 +104,8 @@ struct Filter {
                                  const FilterSource& input, const float* packed, float* scratch) {
     const PointArray cells(scratch, layer.inputs, run.rows(), seen(run.length()), lanes),
         sums(scratch, layer.outputs, run.rows(), kStep * run.length(), lanes);
-    const std::int64_t tiles = run.count(), width = vectors(layer.outputs) * lanes, length = run.length();
+    const std::int64_t tiles = run.count(), width = Weights::vectors(layer.outputs) * lanes,
+                       length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, sum_floats = tiles * layer.outputs;
     const auto multiply_group = width == lanes ? multiply<lanes, 1> : multiply<lanes, 2>;
     float* const lines = scratch;  // of one point (z, y): (point x, block, tile, lanes)
@@ -309,7 +243,7 @@ struct Filter {
                       const FilterSource& d_output, float* sums, float* scratch) {
     const std::int64_t tiles = run.count(), outputs = end - first, length = run.length();
     const std::int64_t cell_floats = tiles * layer.inputs, gradient_floats = tiles * outputs;
-    const auto add_products = vectors(outputs) == 2 ? add_outer<lanes, 2> : add_outer<lanes, 1>;
+    const auto add_products = Weights::vectors(outputs) == 2 ? add_outer<lanes, 2> : add_outer<lanes, 1>;
     const PointArray cells(scratch, layer.inputs, run.rows(), seen(length), lanes),
         gradients(scratch, outputs, run.rows(), kStep * length, lanes);
     float* const cell_lines = scratch;  // of one point (z, y): (point x, block, tile, lanes)
@@ -319,9 +253,9 @@ struct Filter {
       with_cells<lanes>(d_output, run.image, layer.outputs, first / lanes + out, layer.output_side(), false,
                         [&](const auto& block) {
                           for (std::int64_t row = 0; row < run.rows(); ++row)
-                            read_gradient_cells<lanes, kStep>(block, runs.corner(run, run.row + row, 0),
-                                                              gradients.row(out, row),
-                                                              sums + layer.packed() + first + out * lanes);
+                            read_cells<lanes, AsFilter<kStep>, true>(
+                                block, runs.corner(run, run.row + row, 0), gradients.row(out, row),
+                                sums + layer.packed() + first + out * lanes);
                         });
     }
     sums += first;
@@ -358,43 +292,6 @@ struct Filter {
     return parts_of(layer) < 8 && layer.outputs % kSlice == 0 ? kSlice : layer.outputs;
   }
 
-  /// The gradient of the weights between input channel `in` and one block of outputs, from the sums of all
-  /// parts.
-  static void finish_gradient(const FilteredConvolution& layer, const float* sums, std::int64_t in,
-                              std::int64_t out, float* d_weights) {
-    const std::int64_t parts = parts_of(layer), size = layer.packed() + layer.outputs;
-    V planes[kernel][kTile][kTile], rows[kernel][kernel][kTile];
-    for (std::int64_t yx = 0; yx < kPlanePoints; ++yx) {
-      V products[kTile], values[kernel];
-      for (int z = 0; z < kTile; ++z) {
-        const float* const from = sums + ((z * kPlanePoints + yx) * layer.inputs + in) * layer.outputs + out;
-        V sum = load_as<V>(from);
-        for (std::int64_t part = 1; part < parts; ++part) sum += load_as<V>(from + part * size);
-        products[z] = sum * scale_of(z, yx / kTile, yx % kTile);
-      }
-      transform_products<kernel>(products, values);
-      unrolled<kernel>([&](auto z)
-                           __attribute__((always_inline)) { planes[z][yx / kTile][yx % kTile] = values[z]; });
-    }
-    for (int zx = 0; zx < kernel * kTile; ++zx) {
-      V products[kTile], values[kernel];
-      unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-        products[y] = planes[zx / kTile][y][zx % kTile];
-      });
-      transform_products<kernel>(products, values);
-      unrolled<kernel>([&](auto y)
-                           __attribute__((always_inline)) { rows[zx / kTile][y][zx % kTile] = values[y]; });
-    }
-    d_weights += ((out / lanes * (layer.inputs / lanes) + in / lanes) * kTaps * lanes + in % lanes) * lanes;
-    for (int zy = 0; zy < kernel * kernel; ++zy) {
-      V values[kernel];
-      transform_products<kernel>(rows[zy / kernel][zy % kernel], values);
-      unrolled<kernel>([&](auto x) __attribute__((always_inline)) {
-        store_from(d_weights + (zy * kernel + x) * lanes * lanes, values[x]);
-      });
-    }
-  }
-
   static void gradient(const FilteredConvolution& layer, const FilterSource& input,
                        const FilterSource& d_output, float* d_weights, float* d_biases, float* scratch) {
     const TileRuns runs = runs_of(layer, kGradientPasses, false);
@@ -416,7 +313,7 @@ struct Filter {
       }
 #pragma omp for schedule(static)
       for (std::int64_t i = 0; i < layer.inputs * blocks; ++i)
-        finish_gradient(layer, scratch, i / blocks, i % blocks * lanes, d_weights);
+        Weights::finish_gradient(layer, scratch, parts, i / blocks, i % blocks * lanes, d_weights);
     }
     for (std::int64_t out = 0; out < layer.outputs; ++out) {
       d_biases[out] = 0;
@@ -439,8 +336,8 @@ FilterKernels make_filter_kernels(const char* name) {
   return {name,
           by_kernel<Three::scratch, Four::scratch>,
           by_kernel<Three::gradient_scratch, Four::gradient_scratch>,
-          by_kernel<Three::pack, Four::pack>,
-          by_kernel<Three::pack_transposed, Four::pack_transposed>,
+          by_kernel<Three::Weights::pack, Four::Weights::pack>,
+          by_kernel<Three::Weights::pack_transposed, Four::Weights::pack_transposed>,
           by_kernel<Three::convolve, Four::convolve>,
           by_kernel<Three::gradient, Four::gradient>};
 }

@@ -145,73 +145,57 @@ template <int lanes, class Source, class Transform>
   }
 }
 
-template <int lanes, bool whole, class Source, class Rows>
+/// Transforms of a line of cells to the points of minimal filtering.
+struct AsCells {
+  static constexpr int kCells = kTile;
+  template <class V>
+  [[gnu::always_inline]] static void transform(const V (&cells)[kCells], V (&products)[kTile]) {
+    transform_cells(cells, products);
+  }
+};
+template <int taps>
+struct AsFilter {
+  static constexpr int kCells = taps;
+  template <class V>
+  [[gnu::always_inline]] static void transform(const V (&cells)[kCells], V (&products)[kTile]) {
+    transform_filter<taps>(cells, products);
+  }
+};
+
+template <int lanes, class Line, bool whole, bool adds, class Source, class Rows>
 [[gnu::noinline]] void read_rows(const Source& source, const Rows& rows, std::int64_t first,
-                                 const PointRow& row) {
+                                 const PointRow& row, float* sum) {
   using V = Floats<lanes>;
+  V total = adds ? load_as<V>(sum) : V{};
   for_cells<lanes>(source, first, row, [&](std::int64_t x, float* points) {
-    V planes[kTile][kTile];  // (point z, y)
-    unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-      V column[kTile], products[kTile];
-      unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
-        column[z] = rows.template cell<whole>(z * kTile + y, x);
+    V planes[kTile][Line::kCells];  // (point z, y)
+    unrolled<Line::kCells>([&](auto y) __attribute__((always_inline)) {
+      V column[Line::kCells], products[kTile];
+      unrolled<Line::kCells>([&](auto z) __attribute__((always_inline)) {
+        column[z] = rows.template cell<whole>(z * Line::kCells + y, x);
+        if constexpr (adds) total += column[z];
       });
-      transform_cells(column, products);
+      Line::transform(column, products);
       unrolled<kTile>([&](auto z) __attribute__((always_inline)) { planes[z][y] = products[z]; });
     });
     unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
       V products[kTile];
-      transform_cells(planes[z], products);
+      Line::transform(planes[z], products);
       unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
         store_from(points + (z * kTile + y) * row.stride, products[y]);
       });
     });
   });
+  if constexpr (adds) store_from(sum, total);
 }
 
-/// Transforms cells of a row of tiles along z and y.
-template <int lanes, class Source>
-void read_cells(const Source& source, const Corner& corner, const PointRow& row) {
-  const auto rows = seen_rows<kTile>(source, corner);
-  (rows.all ? read_rows<lanes, true, Source, decltype(rows)>
-            : read_rows<lanes, false, Source, decltype(rows)>)(source, rows, corner.x, row);
-}
-
-template <int lanes, int taps, bool whole, class Source, class Rows>
-[[gnu::noinline]] void read_gradient_rows(const Source& source, const Rows& rows, std::int64_t first,
-                                          const PointRow& row, float* sum) {
-  using V = Floats<lanes>;
-  V total = load_as<V>(sum);
-  for_cells<lanes>(source, first, row, [&](std::int64_t x, float* points) {
-    V planes[kTile][taps];  // (point z, y)
-    unrolled<taps>([&](auto y) __attribute__((always_inline)) {
-      V column[taps], products[kTile];
-      unrolled<taps>([&](auto z) __attribute__((always_inline)) {
-        column[z] = rows.template cell<whole>(z * taps + y, x);
-        total += column[z];
-      });
-      transform_filter<taps>(column, products);
-      unrolled<kTile>([&](auto z) __attribute__((always_inline)) { planes[z][y] = products[z]; });
-    });
-    unrolled<kTile>([&](auto z) __attribute__((always_inline)) {
-      V products[kTile];
-      transform_filter<taps>(planes[z], products);
-      unrolled<kTile>([&](auto y) __attribute__((always_inline)) {
-        store_from(points + (z * kTile + y) * row.stride, products[y]);
-      });
-    });
-  });
-  store_from(sum, total);
-}
-
-/// Transforms cells of a row of tiles of `taps`³ cells of an output's gradient as filters along z and y, and adds the
-/// cells to `sum`.
-template <int lanes, int taps, class Source>
-void read_gradient_cells(const Source& source, const Corner& corner, const PointRow& row, float* sum) {
-  const auto rows = seen_rows<taps>(source, corner);
-  (rows.all
-       ? read_gradient_rows<lanes, taps, true, Source, decltype(rows)>
-       : read_gradient_rows<lanes, taps, false, Source, decltype(rows)>)(source, rows, corner.x, row, sum);
+/// Transforms cells of a row of tiles along z and y; if it `adds`, adds the cells to `sum`.
+template <int lanes, class Line, bool adds, class Source>
+void read_cells(const Source& source, const Corner& corner, const PointRow& row, float* sum) {
+  const auto rows = seen_rows<Line::kCells>(source, corner);
+  using Rows = decltype(rows);
+  (rows.all ? read_rows<lanes, Line, true, adds, Source, Rows>
+            : read_rows<lanes, Line, false, adds, Source, Rows>)(source, rows, corner.x, row, sum);
 }
 
 /// Bias and leaky ReLU of one block of outputs.
