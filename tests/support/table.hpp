@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -10,7 +12,7 @@
 /// The rows of a golden table: column name to text. Lines that begin with # are skipped, the next names the
 /// columns.
 inline std::vector<std::map<std::string, std::string>> read_table(const std::string& file) {
-  std::ifstream in(std::string(COSMO_TEST_DATA) + "/" + file);
+  std::ifstream in(fmt::format("{}/{}", COSMO_TEST_DATA, file));
   if (!in) throw std::runtime_error("cannot open " + file);
   const auto cells = [](const std::string& line) {
     std::vector<std::string> result;
