@@ -9,7 +9,7 @@ namespace cosmo::core {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;  ///< enough for a manifest of 400,000 universes
+constexpr std::size_t kLongestJson = std::size_t{1} << 28;  ///< enough for a manifest of 400,000 universes
 constexpr int kDeepest = 100;  ///< levels of nesting; each costs stack when the values are traversed
 
 /// The depth to which values are nested, from brackets outside of strings. A callback of the parser could
@@ -38,7 +38,7 @@ Json parse_json(std::string_view text) {
 }
 
 Json read_json(const std::filesystem::path& path) {
-  const std::string text = read_text(path, kMostBytes);
+  const std::string text = read_text(path, kLongestJson);
   try {
     return parse_json(text);
   } catch (const Json::exception&) {
@@ -54,6 +54,10 @@ void reading_json(const std::string& source, const std::function<void()>& read) 
     fail(Fault::format,
          "{} lacks a value or has one of another type ({}): write it again with the tool that made it.",
          source, error.what());
+  } catch (const Error& error) {
+    const std::string sentence = error.what();
+    if (error.fault() != Fault::format || error.agreed() || sentence.find(source) != std::string::npos) throw;
+    fail(Fault::format, "{}: {}", source, sentence);
   }
 }
 

@@ -26,7 +26,7 @@ using Kind = SpectrumTable::Kind;
 constexpr std::size_t kFewestRows = 20, kMostRows = 100'000;  // each row costs about 8192 operations
 
 /// The column to read and what it holds.
-struct Column {
+struct TableColumn {
   Kind kind;
   std::size_t index;
   bool by_k2;  ///< whether to divide it by k²
@@ -44,7 +44,7 @@ constexpr std::size_t kCambColumns = 7, kCambTotal = 6;
 
 bool is_comment(const TextLine& line) { return line.text.front() == '#'; }
 
-/// Column names in "#  1:k (h/Mpc)  2:d_g …" or "# k/h CDM … total", without units in brackets.
+/// TableColumn names in "#  1:k (h/Mpc)  2:d_g …" or "# k/h CDM … total", without units in brackets.
 std::vector<std::string> column_names(std::string_view title) {
   std::vector<std::string> names;
   title.remove_prefix(std::min(title.find_first_not_of('#'), title.size()));
@@ -83,19 +83,19 @@ void check_redshift(const TextFile& file, const TextLine& comment) {
   }
 }
 
-std::optional<Column> named_column(const std::vector<std::string>& names) {
+std::optional<TableColumn> named_column(const std::vector<std::string>& names) {
   for (const MatterColumn& matter : kMatterColumns) {
     const auto found = std::find(names.begin(), names.end(), matter.name);
     if (found == names.end()) continue;
     const auto index = static_cast<std::size_t>(found - names.begin());
-    return Column{Kind::transfer, index, matter.by_k2,
-                  fmt::format("T(k) from column {}, {}", index + 1, matter.name)};
+    return TableColumn{Kind::transfer, index, matter.by_k2,
+                       fmt::format("T(k) from column {}, {}", index + 1, matter.name)};
   }
   return std::nullopt;
 }
 
 /// Decides what the file is from its comments and the number of columns in its first row.
-Column find_column(const TextFile& file, const std::vector<TextLine>& comments, std::size_t columns) {
+TableColumn find_column(const TextFile& file, const std::vector<TextLine>& comments, std::size_t columns) {
   for (const TextLine& comment : comments) check_redshift(file, comment);
   if (columns == 2) {
     for (const TextLine& comment : comments) check_units(file, comment);
@@ -122,7 +122,7 @@ struct Rows {
   std::vector<double> ln_k, ln_value;
 };
 
-void append_row(const TextFile& file, const TextLine& line, const Column& column, std::size_t columns,
+void append_row(const TextFile& file, const TextLine& line, const TableColumn& column, std::size_t columns,
                 Rows& rows, double& sign) {
   const auto cells = core::words_of(line.text);
   ensure(cells.size() == columns, Fault::format, "{} has {} columns and the first row {}: correct the file.",
@@ -173,7 +173,7 @@ std::function<double(double)> interpolated(Rows rows) {
 SpectrumTable read_spectrum_table(const std::filesystem::path& path) {
   const TextFile file(path);
   std::vector<TextLine> comments;
-  std::optional<Column> column;
+  std::optional<TableColumn> column;
   std::size_t columns = 0;
   Rows rows;
   double sign = 0;

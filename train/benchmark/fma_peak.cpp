@@ -13,26 +13,26 @@ constexpr int kChains = 24;  // of 32 registers; more than latency × issue widt
 constexpr int kLanes = 8;
 constexpr int kChains = 12;  // of 16 registers
 #endif
-using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
+using Register [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
 /// Hides the value from the compiler, so that it is not optimised away.
-void hide(Vector& value) { asm volatile("" : "+v"(value)); }
+void hide(Register& value) { asm volatile("" : "+v"(value)); }
 
 constexpr long kRounds = 400'000;
 
 /// Runs kRounds × kChains independent fused multiply-adds.
 void multiply_add() {
-  Vector chains[kChains] = {};
-  for (Vector& chain : chains) hide(chain);
-  Vector factor = Vector{} + 0.5f;
-  Vector addend = Vector{} + 1.0f;
+  Register chains[kChains] = {};
+  for (Register& chain : chains) hide(chain);
+  Register factor = Register{} + 0.5f;
+  Register addend = Register{} + 1.0f;
   for (long round = 0; round < kRounds; ++round) {
     hide(factor);
     hide(addend);
 #pragma GCC unroll 32
-    for (Vector& chain : chains) chain = chain * factor + addend;
+    for (Register& chain : chains) chain = chain * factor + addend;
   }
-  for (Vector& chain : chains) hide(chain);
+  for (Register& chain : chains) hide(chain);
 }
 
 }  // namespace

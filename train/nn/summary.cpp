@@ -10,7 +10,7 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds = {"convolution", "dense", "other", "reorder"};
+constexpr std::array<std::string_view, 4> kOperationKinds = {"convolution", "dense", "other", "reorder"};
 
 std::string text_of(const Shape& shape) {
   return shape.size == 1 ? fmt::format("{}", shape.channels)
@@ -28,7 +28,7 @@ bool is_slow(const OperationRecord& operation) {
 /// A layer's name, then what runs each phase.
 using Row = std::array<std::string, 1 + kPhases.size()>;
 
-std::vector<Row> rows_of(std::span<const OperationRecord> operations) {
+std::vector<Row> operation_rows(std::span<const OperationRecord> operations) {
   std::vector<Row> rows = {{"", kPhases[0].name, kPhases[1].name, kPhases[2].name}};
   for (const OperationRecord& operation : operations) {
     if (rows.back()[0] != operation.layer) rows.push_back({operation.layer, "", "", ""});
@@ -42,7 +42,7 @@ std::vector<Row> rows_of(std::span<const OperationRecord> operations) {
 }  // namespace
 
 std::string_view name_of(Phase phase) { return kPhases[static_cast<std::size_t>(phase)].name; }
-std::string_view name_of(OperationKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(OperationKind kind) { return kOperationKinds[static_cast<std::size_t>(kind)]; }
 
 std::string describe(const NetworkSpec& spec, const NetworkCensus& census) {
   std::string text = fmt::format("network {}\n", spec.name);
@@ -58,7 +58,7 @@ std::string describe(const NetworkSpec& spec, const NetworkCensus& census) {
 }
 
 std::string describe(std::span<const OperationRecord> operations) {
-  const std::vector<Row> rows = rows_of(operations);
+  const std::vector<Row> rows = operation_rows(operations);
   std::array<std::size_t, std::tuple_size_v<Row>> widths = {};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());

@@ -78,8 +78,8 @@ void ensure_filterable(const FilteredPhases& filtered, const NetworkSpec& spec, 
             ? fmt::format("is not a convolution of network {}", spec.name)
             : obstacle(*convolution, census.layers[static_cast<std::size_t>(layer - spec.layers.begin())]);
     ensure(found.empty(), Fault::format,
-           "{} names phases to filter of layer '{}', which {}: train again with --force.", source, name,
-           found);
+           "{} names phases to filter of layer '{}', which {}: restore it, or train into another --output.",
+           source, name, found);
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kParts = 16;
 
 /// A tensor (N, channels / block, cells, block).
-struct Geometry {
+struct MeanGeometry {
   std::int64_t samples, channels, blocks, cells, block;
   bool squares;
 
@@ -25,7 +25,7 @@ struct Geometry {
 
 /// Adds the cells' values to sums (block) and, if requested, their squares to squares (block).
 template <class T>
-void add_cells(const T* values, std::int64_t cells, const Geometry& g, float* sums, float* squares) {
+void add_cells(const T* values, std::int64_t cells, const MeanGeometry& g, float* sums, float* squares) {
   if (g.block == 1) {
     float sum = 0, square = 0;
 #pragma omp simd reduction(+ : sum, square)
@@ -50,7 +50,7 @@ void add_cells(const T* values, std::int64_t cells, const Geometry& g, float* su
 
 /// Each part of each image has its sums in (2, block) floats of `parts`.
 template <class T>
-void forward(const Geometry& g, const T* values, float* parts, float* means) {
+void forward(const MeanGeometry& g, const T* values, float* parts, float* means) {
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images(); ++image) {
     for (std::int64_t part = 0; part < kParts; ++part) {
@@ -85,7 +85,7 @@ struct Shares {
 
 /// Computes a part of d_values, or adds to it.
 template <bool adds, class T>
-void backward_part(const Geometry& g, const Shares& shares, const T* values, std::int64_t cells,
+void backward_part(const MeanGeometry& g, const Shares& shares, const T* values, std::int64_t cells,
                    T* d_values) {
   for (std::int64_t cell = 0; cell < cells; ++cell, values += g.block, d_values += g.block) {
 #pragma omp simd
@@ -99,7 +99,7 @@ void backward_part(const Geometry& g, const Shares& shares, const T* values, std
 
 /// d_values (adds: +) = (d_means + 2 × value × d_squares) / cells. `parts` as in forward().
 template <bool adds, class T>
-void backward(const Geometry& g, const T* values, const float* d_means, float* parts, T* d_values) {
+void backward(const MeanGeometry& g, const T* values, const float* d_means, float* parts, T* d_values) {
   const float share = 1 / static_cast<float>(g.cells);
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images(); ++image) {
@@ -119,7 +119,7 @@ void backward(const Geometry& g, const T* values, const float* d_means, float* p
 }
 
 template <class T>
-void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Geometry& g,
+void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const MeanGeometry& g,
                    const dnnl::memory& values, const dnnl::memory& d_values, bool adds,
                    const Tensor& output) {
   const dnnl::memory parts = builder.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
@@ -151,7 +151,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   const std::int64_t block = known ? given_block : 1;
   std::int64_t cells = 1;
   for (std::size_t axis = 2; axis < dims.size(); ++axis) cells *= dims[axis];
-  const Geometry geometry{dims[0], dims[1], (dims[1] + block - 1) / block, cells, block, layer.squares};
+  const MeanGeometry geometry{dims[0], dims[1], (dims[1] + block - 1) / block, cells, block, layer.squares};
   const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient

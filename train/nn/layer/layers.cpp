@@ -173,7 +173,7 @@ bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
 namespace {
 
 template <class T>
-Operation sum(const dnnl::memory& total, const dnnl::memory& part) {
+Operation addition(const dnnl::memory& total, const dnnl::memory& part) {
   return {OperationKind::other, "sum", [=](const Pass&) {
             const std::span<T> to = values_of<T>(total), from = values_of<T>(part);
 #pragma omp parallel for simd schedule(static)
@@ -185,7 +185,7 @@ Operation sum(const dnnl::memory& total, const dnnl::memory& part) {
 }  // namespace
 
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part) {
-  operations.push_back((is_bf16(total) ? sum<core::Bfloat16> : sum<float>)(total, part));
+  operations.push_back((is_bf16(total) ? addition<core::Bfloat16> : addition<float>)(total, part));
 }
 
 void append_leaky_relu_backward(NetworkBuilder& builder, std::vector<Operation>& operations,

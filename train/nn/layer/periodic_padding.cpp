@@ -8,10 +8,10 @@ namespace cosmo::nn {
 namespace {
 
 /// Tensors (images, side, side, side, block), and the same with `padding` more cells on every face.
-struct Geometry {
+struct PaddingGeometry {
   std::int64_t images, side, padding, block;
 
-  Geometry(const WalkedLayout& walked, int padding_)
+  PaddingGeometry(const WalkedLayout& walked, int padding_)
       : images(walked.images()), side(walked.side()), padding(padding_), block(walked.block.channels) {}
 
   std::int64_t padded() const { return side + 2 * padding; }
@@ -26,7 +26,7 @@ struct Geometry {
 };
 
 template <class T>
-void wrap(const Geometry& g, const T* values, T* padded) {
+void wrap(const PaddingGeometry& g, const T* values, T* padded) {
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
     for (std::int64_t z = 0; z < g.padded(); ++z) {
@@ -45,7 +45,7 @@ void wrap(const Geometry& g, const T* values, T* padded) {
 
 /// Adds a row of the padded gradient to sums; its edges belong to the cells at the opposite ends.
 template <class T>
-void add_row(const Geometry& g, const T* row, float* sums) {
+void add_row(const PaddingGeometry& g, const T* row, float* sums) {
   const auto add = [](float* to, const T* from, std::int64_t count) {
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) to[i] += static_cast<float>(from[i]);
@@ -59,7 +59,7 @@ void add_row(const Geometry& g, const T* row, float* sums) {
 /// The gradient of a cell is the sum over all padded cells that map to it, in the order of coordinates.
 /// `scratch`: (images, side, side, block).
 template <class T>
-void fold(const Geometry& g, const T* d_padded, T* d_values, float* scratch) {
+void fold(const PaddingGeometry& g, const T* d_padded, T* d_values, float* scratch) {
   const std::int64_t length = g.side * g.block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
@@ -87,7 +87,7 @@ Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& 
       builder.reordered(operations, source.values, walked.layout(walked.side()), true);
   const dnnl::memory::desc larger = walked.layout(walked.side() + 2 * padding);
   Tensor padded = source.lane < 0 ? builder.input_tensor(larger) : builder.inner_tensor(larger);
-  const Geometry g(walked, padding);
+  const PaddingGeometry g(walked, padding);
   operations.push_back({OperationKind::other, "periodic padding", [=, to = padded.values](const Pass&) {
                           if (is_bf16(to))
                             wrap(g, data<core::Bfloat16>(values), data<core::Bfloat16>(to));
@@ -102,7 +102,7 @@ void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& op
   const WalkedLayout walked(source.gradient.get_desc());
   const bool in_place = walked.layout(walked.side()) == source.gradient.get_desc();
   const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout(walked.side()));
-  const Geometry g(walked, padding);
+  const PaddingGeometry g(walked, padding);
   const dnnl::memory scratch = builder.memory.place(
       builder.memory.slot(), plain_layout({g.images * g.side * g.side * g.block}), builder.engine);
   operations.push_back({OperationKind::other, "periodic padding", [=, from = padded.gradient](const Pass&) {

@@ -15,7 +15,7 @@ using Tag = dnnl::memory::format_tag;
 
 /// A tensor (N, C/block, D, H, W, block), the layouts nCdhw16c, nCdhw8c and, all channels in one block,
 /// ndhwc, and its pooled image.
-struct Geometry {
+struct PoolGeometry {
   std::int64_t images;  ///< N × C / block
   std::int64_t side;    ///< cells along each side
   std::int64_t pooled;  ///< cells along each side of the pooled tensor
@@ -40,7 +40,7 @@ int block_of(const dnnl::memory::desc& layout) {
 
 /// Adds a row of values to the sums of their windows' averages; sign[i] = value[i] > 0.
 template <int block, class Value>
-void add_row(float* sums, std::uint8_t* sign, const Value* value, const Geometry& g) {
+void add_row(float* sums, std::uint8_t* sign, const Value* value, const PoolGeometry& g) {
 #pragma omp simd
   for (std::int64_t k = 0; k < g.pooled * g.window * block; ++k) sign[k] = static_cast<float>(value[k]) > 0;
   const float scale = g.scale();
@@ -57,7 +57,7 @@ void add_row(float* sums, std::uint8_t* sign, const Value* value, const Geometry
 /// `pooled` for each slab of windows.
 template <int block, class Value, class Pooled>
 void pool_forward(Pooled* pooled, std::uint8_t* positive, const Value* values, float* scratch,
-                  const Geometry& g) {
+                  const PoolGeometry& g) {
   const std::int64_t size = g.pooled * block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
@@ -79,7 +79,7 @@ void pool_forward(Pooled* pooled, std::uint8_t* positive, const Value* values, f
 /// A row of d_values = d_pooled / window³, × slope where not positive.
 template <int block, class Value, class Pooled>
 void spread_row(Value* d_value, const Pooled* d_sum, const std::uint8_t* sign, float slope,
-                const Geometry& g) {
+                const PoolGeometry& g) {
   const float scale = g.scale();
   for (std::int64_t x = 0; x < g.pooled; ++x, d_sum += block) {
     std::array<Value, block> above, below;
@@ -100,7 +100,7 @@ void spread_row(Value* d_value, const Pooled* d_sum, const std::uint8_t* sign, f
 /// d_values = d_pooled / window³, × slope where not positive; zero outside complete windows.
 template <int block, class Value, class Pooled>
 void pool_backward(Value* d_values, const Pooled* d_pooled, const std::uint8_t* positive, float slope,
-                   const Geometry& g) {
+                   const PoolGeometry& g) {
   const std::int64_t covered = g.pooled * g.window;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
@@ -119,7 +119,7 @@ void pool_backward(Value* d_values, const Pooled* d_pooled, const std::uint8_t* 
 
 template <int block, class Value, class Pooled>
 void append_kernels(CompiledLayer& compiled, const Tensor& source, const Tensor& output,
-                    const dnnl::memory& signs, const dnnl::memory& scratch, const Geometry& geometry) {
+                    const dnnl::memory& signs, const dnnl::memory& scratch, const PoolGeometry& geometry) {
   compiled.forward.push_back({OperationKind::other, "signs kept", [=](const Pass&) {
                                 pool_forward<block>(data<Pooled>(output.values), data<std::uint8_t>(signs),
                                                     data<Value>(source.values), data<float>(scratch),
@@ -159,7 +159,7 @@ Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled,
       builder.memory.place(builder.memory.slot(), {{values}, u8, Tag::a}, builder.engine);
   const std::int64_t side = like_source.dims()[2];
   const int block = block_of(like_source);
-  const Geometry geometry = {values / (side * side * side * block), side, layout.dims()[2], layer.size};
+  const PoolGeometry geometry = {values / (side * side * side * block), side, layout.dims()[2], layer.size};
   const auto append = from_bf16 ? kernels_of<Bfloat16, Bfloat16>(block)
                       : to_bf16 ? kernels_of<float, Bfloat16>(block)
                                 : kernels_of<float, float>(block);

@@ -8,7 +8,7 @@ namespace {
 
 /// result = scale × tanh(values)
 template <class T>
-Operation forward(const dnnl::memory& result, const dnnl::memory& values, float scale) {
+Operation tanh_forward(const dnnl::memory& result, const dnnl::memory& values, float scale) {
   return {OperationKind::other, "tanh", [=](const Pass&) {
             const std::span<T> x = values_of<T>(values), y = values_of<T>(result);
 #pragma omp parallel for simd schedule(static)
@@ -18,7 +18,7 @@ Operation forward(const dnnl::memory& result, const dnnl::memory& values, float 
 
 /// The gradient of the values from that of the result.
 template <class T>
-Operation backward(const dnnl::memory& d_values, const Tensor& result, float scale) {
+Operation tanh_backward(const dnnl::memory& d_values, const Tensor& result, float scale) {
   return {OperationKind::other, "tanh", [=, values = result.values, d_result = result.gradient](const Pass&) {
             const std::span<T> dx = values_of<T>(d_values), dy = values_of<T>(d_result),
                                y = values_of<T>(values);
@@ -38,10 +38,10 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Tanh& layer
   const auto scale = static_cast<float>(layer.scale);
   const bool bf16 = is_bf16(source.values);
   compiled.forward.push_back(
-      (bf16 ? forward<core::Bfloat16> : forward<float>)(output.values, source.values, scale));
+      (bf16 ? tanh_forward<core::Bfloat16> : tanh_forward<float>)(output.values, source.values, scale));
   if (!source.gradient) return output;
   compiled.input_gradient.push_back(
-      (bf16 ? backward<core::Bfloat16> : backward<float>)(source.gradient, output, scale));
+      (bf16 ? tanh_backward<core::Bfloat16> : tanh_backward<float>)(source.gradient, output, scale));
   append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
 }

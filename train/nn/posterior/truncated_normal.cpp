@@ -54,11 +54,11 @@ Interval core_of(Interval interval, double mean, double deviation) {
 double draw_normal(Interval interval, double mean, double deviation, const core::RandomStream& stream,
                    core::RandomStream::Index index) {
   const auto [from, to] = core_of(interval, mean, deviation);
-  const double top = (std::clamp(mean, from, to) - mean) / deviation;
+  const double highest = std::clamp(mean, from, to), top = (highest - mean) / deviation;
   for (;; index[2] += kAttempt) {
     const auto [place, height] = stream.uniforms(index);
-    const double x = from + place * (to - from), z = (x - mean) / deviation;
-    if (height < std::exp((top * top - z * z) / 2)) return x;
+    const double x = from + place * (to - from), z = (x - highest) / deviation;
+    if (height < std::exp(-z * (2 * top + z) / 2)) return x;  // exact even where top is 1e9
   }
 }
 

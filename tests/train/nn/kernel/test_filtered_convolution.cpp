@@ -483,6 +483,9 @@ TEST_CASE("filtered phases are written and read") {
   CHECK(nn::to_json(filtered) == json);
   CHECK(nn::parse_filtered_phases(json) == filtered);
   CHECK(nn::to_json({}) == core::Json::object());
+  for (const core::Json& damaged :
+       {core::Json(), core::Json::array(), core::Json::object(), core::Json("conv2")})
+    expect_error(core::Fault::format, "are not an object", [&] { nn::parse_filtered_phases(damaged); });
   expect_error(core::Fault::format, "phase 'backward'", [&] {
     nn::parse_filtered_phases({{"conv2", {"backward"}}});
   });

@@ -34,6 +34,16 @@ TEST_CASE("draws have the moments of a cut normal variable, and lie in the inter
   }
 }
 
+TEST_CASE("a normal distribution cut off far in its tail is drawn from") {
+  const core::RandomStream stream(3, core::Purpose::posterior_draw);
+  for (const double mean : {-1e5, -1.7e9, 3e12}) {
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+      const double x = nn::draw_normal({0.25, 0.35}, mean, 0.01, stream, {7, i, 1});
+      REQUIRE(x == Approx(mean < 0 ? 0.25 : 0.35).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("for one parameter the probability within a distance is a difference of cumulative ones") {
   const core::RandomStream stream(3, core::Purpose::posterior_draw);
   for (const double centre : {0.1, 0.9, -1.5}) {
