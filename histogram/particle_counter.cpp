@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;  ///< particles whose cells fit a core's own cache
 constexpr std::size_t kBlock = 4096;                  ///< particles that a thread takes at a time
-constexpr std::size_t kTogether = 64;   ///< particles of a block that are counted at once or kept together
-constexpr std::size_t kAhead = 192;  ///< particles from a group to the one that is prefetched
-constexpr std::size_t kFew = 8;      ///< a thread holds at most 1 / kFew of the buckets
+constexpr std::size_t kTogether = 64;  ///< particles of a block that are counted at once or kept together
+constexpr std::size_t kAhead = 192;    ///< particles from a group to the one that is prefetched
+constexpr std::size_t kFew = 8;        ///< a thread holds at most 1 / kFew of the buckets
 
 /// Number of planes per bucket: at least 2^16 cells, since fewer are not worth a bucket, and at least a 512th
 /// part of the grid, since more than 512 streams of cells do not fit the cache.

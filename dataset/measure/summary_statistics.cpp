@@ -10,8 +10,6 @@ namespace cosmo::dataset {
 
 namespace {
 
-constexpr std::size_t kTallied = 65536;
-
 /// 4 ... 65535 are 14 octaves of two bins each.
 std::size_t bin_of(std::uint32_t count) {
   if (count < 4) return count;
@@ -56,7 +54,7 @@ SampleSummary::SampleSummary(core::GridSpec sample, const VoxelScale& scale)
     : self_(core::Communicator::self()),
       scale_(scale),
       mesh_(self_, sample),
-      tally_(scale.kind == VoxelKind::counts ? kTallied : 0),
+      tally_(scale.kind == VoxelKind::counts ? VoxelTable::kCounts : 0),
       table_(tally_.size()) {
   core::ensure(scale.kind == VoxelKind::counts || scale.deviation > 0, core::Fault::config,
                "All voxels of the training samples are {}: give data that vary.", scale.mean);
@@ -66,7 +64,8 @@ SampleSummary::SampleSummary(core::GridSpec sample, const VoxelScale& scale)
 }
 
 std::size_t SampleSummary::memory_bytes(int side) {
-  return fourier::FourierMesh::memory_bytes(side, 1) + kTallied * (sizeof(std::uint32_t) + sizeof(float));
+  return fourier::FourierMesh::memory_bytes(side, 1) +
+         VoxelTable::kCounts * (sizeof(std::uint32_t) + sizeof(float));
 }
 
 /// Power of the field whose voxel `index`, z fastest, is value(index); its mean does not count.
@@ -88,7 +87,7 @@ SummaryStatistics SampleSummary::of(std::span<const std::uint16_t> counts) {
                core::Fault::internal, "A sample of {} counts is summed up as another kind.", counts.size());
   std::ranges::fill(tally_, 0u);
   for (const std::uint16_t count : counts) ++tally_[count];
-  std::uint32_t counts_end = kTallied;
+  std::uint32_t counts_end = VoxelTable::kCounts;
   while (tally_[counts_end - 1] == 0) --counts_end;
 
   SummaryStatistics result = moments_of(static_cast<double>(counts.size()), [&](const auto& add) {

@@ -15,8 +15,6 @@ using core::Fault;
 
 namespace {
 
-constexpr std::size_t kCounts = 65536;
-
 void fill_log1p(const VoxelTransform& transform, std::span<const std::uint16_t>, std::span<float> table) {
   for (std::size_t count = 0; count < table.size(); ++count) {
     table[count] = static_cast<float>(transform.scale * (std::log1p(count) - transform.offset));

@@ -50,7 +50,8 @@ class VoxelTable {
   /// Writes the entries of every count that the sample holds.
   using Fill = void (*)(const VoxelTransform&, std::span<const std::uint16_t> sample, std::span<float> table);
 
-  static constexpr std::size_t kBytes = 65536 * sizeof(float);  ///< size of the table
+  static constexpr std::size_t kCounts = 65536;                   ///< different counts, of 16 bits
+  static constexpr std::size_t kBytes = kCounts * sizeof(float);  ///< size of the table
 
   explicit VoxelTable(const VoxelTransform& transform);
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <vector>
 
 #include "sim/linear/background.hpp"
 #include "sim/nbody/force_mesh.hpp"
 #include "sim/nbody/particle_set.hpp"
+#include "sim/nbody/periodic_box.hpp"
 
 namespace cosmo::sim {
 
@@ -44,27 +44,9 @@ class Stepper {
   virtual void finish(ParticleSet& particles, double a) const = 0;
 
  protected:
-  /// Wraps positions into the periodic box.
-  class Wrap {
-   public:
-    explicit Wrap(double box) : box_(static_cast<float>(box)), inverse_(1 / box_) {}
-
-    /// x in [0, L). Sets `stray` if a component is not a finite number; the result is then meaningless.
-    Vector4 operator()(const Vector4& x, std::atomic<bool>& stray) const {
-      // x / L just below a whole number may round to it: the result is then a little less than 0.
-      const Vector4 rest = x - box_ * floor(x * inverse_);
-      const Vector4 wrapped = rest < 0.0f ? rest + box_ : rest;
-      const auto good = wrapped >= 0.0f && wrapped <= box_;
-      if (!(good[0] && good[1] && good[2])) stray.store(true, std::memory_order_relaxed);
-      return wrapped < box_ ? wrapped : Vector4{};  // rounding may give the box size itself
-    }
-
-   private:
-    float box_, inverse_;
-  };
-
-  /// Throws Error{numeric} on all ranks if any has `stray` positions; sends every particle to its owner.
-  void settle(ParticleSet& particles, bool stray) const;
+  void settle(ParticleSet& particles, bool stray) const {
+    sim::settle(particles, stray, forces_.communicator(), forces_.grid());
+  }
 
   const Background& background_;
   ForceMesh& forces_;

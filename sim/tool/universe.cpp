@@ -13,7 +13,8 @@ namespace cosmo::sim {
 
 namespace {
 
-/// Gathers what a simulation measures. Outputs are added from the earliest on and listed from the latest on; bins that one of the spectra lacks are left out of all.
+/// Gathers what a simulation measures. Outputs are added from the earliest on and listed from the latest on; bins
+/// that one of the spectra lacks are left out of all.
 class Measurements {
  public:
   void set_initial(const fourier::PowerSpectrum& initial, const LinearPower& linear) {

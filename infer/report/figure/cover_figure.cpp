@@ -29,7 +29,8 @@ std::string cover_figure(const std::vector<double>& credibility, const std::vect
       svg::line(square::kLeft, square::kBottom, square::kRight, square::kTop, svg::kInk) +
       fmt::format("<polyline points=\"{}{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", curve,
                   point(1, 1), kBlue);
-  return svg::image(square::kSize, square::kSize, "All parameters together: coverage of credible regions", content);
+  return svg::image(square::kSize, square::kSize, "All parameters together: coverage of credible regions",
+                    content);
 }
 
 }  // namespace cosmo::infer

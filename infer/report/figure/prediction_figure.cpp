@@ -65,8 +65,10 @@ std::string prediction_figure(const dataset::PredictionTable& table, std::size_t
       fmt::format(
           "<clipPath id=\"plot\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n"
           "<g clip-path=\"url(#plot)\">\n{}</g>\n",
-          square::kLeft, square::kTop, square::kRight - square::kLeft, square::kBottom - square::kTop, inside);
-  return svg::image(square::kSize, square::kSize, table.parameters.names[p] + ": prediction against truth", content);
+          square::kLeft, square::kTop, square::kRight - square::kLeft, square::kBottom - square::kTop,
+          inside);
+  return svg::image(square::kSize, square::kSize, table.parameters.names[p] + ": prediction against truth",
+                    content);
 }
 
 }  // namespace cosmo::infer

@@ -33,8 +33,9 @@ std::string rank_figure(const std::string& name, const std::string& symbol, cons
   std::string content = svg::frame(x, y, "predicted probability below the true " + symbol, "universes");
   const double step = (square::kRight - square::kLeft) / bins;
   for (std::size_t bin = 0; bin < counts.size(); ++bin)
-    content += box(square::kLeft + step * static_cast<double>(bin) + 0.5, y.place(counts[bin]), step - 1,
-                   square::kBottom - y.place(counts[bin]), fmt::format(" fill=\"{}\" fill-opacity=\"0.6\"", kBlue));
+    content +=
+        box(square::kLeft + step * static_cast<double>(bin) + 0.5, y.place(counts[bin]), step - 1,
+            square::kBottom - y.place(counts[bin]), fmt::format(" fill=\"{}\" fill-opacity=\"0.6\"", kBlue));
   content += box(square::kLeft, y.place(high), square::kRight - square::kLeft, y.place(low) - y.place(high),
                  fmt::format(" fill=\"{}\" fill-opacity=\"0.13\"", svg::kInk));
   content += svg::line(square::kLeft, y.place(sum / bins), square::kRight, y.place(sum / bins), svg::kInk);

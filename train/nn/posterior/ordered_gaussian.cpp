@@ -13,23 +13,17 @@ namespace {
 /// Smallest share of a variable's variance, given earlier variables, that rounding errors do not dominate.
 constexpr double kLeastPart = 1e-9;
 
-std::size_t count_of(int i) { return static_cast<std::size_t>(i); }
-
 /// Keeps the Gaussian's own order, in which its factor is exact.
 Ordered as_given(const TruncatedGaussian& gaussian) {
-  return {count_of(gaussian.parameters),
-          {0, 1, 2, 3, 4},
-          gaussian.centre,
-          gaussian.low,
-          gaussian.high,
-          inverse_of(gaussian.factor, count_of(gaussian.parameters))};
+  return {gaussian.size(), {0, 1, 2, 3, 4}, gaussian.centre,
+          gaussian.low,    gaussian.high,   inverse_of(gaussian.factor, gaussian.size())};
 }
 
 }  // namespace
 
 Ordered order(const TruncatedGaussian& gaussian) {
   Ordered ordered = as_given(gaussian);
-  const Matrix covariance = inverse_product_of(gaussian.factor, count_of(gaussian.parameters));
+  const Matrix covariance = inverse_product_of(gaussian.factor, gaussian.size());
   auto& [n, place, centre, low, high, factor] = ordered;
   factor = {};
   Vector expected{};  // expected values of the z so far

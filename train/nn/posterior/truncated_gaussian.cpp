@@ -45,8 +45,6 @@ const std::vector<Node>& nodes_for(int parameters) {
   return kNodes[static_cast<std::size_t>(parameters)];
 }
 
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
 /// Sums of weights, and of x and xxᵀ with these weights, which are given by their logarithms.
 class Sums {
  public:
@@ -127,7 +125,7 @@ class Sums {
 TruncatedMoments moments_of(const TruncatedGaussian& gaussian) { return Sums(order(gaussian)).moments(); }
 
 double log_density(const TruncatedGaussian& gaussian, double log_mass, const Vector& x) {
-  const auto n = index(gaussian.parameters);
+  const auto n = gaussian.size();
   Vector offset{};
   for (std::size_t i = 0; i < n; ++i) offset[i] = x[i] - gaussian.centre[i];
   const Vector z = times(gaussian.factor, offset, n);
@@ -140,14 +138,14 @@ double log_density(const TruncatedGaussian& gaussian, double log_mass, const Vec
 
 double cumulative(const TruncatedGaussian& gaussian, double log_mass, int parameter, double value) {
   TruncatedGaussian below = gaussian;
-  const auto p = index(parameter);
+  const auto p = static_cast<std::size_t>(parameter);
   below.high[p] = std::clamp(value, gaussian.low[p], gaussian.high[p]);
   if (below.high[p] == gaussian.low[p]) return 0;
   return std::min(1.0, std::exp(moments_of(below).log_mass - log_mass));
 }
 
 TruncatedGaussian mapped(TruncatedGaussian gaussian, const Vector& about, const Matrix& map) {
-  const auto n = index(gaussian.parameters);
+  const auto n = gaussian.size();
   Vector from{};
   for (std::size_t i = 0; i < n; ++i) from[i] = gaussian.centre[i] - about[i];
   const Vector to = times(map, from, n);
@@ -159,7 +157,7 @@ TruncatedGaussian mapped(TruncatedGaussian gaussian, const Vector& about, const 
 TruncatedGaussian average(std::span<const TruncatedGaussian> gaussians) {
   if (gaussians.size() == 1) return gaussians.front();
   TruncatedGaussian average = gaussians.front();
-  const auto n = index(average.parameters);
+  const auto n = average.size();
   Matrix precision{};
   Vector weighted{};
   for (const TruncatedGaussian& gaussian : gaussians) {

@@ -14,6 +14,8 @@ struct TruncatedGaussian {
   Matrix factor;   ///< lower triangular with a positive diagonal; factorᵀ factor is the precision
   Vector low = {-1, -1, -1, -1, -1};
   Vector high = {1, 1, 1, 1, 1};
+
+  std::size_t size() const { return static_cast<std::size_t>(parameters); }
 };
 
 /// Results of integrals over the box.

@@ -1,16 +1,15 @@
-#include "sim/nbody/stepper.hpp"
+#include "sim/nbody/periodic_box.hpp"
 
 #include "core/error.hpp"
 
 namespace cosmo::sim {
 
-void Stepper::settle(ParticleSet& particles, bool stray) const {
-  const auto& comm = forces_.communicator();
+void settle(ParticleSet& particles, bool stray, const core::Communicator& comm, const core::GridSpec& grid) {
   comm.agree([stray] {
     core::ensure(!stray, core::Fault::numeric,
                  "Some positions are no longer numbers: check the cosmology and --z-initial.");
   });
-  particles.move_to_owners(comm, forces_.grid());
+  particles.move_to_owners(comm, grid);
 }
 
 }  // namespace cosmo::sim
