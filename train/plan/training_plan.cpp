@@ -301,6 +301,12 @@ void check_batches(const core::Options& options, const TrainingPlan& plan, std::
 
 namespace {
 
+/// The number of samples by which is chosen what to filter. Where a network normalises, gradients of samples cancel,
+/// and with them 99 % of what all kernels compute: ranks and micro-batches must not change the kernels.
+int images_to_choose_by(const TrainingPlan& plan) {
+  return nn::find_normalisation(plan.network) >= 0 ? plan.global_batch : plan.micro_batch;
+}
+
 void read_augmentation(const core::Options& options, const dataset::DatasetManifest& data,
                        TrainingPlan& plan) {
   const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
@@ -355,8 +361,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.seed = options.seed("seed");
   plan.convolution = read_convolution(options);
   plan.precision = read_precision(options);
-  plan.arithmetic =
-      arithmetic_of(plan.network, census, plan.micro_batch, plan.precision.value, plan.convolution.value);
+  plan.arithmetic = arithmetic_of(plan.network, census, images_to_choose_by(plan), plan.precision.value,
+                                  plan.convolution.value);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);

@@ -166,7 +166,7 @@ template <int lanes, class Line, bool whole, bool adds, class Source, class Rows
 [[gnu::noinline]] void read_rows(const Source& source, const Rows& rows, std::int64_t first,
                                  const PointRow& row, float* sum) {
   using V = Floats<lanes>;
-  V total = adds ? load_as<V>(sum) : V{};
+  V total = {};
   for_cells<lanes>(source, first, row, [&](std::int64_t x, float* points) {
     V planes[kTile][Line::kCells];  // (point z, y)
     unrolled<Line::kCells>([&](auto y) __attribute__((always_inline)) {
@@ -186,7 +186,7 @@ template <int lanes, class Line, bool whole, bool adds, class Source, class Rows
       });
     });
   });
-  if constexpr (adds) store_from(sum, total);
+  if constexpr (adds) store_from(sum, load_as<V>(sum) + total);
 }
 
 /// Transforms cells of a row of tiles along z and y; if it `adds`, adds the cells to `sum`.

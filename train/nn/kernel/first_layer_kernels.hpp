@@ -119,7 +119,7 @@ struct FirstLayerOf {
   template <class Pooled>
   static void expand_row(float* row, const Pooled* d_pooled, const Bits* notes, std::int64_t count,
                          float noted, float others, float* d_bias) {
-    V sums[kWindow] = {load_as<V>(d_bias)};  // two, since each addition waits for the one before it
+    V sums[kWindow] = {};  // two, since each addition waits for the one before it
     for (std::int64_t x = 0; x < count; ++x) {
       const V d_window = load_as<V>(d_pooled + x * lanes), high = noted * d_window, low = others * d_window;
       unrolled<kWindow>([&](auto i) __attribute__((always_inline)) {
@@ -128,7 +128,7 @@ struct FirstLayerOf {
         sums[i] += d_cell;
       });
     }
-    store_from(d_bias, sums[0] + sums[1]);
+    store_from(d_bias, load_as<V>(d_bias) + (sums[0] + sums[1]));
   }
 
   /// Adds a row of cells' contribution to the gradients of kPlanes planes of taps of one channel, `tap_stride`
@@ -136,10 +136,7 @@ struct FirstLayerOf {
   static void add_taps(float* d_weights, std::int64_t tap_stride, const float* rows, const float* d_cells,
                        std::int64_t count) {
     constexpr int taps = kPlanes * kKernel * kKernel;
-    V sums[taps];
-    unrolled<taps>([&](auto tap) __attribute__((always_inline)) {
-      sums[tap] = load_as<V>(d_weights + tap * tap_stride);
-    });
+    V sums[taps] = {};
     for (std::int64_t x = 0; x < count + kKernel - 1; ++x, d_cells += lanes) {
       V d[kKernel];
       unrolled<kKernel>([&](auto kx) __attribute__((always_inline)) {
@@ -152,7 +149,7 @@ struct FirstLayerOf {
       });
     }
     unrolled<taps>([&](auto tap) __attribute__((always_inline)) {
-      store_from(d_weights + tap * tap_stride, sums[tap]);
+      store_from(d_weights + tap * tap_stride, load_as<V>(d_weights + tap * tap_stride) + sums[tap]);
     });
   }
 
@@ -206,24 +203,26 @@ struct FirstLayerOf {
                        float* d_weights, float* d_biases, float* scratch) {
     constexpr std::int64_t parts = FirstLayer::kParts;
     const std::int64_t side = layer.pooled(), slabs = layer.images * side;
-    const std::int64_t weights = layer.weights(), part_size = layer.scratch() / parts;
+    const std::int64_t weights = layer.weights(), part_size = layer.scratch() / (2 * parts);
 #pragma omp parallel
     {
       FirstLayerRows rows;
       alignas(V) float d_cells[(FirstLayer::kLongestSide + 2 * kKernel) * lanes] = {};
 #pragma omp for schedule(static)
       for (std::int64_t part = 0; part < parts; ++part) {
-        float* const sums = scratch + part * part_size;
+        float *const sums = scratch + part * part_size, *const of_slab = sums + parts * part_size;
         std::fill_n(sums, part_size, 0.0f);
         for (std::int64_t slab = part * slabs / parts; slab < (part + 1) * slabs / parts; ++slab) {
           const std::int64_t image = slab / side, z = slab % side;
+          std::fill_n(of_slab, part_size, 0.0f);
           for (std::int64_t y = 0; y < side; ++y) {
             rows.read(layer, input, image, z, y);
             for (std::int64_t block = 0; block < layer.blocks; ++block) {
               backward_row(layer, rows, d_cells, ((image * layer.blocks + block) * side + z) * side + y,
-                           d_pooled, static_cast<const Bits*>(notes), block, sums, sums + weights);
+                           d_pooled, static_cast<const Bits*>(notes), block, of_slab, of_slab + weights);
             }
           }
+          for (std::int64_t i = 0; i < part_size; ++i) sums[i] += of_slab[i];
         }
       }
       sum_parts(scratch, parts, weights, part_size, d_weights, d_biases);

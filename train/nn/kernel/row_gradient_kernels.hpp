@@ -70,9 +70,7 @@ void add_rows(const RowConvolution& layer, std::int64_t rows, const float* input
   const std::int64_t side = layer.side, end = layer.output_side(), ahead = kernel - 1 - layer.padding;
   const std::int64_t inner = std::min(end, side - ahead) / kernel * kernel;  // cells before see no far edge
   Registers<kernel, blocks, channels> registers;
-  registers.for_each_sum([&](Vector & sum, int block, int offset) __attribute__((always_inline)) {
-    sum = load_as<Vector>(d_weights + block * strides.d_weights + offset);
-  });
+  registers.for_each_sum([](Vector & sum, int, int) __attribute__((always_inline)) { sum = Vector{}; });
   for (; rows > 0; --rows, input += side * kBlock, d_output += end * kBlock) {
     unrolled<kernel - 1>([&](auto x) __attribute__((always_inline)) {
       registers.template see_or_pad<x>(input, x - layer.padding, side);
@@ -92,7 +90,8 @@ void add_rows(const RowConvolution& layer, std::int64_t rows, const float* input
     }
   }
   registers.for_each_sum([&](const Vector& sum, int block, int offset) __attribute__((always_inline)) {
-    store_from(d_weights + block * strides.d_weights + offset, sum);
+    float* const total = d_weights + block * strides.d_weights + offset;
+    store_from(total, load_as<Vector>(total) + sum);
   });
 }
 
@@ -143,9 +142,9 @@ void add_to_weights(const RowConvolution& layer, const Form& form, const Slice& 
 }
 
 void add_to_bias(const float* d_output, std::int64_t cells, float* d_bias) {
-  Vector sum = load_as<Vector>(d_bias);
+  Vector sum = {};
   for (std::int64_t x = 0; x < cells; ++x) sum += load_as<Vector>(d_output + x * kBlock);
-  store_from(d_bias, sum);
+  store_from(d_bias, load_as<Vector>(d_bias) + sum);
 }
 
 /// Computes a slice of the sums, weights then biases, over one part of the output.
