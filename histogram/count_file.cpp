@@ -32,6 +32,7 @@ void write_header(File& file, const CountFileHeader& header) {
   core::write_cosmology(file, header.universe.cosmology);
   file.set_attribute("particles", header.particles);
   file.set_attribute("code_version", core::version());
+  core::write_line_of_sight(file, header.line_of_sight);
 }
 
 CountFileHeader read_header(const File& file, const Shape& shape, const std::string& path) {
@@ -46,7 +47,8 @@ CountFileHeader read_header(const File& file, const Shape& shape, const std::str
                           .box_size = file.number_attribute("box"),
                           .redshift = file.number_attribute("redshift"),
                           .particles = file.integer_attribute("particles"),
-                          .code_version = file.text_attribute("code_version")},
+                          .code_version = file.text_attribute("code_version"),
+                          .line_of_sight = core::read_line_of_sight(file)},
                          static_cast<int>(shape[0])};
   core::check(header, path);
   ensure(file.number_attribute("voxel") == header.grid().cell_size(), Fault::format,

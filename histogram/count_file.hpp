@@ -11,6 +11,7 @@
 //     parameter_values  in the same order
 //     particles         in the whole box; the sum of /counts
 //     code_version      version of the toolkit that wrote it
+//     redshift_space    x, y or z: positions are in redshift space along this axis; absent in real space
 //
 // Equal counts give equal bytes, whatever the number of ranks.
 

@@ -103,9 +103,11 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   const double a = 1 / (1 + redshift);
   stepper.drift_to(particles, a);
   if (config.momenta) stepper.finish(particles, a);
-  if (config.line_of_sight)
-    to_redshift_space(particles, *config.line_of_sight, 1 / (a * a * background.E(a)), forces.communicator(),
+  if (!config.line_of_sight.empty()) {
+    const auto axis = static_cast<std::size_t>(config.line_of_sight.front() - 'x');
+    to_redshift_space(particles, axis, 1 / (a * a * background.E(a)), forces.communicator(),
                       config.force_grid());
+  }
   Output output{redshift, particles};
   measure(output, forces, config);
   leave_edges(particles, config.particle_grid());
@@ -192,7 +194,7 @@ void validate(const SimulationConfig& config, int ranks) {
   ensure(!config.bispectra || ranks <= shells, Fault::config,
          "--bispectrum with --mesh {} can be shared by {} ranks: use at most that many, or leave it out.",
          config.mesh_per_side, shells);
-  ensure(config.momenta || !config.line_of_sight, Fault::internal, "Redshift space needs momenta.");
+  ensure(config.momenta || config.line_of_sight.empty(), Fault::internal, "Redshift space needs momenta.");
   constexpr double kMostNonGaussian = 1e4;  // f_NL φ is some 0.1 there
   ensure(std::abs(config.f_nl) <= kMostNonGaussian, Fault::config,
          "--f-nl is {}: choose a value between -{} and {}.", config.f_nl, kMostNonGaussian, kMostNonGaussian);

@@ -51,8 +51,7 @@ struct SimulationConfig {
   bool power_spectra = false;               ///< measure those of the initial field and every output
   bool correlation_functions = false;       ///< --correlation-function: measure that of every output
   bool bispectra = false;                   ///< --bispectrum: measure that of every output
-  /// --redshift-space: the axis (0: x) along which outputs are in redshift space, for which they need momenta
-  std::optional<std::size_t> line_of_sight = {};
+  core::LineOfSight line_of_sight = {};     ///< --redshift-space of outputs, which needs momenta
 
   core::GridSpec particle_grid() const { return {particles_per_side, box_size}; }
   core::GridSpec force_grid() const { return {mesh_per_side, box_size}; }

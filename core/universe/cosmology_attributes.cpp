@@ -42,4 +42,12 @@ Cosmology read_cosmology(const hdf5::File& file, const std::string& path) {
   return cosmology;
 }
 
+void write_line_of_sight(hdf5::File& file, const LineOfSight& axis) {
+  if (!axis.empty()) file.set_attribute(kLineOfSightKey, axis);
+}
+
+LineOfSight read_line_of_sight(const hdf5::File& file) {
+  return file.has_attribute(kLineOfSightKey) ? file.text_attribute(kLineOfSightKey) : "";
+}
+
 }  // namespace cosmo::core

@@ -1,11 +1,12 @@
 #pragma once
 // The cosmological parameters as attributes of an HDF5 file: parameter_names, every row of
-// kCosmologyParameters, and parameter_values in the same order.
+// kCosmologyParameters, and parameter_values in the same order; and the line of sight of redshift space.
 
 #include <string>
 
 #include "core/format/hdf5.hpp"
 #include "core/universe/cosmology.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::core {
 
@@ -13,5 +14,10 @@ void write_cosmology(hdf5::File& file, const Cosmology& cosmology);
 
 /// Throws Error{format} naming `path` if the file has parameters that this version does not have.
 Cosmology read_cosmology(const hdf5::File& file, const std::string& path);
+
+/// Writes nothing in real space.
+void write_line_of_sight(hdf5::File& file, const LineOfSight& axis);
+/// Whatever the file states: see check_line_of_sight().
+LineOfSight read_line_of_sight(const hdf5::File& file);
 
 }  // namespace cosmo::core

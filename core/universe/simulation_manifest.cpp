@@ -101,6 +101,7 @@ Json SimulationManifest::details() const {
   for (const SimulationRecord& record : simulations) list.push_back(to_object(record));
   Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
   write_length(details, "box", box_size);
+  if (!line_of_sight.empty()) details[kLineOfSightKey] = line_of_sight;
   return details;
 }
 
@@ -120,6 +121,8 @@ SimulationManifest parse_simulation_manifest(Manifest base, const std::string& s
     suite.parameters = json.at("parameters");
     suite.box_size = read_length(json, "box");
     suite.grid = json.at("grid");
+    suite.line_of_sight = json.value(kLineOfSightKey, "");
+    check_line_of_sight(suite.line_of_sight, source);
     for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item));
   });
   std::set<std::string_view> listed;

@@ -49,6 +49,7 @@ struct SimulationManifest {
   Length box_size;  ///< in its unit, the same for all universes
   int grid;         ///< count voxels per side; 0 without counts
   std::vector<SimulationRecord> simulations;
+  LineOfSight line_of_sight = {};
 
   /// The stage's own fields of manifest.json.
   Json details() const;

@@ -49,7 +49,8 @@ OutputHeader read_header(const File& file, const std::filesystem::path& path) {
       .box_size = file.number_attribute("Header/BoxSize"),
       .redshift = file.number_attribute("Header/Redshift"),
       .particles = of_halo(file.integers_attribute("Header/NumPart_ThisFile"), name, "NumPart_ThisFile"),
-      .code_version = file.text_attribute("code_version")};
+      .code_version = file.text_attribute("code_version"),
+      .line_of_sight = read_line_of_sight(file)};
   // Checked before any array is allocated or read according to the header.
   ensure(header.particles > 0 && header.particles <= std::filesystem::file_size(path) / kParticleBytes,
          Fault::format, "{} is too small for the {} particles that it announces: restore the file.", name,

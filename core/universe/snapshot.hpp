@@ -11,7 +11,7 @@
 //   attributes of /Units       UnitLength_in_cm, UnitMass_in_g, UnitVelocity_in_cm_per_s, where yt and
 //                              pynbody look for them
 //   attributes of the file     schema "cosmo.snapshot/1", seed, parameter_names, parameter_values,
-//                              code_version
+//                              code_version; redshift_space (x, y or z) if positions are in redshift space
 //
 // All arrays are contiguous. Equal particles give equal bytes, whatever the number of ranks.
 

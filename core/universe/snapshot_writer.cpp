@@ -198,6 +198,7 @@ void write_header(File& file, const OutputHeader& header) {
   file.set_attribute("seed", header.universe.seed);
   write_cosmology(file, header.universe.cosmology);
   file.set_attribute("code_version", version());
+  write_line_of_sight(file, header.line_of_sight);
 }
 
 constexpr const char *kPositions = "PartType1/Coordinates", *kVelocities = "PartType1/Velocities",

@@ -22,7 +22,17 @@ double OutputHeader::particle_mass() const {
   return universe.cosmology.omega_m * critical * std::pow(box_size, 3) / static_cast<double>(particles);
 }
 
+void check_line_of_sight(const LineOfSight& axis, const std::string& source) {
+  ensure(axis.empty() || axis == "x" || axis == "y" || axis == "z", Fault::format,
+         "{} is in redshift space along '{}', which is not x, y or z: restore the file.", source, axis);
+}
+
+std::string describe_space(const LineOfSight& axis) {
+  return axis.empty() ? "real space" : "redshift space along " + axis;
+}
+
 void check(const OutputHeader& header, const std::string& path) {
+  check_line_of_sight(header.line_of_sight, path);
   ensure(std::isfinite(header.box_size) && header.box_size > 0, Fault::format,
          "{} has a box of {} Mpc/h: restore the file.", path, header.box_size);
   ensure(std::isfinite(header.redshift) && header.redshift >= 0, Fault::format,

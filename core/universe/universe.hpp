@@ -21,6 +21,17 @@ struct Universe {
   bool operator==(const Universe&) const = default;
 };
 
+/// x, y or z: the axis along which positions are in redshift space; empty in real space.
+using LineOfSight = std::string;
+
+/// The name of its attributes and JSON members, which only files in redshift space have.
+inline constexpr const char* kLineOfSightKey = "redshift_space";
+
+/// Throws Error{format} naming `source` for another axis.
+void check_line_of_sight(const LineOfSight& axis, const std::string& source);
+/// "real space" or "redshift space along z"
+std::string describe_space(const LineOfSight& axis);
+
 /// What the file of a universe's counts or particles at one redshift states besides them.
 struct OutputHeader {
   Universe universe = {};
@@ -28,6 +39,7 @@ struct OutputHeader {
   double redshift = 0;
   std::uint64_t particles = 0;    ///< in the whole box
   std::string code_version = {};  ///< version of the toolkit that wrote the file; set when reading
+  LineOfSight line_of_sight = {};
 
   double scale_factor() const { return 1 / (1 + redshift); }
   /// All matter of the box divided by the number of particles [1e10 Msun/h].

@@ -168,6 +168,7 @@ Json DatasetManifest::details() const {
                {"splits", split_records},       {"statistics", statistics_of(*this)},
                {"origin", to_object(origin)}};
   if (spec.rolls > 0) json["rolls"] = spec.rolls;
+  if (!spec.line_of_sight.empty()) json[core::kLineOfSightKey] = spec.line_of_sight;
   if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_length(json, "box", spec.box_size);
@@ -186,7 +187,9 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
                      .redshifts = json.at("redshifts"),
                      .input_id = "",
                      .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts,
-                     .rolls = json.value("rolls", 0)};
+                     .rolls = json.value("rolls", 0),
+                     .line_of_sight = json.value(core::kLineOfSightKey, "")};
+    core::check_line_of_sight(manifest.spec.line_of_sight, source);
     const std::string type = json.value("voxel_type", kFieldType);
     ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",
            source, type, kFieldType);

@@ -21,6 +21,7 @@
 //                         suite's boxes have one size in Mpc
 //     redshifts           (C)
 //     parameter_names, parameter_low, parameter_high   (P)
+//     redshift_space      x, y or z: counts are in redshift space along this axis; absent in real space
 //     mean_count          mean per voxel of the suite; not for fields
 //     particles, max_count  sum and largest of /x; not for fields
 //     minimum, maximum, mean, deviation  for fields only, of all of /x
@@ -61,6 +62,7 @@ struct SampleSpec {
   std::string input_id;           ///< id of the suite's manifest
   VoxelKind kind = VoxelKind::counts;
   int rolls = 0;  ///< rolls of each training universe, each cut as the universe itself is
+  core::LineOfSight line_of_sight = {};
 
   int channels() const { return shape.size() == 4 ? shape.front() : 1; }
   int side() const { return shape.back(); }  ///< voxels per side

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
+#include "core/universe/cosmology_attributes.hpp"
 #include "dataset/shard/target_scaler.hpp"
 
 namespace cosmo::dataset {
@@ -94,6 +95,7 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
   agrees(file_.numbers_attribute("parameter_low") == spec.parameters.low, "parameter_low");
   agrees(file_.numbers_attribute("parameter_high") == spec.parameters.high, "parameter_high");
   agrees(file_.numbers_attribute("redshifts") == spec.redshifts, "redshifts");
+  agrees(core::read_line_of_sight(file_) == spec.line_of_sight, core::kLineOfSightKey);
   const std::string box = length_attribute("box", spec.box_size.unit);
   const std::string voxel = length_attribute("voxel", spec.box_size.unit);
   agrees(file_.number_attribute(box) == spec.box_size.value, box);

@@ -40,6 +40,7 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
   agrees(header.box_size == suite.manifest.box_size.mpc_h(record.universe.cosmology.h), "box");
   agrees(header.universe.seed == record.universe.seed, "seed");
   agrees(header.redshift == redshift, "redshift");
+  agrees(header.line_of_sight == suite.manifest.line_of_sight, "line of sight");
   agrees(header.particles == particles, "number of particles");
   for (const auto& row : core::kCosmologyParameters) {
     agrees(header.universe.cosmology.*row.member == record.universe.cosmology.*row.member, row.name);
@@ -91,7 +92,8 @@ SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSet
           .redshifts = settings.redshifts,
           .mean_count = static_cast<double>(particles) / std::pow(settings.grid, 3),
           .input_id = suite.manifest.base.request.id(),
-          .rolls = settings.rolls};
+          .rolls = settings.rolls,
+          .line_of_sight = suite.manifest.line_of_sight};
 }
 
 /// Throws Error{format} naming the first of the suite's files that does not hold the particles it states.

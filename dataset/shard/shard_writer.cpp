@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
+#include "core/universe/cosmology_attributes.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::dataset {
@@ -129,6 +130,7 @@ void ShardWriter::finish() && {
   file_.set_attribute("parameter_names", spec_.parameters.names);
   file_.set_attribute("parameter_low", spec_.parameters.low);
   file_.set_attribute("parameter_high", spec_.parameters.high);
+  core::write_line_of_sight(file_, spec_.line_of_sight);
   write_statistics();
   x_.reset();
   file_.close();

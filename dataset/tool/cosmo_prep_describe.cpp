@@ -67,6 +67,7 @@ std::string describe(const DatasetManifest& manifest) {
   if (spec.redshifts != std::vector<double>{0}) {
     text += fmt::format("redshifts   {}\n", fmt::join(spec.redshifts, ", "));
   }
+  if (!spec.line_of_sight.empty()) text += "space       " + core::describe_space(spec.line_of_sight) + "\n";
   const bool counts = spec.kind == VoxelKind::counts;
   text += fmt::format("sample      {} voxels of {:.6g} {}, {}\n", fmt::join(spec.shape, " × "),
                       spec.voxel_size().value, name_of(spec.box_size.unit),

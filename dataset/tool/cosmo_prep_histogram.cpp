@@ -47,7 +47,8 @@ Job read_job(const core::Options& options) {
   job.header = {{.universe = {seed, settled.cosmology},
                  .box_size = job.snapshot.box_size() / job.snapshot.units_per_mpc_h(),
                  .redshift = job.snapshot.redshift(),
-                 .particles = job.snapshot.particles()},
+                 .particles = job.snapshot.particles(),
+                 .line_of_sight = job.snapshot.line_of_sight()},
                 histogram::read_grid(options)};
   return job;
 }

@@ -160,6 +160,8 @@ void GadgetSnapshot::read_first(const File& file, const std::string& path, const
   parameters_ = read_parameters(file, path);
   if (file.has_attribute("schema") && file.text_attribute("schema") == core::kSnapshotSchema)
     seed_ = file.integer_attribute("seed");
+  line_of_sight_ = core::read_line_of_sight(file);
+  core::check_line_of_sight(line_of_sight_, path);
   const auto unit = reading.units_per_mpc_h ? reading.units_per_mpc_h : read_unit(file, path, parameters_);
   ensure(unit.has_value(), Fault::config,
          "{} does not state the unit of its lengths: give --length-unit kpc/h or Mpc/h.", path);

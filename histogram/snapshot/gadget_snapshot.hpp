@@ -49,6 +49,7 @@ class GadgetSnapshot {
   /// The files' unit of length; 1000 for kpc/h. [h/Mpc]
   double units_per_mpc_h() const { return units_per_mpc_h_; }
   double redshift() const { return redshift_; }  ///< rounded to six decimals
+  const core::LineOfSight& line_of_sight() const { return line_of_sight_; }
   /// Cosmological parameters that the files state.
   const std::map<std::string, double>& parameters() const { return parameters_; }
   std::optional<std::uint64_t> seed() const { return seed_; }  ///< if cosmo-sim wrote it
@@ -74,6 +75,7 @@ class GadgetSnapshot {
   double box_size_ = 0;
   double units_per_mpc_h_ = 0;
   double redshift_ = 0;
+  core::LineOfSight line_of_sight_;
   std::map<std::string, double> parameters_;
   std::optional<std::uint64_t> seed_;
   std::size_t float_bytes_ = 0;

@@ -24,7 +24,8 @@ SnapshotFacts facts_of(const std::filesystem::path& path, const GadgetReading& r
   SnapshotFacts facts{snapshot.particles(),       snapshot.box_size() / snapshot.units_per_mpc_h(),
                       snapshot.units_per_mpc_h(), snapshot.redshift(),
                       snapshot.float_bytes(),     snapshot.seed(),
-                      snapshot.parameters(),      {}};
+                      snapshot.parameters(),      {},
+                      snapshot.line_of_sight()};
   for (const GadgetFile& file : snapshot.files()) facts.files.push_back(file.path.string());
   return facts;
 }
@@ -32,13 +33,13 @@ SnapshotFacts facts_of(const std::filesystem::path& path, const GadgetReading& r
 Json to_json(const SnapshotFacts& facts) {
   return {facts.particles,  facts.box_size,    facts.units_per_mpc_h,
           facts.redshift,   facts.float_bytes, facts.seed ? Json(*facts.seed) : Json(nullptr),
-          facts.parameters, facts.files};
+          facts.parameters, facts.files,       facts.line_of_sight};
 }
 
 SnapshotFacts to_facts(const Json& json) {
   return {json[0], json[1], json[2],
           json[3], json[4], json[5].is_null() ? std::nullopt : std::optional<std::uint64_t>(json[5]),
-          json[6], json[7]};
+          json[6], json[7], json[8]};
 }
 
 /// The universe of a line, and the parameters that have to be assumed.
@@ -116,6 +117,10 @@ void check_universes(const std::vector<SnapshotRow>& table, const std::vector<Sn
       ensure(facts[i].particles == facts[0].particles, Fault::config,
              "{} has {} particles and {} has {}: use universes with equal numbers.", table[0].place,
              facts[0].particles, table[i].place, facts[i].particles);
+      ensure(facts[i].line_of_sight == facts[0].line_of_sight, Fault::config,
+             "{} is in {} and {} in {}: use snapshots of one space.", table[0].place,
+             core::describe_space(facts[0].line_of_sight), table[i].place,
+             core::describe_space(facts[i].line_of_sight));
     }
     const auto [twin, fresh] = simulation_of.emplace(seed, simulation);
     ensure(fresh, Fault::config,
@@ -182,6 +187,7 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
   suite.manifest.box_size = common_box(table, facts, universes);
   suite.manifest.parameters = core::varying_in(universes);
   suite.manifest.grid = grid;
+  suite.manifest.line_of_sight = facts.front().line_of_sight;
   suite.counts.resize(table.size());
   suite.assumed.assign(assumed.begin(), assumed.end());
   Json content = Json::array();
@@ -192,10 +198,11 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
       const double redshift = facts[i].redshift;
       const std::string path = fmt::format("sim-{:05}/{}", simulation, core::counts_name(redshift));
       record.outputs.push_back({redshift, path, ""});
-      suite.counts[i] = {table[i].snapshot,
-                         path,
-                         {{record.universe, box, redshift, facts[i].particles, {}}, grid},
-                         facts[i].float_bytes};
+      suite.counts[i] = {
+          table[i].snapshot,
+          path,
+          {{record.universe, box, redshift, facts[i].particles, {}, facts[i].line_of_sight}, grid},
+          facts[i].float_bytes};
       suite.files.insert(suite.files.end(), facts[i].files.begin(), facts[i].files.end());
       content.push_back({facts[i].particles, facts[i].units_per_mpc_h, facts[i].files.size()});
     }

@@ -27,6 +27,7 @@ struct SnapshotFacts {
   std::optional<std::uint64_t> seed;
   std::map<std::string, double> parameters;
   std::vector<std::string> files;
+  core::LineOfSight line_of_sight;
 };
 
 /// A snapshot and the counts file that is made from it.

@@ -100,6 +100,7 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
     histogram::CountFile file(path);
     const histogram::CountFileHeader& header = file.header();
     redshifts.push_back(header.redshift);
+    model.input.ensure_space(header.line_of_sight, path);
     const core::Length trained = model.input.voxel_size;
     const double cell = header.grid().cell_size() / unit_of(model, header.universe.cosmology.h, path);
     const int factor = std::max(1, static_cast<int>(std::round(trained.value / cell)));
@@ -125,6 +126,7 @@ OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource&
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
          path, fmt::join(model.input.redshifts, ", "));
   model.input.ensure_redshifts({snapshot.redshift()}, path);
+  model.input.ensure_space(snapshot.line_of_sight(), path);
   const auto h = snapshot.parameters().find("h");
   const double unit =
       unit_of(model, h == snapshot.parameters().end() ? std::nullopt : std::optional(h->second), path);

@@ -34,7 +34,8 @@ constexpr std::uint64_t kBytesPerRow = 1000;     ///< size of the tables of pred
 constexpr std::uint64_t kReportBytes = 1 << 20;  ///< size of the report and its figures, about
 
 void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
-  model.input.ensure_fits({{spec.channels(), spec.side()}, spec.redshifts, spec.voxel_size()}, data);
+  model.input.ensure_fits(
+      {{spec.channels(), spec.side()}, spec.redshifts, spec.voxel_size(), spec.line_of_sight}, data);
   core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
                "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));

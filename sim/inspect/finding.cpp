@@ -17,6 +17,10 @@ Finding finding_of(const std::string& kind, const core::OutputHeader& header, in
   finding.text =
       fmt::format("box          {} Mpc/h\nredshift     {}\nseed         {}\nwritten by   version {}\n",
                   header.box_size, header.redshift, header.universe.seed, header.code_version);
+  if (!header.line_of_sight.empty()) {
+    finding.summary[core::kLineOfSightKey] = header.line_of_sight;
+    finding.text += fmt::format("space        {}\n", core::describe_space(header.line_of_sight));
+  }
   std::vector<std::string> parameters;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
     finding.summary["parameters"][std::string(row.name)] = header.universe.cosmology.*row.member;

@@ -17,8 +17,6 @@ using core::Json;
 
 namespace {
 
-constexpr std::array<const char*, 3> kAxes = {"x", "y", "z"};
-
 /// "omega-m" for "omega_m".
 std::string option_name(std::string_view parameter) {
   std::string name(parameter);
@@ -239,12 +237,10 @@ Plan read_plan(const core::Options& options) {
   const std::string& save = options.choice("save", {"counts", "particles", "both"});
   plan.save_counts = save != "particles";
   plan.save_particles = save != "counts";
-  if (options.given("redshift-space")) {
-    const std::string& axis = options.choice("redshift-space", {kAxes.begin(), kAxes.end()});
-    numerics.line_of_sight = std::ranges::find(kAxes, axis) - kAxes.begin();
-  }
+  if (options.given("redshift-space"))
+    numerics.line_of_sight = options.choice("redshift-space", {"x", "y", "z"});
   numerics.ids = plan.save_particles;
-  numerics.momenta = plan.save_particles || numerics.line_of_sight;
+  numerics.momenta = plan.save_particles || !numerics.line_of_sight.empty();
   numerics.power_spectra = options.is_on("power-spectrum");
   numerics.correlation_functions = options.is_on("correlation-function");
   numerics.bispectra = options.is_on("bispectrum");
@@ -291,7 +287,7 @@ core::Request request_of(const Plan& plan) {
   if (numerics.bispectra) config["bispectrum"] = true;
   if (plan.seed) config["seed"] = *plan.seed;
   if (plan.save_counts) config["grid"] = plan.grid;
-  if (numerics.line_of_sight) config["redshift_space"] = kAxes[*numerics.line_of_sight];
+  if (!numerics.line_of_sight.empty()) config[core::kLineOfSightKey] = numerics.line_of_sight;
   if (numerics.radiation) config["radiation"] = true;
   if (numerics.f_nl != 0) config["f_nl"] = numerics.f_nl;
   if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
@@ -306,6 +302,7 @@ core::Request request_of(const Plan& plan) {
 
 core::SimulationManifest suite_of(const Plan& plan) {
   core::SimulationManifest suite{{}, plan.varying, plan.box, plan.grid, {}};
+  suite.line_of_sight = plan.numerics.line_of_sight;
   for (std::size_t i = 0; i < plan.universes.size(); ++i) suite.simulations.push_back(record_of(plan, i));
   return suite;
 }

@@ -89,7 +89,11 @@ class UniverseFiles {
   }
 
   core::OutputHeader header_of(const Output& output) const {
-    return {record_.universe, config_.box_size, output.redshift, config_.particle_grid().cells(), {}};
+    return {.universe = record_.universe,
+            .box_size = config_.box_size,
+            .redshift = output.redshift,
+            .particles = config_.particle_grid().cells(),
+            .line_of_sight = config_.line_of_sight};
   }
 
   void add_counts(const std::string& path, const Output& output) {

@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   config.redshifts = {0, 1, 0.3};
   config.momenta = config.power_spectra = true;
   print_universe(64, 128);
-  config.line_of_sight = 0;
+  config.line_of_sight = "x";
   config.f_nl = 100;
   config.radiation = true;
   print_universe(32, 48);

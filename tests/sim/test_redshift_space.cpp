@@ -54,7 +54,7 @@ TEST_CASE("in redshift space, positions along the line of sight alone are moved,
   auto real = particles();
   const sim::Background background(config.universe.cosmology);
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    config.line_of_sight = axis;
+    config.line_of_sight = static_cast<char>('x' + axis);
     auto seen = particles();
     for (const double z : config.redshifts) {
       const double a = 1 / (1 + z), aH = 100 * a * background.E(a);  // [km/s/(Mpc/h)]
@@ -94,7 +94,7 @@ TEST_CASE("on large scales redshift space has Kaiser's power") {
   const auto real = large_scale_power(comm, config, 0.05);
   std::map<double, double> seen;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    config.line_of_sight = axis;
+    config.line_of_sight = static_cast<char>('x' + axis);
     for (const auto& [z, power] : large_scale_power(comm, config, 0.05)) seen[z] += power / 3;
   }
   const sim::Background background(config.universe.cosmology);

@@ -115,7 +115,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.network = plan.network;
   if (plan.average > 0) model.weights = train::WeightAverage::kGroup;
   model.precision = plan.precision.name;
-  model.input = {plan.input, data.spec.redshifts, data.spec.voxel_size()};
+  model.input = {plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight};
   model.parameters = data.spec.parameters;
   model.loss = plan.loss.name;
   model.components = plan.loss.components;

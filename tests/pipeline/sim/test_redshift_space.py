@@ -6,7 +6,7 @@ import unittest
 import h5py
 import numpy as np
 
-from toolkit import DirectoryTest, contents, error_line, run, succeed
+from toolkit import DirectoryTest, contents, error_line, printed, run, succeed
 
 USAGE, CONFIG = 2, 3
 BOX, SIDE, GRID = 64, 16, 8
@@ -60,6 +60,31 @@ class RedshiftSpace(Universes):
         for z in (0, 1):
             path = f"sim-00000/counts_z{z}.h5"
             self.assertEqual(contents(self.root / "counts")[path], contents(one)[path])
+
+    def test_what_is_made_from_it_states_it_and_is_not_taken_for_real_space(self):
+        network = self.root / "network.json"
+        network.write_text(json.dumps({"name": "small", "input": "voxels", "layers": [
+            {"name": "out", "kind": "dense", "inputs": ["voxels"], "outputs": 0, "slope": 1}]}))
+        words = ["generate", "--simulations", 4, "--sigma8", "0.7:0.9", *SIM[3:-4], "--save", "both"]
+        for name, space in (("real", []), ("seen", ["--redshift-space", "z"])):
+            suite, data, model = (self.root / f"{name} {kind}" for kind in ("suite", "data", "model"))
+            succeed("cosmo-sim", *words, *space, "--output", suite)
+            succeed("cosmo-prep", "shard", "--input", suite, "--output", data, "--subvolumes", 1, "--validation", 1, "--test", 1)
+            succeed("cosmo-train", "--data", data, "--output", model, "--network", network, "--epochs", 1, "--global-batch", 2)
+            universe = suite / "sim-00003"
+            succeed("cosmo-prep", "histogram", "--input", universe / "snapshot_z0.hdf5", "--grid", GRID, "--output", self.root / f"{name} again")
+            with h5py.File(universe / "counts_z0.h5") as one, h5py.File(self.root / f"{name} again/counts_z0.h5") as two:
+                self.assertEqual(dict(one.attrs).get("redshift_space"), dict(two.attrs).get("redshift_space"))
+            if space:
+                self.assertIn("redshift space along z", printed("cosmo-prep", "describe", data))
+                self.assertIn("redshift space along z", printed("cosmo-sim", "inspect", universe / "counts_z0.h5"))
+        for model, other in (("real", "seen"), ("seen", "real")):
+            for words in (["--data", self.root / f"{other} data", "--split", "test", "--output", self.root / "never"],
+                          ["--input", self.root / f"{other} suite/sim-00003/counts_z0.h5"],
+                          ["--input", self.root / f"{other} suite/sim-00003/snapshot_z0.hdf5"]):
+                done = run("cosmo-infer", "--model", self.root / f"{model} model", *words)
+                self.assertEqual(done.returncode, CONFIG, done.stderr)
+                self.assertIn("redshift space along z", error_line(done, "cosmo-infer"))
 
     def test_an_axis_that_is_none(self):
         self.refused(USAGE, "--redshift-space", "--redshift-space", "w")

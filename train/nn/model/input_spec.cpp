@@ -16,6 +16,7 @@ void InputSpec::ensure_fits(const InputSpec& found, const std::string& data) con
          "trained on.",
          data, found.channels, found.size, channels, size);
   ensure_redshifts(found.redshifts, data);
+  ensure_space(found.line_of_sight, data);
   ensure_voxel(found.voxel_size, data);
 }
 
@@ -25,6 +26,12 @@ void InputSpec::ensure_redshifts(const std::vector<double>& found, const std::st
   ensure(std::ranges::equal(found, redshifts, same), Fault::config,
          "{} is of z = {} and the model reads z = {}: give the redshifts it was trained on.", data,
          fmt::join(found, ", "), fmt::join(redshifts, ", "));
+}
+
+void InputSpec::ensure_space(const core::LineOfSight& found, const std::string& data) const {
+  ensure(found == line_of_sight, Fault::config,
+         "{} is in {} and the model was trained in {}: give the kind of data it was trained on.", data,
+         core::describe_space(found), core::describe_space(line_of_sight));
 }
 
 void InputSpec::ensure_voxel(const core::Length& found, const std::string& data) const {

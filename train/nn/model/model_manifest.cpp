@@ -70,6 +70,7 @@ core::Json ModelManifest::details() const {
   core::write_length(normalisation_record, "voxel", input.voxel_size);
   Json input_record = {{"channels", input.channels}, {"size", input.size}};
   if (input.redshifts != std::vector<double>{0}) input_record["redshifts"] = input.redshifts;
+  if (!input.line_of_sight.empty()) input_record[core::kLineOfSightKey] = input.line_of_sight;
   Json validation_record = {{"universes", validation.universes},
                             {"subvolumes", validation.subvolumes},
                             {"rmse_per_subvolume", validation.per_subvolume},
@@ -122,7 +123,9 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
     const Json& input = json.at("input");
     model.input = {{input.at("channels"), input.at("size")},
                    input.value("redshifts", model.input.redshifts),
-                   core::read_length(normalisation, "voxel")};
+                   core::read_length(normalisation, "voxel"),
+                   input.value(core::kLineOfSightKey, "")};
+    core::check_line_of_sight(model.input.line_of_sight, source);
     model.parameters = json.at("parameters");
     model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
                            normalisation.at("mean_count")};
