@@ -379,7 +379,7 @@ void refuse_what_stands_in_the_way(const Made& made) {
   made.succeed(generate + "D/file-for-a-directory --select 0:1");
   made.write("file-for-a-directory/sim-00001", "");
   made.refuse(generate + "D/file-for-a-directory --ranks-per-simulation 1", Fault::io,
-              {"D/file-for-a-directory/sim-00001", "remove what is in its place"});
+              {"D/file-for-a-directory/sim-00001", "is not a directory: remove it"});
   made.succeed(generate + "D/directory-for-a-file --select 0:1");
   made.change([&] { fs::create_directories(made.at("directory-for-a-file/sim-00001/counts_z0.h5")); });
   made.refuse(generate + "D/directory-for-a-file --ranks-per-simulation 1", Fault::io,
