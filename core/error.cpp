@@ -9,9 +9,7 @@
 namespace cosmo::core {
 
 Error::Error(Fault fault, const std::string& sentence, bool agreed)
-    : std::runtime_error(is_utf8(sentence) ? sentence : printable(sentence)),
-      fault_(fault),
-      agreed_(agreed) {}
+    : std::runtime_error(one_line(sentence)), fault_(fault), agreed_(agreed) {}
 
 Error current_error() {
   try {

@@ -23,7 +23,7 @@ enum class Fault {
 /// A failure with a message for the user: one sentence that names the file or option and the remedy.
 class Error : public std::runtime_error {
  public:
-  /// Bytes of the sentence that are not UTF-8, for instance in a file name, are escaped.
+  /// The sentence is kept as one_line() writes it, since it may quote names of files and values.
   explicit Error(Fault fault, const std::string& sentence, bool agreed = false);
 
   Fault fault() const { return fault_; }

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "core/error.hpp"
-#include "core/printable.hpp"
 
 namespace cosmo::core {
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/printable.hpp"
 #include "core/timer.hpp"
 
 namespace cosmo::core {
@@ -32,7 +33,7 @@ class Log {
   /// A warning that the user should act on, on standard error, even when quiet.
   template <class... Args>
   void warn(fmt::format_string<Args...> text, Args&&... args) const {
-    if (speaks_) say("warning: " + fmt::format(text, std::forward<Args>(args)...));
+    if (speaks_) say("warning: " + one_line(fmt::format(text, std::forward<Args>(args)...)));
   }
   /// The requested result, on standard output. Throws Error{io} if it cannot be written.
   void result(std::string_view text) const;

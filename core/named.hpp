@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace cosmo::core {
 
 /// A row that has only a name and a value.
@@ -44,6 +46,15 @@ auto find_row(const Table& table, std::string_view name) -> decltype(&*std::begi
     if (row.name == name) return &row;
   }
   return nullptr;
+}
+
+/// The row called `name`. Throws Error{config} if there is none: `kind` is what a row is, or its option.
+template <class Table>
+const auto& row_called(const Table& table, std::string_view name, std::string_view kind) {
+  const auto* row = find_row(table, name);
+  ensure(row != nullptr, Fault::config, "There is no {} \"{}\": use {}.", kind, name,
+         alternatives(names_in(table)));
+  return *row;
 }
 
 }  // namespace cosmo::core

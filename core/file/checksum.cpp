@@ -4,7 +4,6 @@
 
 #include <array>
 #include <fstream>
-#include <memory>
 
 #include "core/error.hpp"
 #include "core/file/input_file.hpp"
@@ -13,34 +12,30 @@ namespace cosmo::core {
 
 namespace {
 
-/// An incremental SHA-256.
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    check(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
-  }
-  void update(std::string_view bytes) {
-    check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-  }
-  std::string finish() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned int size = 0;
-    check(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1);
-    std::string text;
-    for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-    return text;
-  }
-
- private:
-  static void check(bool good) { ensure(good, Fault::internal, "OpenSSL's SHA-256 failed."); }
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-};
+void check(bool good) { ensure(good, Fault::internal, "OpenSSL's SHA-256 failed."); }
 
 }  // namespace
 
+Sha256::Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+  check(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+}
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha256::finish() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  check(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1);
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
 std::string sha256(std::string_view text) {
   Sha256 hash;
-  hash.update(text);
+  hash.update(std::as_bytes(std::span(text)));
   return hash.finish();
 }
 
@@ -50,7 +45,7 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   std::array<char, 1 << 16> block;  // not on the heap, which would get an arena for every hashing thread
   while (file) {
     file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    hash.update({block.data(), static_cast<std::size_t>(file.gcount())});
+    hash.update(std::as_bytes(std::span(block).first(static_cast<std::size_t>(file.gcount()))));
   }
   ensure(file.eof(), Fault::io, "{} cannot be read to its end: check the disk.", path.string());
   return hash.finish();

@@ -48,12 +48,24 @@ bool may_write(fs::path path) {
   return (there || directory) && ::access(nearest.c_str(), directory ? W_OK | X_OK : W_OK) == 0;
 }
 
+void ensure_place_for(const fs::path& directory) {
+  std::error_code error;
+  fs::path place = fs::absolute(directory, error);
+  while (!fs::exists(fs::symlink_status(place, error)) && place.has_relative_path())
+    place = place.parent_path();
+  ensure(fs::is_directory(place, error), Fault::io,
+         "The directory {} cannot be created, since {} is {}: remove it or choose another place.",
+         directory.string(), place.string(),
+         fs::is_symlink(fs::symlink_status(place, error)) ? "a link that leads to no directory"
+                                                          : "not a directory");
+}
+
 void make_directory(const fs::path& path) {
+  ensure_place_for(path);
   std::error_code error;
   fs::create_directories(path, error);
-  ensure(!error, Fault::io,
-         "The directory {} cannot be created ({}): check permissions, and remove what is in its place.",
-         path.string(), error.message());
+  ensure(!error, Fault::io, "The directory {} cannot be created ({}): check permissions.", path.string(),
+         error.message());
 }
 
 void remove_file(const fs::path& path) {

@@ -15,6 +15,10 @@ std::uint64_t available_disk(std::filesystem::path path);
 /// nothing is there.
 bool may_write(std::filesystem::path path);
 
+/// Throws if something else than a directory is where this directory or one above it is to be created: a file, or
+/// a link that leads nowhere.
+void ensure_place_for(const std::filesystem::path& directory);
+
 /// Creates a directory and its missing parents.
 void make_directory(const std::filesystem::path& path);
 

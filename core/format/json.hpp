@@ -43,10 +43,11 @@ namespace cosmo::core {
 
 using Json = nlohmann::json;  ///< keys sorted, so that dump() is canonical
 
-/// Parses JSON text. Throws Json::exception if it is invalid or nested more than a hundred levels deep.
+/// Parses JSON text. Throws Json::exception if it is invalid, has a member twice in one object, or is nested more
+/// than a hundred levels deep.
 Json parse_json(std::string_view text);
 
-/// Parses the JSON file, of at most 256 MiB. Throws Error{io} or Error{format} naming the file.
+/// Parses the JSON file, of at most 256 MiB. Throws Error{io}, or Error{format} naming the file and the place.
 Json read_json(const std::filesystem::path& path);
 
 /// Runs `read`, which takes values out of JSON that came from `source`. Throws Error{format} naming the

@@ -43,6 +43,7 @@ OutputState OutputDirectory::inspect(const Communicator& comm, fs::path path, Re
 
 /// Takes over what open() would; returns the number of bytes that it would remove.
 std::uint64_t OutputDirectory::inspect(const Overwrite& overwrite) {
+  ensure_place_for(path_);
   if (!fs::exists(path_)) return 0;
   std::ifstream journal = journal_.open();  // before the manifest that replaces it
   const bool finished = fs::exists(path_ / kManifestName), begun = finished || journal.is_open();

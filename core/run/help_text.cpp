@@ -18,9 +18,9 @@ std::size_t columns_of(std::string_view text) {
 }  // namespace
 
 std::size_t help_width() {
-  constexpr std::size_t kLeast = 60, kMost = 100;
+  constexpr std::size_t kLeast = 60, kUsual = 80, kMost = 100;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kMost;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
   return std::clamp<std::size_t>(size.ws_col, kLeast, kMost);
 }
 

@@ -7,7 +7,7 @@
 
 namespace cosmo::core {
 
-/// Width of help lines in columns: the terminal's if standard output is one, and at most 100.
+/// Width of help lines in columns: the terminal's if standard output is one, from 60 to 100, or else 80.
 std::size_t help_width();
 
 /// The words of `text` in lines of at most `width` columns, which only a longer word exceeds; the first line

@@ -32,20 +32,23 @@ Error memory_shortage(const Needs& needs, const MemoryBill& bill) {
                true);
 }
 
-OutputState inspect(Stage& stage, Preview& preview) {
+/// Finds what is there, and whether it can be continued.
+void inspect(Stage& stage, Preview& preview) {
+  const Communicator& comm = stage.run.comm;
   try {
-    return OutputDirectory::inspect(stage.run.comm, stage.target, stage.request, stage.overwrite);
+    preview.there = OutputDirectory::inspect(comm, stage.target, stage.request, stage.overwrite);
+    if (!preview.there.up_to_date) comm.agree([&] { stage.check(preview.there.manifest); });
   } catch (const Error& error) {
     if (!error.agreed()) throw;
+    preview.there = {};
     preview.refusals.push_back(error);
-    return {};
   }
 }
 
 Preview make_preview(Stage& stage) {
   const Communicator& comm = stage.run.comm;
   Preview preview;
-  preview.there = inspect(stage, preview);
+  inspect(stage, preview);
   const OutputState& there = preview.there;
   const NodeMemory nodes(comm);
   const std::uint64_t resident = resident_memory();

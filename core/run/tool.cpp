@@ -48,9 +48,13 @@ std::string version_text(const Tool& tool) {
 }
 
 std::string tool_help(const Tool& tool) {
-  std::string text = fmt::format("{}: {}\n\nCommands:\n", tool.name, tool.summary);
-  for (const Command& command : tool.commands)
-    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  constexpr std::size_t kBegin = 13;  // column of the descriptions
+  const std::size_t width = help_width();
+  std::string text = wrapped(fmt::format("{}: {}", tool.name, tool.summary), width, 0, 0) + "\n\nCommands:\n";
+  for (const Command& command : tool.commands) {
+    text += fmt::format("  {:<{}} {}\n", command.name, kBegin - 3,
+                        wrapped(command.summary, width, kBegin, kBegin));
+  }
   return text + fmt::format("\n{} COMMAND --help lists a command's options.\n", tool.name);
 }
 
@@ -59,7 +63,9 @@ std::string other_commands(const Tool& tool) {
   std::string text;
   for (const Command& command : tool.commands) {
     if (!command.name.empty())
-      text += fmt::format("\n{} {} --help: {}\n", tool.name, command.name, command.summary);
+      text += fmt::format("\n{}\n",
+                          wrapped(fmt::format("{} {} --help: {}", tool.name, command.name, command.summary),
+                                  help_width(), 0, 0));
   }
   return text;
 }

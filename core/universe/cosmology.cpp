@@ -1,14 +1,11 @@
 #include "core/universe/cosmology.hpp"
 
-#include "core/error.hpp"
+#include "core/named.hpp"
 
 namespace cosmo::core {
 
 const CosmologyParameter* find_cosmology_parameter(std::string_view name) {
-  for (const CosmologyParameter& row : kCosmologyParameters) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
+  return find_row(kCosmologyParameters, name);
 }
 
 void validate(const Cosmology& cosmology) {

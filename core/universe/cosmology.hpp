@@ -38,7 +38,7 @@ inline constexpr std::array<CosmologyParameter, 7> kCosmologyParameters = {{
     {"h", &Cosmology::h, 0.3, 1.2, "Hubble constant today / (100 km/s/Mpc)"},
     {"omega_b", &Cosmology::omega_b, 0.001, 0.2, "baryon density today / critical density"},
     {"w0", &Cosmology::w0, -2.5, -0.3, "equation of state of dark energy today"},
-    {"wa", &Cosmology::wa, -3.0, 2.0, "its change with time, w(a) = w0 + wa (1 - a)"},
+    {"wa", &Cosmology::wa, -3.0, 2.0, "change with time of that equation of state: w(a) = w0 + wa (1 - a)"},
 }};
 
 /// The row called `name`, or nullptr.

@@ -17,7 +17,7 @@ using core::Fault;
 void check_voxels(const std::filesystem::path& shard, std::size_t row, std::uint32_t noted,
                   std::uint32_t found) {
   ensure(found == noted, Fault::format,
-         "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep shard again "
+         "{} sample {} differs from its crc32: the file is damaged, restore it or run cosmo-prep again "
          "with --force.",
          shard.string(), row);
 }

@@ -58,10 +58,7 @@ constexpr std::array<VoxelTransformRow, 3> kTransforms = {{
 }};
 
 const VoxelTransformRow& row_of(std::string_view name) {
-  const VoxelTransformRow* row = core::find_row(kTransforms, name);
-  ensure(row != nullptr, Fault::config, "There is no --voxels '{}': choose {}.", name,
-         core::alternatives(voxel_transform_names()));
-  return *row;
+  return core::row_called(kTransforms, name, "--voxels");
 }
 
 std::vector<std::string> names_for(VoxelKind kind) {

@@ -13,7 +13,7 @@ using dataset::DatasetManifest;
 namespace {
 
 void declare_directory(core::Options& options) {
-  options.add_positional("directory", "directory that cosmo-prep shard wrote");
+  options.add_positional("directory", "directory that cosmo-prep shard or import wrote");
 }
 
 void run_verify(const core::Invocation& run) {

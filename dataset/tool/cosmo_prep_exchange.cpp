@@ -35,11 +35,11 @@ std::vector<std::string> formats_in(std::string_view ExchangeFormat::*word) {
 void declare_format(core::Options& options) {
   std::vector<std::string> dialects;
   for (const ExchangeFormat& format : exchange_formats()) {
-    if (!format.dialect.empty())
-      dialects.push_back(fmt::format("{} of {} ({})", format.dialect, format.name, format.meaning));
+    if (!format.dialect.empty()) dialects.push_back(fmt::format("{} ({})", format.dialect, format.meaning));
   }
   options.add("format", std::nullopt, core::alternatives(formats_in(&ExchangeFormat::name)));
-  options.add("dialect", formats_in(&ExchangeFormat::dialect).front(), core::alternatives(dialects));
+  options.add("dialect", formats_in(&ExchangeFormat::dialect).front(),
+              "layout of TFRecords: " + core::alternatives(dialects));
 }
 
 const ExchangeFormat& chosen_format(const core::Options& options) {
@@ -89,7 +89,7 @@ Written all_of(const core::Manifest& there, std::uint64_t samples) {
 }  // namespace
 
 void declare_export(core::Options& options) {
-  options.add("input", std::nullopt, "directory that cosmo-prep shard wrote");
+  options.add("input", std::nullopt, "directory that cosmo-prep shard or import wrote");
   declare_format(options);
 }
 

@@ -81,6 +81,7 @@ void export_file(const core::Invocation& run, const fs::path& path) {
     const std::string bytes = encode(model);
     if (dry_run) facts.update({{"dry_run", true}, {"refusals", core::Json::array()}});
     try {
+      core::ensure_place_for(fs::absolute(path).parent_path());
       up_to_date = is_there(bytes, path, run.options.flag("force")) ? 1 : 0;
     } catch (const core::Error& refusal) {
       if (!dry_run) throw;

@@ -301,7 +301,7 @@ class SplitStage : public core::Stage {
 
 void declare_split(core::Options& options) {
   options.begin_group("A split of a dataset");
-  options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
+  options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
   options.add("split", "test", "train, validation or test");
   declare_baselines(options);
   dataset::declare_allow_leak(options);

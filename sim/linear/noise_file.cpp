@@ -108,6 +108,9 @@ class NoisePlanes {
         bytes_(file.distance()),
         values_(file.plane_bytes() / file.value_bytes) {}
 
+  /// The bytes of the plane read last, with its markers.
+  std::span<const std::byte> bytes() const { return bytes_; }
+
   /// The values of a plane, until the next call.
   std::span<const double> operator()(int plane) {
     const std::uint64_t at = file_.start + static_cast<std::uint64_t>(plane) * file_.distance();
@@ -135,12 +138,16 @@ class NoisePlanes {
   std::vector<double> values_;
 };
 
-/// Throws Error{format} unless the values are unit white noise as far as their mean and rms show.
-void ensure_white(const NoiseFile& file) {
+/// Reads all values; returns the SHA-256 of the file that begins with `header`. Throws Error{format} unless they are
+/// unit white noise as far as their mean and rms show.
+std::string examine(const NoiseFile& file, std::span<const std::byte> header) {
   double sum = 0, squares = 0;
+  core::Sha256 hash;
+  hash.update(header);
   NoisePlanes planes(file);
   for (int plane = 0; plane < file.side; ++plane) {
     const std::span<const double> values = planes(plane);
+    hash.update(planes.bytes());
     for (std::size_t i = 0; i < values.size(); ++i) {
       ensure(std::isfinite(values[i]), Fault::format,
              "--white-noise {} has a value that is not a finite number, in plane {}: make it again.",
@@ -157,6 +164,7 @@ void ensure_white(const NoiseFile& file) {
       "--white-noise {} has the mean {:.6g} and the rms {:.6g}, and unit white noise of {} values per side "
       "has 0 within {:.6g} and 1 within {:.6g}: scale it, or give another file.",
       file.path, mean, rms, file.side, most_mean, most_rms);
+  return hash.finish();
 }
 
 }  // namespace
@@ -177,8 +185,7 @@ NoiseFile open_noise(const std::filesystem::path& path, int side) {
   ensure(size == whole, Fault::format,
          "--white-noise {} has {} bytes and its header needs {}: it is {}, restore it.", file.path, size,
          whole, size < whole ? "cut short" : "too long");
-  ensure_white(file);
-  file.sha256 = core::sha256_of_file(path);
+  file.sha256 = examine(file, std::span(beginning).first(file.start));
   return file;
 }
 

@@ -98,10 +98,7 @@ TransferFunction no_wiggle(const core::Cosmology& cosmology) {
 }
 
 std::function<TransferFunction(const core::Cosmology&)> find_transfer_function(std::string_view name) {
-  const TransferFunctionEntry* entry = core::find_row(kTransferFunctions, name);
-  core::ensure(entry != nullptr, core::Fault::config, "There is no transfer function \"{}\": use {}.", name,
-               core::alternatives(core::names_in(kTransferFunctions)));
-  return entry->make;
+  return core::row_called(kTransferFunctions, name, "transfer function").make;
 }
 
 }  // namespace cosmo::sim

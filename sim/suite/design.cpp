@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "core/random.hpp"
 
 namespace cosmo::sim {
@@ -18,11 +19,10 @@ void validate(const core::ParameterSpace& varying) {
   for (std::size_t p = 0; p < varying.size(); ++p) {
     const std::string& name = varying.names[p];
     const double low = varying.low[p], high = varying.high[p];
-    const auto* row = core::find_cosmology_parameter(name);
-    ensure(row != nullptr, Fault::config, "There is no cosmological parameter \"{}\" to vary.", name);
-    ensure(low < high && low >= row->low && high <= row->high, Fault::config,
+    const auto& row = core::row_called(core::kCosmologyParameters, name, "cosmological parameter");
+    ensure(low < high && low >= row.low && high <= row.high, Fault::config,
            "{} is to vary from {} to {}: choose a range within {} to {}, the smaller value first.", name, low,
-           high, row->low, row->high);
+           high, row.low, row.high);
     ensure(std::ranges::count(varying.names, name) == 1, Fault::config, "{} is to vary twice: name it once.",
            name);
   }

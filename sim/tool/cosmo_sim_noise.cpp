@@ -17,13 +17,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws Error{config} if something is at `path` that may not be replaced.
+/// Throws Error{config} if something is at `path` that may not be replaced, Error{io} if its folder cannot be made.
 void ensure_replaceable(const fs::path& path, bool force) {
+  core::ensure_place_for(fs::absolute(path).parent_path());
   if (!fs::exists(path)) return;
   ensure(fs::is_regular_file(path) && is_noise(path), Fault::config,
          "--output {} is not a file of white noise: choose another name.", path.string());
   ensure(force, Fault::config, "--output {} is there already: give --force to replace it, or another name.",
          path.string());
+}
+
+/// Collective.
+void make_noise(const core::Communicator& comm, const core::GridSpec& grid, std::uint64_t seed,
+                const fs::path& path) {
+  fourier::FourierMesh noise(comm, grid);
+  white_noise(noise, seed);
+  const fs::path part = path.string() + ".part";
+  comm.agree([&] {
+    if (comm.is_root()) core::make_directory(fs::absolute(path).parent_path());
+  });
+  try {
+    write_noise(noise, seed, path, part);
+  } catch (...) {
+    std::error_code ignored;
+    if (comm.is_root()) fs::remove(part, ignored);
+    throw;
+  }
+  comm.agree([&] {
+    if (comm.is_root()) core::publish_file(part, path);
+  });
 }
 
 }  // namespace
@@ -34,37 +56,35 @@ void declare_noise(core::Options& options) {
   options.add("output", std::nullopt,
               "file to write: .npy, or with any other name grafic, as MUSIC and monofonIC read it");
   options.add_flag("force", "replace a file of white noise that is there");
+  options.add_flag("dry-run", "print what would be written, and stop");
 }
 
 void run_noise(const core::Invocation& run) {
+  const bool dry_run = run.options.flag("dry-run");
   fs::path path;
   core::GridSpec grid{0, 1};
   std::uint64_t seed = 0;
+  core::Json refusals = core::Json::array();
   run.comm.agree([&] {
     path = run.options.text("output");
     seed = run.options.seed("seed");
     grid.cells_per_side =
         static_cast<int>(run.options.integer("particles", std::max(4, run.comm.size()), 8192));
-    ensure_replaceable(path, run.options.flag("force"));
+    try {
+      ensure_replaceable(path, run.options.flag("force"));
+    } catch (const core::Error& refusal) {
+      if (!dry_run) throw;
+      run.log.warn("{}", refusal.what());
+      refusals.push_back(refusal.what());
+    }
   });
-  fourier::FourierMesh noise(run.comm, grid);
-  white_noise(noise, seed);
-  const fs::path part = path.string() + ".part";
-  run.comm.agree([&] {
-    if (run.comm.is_root()) core::make_directory(fs::absolute(path).parent_path());
-  });
-  try {
-    write_noise(noise, seed, path, part);
-  } catch (...) {
-    std::error_code ignored;
-    if (run.comm.is_root()) fs::remove(part, ignored);
-    throw;
-  }
-  run.comm.agree([&] {
-    if (run.comm.is_root()) core::publish_file(part, path);
-  });
-  run.report({{"output", path.string()}, {"seed", seed}, {"particles", grid.cells_per_side}},
-             fmt::format("{}: {} of white noise of seed {}\n", path.string(),
+  core::Json facts = {{"output", path.string()}, {"seed", seed}, {"particles", grid.cells_per_side}};
+  if (dry_run)
+    facts.update({{"dry_run", true}, {"refusals", refusals}});
+  else
+    make_noise(run.comm, grid, seed, path);
+  run.report(facts,
+             fmt::format("{}{}: {} of white noise of seed {}\n", dry_run ? "would write " : "", path.string(),
                          core::format_bytes(static_cast<double>(grid.cells() * sizeof(float))), seed));
 }
 

@@ -24,7 +24,8 @@ TEST_CASE("every exception becomes a sentence with an exit code") {
   expect_error(Fault::internal, "a bug", [&] { told(std::logic_error("a bug")); });
 }
 
-TEST_CASE("a sentence is UTF-8, whatever it names") {
+TEST_CASE("a sentence is one line of UTF-8, whatever it names") {
   CHECK(std::string(Error(Fault::io, "no file a\xff").what()) == "no file a\\xff");
-  CHECK(std::string(Error(Fault::io, "no file \xc3\xa9\x1b").what()) == "no file \xc3\xa9\x1b");
+  CHECK(std::string(Error(Fault::io, "no file \xc3\xa9\x1b").what()) == "no file \xc3\xa9\\x1b");
+  CHECK(std::string(Error(Fault::io, std::string("a\nb\0c", 5)).what()) == "a\\nb\\x00c");
 }

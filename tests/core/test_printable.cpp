@@ -8,8 +8,18 @@ TEST_CASE("text for a terminal keeps letters and lines, and obeys nothing") {
   CHECK(printable("Ω_m = 0.3\n\tσ_8 日 🌌") == "Ω_m = 0.3\n\tσ_8 日 🌌");
   CHECK(printable("\x1b]0;owned\x07\x1b[31m") == "\\x1b]0;owned\\x07\\x1b[31m");
   CHECK(printable("a\rb\x7f") == "a\\x0db\\x7f");
-  CHECK(printable("\xc2\x9b") == "\\xc2\\x9b");  // a control sequence in one character
+  CHECK(printable("\xc2\x9b") == "\\u009b");  // a control sequence in one character
+  CHECK(printable("a\u202eb\u2066c\u2028\ufeff") == "a\\u202eb\\u2066c\\u2028\\ufeff");
+  CHECK(printable("\u0646\u200c\u0647 \U0001f468\u200d\U0001f469") ==
+        "\u0646\u200c\u0647 \U0001f468\u200d\U0001f469");  // letters and pictures that are joined
   CHECK(printable(std::string("a\0b", 3)) == "a\\x00b");
+}
+
+TEST_CASE("what a sentence quotes does not break its line") {
+  CHECK(one_line("no file a\nb\tc\x1b") == "no file a\\nb\\x09c\\x1b");
+  CHECK(one_line(std::string("a\0b", 3)) == "a\\x00b");
+  CHECK(one_line("Ω_m \u202e") == "Ω_m \\u202e");
+  CHECK(one_line(one_line("a\n\xff")) == one_line("a\n\xff"));
 }
 
 TEST_CASE("bytes that are not UTF-8 are shown as numbers") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/file/byte_file.hpp"
+#include "core/file/checksum.hpp"
 #include "core/format/npy.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/noise_file.hpp"
@@ -102,8 +103,10 @@ TEST_CASE("noise of files has x, y and z, the sign, and the point (i, j, k) L/N"
   for (const auto& bytes : files) {
     if (comm.is_root()) core::write_bytes(path, bytes);
     comm.barrier();
+    const sim::NoiseFile file = sim::open_noise(path, n);
+    CHECK(file.sha256 == core::sha256_of_file(path));
     FourierMesh field(comm, {n, 150.0});
-    sim::gaussian_field(field, power, sim::open_noise(path, n));
+    sim::gaussian_field(field, power, file);
     field.backward();
     // The crest of one cosine has the height sqrt(2) sqrt(P N³/V).
     const double k = field.fundamental() * std::sqrt(1.0 + 4 + 9);

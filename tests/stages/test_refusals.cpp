@@ -178,6 +178,19 @@ void refuse_values_of_trainings(const Made& made) {
        {"--decay-at 1,1e+300 does not rise between 0 and 1000000"}},
       {kTrain32 + "--decay-at 1,1.1 --decay-by 0.5,0.25", Fault::config, {"--decay-at", "a step apart"}},
       {kTrain32 + "--decay-at 1 --decay-by 2", Fault::config, {"--decay-by 2 is not above 0 and at most 1"}},
+      {kTrain32 + "--average 0", Fault::config, {"--average", "above 0 and below 1, or off"}},
+      {kTrain32 + "--learning-rate -1", Fault::config, {"--learning-rate -1 is negative: give"}},
+      {kTrain32 + "--learning-rate 1e-4 --min-learning-rate 1e-3",
+       Fault::config,
+       {"--min-learning-rate 0.001 is not between 0 and the --learning-rate 0.0001"}},
+      {kTrain32 + "--recipe paper --weight-decay 0.1",
+       Fault::usage,
+       {"--weight-decay applies only with --optimizer adamw", "larc-adam, that of --recipe paper",
+        "leave it out, or give"}},
+      {kTrain32 + "--optimizer sgd --weight-decay 0.1",
+       Fault::usage,
+       {"this training has sgd: leave it out"}},
+      {kTrain + "--init-from D/model", Fault::usage, {"--init-from needs --network"}},
       {kTrain32 + "--convolution quick", Fault::usage, {"--convolution", "auto or direct or filtered"}},
       {kTrain32 + "--convolution filtered",
        Fault::config,
@@ -379,7 +392,7 @@ void refuse_what_stands_in_the_way(const Made& made) {
   made.succeed(generate + "D/file-for-a-directory --select 0:1");
   made.write("file-for-a-directory/sim-00001", "");
   made.refuse(generate + "D/file-for-a-directory --ranks-per-simulation 1", Fault::io,
-              {"D/file-for-a-directory/sim-00001", "remove what is in its place"});
+              {"D/file-for-a-directory/sim-00001", "is not a directory: remove it"});
   made.succeed(generate + "D/directory-for-a-file --select 0:1");
   made.change([&] { fs::create_directories(made.at("directory-for-a-file/sim-00001/counts_z0.h5")); });
   made.refuse(generate + "D/directory-for-a-file --ranks-per-simulation 1", Fault::io,

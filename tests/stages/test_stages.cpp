@@ -160,6 +160,19 @@ void find_others_files(const StageChain& chain, const StageCase& stage) {
   CHECK(contents(occupied) == before);
 }
 
+/// A link that leads nowhere, or a file, is where the output or a directory above it is to be.
+void find_no_place(const StageChain& chain, const StageCase& stage) {
+  const fs::path link = chain.at(stage.name + "-link"), nowhere = chain.at("nowhere"),
+                 file = chain.at(stage.name + "-file");
+  chain.change([&] {
+    fs::create_symlink(nowhere, link);
+    std::ofstream(file) << "to a friend";
+  });
+  for (const fs::path& output : {link, link / "below", file, file / "below"})
+    chain.check_refusal(stage, output, Fault::io);
+  CHECK_FALSE(fs::exists(nowhere));
+}
+
 /// One rank is asked to stop before the first unit of work.
 void stop(const StageChain& chain, const StageCase& stage) {
   core::remember_stop_signals();
@@ -219,6 +232,27 @@ void find_another_request(const StageChain& chain, const StageCase& stage) {
   if (chain.is_root) CHECK(summary_of(forced).at("disk_bytes_to_remove").get<std::uint64_t>() > 0);
 }
 
+/// A dry run and a run agree on what of a training can be continued, and leave what they find.
+void resume(const StageChain& chain) {
+  const StageCase train = {
+      "model", "cosmo-train",
+      "--data D/data --network cosmoflow32 --epochs 2 --global-batch 2 --recipe paper --resume", "", ""};
+  const fs::path nothing = chain.at("nothing");
+  chain.check_refusal(train, nothing, Fault::config);
+  CHECK_FALSE(fs::exists(nothing));
+  const fs::path altered = chain.at("altered"), manifest = altered / "manifest.json";
+  chain.change([&] {
+    fs::copy(chain.at("model"), altered, fs::copy_options::recursive);
+    Json json = core::read_json(manifest);
+    json["filtered"] = {{"conv3", {"forward"}}};
+    std::ofstream(manifest) << json.dump(1);
+  });
+  const auto before = contents(altered);
+  chain.check_refusal(train, altered, Fault::format);
+  chain.check_refusal(train, altered, Fault::config, "--force --seed 2");  // which would remove the training
+  CHECK(contents(altered) == before);
+}
+
 void lose_an_input(const StageChain& chain, const StageCase& stage) {
   const fs::path input = chain.at(stage.input), kept = chain.at("kept"), never = chain.at("never");
   const std::string name = input.filename().string();
@@ -250,9 +284,11 @@ TEST_CASE("all stages behave the same in the same situation") {
     plan(chain, stage);
     lack_memory_and_disk(chain, stage);
     find_others_files(chain, stage);
+    find_no_place(chain, stage);
     if (stage.stop != Stop::by_signal) stop(chain, stage);
     make(chain, stage);
     if (!stage.other.empty()) find_another_request(chain, stage);
     if (!stage.input.empty()) lose_an_input(chain, stage);
   }
+  resume(chain);
 }

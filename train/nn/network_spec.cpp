@@ -22,7 +22,19 @@ namespace {
 using NamedInterpolation = core::Named<Interpolation>;
 
 template <class T>
-T member(const json& object, const std::string& key) {
+constexpr std::string_view kTypeOf = "a whole number";
+template <>
+constexpr std::string_view kTypeOf<double> = "a number";
+template <>
+constexpr std::string_view kTypeOf<bool> = "true or false";
+template <>
+constexpr std::string_view kTypeOf<std::string> = "text in quotes";
+template <>
+constexpr std::string_view kTypeOf<std::vector<std::string>> = "a list of texts";
+
+/// `expected`: what the member may be.
+template <class T>
+T member(const json& object, const std::string& key, std::string_view expected = kTypeOf<T>) {
   ensure(object.contains(key), Fault::format, "The network's description lacks \"{}\" in {}.", key,
          object.dump());
   try {
@@ -30,8 +42,8 @@ T member(const json& object, const std::string& key) {
     if (json(value) == object.at(key)) return value;  // a fraction is not accepted as an integer
   } catch (const json::exception&) {
   }
-  core::fail(Fault::format, "The network's description has the wrong type for \"{}\" in {}.", key,
-             object.dump());
+  core::fail(Fault::format, "The network's description has the wrong type for \"{}\" in {}: give {}.", key,
+             object.dump(), expected);
 }
 
 void ensure_only(const json& object, const std::vector<std::string_view>& keys) {
@@ -98,7 +110,8 @@ Convolution read_convolution(const json& object) {
   Convolution layer{member<int>(object, "outputs"), member<int>(object, "kernel"),
                     member<int>(object, "stride")};
   layer.periodic = object.contains("padding") && object["padding"] == "periodic";
-  layer.padding = layer.periodic ? (layer.kernel - 1) / 2 : member<int>(object, "padding");
+  layer.padding = layer.periodic ? (layer.kernel - 1) / 2
+                                 : member<int>(object, "padding", "a whole number or \"periodic\"");
   layer.slope = member<double>(object, "slope");
   return layer;
 }
@@ -282,9 +295,11 @@ NetworkSpec with_outputs(NetworkSpec spec, int outputs) {
   resolve_inputs(spec);
   auto& last = std::get<Dense>(output_layer(spec).kind);
   ensure(outputs > 0, Fault::config, "Network {} needs at least one output.", spec.name);
-  ensure(last.outputs == 0 || last.outputs == outputs, Fault::config,
-         "Network {} has {} outputs, but {} are needed: use the data set it was made for.", spec.name,
-         last.outputs, outputs);
+  ensure(
+      last.outputs == 0 || last.outputs == outputs, Fault::config,
+      "Network {} has {} outputs, but {} are needed: give its last layer 0, which stands for as many as are "
+      "needed, or use the data and --loss it was made for.",
+      spec.name, last.outputs, outputs);
   last.outputs = outputs;
   return spec;
 }

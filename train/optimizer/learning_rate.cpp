@@ -25,10 +25,11 @@ double LearningRate::at(std::int64_t step) const {
 }
 
 void validate(const LearningRate& rate) {
+  ensure(rate.initial >= 0, Fault::config, "--learning-rate {} is negative: give a positive number.",
+         rate.initial);
   ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, Fault::config,
-         "The learning rate cannot fall from {} to {}: give a --learning-rate that is not below "
-         "--min-learning-rate, neither negative.",
-         rate.initial, rate.final);
+         "--min-learning-rate {} is not between 0 and the --learning-rate {}: give a number that is.",
+         rate.final, rate.initial);
   ensure(rate.warmup_steps >= 0, Fault::config,
          "The learning rate cannot rise over {} steps: give --warmup-epochs that are not negative.",
          rate.warmup_steps);

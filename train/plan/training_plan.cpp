@@ -25,12 +25,15 @@ constexpr int kMostEpochs = 1'000'000;
 }  // namespace
 
 void declare_training(core::Options& options) {
-  options.add("data", std::nullopt, "directory that cosmo-prep shard wrote");
+  options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
   options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json");
   declare_recipe(options);
   options.add("epochs", "50", "passes over the training samples");
-  options.add("global-batch", std::nullopt,
-              "samples per step on all ranks together, or all of them if fewer" + by_recipe("global-batch"));
+  options.add(
+      "global-batch", std::nullopt,
+      "samples per step on all ranks together; the default falls to the number of training samples if "
+      "there are fewer" +
+          by_recipe("global-batch"));
   options.add("micro-batch", std::nullopt,
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
@@ -88,7 +91,7 @@ void declare_training(core::Options& options) {
       "sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [the network's own]");
   options.add(
       "init-from", std::nullopt,
-      "directory of a model with the same network, whose weights are the initial values, to fine-tune what "
+      "directory of a model with the same --network, whose weights are the initial values, to fine-tune what "
       "was trained on cheaper universes [random]");
   options.begin_group("Number formats");
   options.add("precision", "f32",
@@ -198,8 +201,10 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   plan.optimizer = &optimizer;
   for (const OptimizerEntry& other : optimizers()) {
     ensure(&other == &optimizer || !options.chosen(other.option), Fault::usage,
-           "Option --{} applies only with --optimizer {}: leave it out with {}.", other.option, other.name,
-           optimizer.name);
+           "Option --{} applies only with --optimizer {}, and this training has {}{}: leave it out, or give "
+           "--optimizer {}.",
+           other.option, other.name, optimizer.name,
+           options.chosen("optimizer") ? "" : fmt::format(", that of --recipe {}", plan.recipe), other.name);
   }
   plan.optimizer_settings.larc = options.entry("larc", kLarcModes);
   plan.optimizer_settings.momentum = options.number("momentum");
@@ -213,7 +218,7 @@ void read_optimizer(const core::Options& options, TrainingPlan& plan) {
   ensure(plan.clip_norm > 0, Fault::config, "--clip-norm {} is not positive: give a norm, or off.",
          plan.clip_norm);
   plan.average = read_limit(options, "average", 0);
-  ensure(plan.average >= 0 && plan.average < 1, Fault::config,
+  ensure(options.text("average") == "off" || (plan.average > 0 && plan.average < 1), Fault::config,
          "The --average of the weights is {}: give a number above 0 and below 1, or off.", plan.average);
   plan.choice_epochs = static_cast<int>(options.integer("choice-epochs", 1, kMostEpochs));
   plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")
@@ -327,6 +332,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   const core::Options options = with_recipe(given);
   const std::uint64_t samples = data.split(dataset::Split::train).samples;
   TrainingPlan plan;
+  ensure(!given.given("init-from") || given.chosen("network"), Fault::usage,
+         "Option --init-from needs --network: give that of the model.");
   plan.recipe = find_recipe(options).name;
   plan.data = options.text("data");
   plan.output = options.text("output");

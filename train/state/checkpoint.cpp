@@ -110,6 +110,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
   File file = File::create(path);
   file.set_attribute("schema", std::string(kSchema));
   file.set_attribute("network", text_of(spec));
+  file.set_attribute("filtered", nn::to_json(nn::filtered_phases(saved.network.operations())).dump());
   file.set_attribute("epoch", static_cast<std::uint64_t>(progress.epoch));
   file.set_attribute("step", static_cast<std::uint64_t>(progress.step));
   file.set_attribute("epoch_loss", progress.epoch_loss);
@@ -163,6 +164,14 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
     progress.history.push_back(from_row(std::span(rows).subspan(e * columns, columns), figures, parameters));
   }
   return progress;
+}
+
+core::Json filtered_in(const std::filesystem::path& path) {
+  const File file = File::open(path);
+  core::Json filtered;
+  if (!file.has_attribute("filtered")) return filtered;
+  core::reading_json(path.string(), [&] { filtered = core::parse_json(file.text_attribute("filtered")); });
+  return filtered;
 }
 
 double averaged_loss(const std::vector<EpochMetrics>& history, std::size_t index, int epochs) {

@@ -11,6 +11,7 @@
 //   attributes of the file
 //     schema       "cosmo.checkpoint/2"
 //     network      its JSON
+//     filtered     the phases computed by minimal filtering, JSON as in the manifest; older files lack it
 //     epoch, step  epochs and optimizer steps finished
 //     epoch_loss   float64, sum over the samples seen in the unfinished epoch
 //
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "core/format/json.hpp"
 #include "train/nn/network.hpp"
 #include "train/optimizer/optimizer.hpp"
 #include "train/optimizer/weight_average.hpp"
@@ -67,6 +69,10 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
 /// if the file is damaged, belongs to another network, or holds values that are not finite.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
                                  const SavedArenas& saved, std::size_t parameters);
+
+/// The phases that the training of a checkpoint filters, as nn::to_json() writes them; null if the file is from before
+/// it held them. Throws Error{format} if the file is damaged.
+core::Json filtered_in(const std::filesystem::path& path);
 
 /// The mean validation loss over the last `epochs` epochs up to the one at `index`, or over all of them if
 /// there are fewer.

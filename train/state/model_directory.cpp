@@ -21,11 +21,41 @@ std::string path_of(const TrainingProgress& progress) {
   return fmt::format("checkpoints/epoch-{:06}_step-{:09}.h5", progress.epoch, progress.step);
 }
 
-bool is_checkpoint(const core::FileRecord& record) {
-  return record.path.starts_with(ModelDirectory::kCheckpoints);
-}
+bool is_checkpoint(const core::FileRecord& record) { return record.path.starts_with(kCheckpointPrefix); }
 
 }  // namespace
+
+const core::FileRecord* last_checkpoint(std::span<const core::FileRecord> files) {
+  const core::FileRecord* last = nullptr;
+  for (const core::FileRecord& record : files) {
+    if (is_checkpoint(record) && (last == nullptr || last->path < record.path)) last = &record;
+  }
+  return last;
+}
+
+nn::FilteredPhases kept_filtered(const fs::path& directory, const core::Manifest& there,
+                                 const nn::FilteredPhases& chosen, const nn::NetworkSpec& network,
+                                 const nn::NetworkCensus& census) {
+  const core::FileRecord* last = last_checkpoint(there.files);
+  if (last == nullptr) return chosen;
+  core::check_content(directory, *last);
+  core::Json kept = filtered_in(directory / last->path);
+  if (there.details.contains("network")) {  // otherwise the manifest is lost or not yet written
+    const core::Json stated = there.details.value("filtered", core::Json::object());
+    core::ensure(
+        kept.is_null() || kept == stated, core::Fault::format,
+        "{} states phases to filter other than its checkpoint {}: restore it, or train into another --output.",
+        (directory / core::kManifestName).string(), last->path);
+    kept = stated;
+  }
+  if (kept.is_null()) return chosen;
+  if (kept.empty()) return {};
+  nn::FilteredPhases filtered;
+  const std::string source = (directory / last->path).string();
+  core::reading_json(source, [&] { filtered = nn::parse_filtered_phases(kept); });
+  nn::ensure_filterable(filtered, network, census, source);
+  return filtered;
+}
 
 ModelDirectory::ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output,
                                nn::ModelManifest manifest)
@@ -46,20 +76,6 @@ void ModelDirectory::remove_strays() const {
   for (const fs::path& stray : strays) fs::remove(stray);
 }
 
-nn::FilteredPhases ModelDirectory::keep_filtered(const nn::FilteredPhases& chosen,
-                                                 const nn::NetworkSpec& network,
-                                                 const nn::NetworkCensus& census) const {
-  if (last_checkpoint() == nullptr) return chosen;
-  const core::Json& earlier = output_.manifest().details;
-  if (!earlier.contains("network")) return chosen;  // the manifest is lost or not yet written
-  if (!earlier.contains("filtered")) return {};     // it is older than the choice
-  nn::FilteredPhases filtered;
-  const std::string source = (output_.path() / core::kManifestName).string();
-  core::reading_json(source, [&] { filtered = nn::parse_filtered_phases(earlier.at("filtered")); });
-  nn::ensure_filterable(filtered, network, census, source);
-  return filtered;
-}
-
 void ModelDirectory::note_range(const std::function<std::optional<nn::InputRange>()>& measure) {
   const core::Json& earlier = output_.manifest().details;
   if (!earlier.contains("input_range")) {
@@ -68,14 +84,6 @@ void ModelDirectory::note_range(const std::function<std::optional<nn::InputRange
   }
   core::reading_json((output_.path() / core::kManifestName).string(),
                      [&] { manifest_.range = earlier.at("input_range").get<nn::InputRange>(); });
-}
-
-const core::FileRecord* ModelDirectory::last_checkpoint() const {
-  const core::FileRecord* last = nullptr;
-  for (const core::FileRecord& record : output_.manifest().files) {
-    if (is_checkpoint(record) && (last == nullptr || last->path < record.path)) last = &record;
-  }
-  return last;
 }
 
 const EpochMetrics* ModelDirectory::best_kept(const TrainingProgress& progress) const {

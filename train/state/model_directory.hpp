@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/output/output_directory.hpp"
@@ -11,21 +12,27 @@
 
 namespace cosmo::train {
 
+/// Prefix of the paths of checkpoints.
+inline constexpr const char* kCheckpointPrefix = "checkpoints/epoch-";
+
+/// The record of the last checkpoint, or nullptr.
+const core::FileRecord* last_checkpoint(std::span<const core::FileRecord> files);
+
+/// The phases that an earlier run of the training in `directory` filtered, of which `there` lists what there is;
+/// `chosen` if there was none. Throws Error{format} if its last checkpoint is damaged or disagrees with the manifest,
+/// or the network cannot be filtered so.
+nn::FilteredPhases kept_filtered(const std::filesystem::path& directory, const core::Manifest& there,
+                                 const nn::FilteredPhases& chosen, const nn::NetworkSpec& network,
+                                 const nn::NetworkCensus& census);
+
 /// A training's output directory: the checkpoints of the best epoch and of the last saved state, which may be
 /// in mid-epoch; history.csv, loss.svg; and a manifest that is correct after every save.
 class ModelDirectory {
  public:
-  /// Prefix of the paths of checkpoints.
-  static constexpr const char* kCheckpoints = "checkpoints/epoch-";
-
   /// `manifest` holds the fields that do not change from epoch to epoch. `output` must outlive this. Removes
   /// unrecorded checkpoints left by a killed run. Collective over `comm`, the communicator of output.
   ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output, nn::ModelManifest manifest);
 
-  /// The phases that an earlier run of this training filtered; `chosen` if there was none. Throws Error{format} if the
-  /// network cannot be filtered so.
-  nn::FilteredPhases keep_filtered(const nn::FilteredPhases& chosen, const nn::NetworkSpec& network,
-                                   const nn::NetworkCensus& census) const;
   /// Records the phases that are filtered.
   void note_filtered(nn::FilteredPhases filtered) { manifest_.filtered = std::move(filtered); }
   /// Records the range of the training samples: from an earlier run of this training, otherwise by `measure`.
@@ -34,7 +41,7 @@ class ModelDirectory {
   /// The directory for the model's files.
   core::OutputDirectory& output() { return output_; }
   /// The last checkpoint's record, or nullptr.
-  const core::FileRecord* last_checkpoint() const;
+  const core::FileRecord* last_checkpoint() const { return train::last_checkpoint(output_.manifest().files); }
 
   /// The epoch with the lowest validation loss (averaged as the settings demand) among those whose checkpoint
   /// still exists, or nullptr.

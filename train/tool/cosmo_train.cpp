@@ -104,7 +104,7 @@ core::Overwrite read_overwrite(const core::Options& options) {
   core::Overwrite overwrite{.force = options.flag("force")};
   overwrite.remedy = "--resume to continue it to more --epochs with all else equal, or --force to replace it";
   if (options.flag("resume")) overwrite.extendable = {"epochs"};
-  overwrite.precious = train::ModelDirectory::kCheckpoints;
+  overwrite.precious = train::kCheckpointPrefix;
   return overwrite;
 }
 
@@ -183,6 +183,13 @@ train::TrainerConfig trainer_config(const core::Invocation& run, const train::Tr
           {&core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval, checkpoint_guess}};
 }
 
+/// Throws Error{format} if what is `there` disagrees with itself, or is damaged.
+nn::FilteredPhases kept_filtered(const Task& task, const core::Manifest& there) {
+  const train::TrainingPlan& plan = task.plan;
+  return train::kept_filtered(plan.output, there, plan.arithmetic.filtered, plan.network,
+                              nn::take_census(plan.network, plan.input, plan.outputs()));
+}
+
 /// Does the planned training that is not done yet, and saves it. Collective.
 core::Report train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
                       const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
@@ -199,10 +206,7 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
                                        *splits.validation, task.data.scale());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
   nn::Arithmetic arithmetic = plan.arithmetic;
-  run.comm.agree([&] {
-    arithmetic.filtered = directory.keep_filtered(arithmetic.filtered, plan.network,
-                                                  nn::take_census(plan.network, plan.input, plan.outputs()));
-  });
+  run.comm.agree([&] { arithmetic.filtered = kept_filtered(task, directory.output().manifest()); });
   train::Learner learner(plan, arithmetic, steps_per_epoch);
   const std::vector<nn::OperationRecord> operations = learner.network.operations();
   train::ensure_equal_kernels(run.comm, operations);
@@ -252,6 +256,12 @@ class TrainingStage : public core::Stage {
     overwrite = read_overwrite(run.options);
   }
 
+  void check(const core::Manifest& there) const override {
+    core::ensure(!run.options.flag("resume") || train::last_checkpoint(there.files) != nullptr, Fault::config,
+                 "{} holds no training to --resume: leave the option out to begin one.", target);
+    (void)kept_filtered(task_, there);
+  }
+
   /// Builds the network's primitives.
   core::Needs needs(const core::Manifest& there) override {
     std::uint64_t held = 0;  // the next checkpoints replace it
@@ -272,10 +282,6 @@ class TrainingStage : public core::Stage {
   core::Report make(core::OutputDirectory& output) override {
     const train::TrainingPlan& plan = task_.plan;
     train::ModelDirectory directory(run.comm, output, manifest_of(task_));
-    run.comm.agree([&] {
-      core::ensure(!run.options.flag("resume") || directory.last_checkpoint() != nullptr, Fault::config,
-                   "{} holds no training to --resume: leave the option out to begin one.", plan.output);
-    });
     if (const auto leak = task_.data.leak())
       run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.",
                    leak->between, plan.data, leak->seeds);

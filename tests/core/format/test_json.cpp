@@ -1,9 +1,13 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/format/json.hpp"
+#include "tests/support/expect_error.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 using namespace cosmo::core;
 
@@ -39,4 +43,26 @@ TEST_CASE("JSON is at most a hundred values deep") {
   CHECK_NOTHROW(parse_json(nested(100)));
   CHECK_THROWS_AS(parse_json(nested(101)), Json::exception);
   CHECK(parse_json(R"(["[[", "\"[", "\\"])").size() == 3);
+}
+
+TEST_CASE("a member that an object has twice is refused") {
+  for (const char* text :
+       {R"({"a": 1, "a": 1})", R"({"a": {"b": 1, "c": [], "b": 2}})", R"([{"a": 1, "\u0061": 2}])"})
+    CHECK_THROWS_AS(parse_json(text), Json::exception);
+  CHECK(parse_json(R"([{"a": {"a": 1}, "b": 2}, {"a": 1}])").size() == 2);
+}
+
+TEST_CASE("a message on a JSON file names its place") {
+  TemporaryDirectory directory;
+  const auto path = directory.path() / "net.json";
+  const auto refused = [&](const std::string& text, const std::string& place) {
+    std::ofstream(path) << text;
+    expect_error(Fault::format, path.string() + place, [&] { read_json(path); });
+  };
+  refused("{\n \"a\": 1,\n}\n", " is not valid JSON at line 3, column 1: correct");
+  refused("{\"a\": 1e999}", " is not valid JSON at line 1, column 11");
+  refused("", " is not valid JSON at line 1, column 1");
+  refused(R"({"layers": [{"name": "a"}, {"name": "b", "kind": "add", "name": "c"}]})",
+          R"( has the member "name" twice in "layers")");
+  refused(R"({"a": 1, "a": 2})", R"( has the member "a" twice at its top)");
 }

@@ -124,9 +124,14 @@ class WhiteNoise(DirectoryTest):
     def test_what_noise_replaces(self):
         words = ["noise", "--seed", 1, "--particles", 8]
         path = self.root / "mine.npy"
+        planned = succeed("cosmo-sim", *words, "--output", path, "--dry-run")
+        self.assertEqual((planned["dry_run"], planned["refusals"], path.exists()), (True, [], False))
         succeed("cosmo-sim", *words, "--output", path)
         self.refused(CONFIG, "--force", *words, "--output", path)
         before = sha256(path)
+        refusal, = succeed("cosmo-sim", *words, "--output", path, "--dry-run")["refusals"]
+        self.assertIn("--force", refusal)
+        self.assertEqual(sha256(path), before)
         succeed("cosmo-sim", *words[:1], "--seed", 2, *words[3:], "--output", path, "--force")
         self.assertNotEqual(sha256(path), before)
         (self.root / "text").write_text("a text")

@@ -166,7 +166,7 @@ class Networks(PipelineTest):
                 ("near", {"interpolation": "cubic"}, 5, "use nearest, linear or periodic"),
                 ("up", {"stride": 0}, 3, "stride 0"),
                 ("up", {"kernel": 9, "padding": 7, "stride": 1}, 3, "Layer up has a kernel of 9³ cells, larger than its output"),
-                ("up", {"padding": "periodic"}, 5, "wrong type for \"padding\""),
+                ("up", {"padding": "periodic"}, 5, ": give a whole number."),
                 ("up", {"stride": 1000}, 3, "Layer up would make 3004 cells per side")):
             layers = [entry | changes if entry["name"] == layer else entry for entry in UNET["layers"]]
             path.write_text(json.dumps(UNET | {"layers": layers}))

@@ -94,21 +94,47 @@ class Repeats(Trained):
 
     def test_a_resumed_training_filters_what_it_filtered_before(self):
         words = ["--data", self.data, "--network", "cosmonet32", "--global-batch", 8, "--decay-epochs", EPOCHS]
-        for kept in ({"conv2": ["forward"]}, {}):  # the latter as in models from before filtered convolutions
-            output = self.root / f"kept{len(kept)}"
-            succeed("cosmo-train", *words, "--epochs", 1, "--output", output)
+
+        def alter(output, stated, kept):
+            """Lets the manifest state other phases, and its checkpoints hold others: None for none, as in files from before both."""
             path = output / "manifest.json"
             manifest = json.loads(path.read_text())
-            self.assertEqual(set(manifest.pop("filtered")["conv2"]), {"forward", "weight gradient", "input gradient"})
-            path.write_text(json.dumps({**manifest, **({"filtered": kept} if kept else {})}))
-            succeed("cosmo-train", *words, "--epochs", 2, "--output", output, "--resume")
-            manifest = json.loads(path.read_text())
-            self.assertEqual(manifest.get("filtered", {}), kept)
-            for layer, reason in (("dense1", "is not a convolution"), ("conv1", "has 1 to 16 channels"), ("no", "is not a convolution")):
-                path.write_text(json.dumps({**manifest, "filtered": {layer: ["forward"]}}))
-                done = run("cosmo-train", *words, "--epochs", 3, "--output", output, "--resume")
-                self.assertEqual(done.returncode, 5)
-                self.assertIn(f"layer '{layer}', which {reason}", done.stderr)
+            del manifest["filtered"]
+            path.write_text(json.dumps({**manifest, **({"filtered": stated} if stated else {})}))
+            for file in output.glob("checkpoints/*.h5"):
+                with h5py.File(file, "r+") as checkpoint:
+                    del checkpoint.attrs["filtered"]
+                    if kept is not None:
+                        checkpoint.attrs["filtered"] = json.dumps(kept)
+                record_again(output, file)
+
+        trained = self.root / "trained"
+        succeed("cosmo-train", *words, "--epochs", 1, "--output", trained)
+        self.assertEqual(set(json.loads((trained / "manifest.json").read_text())["filtered"]["conv2"]),
+                         {"forward", "weight gradient", "input gradient"})
+        for number, (stated, kept, fault) in enumerate([
+                ({"conv2": ["forward"]}, {"conv2": ["forward"]}, ""),
+                ({}, {}, ""),
+                ({"conv2": ["forward"]}, None, ""),
+                ({}, None, ""),  # from before filtered convolutions
+                ({"conv2": ["forward"]}, {"conv2": ["weight gradient"]}, "states phases to filter other than its checkpoint checkpoints/epoch-"),
+                ({"conv2": ["forward"]}, {}, "states phases to filter other than"),
+                ({}, {"conv2": ["forward"]}, "states phases to filter other than"),
+                *(({layer: ["forward"]}, {layer: ["forward"]}, f"layer '{layer}', which {reason}")
+                  for layer, reason in (("dense1", "is not a convolution"), ("conv1", "reads the network's input"), ("no", "is not a convolution"))),
+        ]):
+            output = self.root / f"kept{number}"
+            shutil.copytree(trained, output)
+            alter(output, stated, kept)
+            if not fault:
+                succeed("cosmo-train", *words, "--epochs", 2, "--output", output, "--resume")
+                self.assertEqual(json.loads((output / "manifest.json").read_text()).get("filtered", {}), stated)
+                continue
+            done = run("cosmo-train", *words, "--epochs", 2, "--output", output, "--resume")
+            self.assertEqual(done.returncode, 5)
+            self.assertIn(fault, done.stderr)
+            planned = succeed("cosmo-train", *words, "--epochs", 2, "--output", output, "--resume", "--dry-run")
+            self.assertIn(fault, planned["refusals"][0])
 
     def test_ranks_with_different_kernels_are_refused(self):
         words = [str(word) for word in (BIN / "cosmo-train", "--data", self.data, "--network", "cosmonet32", "--global-batch", 8,

@@ -26,6 +26,7 @@ FilteredConvolution filtered_form(const Convolution& layer, const LayerCensus& c
 
 /// Why a convolution cannot be filtered; empty if it can.
 std::string obstacle(const Convolution& layer, const LayerCensus& census) {
+  if (census.first) return "reads the network's input";
   const int inputs = census.input.channels, outputs = census.output.channels;
   if (layer.stride != 1) return fmt::format("has stride {}, not 1", layer.stride);
   if (layer.kernel != 3 && layer.kernel != 4)
@@ -53,7 +54,7 @@ FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& cen
   std::string obstacles;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
-    if (convolution == nullptr || census.layers[i].first) continue;
+    if (convolution == nullptr) continue;
     const std::string found = obstacle(*convolution, census.layers[i]);
     if (!found.empty()) {
       obstacles += fmt::format("{}{} {}", obstacles.empty() ? "" : ", ", spec.layers[i].name, found);
@@ -64,7 +65,7 @@ FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& cen
   }
   ensure(method == ConvolutionMethod::automatic || !filtered.empty(), Fault::config,
          "Network {} cannot be filtered ({}): leave out --convolution filtered.", spec.name,
-         obstacles.empty() ? "it has no convolution of another layer's outputs" : obstacles);
+         obstacles.empty() ? "it has no convolution" : obstacles);
   return filtered;
 }
 

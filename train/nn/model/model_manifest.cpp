@@ -110,50 +110,58 @@ const CheckpointRecord& ModelManifest::best() const {
                        [](const auto& record) { return record.best; });
 }
 
-ModelManifest parse_model_manifest(core::Manifest base, const std::string& source) {
-  ModelManifest model;
-  model.base = std::move(base);
-  const Json& json = model.base.details;
-  core::reading_json(source, [&] {
-    model.network = json.at("network");
-    model.precision = json.value("precision", model.precision);
-    if (json.contains("filtered")) model.filtered = parse_filtered_phases(json.at("filtered"));
-    model.weights = json.value("weights", model.weights);
-    const Json& normalisation = json.at("normalisation");
-    const Json& input = json.at("input");
-    model.input = {{input.at("channels"), input.at("size")},
-                   input.value("redshifts", model.input.redshifts),
-                   core::read_length(normalisation, "voxel"),
-                   input.value(core::kLineOfSightKey, "")};
-    core::check_line_of_sight(model.input.line_of_sight, source);
-    model.parameters = json.at("parameters");
-    model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
-                           normalisation.at("mean_count")};
-    if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
-    for (const Json& state : json.at("checkpoints")) {
-      const Json& loss = state.at("validation_loss");
-      model.checkpoints.push_back({state.at("epoch"), state.at("step"), state.at("path"), state.at("sha256"),
-                                   loss.is_null() ? std::nullopt : std::optional(loss.get<double>()),
-                                   state.at("best")});
-    }
-    const Json& validation = json.at("validation");
-    model.validation = {validation.at("universes"),
-                        validation.at("subvolumes"),
-                        validation.at("rmse_per_subvolume"),
-                        validation.at("rmse_per_universe"),
-                        calibration_in(validation, "subvolume", model.parameters.size()),
-                        calibration_in(validation, "universe", model.parameters.size()),
-                        validation.value("baseline_share", std::vector<double>())};
-    // Earlier versions recorded these among the command's settings only.
-    const Json& training = json.contains("training") ? json["training"] : model.base.request.config;
-    model.loss = training.at("loss");
-    model.components = training.value("components", 0);
-    model.epochs = training.at("epochs");
-    model.choice_epochs = training.value("choice_epochs", 1);
-    if (json.contains("seeds"))
-      model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
-    model.complete = json.at("complete");
-  });
+namespace {
+
+CheckpointRecord read_state(const Json& state) {
+  const Json& loss = state.at("validation_loss");
+  return {state.at("epoch"),
+          state.at("step"),
+          state.at("path"),
+          state.at("sha256"),
+          loss.is_null() ? std::nullopt : std::optional(loss.get<double>()),
+          state.at("best")};
+}
+
+ValidationErrors read_validation(const Json& validation, std::size_t parameters) {
+  return {validation.at("universes"),
+          validation.at("subvolumes"),
+          validation.at("rmse_per_subvolume"),
+          validation.at("rmse_per_universe"),
+          calibration_in(validation, "subvolume", parameters),
+          calibration_in(validation, "universe", parameters),
+          validation.value("baseline_share", std::vector<double>())};
+}
+
+/// Takes the fields from the manifest's details.
+void read_details(const Json& json, ModelManifest& model) {
+  model.network = json.at("network");
+  model.precision = json.value("precision", model.precision);
+  if (json.contains("filtered")) model.filtered = parse_filtered_phases(json.at("filtered"));
+  model.weights = json.value("weights", model.weights);
+  const Json& normalisation = json.at("normalisation");
+  const Json& input = json.at("input");
+  model.input = {{input.at("channels"), input.at("size")},
+                 input.value("redshifts", model.input.redshifts),
+                 core::read_length(normalisation, "voxel"),
+                 input.value(core::kLineOfSightKey, "")};
+  model.parameters = json.at("parameters");
+  model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
+                         normalisation.at("mean_count")};
+  if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
+  for (const Json& state : json.at("checkpoints")) model.checkpoints.push_back(read_state(state));
+  model.validation = read_validation(json.at("validation"), model.parameters.size());
+  // Earlier versions recorded these among the command's settings only.
+  const Json& training = json.contains("training") ? json["training"] : model.base.request.config;
+  model.loss = training.at("loss");
+  model.components = training.value("components", 0);
+  model.epochs = training.at("epochs");
+  model.choice_epochs = training.value("choice_epochs", 1);
+  if (json.contains("seeds")) model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
+  model.complete = json.at("complete");
+}
+
+void ensure_settings(const ModelManifest& model, const std::string& source) {
+  core::check_line_of_sight(model.input.line_of_sight, source);
   core::ensure(
       model.weights == "weights" || model.weights == "average", core::Fault::format,
       "{} predicts with \"{}\" of its checkpoints, which are not weights: restore it, or train again.",
@@ -167,7 +175,10 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
                "{} has an input of {} channels and {} voxels per side: restore it, or train again.", source,
                model.input.channels, model.input.size);
-  check_network(model, source);
+}
+
+/// There is a best epoch, with the errors of all parameters.
+void ensure_best(const ModelManifest& model, const std::string& source) {
   const auto best = std::count_if(model.checkpoints.begin(), model.checkpoints.end(),
                                   [](const CheckpointRecord& record) { return record.best; });
   const bool begun = !model.complete && !model.checkpoints.empty() && model.checkpoints.back().epoch == 0;
@@ -185,6 +196,9 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                    model.validation.calibration_per_subvolume.size() == calibration,
                core::Fault::format, "{} lacks the best checkpoint or a parameter's error: train again.",
                source);
+}
+
+void ensure_range(const ModelManifest& model, const std::string& source) {
   const auto fits = [&](const ChannelRange& channel) {
     return channel.power_low.size() == model.range->k.size() &&
            channel.power_high.size() == model.range->k.size();
@@ -193,13 +207,29 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
                                 std::ranges::all_of(model.range->channels, fits)),
                core::Fault::format, "{} has an input_range with other bins or channels: train again.",
                source);
-  // The size of the network is then bounded by that of an existing file.
+}
+
+/// The best checkpoint may hold the network, whose size is then bounded by that of an existing file.
+void ensure_held(const ModelManifest& model, const std::string& source) {
   const core::FileRecord& file = *model.base.find(model.best().path);
   const std::int64_t parameters = take_census(model.network, model.input, model.outputs()).parameters();
   core::ensure(file.sha256 == model.best().sha256 &&
                    std::cmp_less_equal(parameters * std::int64_t{sizeof(float)}, file.bytes),
                core::Fault::format, "{} has a network that its checkpoint {} does not hold: train again.",
                source, file.path);
+}
+
+}  // namespace
+
+ModelManifest parse_model_manifest(core::Manifest base, const std::string& source) {
+  ModelManifest model;
+  model.base = std::move(base);
+  core::reading_json(source, [&] { read_details(model.base.details, model); });
+  ensure_settings(model, source);
+  check_network(model, source);
+  ensure_best(model, source);
+  ensure_range(model, source);
+  ensure_held(model, source);
   return model;
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <string>
 
-#include "core/error.hpp"
 #include "core/named.hpp"
 
 namespace cosmo::nn {
@@ -25,10 +24,7 @@ constexpr std::array<NetworkEntry, 7> kNetworks = {{
 std::span<const NetworkEntry> networks() { return kNetworks; }
 
 NetworkSpec find_network(std::string_view name) {
-  const NetworkEntry* entry = core::find_row(kNetworks, name);
-  core::ensure(entry != nullptr, core::Fault::config, "There is no --network \"{}\": choose {}.", name,
-               core::alternatives(core::names_in(kNetworks)));
-  return entry->make();
+  return core::row_called(kNetworks, name, "--network").make();
 }
 
 }  // namespace cosmo::nn

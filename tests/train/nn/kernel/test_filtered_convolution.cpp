@@ -464,6 +464,10 @@ TEST_CASE("a network is refused if none of its convolutions can be filtered") {
     CHECK(choose(spec, 17, automatic).empty());
   };
   refuse({"flat", "voxels", {{"dense", {"voxels"}, nn::Dense{3}}}}, "Network flat");
+  refuse({"lone",
+          "voxels",
+          {{"one", {"voxels"}, nn::Convolution{16, 3, 1, 0, 0}}, {"dense", {"one"}, nn::Dense{3}}}},
+         "Network lone cannot be filtered (one reads the network's input)");
   refuse(with({16, 3, 2, 0, 0}), "second has stride 2");
   refuse(with({16, 5, 1, 0, 0}), "second has a kernel of 5³");
   refuse(with({24, 3, 1, 0, 0}), "second has 16 to 24 channels");
@@ -474,6 +478,22 @@ TEST_CASE("a network is refused if none of its convolutions can be filtered") {
   CHECK(choose(good, 6, automatic).empty());
   CHECK(choose(good, 34, automatic) == nn::FilteredPhases{{"second", all}});
   CHECK(choose(good, 34, direct).empty());
+}
+
+TEST_CASE("phases to filter of a layer that cannot be filtered are refused") {
+  const nn::NetworkSpec spec{"two",
+                             "voxels",
+                             {{"first", {"voxels"}, nn::Convolution{16, 3, 1, 0, 0}},
+                              {"second", {"first"}, nn::Convolution{16, 3, 1, 0, 0}},
+                              {"dense", {"second"}, nn::Dense{3}}}};
+  const auto check = [&](const char* layer) {  // of 16 channels, which would suit the kernels
+    nn::ensure_filterable({{layer, {nn::Phase::forward}}}, spec, nn::take_census(spec, {16, 9}, 3), "FILE");
+  };
+  CHECK_NOTHROW(check("second"));
+  expect_error(core::Fault::format,
+               "FILE names phases to filter of layer 'first', which reads the network's input",
+               [&] { check("first"); });
+  expect_error(core::Fault::format, "layer 'dense', which is not a convolution", [&] { check("dense"); });
 }
 
 TEST_CASE("filtered phases are written and read") {
