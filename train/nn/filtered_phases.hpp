@@ -15,7 +15,8 @@ namespace cosmo::nn {
 
 /// How convolutions are computed: by each product of the definition (direct); by an eighth of them (filtered)
 /// where the form of a layer permits it, which is the output of another layer as input, stride 1, kernels of
-/// 3³ or 4³ cells, and channels in sixteens; or filtered where that is also faster (automatic), by a table of measured limits.
+/// 3³ or 4³ cells, and channels in sixteens; or filtered where that is also faster (automatic), by a table of
+/// measured limits.
 enum class ConvolutionMethod { automatic, direct, filtered };
 
 inline constexpr std::array<core::Named<ConvolutionMethod>, 3> kConvolutionMethods = {

@@ -126,13 +126,22 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
   core::hdf5::release_memory();
 }
 
-TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                                 const SavedArenas& saved, std::size_t parameters) {
-  const File file = File::open(path);
+namespace {
+
+File open_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec) {
+  File file = File::open(path);
   core::ensure(file.text_attribute("schema") == kSchema, core::Fault::format,
                "{} is not a checkpoint of this version: train again.", path.string());
   core::ensure(file.text_attribute("network") == text_of(spec), core::Fault::format,
                "{} is a checkpoint of another network: choose another --output.", path.string());
+  return file;
+}
+
+}  // namespace
+
+TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
+                                 const SavedArenas& saved, std::size_t parameters) {
+  const File file = open_checkpoint(path, spec);
   core::ensure(saved.average == nullptr || file.has(WeightAverage::kGroup), core::Fault::format,
                "{} holds no average of the weights: restore the file, or train again.", path.string());
   for (const Moment& arena : arenas_of(saved)) {
@@ -166,8 +175,8 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
   return progress;
 }
 
-core::Json filtered_in(const std::filesystem::path& path) {
-  const File file = File::open(path);
+core::Json filtered_in(const std::filesystem::path& path, const nn::NetworkSpec& spec) {
+  const File file = open_checkpoint(path, spec);
   core::Json filtered;
   if (!file.has_attribute("filtered")) return filtered;
   core::reading_json(path.string(), [&] { filtered = core::parse_json(file.text_attribute("filtered")); });

@@ -71,8 +71,8 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
                                  const SavedArenas& saved, std::size_t parameters);
 
 /// The phases that the training of a checkpoint filters, as nn::to_json() writes them; null if the file is from before
-/// it held them. Throws Error{format} if the file is damaged.
-core::Json filtered_in(const std::filesystem::path& path);
+/// it held them. Throws Error{format} if the file is damaged or of another network.
+core::Json filtered_in(const std::filesystem::path& path, const nn::NetworkSpec& spec);
 
 /// The mean validation loss over the last `epochs` epochs up to the one at `index`, or over all of them if
 /// there are fewer.

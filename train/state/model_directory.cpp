@@ -39,7 +39,7 @@ nn::FilteredPhases kept_filtered(const fs::path& directory, const core::Manifest
   const core::FileRecord* last = last_checkpoint(there.files);
   if (last == nullptr) return chosen;
   core::check_content(directory, *last);
-  core::Json kept = filtered_in(directory / last->path);
+  core::Json kept = filtered_in(directory / last->path, network);
   if (there.details.contains("network")) {  // otherwise the manifest is lost or not yet written
     const core::Json stated = there.details.value("filtered", core::Json::object());
     core::ensure(

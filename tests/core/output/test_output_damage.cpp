@@ -147,7 +147,7 @@ TEST_CASE("what is in the way of a file is named, and no part of it is written")
   const fs::path path = directory.path() / "out";
   OutputDirectory output(comm, kSilent, path, request(), {});
   write_text(path / "sub", "a file");
-  expect_error(Fault::io, "remove what is in its place", [&] { output.add_text("sub/b.txt", "beta"); });
+  expect_error(Fault::io, "sub is not a directory: remove it", [&] { output.add_text("sub/b.txt", "beta"); });
   fs::create_directories(path / "a.txt/full");
   expect_error(Fault::io, "a.txt is a directory, where a file is to be written: remove it",
                [&] { output.add_text("a.txt", "alpha"); });
