@@ -198,11 +198,15 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
       const double redshift = facts[i].redshift;
       const std::string path = fmt::format("sim-{:05}/{}", simulation, core::counts_name(redshift));
       record.outputs.push_back({redshift, path, ""});
-      suite.counts[i] = {
-          table[i].snapshot,
-          path,
-          {{record.universe, box, redshift, facts[i].particles, {}, facts[i].line_of_sight}, grid},
-          facts[i].float_bytes};
+      suite.counts[i] = {table[i].snapshot,
+                         path,
+                         {{.universe = record.universe,
+                           .box_size = box,
+                           .redshift = redshift,
+                           .particles = facts[i].particles,
+                           .line_of_sight = facts[i].line_of_sight},
+                          grid},
+                         facts[i].float_bytes};
       suite.files.insert(suite.files.end(), facts[i].files.begin(), facts[i].files.end());
       content.push_back({facts[i].particles, facts[i].units_per_mpc_h, facts[i].files.size()});
     }

@@ -38,8 +38,10 @@ struct FirstLayer {
   /// was positive (average) or the first maximum.
   std::int64_t notes() const { return pooled_cells() * kWindowCells * block / 8; }
   std::int64_t weights() const { return blocks * kKernel * kKernel * kKernel * channels * block; }
+  /// Gradients that backward sums: those of the weights, then of the biases.
+  std::int64_t sums() const { return weights() + blocks * block; }
   /// [floats] Scratch space that backward needs: the sums of each part, and of the slab that it is adding.
-  std::int64_t scratch() const { return 2 * kParts * (weights() + blocks * block); }
+  std::int64_t scratch() const { return 2 * kParts * sums(); }
 };
 
 /// Whether a convolution of the network's input and the layer that reads it form such a layer, with few

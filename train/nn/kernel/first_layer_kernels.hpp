@@ -203,7 +203,7 @@ struct FirstLayerOf {
                        float* d_weights, float* d_biases, float* scratch) {
     constexpr std::int64_t parts = FirstLayer::kParts;
     const std::int64_t side = layer.pooled(), slabs = layer.images * side;
-    const std::int64_t weights = layer.weights(), part_size = layer.scratch() / (2 * parts);
+    const std::int64_t weights = layer.weights(), part_size = layer.sums();
 #pragma omp parallel
     {
       FirstLayerRows rows;
