@@ -9,8 +9,8 @@
 #include "core/median.hpp"
 #include "core/run/tool.hpp"
 #include "core/timer.hpp"
+#include "sim/gravity/force_kernel.hpp"
 #include "sim/nbody/cola_stepper.hpp"
-#include "sim/nbody/force_kernel.hpp"
 #include "sim/nbody/lpt.hpp"
 #include "sim/simulation.hpp"
 

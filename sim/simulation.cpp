@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "sim/gravity/force_mesh.hpp"
 #include "sim/linear/background.hpp"
 #include "sim/linear/local_non_gaussianity.hpp"
-#include "sim/nbody/force_mesh.hpp"
 #include "sim/nbody/integrator.hpp"
 #include "sim/nbody/lpt.hpp"
 #include "sim/nbody/redshift_space.hpp"
@@ -54,7 +54,7 @@ std::function<double(double)> primordial_alpha(const SimulationConfig& config) {
 
 /// The particles of the lattice with their displacements. The field is freed before the force mesh is allocated.
 ParticleSet initial_particles(const core::Communicator& comm, const SimulationConfig& config,
-                              const Observers& observers) {
+                              const Background& background, const Observers& observers) {
   const LinearPower power = linear_power(config);
   fourier::FourierMesh delta(comm, config.particle_grid());
   if (config.noise) {
@@ -67,7 +67,9 @@ ParticleSet initial_particles(const core::Communicator& comm, const SimulationCo
   const auto n = static_cast<std::uint64_t>(config.particles_per_side);
   const auto first_plane = static_cast<std::uint64_t>(delta.slab().first);
   move_half_a_cell(delta);
-  ParticleSet particles = lagrangian_particles(std::move(delta));
+  std::optional<ThirdOrderStart> third;
+  if (config.lpt_order == 3) third.emplace(background, config.a_start());
+  ParticleSet particles = lagrangian_particles(std::move(delta), third);
   if (config.ids && comm.size() > 1) particles.number(first_plane * n * n);
   return particles;
 }
@@ -103,6 +105,7 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   const double a = 1 / (1 + redshift);
   stepper.drift_to(particles, a);
   if (config.momenta) stepper.finish(particles, a);
+  if (config.descent.alpha != 0) descend(particles, forces, config.descent);
   if (!config.line_of_sight.empty()) {
     const auto axis = static_cast<std::size_t>(config.line_of_sight.front() - 'x');
     to_redshift_space(particles, axis, 1 / (a * a * background.E(a)), forces.communicator(),
@@ -128,7 +131,7 @@ LinearPower linear_power(const SimulationConfig& config) {
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers) {
   comm.agree([&] { validate(config, comm.size()); });
   const Background background = background_of(config);
-  ParticleSet particles = initial_particles(comm, config, observers);
+  ParticleSet particles = initial_particles(comm, config, background, observers);
 
   ForceMesh forces(comm, config.force_grid(), find_force_kernel(config.force_kernel));
   const auto stepper = find_integrator(config.integrator).make(background, forces);
@@ -225,9 +228,10 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const std::size_t bispectrum =
       config.bispectra ? fourier::bispectrum_memory_bytes(config.bispectrum_limit(), ranks) : 0;
   const std::size_t displacements = particles * 6 * sizeof(float);
-  return std::max(displacements + 2 * field,  // then the meshes are freed
-                  particles * (columns * 3 * sizeof(float) + ids) +
-                      ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks) + bispectrum);
+  const std::size_t third = config.lpt_order == 3 ? std::max(14 * field, displacements + 7 * field) : 0;
+  return std::max({third, displacements + 2 * field,  // then the meshes are freed
+                   particles * (columns * 3 * sizeof(float) + ids) +
+                       ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks) + bispectrum});
 }
 
 }  // namespace cosmo::sim

@@ -13,11 +13,12 @@
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
 #include "core/universe/universe.hpp"
+#include "sim/gravity/gradient_descent.hpp"
+#include "sim/gravity/particle_set.hpp"
 #include "sim/linear/background.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/linear_power.hpp"
 #include "sim/linear/spectrum_table.hpp"
-#include "sim/nbody/particle_set.hpp"
 #include "sim/nbody/stepper.hpp"
 
 namespace cosmo::sim {
@@ -37,6 +38,7 @@ struct SimulationConfig {
   std::string integrator = "cola";          ///< --integrator
   int steps = 10;                           ///< --steps
   double z_initial = 9;                     ///< --z-initial
+  int lpt_order = 2;                        ///< --lpt-order of the start, 2 or 3
   std::string transfer = "eisenstein-hu";   ///< --transfer
   std::optional<SpectrumTable> table = {};  ///< --transfer FILE: instead of `transfer`
   std::string force_kernel = "four-point";  ///< --force-kernel
@@ -45,6 +47,7 @@ struct SimulationConfig {
   std::optional<NoiseFile> noise = {};      ///< --white-noise FILE: instead of the universe's seed
   bool radiation = false;                   ///< --radiation: in the expansion and the growth
   double f_nl = 0;                          ///< --f-nl: local non-Gaussianity
+  GradientDescent descent = {};             ///< --gradient-descent of the particles of outputs
   std::vector<double> redshifts = {0};      ///< --redshifts of the outputs, none before z_initial
   bool momenta = false;                     ///< outputs have momenta too, most of them at one more force
   bool ids = false;                         ///< particles that move between ranks keep IDs

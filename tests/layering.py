@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Rooms, each with its folders from the ground up: a folder may include those of its room that stand before it, ...
 FOLDERS = {
     "core": ["", "file", "parallel", "format", "output", "run", "universe", "picture", "fourier"],
-    "sim": ["linear", "nbody", "suite", "", "inspect", "tool"],
+    "sim": ["linear", "gravity", "nbody", "suite", "", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "load", "exchange", "measure", "regression", "tool"],
     "train/nn": ["posterior", "", "kernel", "tensor", "layer", "zoo", "model"],

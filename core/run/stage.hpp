@@ -41,8 +41,9 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  /// Throws if what is `there` cannot be continued as the options demand. Not called if the output is up to date.
-  virtual void check(const Manifest&) const {}
+  /// Reads what is `there`. Throws if it cannot be continued as the options demand. Not called if the output is up
+  /// to date.
+  virtual void check(const Manifest&) {}
   /// What it takes to make everything that is not `there` yet. Not called if the output is up to date.
   virtual Needs needs(const Manifest& there) = 0;
   /// A description of the request. Called after needs().

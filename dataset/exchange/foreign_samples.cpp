@@ -176,6 +176,7 @@ core::Json config_of(const ForeignSettings& settings, const ExchangeFormat& form
                        {"compress", name_of(settings.compression)},
                        {"seed", settings.seed}};
   core::write_length(config, "box", settings.box_size);
+  if (!settings.line_of_sight.empty()) config[core::kLineOfSightKey] = settings.line_of_sight;
   if (drawn) config.update({{"validation", settings.validation}, {"test", settings.test}});
   return config;
 }
@@ -225,6 +226,7 @@ SampleSpec spec_of(const ForeignSettings& settings, const SampleTable& table, co
   if (channels > 1) spec.shape.insert(spec.shape.begin(), channels);
   spec.box_size = settings.box_size;
   spec.redshifts = settings.redshifts;
+  spec.line_of_sight = settings.line_of_sight;
   spec.kind = settings.kind;
   return spec;
 }

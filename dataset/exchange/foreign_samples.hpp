@@ -23,6 +23,7 @@ struct ForeignSettings {
   std::filesystem::path table;
   core::Length box_size;                ///< side of a sample
   std::vector<double> redshifts = {0};  ///< (C) redshifts of the channels
+  core::LineOfSight line_of_sight = {};
   VoxelKind kind = VoxelKind::counts;
   /// Names, and ranges where they are stated (low < high); empty: the table's columns.
   core::ParameterSpace parameters;

@@ -168,6 +168,8 @@ void declare_import(core::Options& options) {
               "(docs/formats.md); the options below apply only with it");
   options.add("box", std::nullopt, "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
   options.add("redshifts", "0", "redshifts of the samples' channels, separated by commas");
+  options.add("redshift-space", std::nullopt,
+              "x, y or z: the axis along which the samples are in redshift space [none: real space]");
   options.add(
       "parameters", std::nullopt,
       "NAME or NAME=LOW:HIGH, separated by commas, with the range of the whole study; labels in [-1, 1] "
@@ -216,6 +218,8 @@ ForeignSettings read_settings(const core::Options& options) {
   settings.table = options.text("samples");
   settings.box_size = core::parse_box_size(options.text("box"), "--box");
   settings.redshifts = options.numbers("redshifts");
+  if (options.given("redshift-space"))
+    settings.line_of_sight = options.choice("redshift-space", {"x", "y", "z"});
   settings.kind =
       options.choice("voxels", {"counts", "field"}) == "counts" ? VoxelKind::counts : VoxelKind::field;
   if (options.given("parameters")) settings.parameters = parse_parameters(options.text("parameters"));
@@ -251,8 +255,8 @@ Import plan_import(const core::Invocation& run, const ExchangeFormat& format, co
   }
   run.comm.agree([&] {
     const std::filesystem::path input = run.options.text("input");
-    for (const char* name : {"box", "redshifts", "parameters", "voxels", "samples-per-shard", "validation",
-                             "test", "compress", "seed"}) {
+    for (const char* name : {"box", "redshifts", "redshift-space", "parameters", "voxels",
+                             "samples-per-shard", "validation", "test", "compress", "seed"}) {
       ensure(!run.options.chosen(name), Fault::config,
              "--{} applies only with --samples; an export already records it: leave it out.", name);
     }

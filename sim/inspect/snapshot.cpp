@@ -8,9 +8,9 @@
 
 #include "core/error.hpp"
 #include "core/universe/snapshot.hpp"
-#include "sim/nbody/mass_assignment.hpp"
-#include "sim/nbody/particle_order.hpp"
-#include "sim/nbody/particle_set.hpp"
+#include "sim/gravity/mass_assignment.hpp"
+#include "sim/gravity/particle_order.hpp"
+#include "sim/gravity/particle_set.hpp"
 
 namespace cosmo::sim {
 

@@ -1,24 +1,14 @@
 #include "sim/nbody/lpt.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <span>
 #include <utility>
+
+#include "sim/nbody/mode_algebra.hpp"
+#include "sim/nbody/third_order.hpp"
 
 namespace cosmo::sim {
 
 namespace {
-
-using Wavevector = std::array<int, 3>;  // signed, in units of the fundamental
-
-/// 1/k²; at k = 0 the value is irrelevant, because the mode is also multiplied by k.
-float inverse_square(const Wavevector& k) {
-  return 1.0f / static_cast<float>(std::max(1, k[0] * k[0] + k[1] * k[1] + k[2] * k[2]));
-}
-
-/// The component by which an odd derivative multiplies: 0 at the Nyquist wavenumber, whose sign is undefined.
-float odd(int k, int side) { return 2 * std::abs(k) == side ? 0.0f : static_cast<float>(k); }
 
 /// S = Σ_{i<j} (φ,ii φ,jj - φ,ij²) = ½ delta² - ½ Σ_i φ,ii² - Σ_{i<j} φ,ij² as modes in `sum`, where φ,ij =
 /// k_i k_j / k² delta.
@@ -34,13 +24,8 @@ void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& 
       });
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = i; j < 3; ++j) {
-      const auto tidal = [=](int kx, int ky, int kz, std::complex<float> mode) {
-        const Wavevector k = {kx, ky, kz};
-        const float product = i == j ? static_cast<float>(k[i] * k[i]) : odd(k[i], n) * odd(k[j], n);
-        return product * inverse_square(k) * mode;
-      };
       const float weight = i == j ? 0.5f : 1.0f;
-      scratch.backward_from(delta, tidal, [&](int x) {
+      scratch.backward_from(delta, tidal(i, j, n), [&](int x) {
         float* plane = sum.row(x, 0);
         const float* value = scratch.row(x, 0);
         for (std::size_t at = 0; at < plane_size; ++at) plane[at] -= weight * value[at] * value[at];
@@ -75,18 +60,21 @@ void displacements(std::span<float> column, const fourier::FourierMesh& source, 
 
 }  // namespace
 
-ParticleSet lagrangian_particles(fourier::FourierMesh delta) {
+ParticleSet lagrangian_particles(fourier::FourierMesh delta, const std::optional<ThirdOrderStart>& third) {
   const core::Slab slab = delta.slab();
   const auto n = static_cast<std::size_t>(delta.side());
   ParticleSet particles(static_cast<std::size_t>(slab.size()) * n * n);
   fourier::FourierMesh source(delta.communicator(), delta.grid()),
       scratch(delta.communicator(), delta.grid());
+  std::optional<ThirdOrder> third_order;
   {
     const fourier::FourierMesh field = std::move(delta);
     second_order_source(source, field, scratch);
+    if (third) third_order.emplace(field, source, scratch);
     displacements(particles.psi1(), field, 1.0f, scratch);
   }
   displacements(particles.psi2(), source, -1.0f, scratch);
+  if (third_order) third_order->add_to(particles, third->background, third->a, scratch);
   return particles;
 }
 

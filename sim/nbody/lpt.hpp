@@ -1,10 +1,19 @@
 #pragma once
 
+#include <optional>
+
 #include "core/fourier/fourier_mesh.hpp"
-#include "sim/nbody/particle_set.hpp"
-#include "sim/nbody/vector4.hpp"
+#include "sim/gravity/particle_set.hpp"
+#include "sim/gravity/vector4.hpp"
+#include "sim/linear/background.hpp"
 
 namespace cosmo::sim {
+
+/// The time at which positions and momenta are to be right to third order.
+struct ThirdOrderStart {
+  const Background& background;
+  double a;
+};
 
 /// Particles of the nodes q = i L/N of the mesh that holds `delta` (modes, at D1 = 1) with their Lagrangian
 /// displacements today; x and p have no values yet. With ∇²φ = delta:
@@ -16,7 +25,10 @@ namespace cosmo::sim {
 /// displacements only one; frees them all. Collective over the mesh's communicator. Source: second-order Lagrangian perturbation theory as in Scoccimarro 1998
 /// (astro-ph/9711187); tests/sim checks signs and factors against the exact second order of three plane
 /// waves.
-ParticleSet lagrangian_particles(fourier::FourierMesh delta);
+///
+/// With `third`, psi1 and psi2 are changed as ThirdOrder::add_to() does, which needs eleven meshes more.
+ParticleSet lagrangian_particles(fourier::FourierMesh delta,
+                                 const std::optional<ThirdOrderStart>& third = {});
 
 /// Calls use(i, q) for every particle i of lagrangian_particles() on this rank, from many threads, with its node
 /// q = i L/N [Mpc/h].

@@ -1,6 +1,6 @@
 #include "sim/nbody/redshift_space.hpp"
 
-#include "sim/nbody/periodic_box.hpp"
+#include "sim/gravity/periodic_box.hpp"
 
 namespace cosmo::sim {
 

@@ -2,7 +2,7 @@
 
 #include "core/grid.hpp"
 #include "core/parallel/communicator.hpp"
-#include "sim/nbody/particle_set.hpp"
+#include "sim/gravity/particle_set.hpp"
 
 namespace cosmo::sim {
 

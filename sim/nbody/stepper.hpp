@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "sim/gravity/force_mesh.hpp"
+#include "sim/gravity/particle_set.hpp"
+#include "sim/gravity/periodic_box.hpp"
 #include "sim/linear/background.hpp"
-#include "sim/nbody/force_mesh.hpp"
-#include "sim/nbody/particle_set.hpp"
-#include "sim/nbody/periodic_box.hpp"
 
 namespace cosmo::sim {
 

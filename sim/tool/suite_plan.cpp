@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/named.hpp"
-#include "sim/nbody/force_kernel.hpp"
+#include "sim/gravity/force_kernel.hpp"
 #include "sim/nbody/integrator.hpp"
 #include "sim/suite/design_table.hpp"
 
@@ -122,6 +122,27 @@ void read_white_noise(const core::Options& options, Plan& plan) {
   plan.universes.front().seed = plan.numerics.noise->seed();
 }
 
+/// --gradient-descent. Throws Error{config} naming the settings of the fit that are missing, Error{usage} unless there are
+/// three numbers with positive wavenumbers.
+GradientDescent read_descent(const core::Options& options, const SimulationConfig& numerics) {
+  if (!options.given("gradient-descent")) return {};
+  if (options.text("gradient-descent") == "fitted") {
+    core::ensure(
+        numerics.integrator == "cola" && numerics.z_initial == 9 && numerics.lpt_order == 3 &&
+            numerics.redshifts == std::vector{0.0},
+        Fault::config,
+        "--gradient-descent fitted is for --integrator cola, --z-initial 9, --lpt-order 3 and --redshifts 0: "
+        "give these, or ALPHA,KL,KS.");
+    return find_descent(numerics.particle_grid().cell_size(), numerics.force_grid().cell_size(),
+                        numerics.steps);
+  }
+  const std::vector<double> numbers = options.numbers("gradient-descent");
+  core::ensure(numbers.size() == 3 && numbers[0] != 0 && numbers[1] > 0 && numbers[2] > 0, Fault::usage,
+               "--gradient-descent is '{}': give fitted, or ALPHA,KL,KS with KL and KS above 0.",
+               options.text("gradient-descent"));
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
 /// Throws Error{config}, in the given unit, unless all universes have a possible box.
 void validate_box(const Plan& plan) {
   constexpr double kSmallest = 1, kLargest = 1e5;  // [Mpc/h], as validate(SimulationConfig)
@@ -183,6 +204,8 @@ void declare_suite(core::Options& options) {
               fmt::format("how particles move: {}", core::meanings_in(kIntegrators)));
   options.add("steps", "10", "time steps");
   options.add("z-initial", "9", "redshift at which the steps begin");
+  options.add("lpt-order", "2",
+              "order of the Lagrangian perturbation theory of the start: 2, or 3, which takes more memory");
   options.add("redshifts", "0", "output redshifts, separated by commas, up to --z-initial");
   options.begin_group("Initial conditions");
   options.add("transfer", std::string(kTransferFunctions.front().name),
@@ -200,6 +223,10 @@ void declare_suite(core::Options& options) {
               "instead of a seed's [none]");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.begin_group("What is written, and by whom");
+  options.add(
+      "gradient-descent", std::nullopt,
+      "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/cola.md, or "
+      "ALPHA,KL,KS with KL and KS in h/Mpc [none]");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both");
   options.add("redshift-space", std::nullopt,
               "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
@@ -247,6 +274,8 @@ Plan read_plan(const core::Options& options) {
   read_transfer(options, plan);
   read_white_noise(options, plan);
   numerics.radiation = options.flag("radiation");
+  numerics.lpt_order = static_cast<int>(options.integer("lpt-order", 2, 3));
+  numerics.descent = read_descent(options, numerics);
   numerics.f_nl = options.number("f-nl");
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;
@@ -289,6 +318,11 @@ core::Request request_of(const Plan& plan) {
   if (plan.save_counts) config["grid"] = plan.grid;
   if (!numerics.line_of_sight.empty()) config[core::kLineOfSightKey] = numerics.line_of_sight;
   if (numerics.radiation) config["radiation"] = true;
+  if (numerics.lpt_order != 2) config["lpt_order"] = numerics.lpt_order;
+  if (numerics.descent.alpha != 0) {
+    const auto& [alpha, long_wave, short_wave] = numerics.descent;
+    config["gradient_descent"] = {alpha, long_wave, short_wave};
+  }
   if (numerics.f_nl != 0) config["f_nl"] = numerics.f_nl;
   if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};
   core::write_length(config, "box", plan.box);

@@ -7,7 +7,7 @@
 #include "core/fourier/correlation_function.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "histogram/count_grid.hpp"
-#include "sim/nbody/force_kernel.hpp"
+#include "sim/gravity/force_kernel.hpp"
 #include "sim/simulation.hpp"
 #include "tests/mpi/fingerprint.hpp"
 
@@ -123,4 +123,7 @@ int main(int argc, char** argv) {
   print_universe(64, 64);
   config.box_size = 10;
   print_universe(12, 12);
+  config.lpt_order = 3;
+  config.descent = {0.2, 1, 2};
+  print_universe(32, 48);
 }

@@ -6,8 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "sim/nbody/force_mesh.hpp"
-#include "sim/nbody/mass_assignment.hpp"
+#include "sim/gravity/force_mesh.hpp"
+#include "sim/gravity/mass_assignment.hpp"
 #include "tests/support/density_contrast.hpp"
 
 using namespace cosmo;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/nbody/mass_assignment.hpp"
+#include "sim/gravity/mass_assignment.hpp"
 
 /// The density contrast of the particles, which must live on the rank that owns their x. Collective. Throws
 /// as MassAssignment does.

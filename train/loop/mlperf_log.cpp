@@ -35,6 +35,8 @@ void check_log_path(const fs::path& path, const std::vector<RunDirectory>& direc
     ensure(!is_of_others(path), Fault::config,
            "{} of --mllog is not an MLPerf log and would be replaced by one: choose another file.",
            path.string());
+    ensure(!fs::is_fifo(path), Fault::io,
+           "{} of --mllog is a pipe, and opening one waits for its reader: choose a file.", path.string());
     ensure(!fs::is_directory(path) && fs::is_directory(fs::absolute(path).parent_path()) &&
                core::may_write(path),
            Fault::io, kUnwritable, path.string());

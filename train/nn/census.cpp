@@ -47,10 +47,11 @@ Shape window_positions(const std::string& name, Shape input, int channels, int w
                        std::int64_t padding) {
   ensure_window(name, window, stride, padding);
   const std::int64_t padded = input.size + 2 * padding;
-  ensure(padded >= window, Fault::config,
-         "Layer {} needs at least {} cells per side but its input has {}: choose another --network, or data "
-         "with larger samples.",
-         name, window - 2 * padding, input.size);
+  ensure(
+      padded >= window, Fault::config,
+      "Layer {} needs at least {} cells per side but its input has {}: choose another --network (--help states the sizes), or data "
+      "with larger samples.",
+      name, window - 2 * padding, input.size);
   return output_shape(name, channels, (padded - window) / stride + 1);
 }
 
@@ -79,10 +80,10 @@ Shape larger(const std::string& name, int channels, std::int64_t size) {
 LayerCensus count(const std::string& name, const Convolution& layer, Shape input) {
   ensure(layer.outputs >= 1 && layer.slope >= 0, Fault::config,
          "Layer {} needs at least one output and a slope that is not negative.", name);
-  ensure(!layer.periodic || (layer.kernel % 2 == 1 && layer.padding <= input.size), Fault::config,
-         "Layer {} is periodic with a kernel of {} cells and an input of {}: give an odd kernel that is not "
-         "larger than the input.",
-         name, layer.kernel, input.size);
+  ensure(
+      !layer.periodic || (layer.kernel % 2 == 1 && layer.padding <= input.size), Fault::config,
+      "Layer {} is periodic with a kernel of {} cells and an input of {}: give an odd kernel of at most {}.",
+      name, layer.kernel, input.size, 2 * input.size + 1);
   const Shape output =
       window_positions(name, input, layer.outputs, layer.kernel, layer.stride, layer.padding);
   const Shape kernel{input.channels, layer.kernel};

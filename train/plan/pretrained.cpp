@@ -48,7 +48,8 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
          "same --network.",
          name, model.network.name, model.input.channels, model.input.size, plan.network.name,
          plan.input.channels, plan.input.size);
-  model.input.ensure_space(data.spec.line_of_sight, plan.data);
+  model.input.ensure_fits({plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight},
+                          plan.data);
   const core::ParameterSpace& space = data.spec.parameters;
   ensure(
       model.parameters.names == space.names && model.parameters.low == space.low &&

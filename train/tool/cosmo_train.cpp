@@ -183,16 +183,10 @@ train::TrainerConfig trainer_config(const core::Invocation& run, const train::Tr
           {&core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval, checkpoint_guess}};
 }
 
-/// Throws Error{format} if what is `there` disagrees with itself, or is damaged.
-nn::FilteredPhases kept_filtered(const Task& task, const core::Manifest& there) {
-  const train::TrainingPlan& plan = task.plan;
-  return train::kept_filtered(plan.output, there, plan.arithmetic.filtered, plan.network,
-                              nn::take_census(plan.network, plan.input, plan.outputs()));
-}
-
 /// Does the planned training that is not done yet, and saves it. Collective.
-core::Report train_on(const core::Invocation& run, const Task& task, const core::Timer& run_time,
-                      const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
+core::Report train_on(const core::Invocation& run, const Task& task, const nn::Arithmetic& arithmetic,
+                      const core::Timer& run_time, const train::LoaderConfigs& loaders,
+                      train::ModelDirectory& directory) {
   const train::TrainingPlan& plan = task.plan;
   std::optional<train::MlperfLog> mlperf;
   open_log(run, task, mlperf);
@@ -205,8 +199,6 @@ core::Report train_on(const core::Invocation& run, const Task& task, const core:
     baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
                                        *splits.validation, task.data.scale());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
-  nn::Arithmetic arithmetic = plan.arithmetic;
-  run.comm.agree([&] { arithmetic.filtered = kept_filtered(task, directory.output().manifest()); });
   train::Learner learner(plan, arithmetic, steps_per_epoch);
   const std::vector<nn::OperationRecord> operations = learner.network.operations();
   train::ensure_equal_kernels(run.comm, operations);
@@ -251,15 +243,17 @@ class TrainingStage : public core::Stage {
       : Stage(invocation),
         task_(read_task(run)),
         census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.outputs())),
-        loaders_(train::loaders_of(run.comm, task_.plan, task_.readers)) {
+        loaders_(train::loaders_of(run.comm, task_.plan, task_.readers)),
+        arithmetic_(task_.plan.arithmetic) {
     request = task_.request;
     overwrite = read_overwrite(run.options);
   }
 
-  void check(const core::Manifest& there) const override {
+  void check(const core::Manifest& there) override {
     core::ensure(!run.options.flag("resume") || train::last_checkpoint(there.files) != nullptr, Fault::config,
                  "{} holds no training to --resume: leave the option out to begin one.", target);
-    (void)kept_filtered(task_, there);
+    arithmetic_.filtered =
+        train::kept_filtered(target, there, task_.plan.arithmetic.filtered, task_.plan.network, census_);
   }
 
   /// Builds the network's primitives.
@@ -289,7 +283,7 @@ class TrainingStage : public core::Stage {
       run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
                    plan.decay_at.back(), plan.epochs);
     }
-    return train_on(run, task_, run_time_, loaders_, directory);
+    return train_on(run, task_, arithmetic_, run_time_, loaders_, directory);
   }
 
   Json found(const core::Manifest&) override { return facts(); }
@@ -301,6 +295,7 @@ class TrainingStage : public core::Stage {
   Task task_;
   nn::NetworkCensus census_;
   train::LoaderConfigs loaders_;
+  nn::Arithmetic arithmetic_;  ///< the plan's, or that of the training to continue
 };
 
 void run_train(const core::Invocation& run) {

@@ -87,6 +87,18 @@ class Reference(FigureTest):
             self.assertEqual(lines[0], kept[0])
 
 
+class Descent(FigureTest):
+    LABELS = ("slow",)
+
+    def test_tables(self):
+        with tempfile.TemporaryDirectory() as directory:
+            text = self.script("fit_gradient_descent.py", "--program", BIN / "cosmo-sim", "--cache", directory, "--particles", 32,
+                               "--seeds", 1, "--threads", 1)
+            tables = self.tables(text)
+            self.assertEqual([len(rows) for rows in tables.values()], [10, 10, 10], text)
+            self.assertNotIn("nan", text)
+
+
 class Scaling(FigureTest):
     def test_model(self):
         """What docs/figures/scaling.json holds can still be drawn."""

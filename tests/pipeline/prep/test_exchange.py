@@ -355,6 +355,16 @@ class Foreign(ForeignTest):
         self.refused_alike(CONFIG, ["float32 field"], *self.export("mlperf", "from-fields"), "--output", "refused")
 
 
+    def test_samples_in_redshift_space_stay_in_it(self):
+        self.prep(*self.words("npy", "npy"), "--redshift-space", "y", "--output", "along-y")
+        self.assertEqual(self.manifest("along-y")["redshift_space"], "y")
+        for _, path, _ in self.samples("along-y"):
+            with h5py.File(path) as file:
+                self.assertEqual(file.attrs["redshift_space"], "y")
+        self.comes_back("along-y", "npy")
+        self.refused(USAGE, ["--redshift-space"], *self.words("npy", "npy"), "--redshift-space", "r", "--output", "never")
+
+
 class ForeignRefusals(ForeignTest):
     def test_what_cannot_be_known_is_asked_for(self):
         npy = ["import", "--input", "npy-of-others", "--format", "npy", "--output", "never"]

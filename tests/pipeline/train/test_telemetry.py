@@ -99,6 +99,11 @@ class Telemetry(PipelineTest):
         succeed("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", self.root / "new.log",
                 "--dry-run")
         self.assertFalse((self.root / "new.log").exists())
+        os.mkfifo(self.root / "pipe")
+        for dry in ([], ["--dry-run"]):
+            done = run("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", self.root / "pipe", *dry)
+            self.assertEqual(done.returncode, 4)
+            self.assertIn("of --mllog is a pipe", error_line(done, "cosmo-train"))
         full = run("cosmo-train", *self.train_words(), "--output", self.root / "unlogged", "--mllog", "/dev/full")
         self.assertEqual(full.returncode, 4)
         self.assertIn("disk full", error_line(full, "cosmo-train"))

@@ -491,11 +491,15 @@ class Settings(Trained):
         self.assertEqual(len(manifest["inputs"]), 2)
         self.assertIn("init_from", manifest["config"])
         self.assertNotEqual(summary["id"], self.train(self.root / "not-fine-tuned", epochs=1)["id"])
-        succeed("cosmo-sim", "generate", "--simulations", 6, "--omega-m", "0.25:0.35", "--sigma8", "0.78:0.95", "--n-s", "0.9:1.0",
-                "--particles", 32, "--grid", 32, "--box", 128, "--seed", 77, "--output", self.root / "other-sim")
-        succeed("cosmo-prep", "shard", "--input", self.root / "other-sim", "--grid", 32, "--subvolumes", 1, "--validation", 1,
-                "--test", 1, "--output", other)
         tuned = self.root / "tuned-elsewhere"
+        for box, data in ((64, other), (128, self.root / "coarser")):
+            suite = self.root / f"suite-of-{box}"
+            succeed("cosmo-sim", "generate", "--simulations", 6, "--omega-m", "0.25:0.35", "--sigma8", "0.78:0.95", "--n-s", "0.9:1.0",
+                    "--particles", 32, "--grid", 32, "--box", box, "--seed", 77, "--output", suite)
+            succeed("cosmo-prep", "shard", "--input", suite, "--grid", 32, "--subvolumes", 1, "--validation", 1, "--test", 1, "--output", data)
+        done = run("cosmo-train", "--data", self.root / "coarser", "--network", "cosmoflow32", "--epochs", 1, *words, "--output", tuned)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("voxels of 4 Mpc/h", error_line(done, "cosmo-train"))
         done = run("cosmo-train", "--data", other, "--network", "cosmoflow32", "--epochs", 1, *words, "--output", tuned)
         self.assertEqual(done.returncode, 0, done.stderr)
         seeds = json.loads((tuned / "manifest.json").read_text())["seeds"]["train"]

@@ -4,8 +4,8 @@
 
 #include "core/buffer.hpp"
 #include "core/fourier/fourier_mesh.hpp"
-#include "sim/nbody/particle_order.hpp"
-#include "sim/nbody/particle_set.hpp"
+#include "sim/gravity/particle_order.hpp"
+#include "sim/gravity/particle_set.hpp"
 
 namespace cosmo::sim {
 

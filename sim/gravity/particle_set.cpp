@@ -1,4 +1,4 @@
-#include "sim/nbody/particle_set.hpp"
+#include "sim/gravity/particle_set.hpp"
 
 #include <algorithm>
 #include <cstring>

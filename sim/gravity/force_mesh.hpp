@@ -3,16 +3,17 @@
 #include <omp.h>
 
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/fourier/fourier_mesh.hpp"
 #include "core/fourier/power_spectrum.hpp"
-#include "sim/nbody/force_kernel.hpp"
-#include "sim/nbody/mass_assignment.hpp"
-#include "sim/nbody/particle_order.hpp"
-#include "sim/nbody/particle_set.hpp"
-#include "sim/nbody/vector4.hpp"
+#include "sim/gravity/force_kernel.hpp"
+#include "sim/gravity/mass_assignment.hpp"
+#include "sim/gravity/particle_order.hpp"
+#include "sim/gravity/particle_set.hpp"
+#include "sim/gravity/vector4.hpp"
 
 namespace cosmo::sim {
 
@@ -44,8 +45,9 @@ class ForceMesh {
   }
 
   /// The parts of accelerate(): solve() computes the potential from particles; gather() evaluates it at other
-  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather().
-  void solve(const ParticleSet& particles);
+  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather(). A `filter`
+  /// multiplies the potential's waves; it is indexed by kx² + ky² + kz² in units of the fundamental.
+  void solve(const ParticleSet& particles, std::span<const float> filter = {});
   template <class Use>
   void gather(const ParticleSet& particles, Use&& use) {
     order_.sort(particles);
@@ -85,7 +87,7 @@ class ForceMesh {
 
   template <class Transform>
   void transform_density(const ParticleSet& particles, Transform&& transform);
-  void solve_density(const fourier::FourierMesh::PlaneWork& prepare);
+  void solve_density(const fourier::FourierMesh::PlaneWork& prepare, std::span<const float> filter = {});
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
 

@@ -1,4 +1,4 @@
-#include "sim/nbody/mass_assignment.hpp"
+#include "sim/gravity/mass_assignment.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "sim/nbody/particle_set.hpp"
-#include "sim/nbody/vector4.hpp"
+#include "sim/gravity/particle_set.hpp"
+#include "sim/gravity/vector4.hpp"
 
 namespace cosmo::sim {
 

@@ -7,7 +7,7 @@
 
 #include "core/buffer.hpp"
 #include "core/grid.hpp"
-#include "sim/nbody/particle_set.hpp"
+#include "sim/gravity/particle_set.hpp"
 
 namespace cosmo::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/nbody/particle_order.hpp"
+#include "sim/gravity/particle_order.hpp"
 
 #include <omp.h>
 

@@ -1,4 +1,4 @@
-#include "sim/nbody/force_kernel.hpp"
+#include "sim/gravity/force_kernel.hpp"
 
 #include "core/named.hpp"
 

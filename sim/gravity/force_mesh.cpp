@@ -1,4 +1,4 @@
-#include "sim/nbody/force_mesh.hpp"
+#include "sim/gravity/force_mesh.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -101,8 +101,8 @@ void ForceMesh::transform_density(const ParticleSet& particles, Transform&& tran
   }
 }
 
-void ForceMesh::solve(const ParticleSet& particles) {
-  transform_density(particles, [this](const auto& prepare) { solve_density(prepare); });
+void ForceMesh::solve(const ParticleSet& particles, std::span<const float> filter) {
+  transform_density(particles, [&](const auto& prepare) { solve_density(prepare, filter); });
 }
 
 fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, int bins) {
@@ -111,17 +111,24 @@ fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, i
                                  {std::min(bins, mesh_.side() / 2), fourier::MassAssignment::cloud_in_cell});
 }
 
-void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare) {
+void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, std::span<const float> filter) {
   const auto scale = static_cast<float>(-1 / (mesh_.fundamental() * mesh_.fundamental()));
   const auto product = [](const std::vector<float>& axis, int kx, int ky, int kz) {
     const float* at = axis.data();
     return at[std::abs(kx)] * at[std::abs(ky)] * at[kz];
   };
-  mesh_.convolve(prepare, [&](int kx, int ky, int kz) {
+  const auto green = [&](int kx, int ky, int kz) {
     const int square = kx * kx + ky * ky + kz * kz;
     const float undone = 1 + (product(undo_, kx, ky, kz) - product(keep_, kx, ky, kz));
     return square > 0 ? scale * undone / static_cast<float>(square) : 0.0f;  // the mean has no potential
-  });
+  };
+  if (filter.empty()) {
+    mesh_.convolve(prepare, green);
+  } else {
+    mesh_.convolve(prepare, [&](int kx, int ky, int kz) {
+      return filter[static_cast<std::size_t>(kx * kx + ky * ky + kz * kz)] * green(kx, ky, kz);
+    });
+  }
   fetch_halo();
 }
 

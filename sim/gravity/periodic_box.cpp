@@ -1,4 +1,4 @@
-#include "sim/nbody/periodic_box.hpp"
+#include "sim/gravity/periodic_box.hpp"
 
 #include "core/error.hpp"
 

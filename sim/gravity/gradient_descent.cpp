@@ -1,0 +1,68 @@
+#include "sim/gravity/gradient_descent.hpp"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "sim/gravity/periodic_box.hpp"
+
+namespace cosmo::sim {
+
+namespace {
+
+struct Fit {
+  double spacing, cell;  ///< [Mpc/h]
+  int steps;
+  GradientDescent descent;
+};
+
+constexpr std::array kFits = {
+    Fit{2, 2, 10, {0.22, 2, 3}},
+    Fit{2, 1, 10, {0.087, 3, 6}},
+    Fit{2, 1, 12, {0.069, 3, 6}},
+};
+
+/// F(k) by the square of the wavenumber, in units of the fundamental.
+std::vector<float> band(const GradientDescent& descent, const fourier::FourierMesh& mesh) {
+  const int nyquist = mesh.side() / 2;
+  std::vector<float> filter(static_cast<std::size_t>(3 * nyquist * nyquist + 1));
+  for (std::size_t square = 1; square < filter.size(); ++square) {
+    const double k = mesh.fundamental() * std::sqrt(static_cast<double>(square));
+    filter[square] = static_cast<float>(
+        std::exp(-std::pow(descent.long_wave / k, 2) - std::pow(k / descent.short_wave, 4)));
+  }
+  return filter;
+}
+
+}  // namespace
+
+GradientDescent find_descent(double spacing, double cell, int steps) {
+  constexpr double kTolerance = 0.02;
+  const auto near = [](double value, double fitted) { return std::abs(value / fitted - 1) < kTolerance; };
+  std::vector<std::string> all;
+  for (const Fit& fit : kFits) {
+    if (near(spacing, fit.spacing) && near(cell, fit.cell) && steps == fit.steps) return fit.descent;
+    all.push_back(fmt::format("{} and {} Mpc/h, {} steps", fit.spacing, fit.cell, fit.steps));
+  }
+  core::fail(
+      core::Fault::config,
+      "--gradient-descent fitted is not known for particles and cells {:.4g} and {:.4g} Mpc/h apart with {} steps, but for {}: give "
+      "ALPHA,KL,KS.",
+      spacing, cell, steps, fmt::join(all, "; "));
+}
+
+void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent) {
+  const auto along_g = static_cast<float>(-descent.alpha);
+  const Wrap wrap(forces.grid().box_size);
+  float* x = particles.x().data();
+  std::atomic<bool> stray = false;
+  forces.solve(particles, band(descent, forces.mesh()));
+  forces.gather_again(particles, [=, &stray](std::size_t i, const Vector4& position, const Vector4& g) {
+    store3(x + 3 * i, wrap(position + along_g * g, stray));
+  });
+  settle(particles, stray, forces.communicator(), forces.grid());
+}
+
+}  // namespace cosmo::sim

@@ -1,0 +1,59 @@
+"""Universes from a third-order start, and with outputs sharpened by gradient descent: what the files hold, and what is refused."""
+
+import json
+import unittest
+
+import h5py
+import numpy as np
+
+from toolkit import DirectoryTest, contents, error_line, run, succeed
+
+USAGE, CONFIG = 2, 3
+SIM = ["generate", "--box", 64, "--particles", 32, "--grid", 32, "--seed", 5]
+FITTED = ["--lpt-order", 3, "--gradient-descent", "fitted"]
+
+
+class Starts(DirectoryTest):
+    def made(self, name, *words, ranks=1):
+        """The counts at z = 0, and the configuration."""
+        succeed("cosmo-sim", *SIM, *words, "--output", self.root / name, ranks=ranks)
+        with h5py.File(self.root / name / "sim-00000/counts_z0.h5") as file:
+            return file["counts"][...].astype(float), json.loads((self.root / name / "manifest.json").read_text())["config"]
+
+    def test_both_are_part_of_the_request_and_the_same_from_any_ranks(self):
+        plain, config = self.made("plain")
+        third, third_config = self.made("third", "--lpt-order", 3)
+        self.assertEqual(third_config, dict(config, lpt_order=3))
+        sharp, sharp_config = self.made("sharp", *FITTED)
+        self.assertEqual(sharp_config, dict(third_config, gradient_descent=[0.22, 2, 3]))
+        self.made("sharp from three", *FITTED, ranks=3)
+        self.assertEqual(contents(self.root / "sharp from three"), contents(self.root / "sharp"))
+        # A third-order start changes little, and descent makes haloes denser.
+        self.assertEqual(third.sum(), plain.sum())
+        self.assertTrue(0 < np.abs(third - plain).sum() < 0.3 * plain.sum())
+        self.assertGreater((sharp**2).mean(), 1.05 * (third**2).mean())
+        self.assertTrue(succeed("cosmo-sim", *SIM, "--lpt-order", 2, "--output", self.root / "plain")["up_to_date"])
+
+    def test_an_output_before_the_last_does_not_change_it(self):
+        words = ["--steps", 3, "--gradient-descent", "0.2,1,3"]
+        alone, _ = self.made("alone", *words)
+        both, _ = self.made("both", *words, "--redshifts", "0,1")
+        np.testing.assert_array_equal(alone, both)
+
+    def test_what_is_refused(self):
+        for code, part, words in (
+                (CONFIG, "--lpt-order", ["--lpt-order", 4]),
+                (USAGE, "give fitted, or ALPHA,KL,KS", ["--gradient-descent", "0.2,1"]),
+                (USAGE, "give fitted, or ALPHA,KL,KS", ["--gradient-descent", "0.2,0,3"]),
+                (CONFIG, "--lpt-order 3", ["--gradient-descent", "fitted"]),
+                (CONFIG, "--redshifts 0", [*FITTED, "--redshifts", "0,1"]),
+                (CONFIG, "2 and 1 Mpc/h, 12 steps", [*FITTED, "--steps", 11]),
+                (CONFIG, "2 and 1.333 Mpc/h apart", [*FITTED, "--mesh", 48])):
+            with self.subTest(words):
+                done = run("cosmo-sim", *SIM, *words, "--output", self.root / "never")
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(part, error_line(done, "cosmo-sim"))
+
+
+if __name__ == "__main__":
+    unittest.main()
