@@ -359,7 +359,7 @@ class Foreign(ForeignTest):
         self.prep(*self.words("npy", "npy"), "--redshift-space", "y", "--output", "along-y")
         self.assertEqual(self.manifest("along-y")["redshift_space"], "y")
         for _, path, _ in self.samples("along-y"):
-            with h5py.File(path) as file:
+            with h5py.File(self.root / "along-y" / path) as file:
                 self.assertEqual(file.attrs["redshift_space"], "y")
         self.comes_back("along-y", "npy")
         self.refused(USAGE, ["--redshift-space"], *self.words("npy", "npy"), "--redshift-space", "r", "--output", "never")
