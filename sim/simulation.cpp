@@ -228,7 +228,10 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const std::size_t bispectrum =
       config.bispectra ? fourier::bispectrum_memory_bytes(config.bispectrum_limit(), ranks) : 0;
   const std::size_t displacements = particles * 6 * sizeof(float);
-  const std::size_t third = config.lpt_order == 3 ? std::max(14 * field, displacements + 7 * field) : 0;
+  const std::size_t values = planes * fourier::FourierMesh::plane_bytes(config.particles_per_side);
+  const std::size_t exchanged = 4 * (field - values);  // of four meshes at once
+  const std::size_t third =
+      config.lpt_order == 3 ? std::max(14 * values, displacements + 7 * values) + exchanged : 0;
   return std::max({third, displacements + 2 * field,  // then the meshes are freed
                    particles * (columns * 3 * sizeof(float) + ids) +
                        ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks) + bispectrum});

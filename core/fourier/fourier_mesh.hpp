@@ -66,6 +66,9 @@ class FourierMesh {
   template <class Factor>
   void convolve(const PlaneWork& prepare, Factor&& factor);
 
+  /// Frees the buffers that the transforms between ranks keep for the next one.
+  void free_exchange_buffers() { send_ = core::Buffer<Complex>(), receive_ = core::Buffer<Complex>(); }
+
   /// The n values along z at plane x of slab() and 0 <= y < n.
   float* row(int x, int y) { return reinterpret_cast<float*>(real_start(x, y)); }
   const float* row(int x, int y) const { return reinterpret_cast<const float*>(real_start(x, y)); }

@@ -71,7 +71,9 @@ def fit(universes, setting, long_wave, short_wave, most, seeds):
 
 
 def main():
-    options = parser_of(__doc__).parse_args()
+    parser = parser_of(__doc__)
+    parser.set_defaults(seeds=3)
+    options = parser.parse_args()
     universes = Universes(options)
     fitted, tested = range(1, 2 * options.seeds + 1), range(options.seeds + 1, 2 * options.seeds + 1)
     middle = (EDGES[1:] + EDGES[:-1]) / 2

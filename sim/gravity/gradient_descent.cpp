@@ -44,12 +44,12 @@ GradientDescent find_descent(double spacing, double cell, int steps) {
   std::vector<std::string> all;
   for (const Fit& fit : kFits) {
     if (near(spacing, fit.spacing) && near(cell, fit.cell) && steps == fit.steps) return fit.descent;
-    all.push_back(fmt::format("{} and {} Mpc/h, {} steps", fit.spacing, fit.cell, fit.steps));
+    all.push_back(fmt::format("{}, {} and {}", fit.spacing, fit.cell, fit.steps));
   }
   core::fail(
       core::Fault::config,
-      "--gradient-descent fitted is not known for particles and cells {:.4g} and {:.4g} Mpc/h apart with {} steps, but for {}: give "
-      "ALPHA,KL,KS.",
+      "--gradient-descent fitted has no fit for particles {:.4g} Mpc/h apart, cells of {:.4g} Mpc/h and {} steps, only for "
+      "{}: change --box, --mesh or --steps, or give ALPHA,KL,KS.",
       spacing, cell, steps, fmt::join(all, "; "));
 }
 

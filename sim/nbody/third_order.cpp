@@ -57,6 +57,7 @@ ThirdOrder::ThirdOrder(const FourierMesh& delta, const FourierMesh& second, Four
   for (const auto& [i, j] : kComponents) {
     tides.push_back(like(delta));
     tides.back().backward_from(delta, tidal(i, j, n));
+    tides.back().free_exchange_buffers();
   }
   const auto tide_at = [&](int x, int y, std::size_t z) {
     Tide tide;
@@ -82,7 +83,10 @@ ThirdOrder::ThirdOrder(const FourierMesh& delta, const FourierMesh& second, Four
       }
     });
   }
-  for (FourierMesh* source : {&determinant_, &mixed_, &curl_[0], &curl_[1], &curl_[2]}) source->forward();
+  for (FourierMesh* source : {&determinant_, &mixed_, &curl_[0], &curl_[1], &curl_[2]}) {
+    source->forward();
+    source->free_exchange_buffers();
+  }
 }
 
 /// Factors of the three parts of psi3.

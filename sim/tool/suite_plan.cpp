@@ -122,24 +122,41 @@ void read_white_noise(const core::Options& options, Plan& plan) {
   plan.universes.front().seed = plan.numerics.noise->seed();
 }
 
-/// --gradient-descent. Throws Error{config} naming the settings of the fit that are missing, Error{usage} unless there are
-/// three numbers with positive wavenumbers.
-GradientDescent read_descent(const core::Options& options, const SimulationConfig& numerics) {
-  if (!options.given("gradient-descent")) return {};
-  if (options.text("gradient-descent") == "fitted") {
-    core::ensure(
-        numerics.integrator == "cola" && numerics.z_initial == 9 && numerics.lpt_order == 3 &&
-            numerics.redshifts == std::vector{0.0},
-        Fault::config,
-        "--gradient-descent fitted is for --integrator cola, --z-initial 9, --lpt-order 3 and --redshifts 0: "
-        "give these, or ALPHA,KL,KS.");
-    return find_descent(numerics.particle_grid().cell_size(), numerics.force_grid().cell_size(),
-                        numerics.steps);
+/// The fit for the settings and boxes of all universes. Throws Error{config} naming what the fit is not for.
+GradientDescent fitted_descent(const Plan& plan) {
+  const SimulationConfig& numerics = plan.numerics;
+  core::ensure(
+      numerics.integrator == "cola" && numerics.z_initial == 9 && numerics.lpt_order == 3 &&
+          numerics.redshifts == std::vector{0.0} &&
+          numerics.force_kernel == best_force_kernel(numerics.mesh_per_side, numerics.particles_per_side),
+      Fault::config,
+      "--gradient-descent fitted is for --integrator cola, --z-initial 9, --lpt-order 3, --redshifts 0 and "
+      "the default --force-kernel: give these, or ALPHA,KL,KS.");
+  GradientDescent descent;
+  for (const core::Universe& universe : plan.universes) {
+    const double box = plan.box.mpc_h(universe.cosmology.h);
+    descent = find_descent(box / numerics.particles_per_side, box / numerics.mesh_per_side, numerics.steps);
   }
+  return descent;
+}
+
+/// --gradient-descent. Throws Error{usage} unless it is `fitted` or three numbers, Error{config} if they or the settings are
+/// impossible.
+GradientDescent read_descent(const core::Options& options, const Plan& plan) {
+  if (!options.given("gradient-descent")) return {};
+  const std::string& text = options.text("gradient-descent");
+  if (text == "fitted") return fitted_descent(plan);
+  core::ensure(std::ranges::count(text, ',') == 2, Fault::usage,
+               "--gradient-descent is '{}': give fitted, or three numbers ALPHA,KL,KS.", text);
   const std::vector<double> numbers = options.numbers("gradient-descent");
-  core::ensure(numbers.size() == 3 && numbers[0] != 0 && numbers[1] > 0 && numbers[2] > 0, Fault::usage,
-               "--gradient-descent is '{}': give fitted, or ALPHA,KL,KS with KL and KS above 0.",
-               options.text("gradient-descent"));
+  const auto possible = [](double k) { return k >= 1e-3 && k <= 1e3; };
+  constexpr double kMostDescent = 10;  // particles then go ten times as far as their displacement
+  core::ensure(
+      numbers[0] != 0 && std::abs(numbers[0]) <= kMostDescent && possible(numbers[1]) && possible(numbers[2]),
+      Fault::config,
+      "--gradient-descent is '{}': choose ALPHA between -{} and {} but not 0, KL and KS between 0.001 and "
+      "1000 h/Mpc.",
+      text, kMostDescent, kMostDescent);
   return {numbers[0], numbers[1], numbers[2]};
 }
 
@@ -275,7 +292,7 @@ Plan read_plan(const core::Options& options) {
   read_white_noise(options, plan);
   numerics.radiation = options.flag("radiation");
   numerics.lpt_order = static_cast<int>(options.integer("lpt-order", 2, 3));
-  numerics.descent = read_descent(options, numerics);
+  numerics.descent = read_descent(options, plan);
   numerics.f_nl = options.number("f-nl");
   numerics.amplitude = options.flag("fixed-amplitude") ? Amplitude::fixed : Amplitude::random;
   numerics.partner = options.flag("paired") ? Partner::flipped : Partner::none;

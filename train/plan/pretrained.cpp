@@ -48,8 +48,12 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
          "same --network.",
          name, model.network.name, model.input.channels, model.input.size, plan.network.name,
          plan.input.channels, plan.input.size);
-  model.input.ensure_fits({plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight},
-                          plan.data);
+  try {
+    model.input.ensure_fits(
+        {plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight}, plan.data);
+  } catch (const core::Error& error) {
+    core::fail(error.fault(), "{} of --init-from reads other data: {}", name, error.what());
+  }
   const core::ParameterSpace& space = data.spec.parameters;
   ensure(
       model.parameters.names == space.names && model.parameters.low == space.low &&

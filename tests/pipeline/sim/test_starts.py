@@ -41,16 +41,23 @@ class Starts(DirectoryTest):
         np.testing.assert_array_equal(alone, both)
 
     def test_what_is_refused(self):
+        (self.root / "ends.csv").write_text("h\n0.6\n0.9\n")
         for code, part, words in (
                 (CONFIG, "--lpt-order", ["--lpt-order", 4]),
-                (USAGE, "give fitted, or ALPHA,KL,KS", ["--gradient-descent", "0.2,1"]),
-                (USAGE, "give fitted, or ALPHA,KL,KS", ["--gradient-descent", "0.2,0,3"]),
+                (USAGE, "give fitted, or three numbers ALPHA,KL,KS", ["--gradient-descent", "0.2,1"]),
+                (USAGE, "give fitted, or three numbers ALPHA,KL,KS", ["--gradient-descent", "Fitted"]),
+                (CONFIG, "KL and KS between 0.001", ["--gradient-descent", "0.2,0,3"]),
+                (CONFIG, "but not 0", ["--gradient-descent", "0,2,3"]),
+                (CONFIG, "between -10 and 10", ["--gradient-descent", "1e30,2,3"]),
+                (CONFIG, "the default --force-kernel", [*FITTED, "--force-kernel", "two-point"]),
                 (CONFIG, "--lpt-order 3", ["--gradient-descent", "fitted"]),
                 (CONFIG, "--redshifts 0", [*FITTED, "--redshifts", "0,1"]),
-                (CONFIG, "2 and 1 Mpc/h, 12 steps", [*FITTED, "--steps", 11]),
-                (CONFIG, "2 and 1.333 Mpc/h apart", [*FITTED, "--mesh", 48])):
+                (CONFIG, "only for 2, 2 and 10; 2, 1 and 10; 2, 1 and 12", [*FITTED, "--steps", 11]),
+                (CONFIG, "cells of 1.333 Mpc/h", [*FITTED, "--mesh", 48]),
+                (CONFIG, "particles 3 Mpc/h apart", [*FITTED, "--box", "106.67Mpc", "--design", "ends.csv"])):
             with self.subTest(words):
-                done = run("cosmo-sim", *SIM, *words, "--output", self.root / "never")
+                own = SIM if "--box" not in words else [SIM[0], *SIM[3:-2]]
+                done = run("cosmo-sim", *own, *words, "--output", self.root / "never", cwd=self.root)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(part, error_line(done, "cosmo-sim"))
 
