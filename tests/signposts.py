@@ -22,7 +22,7 @@ ROWS = {
     "an integrator": (r"\bBullFrogStepper\b", ()),
     "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp",)),
     "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),
-    "a version of the shard format": (r"\bkShardSchemaVersion\b", ("dataset/shard/verify.cpp",)),
+    "a version of the shard format": (r"\bkShardSchemaVersion\b", ()),
     "another FFT library": (r"fftw3?_|fftwf_", ()),
     "another deep-learning backend": (r"\bdnnl(::|_)", ()),
     "a stage": (r"public core::Stage", tuple(f"{room}/tool/" for room in ROOMS)),

@@ -101,7 +101,7 @@ void ForceMesh::transform_density(const ParticleSet& particles, Transform&& tran
   }
 }
 
-void ForceMesh::solve(const ParticleSet& particles, std::span<const float> filter) {
+void ForceMesh::solve(const ParticleSet& particles, const ModeTable* filter) {
   transform_density(particles, [&](const auto& prepare) { solve_density(prepare, filter); });
 }
 
@@ -111,7 +111,7 @@ fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, i
                                  {std::min(bins, mesh_.side() / 2), fourier::MassAssignment::cloud_in_cell});
 }
 
-void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, std::span<const float> filter) {
+void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, const ModeTable* filter) {
   const auto scale = static_cast<float>(-1 / (mesh_.fundamental() * mesh_.fundamental()));
   const auto product = [](const std::vector<float>& axis, int kx, int ky, int kz) {
     const float* at = axis.data();
@@ -122,12 +122,11 @@ void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, st
     const float undone = 1 + (product(undo_, kx, ky, kz) - product(keep_, kx, ky, kz));
     return square > 0 ? scale * undone / static_cast<float>(square) : 0.0f;  // the mean has no potential
   };
-  if (filter.empty()) {
+  if (filter == nullptr) {
     mesh_.convolve(prepare, green);
   } else {
-    mesh_.convolve(prepare, [&](int kx, int ky, int kz) {
-      return filter[static_cast<std::size_t>(kx * kx + ky * ky + kz * kz)] * green(kx, ky, kz);
-    });
+    mesh_.convolve(prepare,
+                   [&](int kx, int ky, int kz) { return (*filter)(kx, ky, kz) * green(kx, ky, kz); });
   }
   fetch_halo();
 }

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "sim/gravity/particle_order.hpp"
 #include "sim/gravity/particle_set.hpp"
 #include "sim/gravity/vector4.hpp"
+#include "sim/linear/mode_table.hpp"
 
 namespace cosmo::sim {
 
@@ -45,9 +45,9 @@ class ForceMesh {
   }
 
   /// The parts of accelerate(): solve() computes the potential from particles; gather() evaluates it at other
-  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather(). A `filter`
-  /// multiplies the potential's waves; it is indexed by kx² + ky² + kz² in units of the fundamental.
-  void solve(const ParticleSet& particles, std::span<const float> filter = {});
+  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather().
+  /// A `filter` multiplies the potential's waves.
+  void solve(const ParticleSet& particles, const ModeTable* filter = nullptr);
   template <class Use>
   void gather(const ParticleSet& particles, Use&& use) {
     order_.sort(particles);
@@ -87,7 +87,7 @@ class ForceMesh {
 
   template <class Transform>
   void transform_density(const ParticleSet& particles, Transform&& transform);
-  void solve_density(const fourier::FourierMesh::PlaneWork& prepare, std::span<const float> filter = {});
+  void solve_density(const fourier::FourierMesh::PlaneWork& prepare, const ModeTable* filter = nullptr);
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
 

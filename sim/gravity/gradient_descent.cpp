@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "sim/gravity/periodic_box.hpp"
+#include "sim/linear/mode_table.hpp"
 
 namespace cosmo::sim {
 
@@ -23,18 +24,6 @@ constexpr std::array kFits = {
     Fit{2, 1, 10, {0.087, 3, 6}},
     Fit{2, 1, 12, {0.069, 3, 6}},
 };
-
-/// F(k) by the square of the wavenumber, in units of the fundamental.
-std::vector<float> band(const GradientDescent& descent, const fourier::FourierMesh& mesh) {
-  const int nyquist = mesh.side() / 2;
-  std::vector<float> filter(static_cast<std::size_t>(3 * nyquist * nyquist + 1));
-  for (std::size_t square = 1; square < filter.size(); ++square) {
-    const double k = mesh.fundamental() * std::sqrt(static_cast<double>(square));
-    filter[square] = static_cast<float>(
-        std::exp(-std::pow(descent.long_wave / k, 2) - std::pow(k / descent.short_wave, 4)));
-  }
-  return filter;
-}
 
 }  // namespace
 
@@ -58,7 +47,10 @@ void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& d
   const Wrap wrap(forces.grid().box_size);
   float* x = particles.x().data();
   std::atomic<bool> stray = false;
-  forces.solve(particles, band(descent, forces.mesh()));
+  const ModeTable band(forces.mesh(), [&](double k) {
+    return std::exp(-std::pow(descent.long_wave / k, 2) - std::pow(k / descent.short_wave, 4));
+  });
+  forces.solve(particles, &band);
   forces.gather_again(particles, [=, &stray](std::size_t i, const Vector4& position, const Vector4& g) {
     store3(x + 3 * i, wrap(position + along_g * g, stray));
   });

@@ -40,7 +40,6 @@ void second_order_source(fourier::FourierMesh& sum, const fourier::FourierMesh& 
 void displacements(std::span<float> column, const fourier::FourierMesh& source, float factor,
                    fourier::FourierMesh& scratch) {
   const int side = source.side();
-  const auto n = static_cast<std::size_t>(side);
   const float scale = factor / static_cast<float>(source.fundamental());
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto inverse_gradient = [=](int kx, int ky, int kz, std::complex<float> mode) {
@@ -49,11 +48,7 @@ void displacements(std::span<float> column, const fourier::FourierMesh& source, 
       return std::complex<float>(-component * mode.imag(), component * mode.real());
     };
     scratch.backward_from(source, inverse_gradient, [&, axis](int x) {
-      float* out = column.data() + 3 * static_cast<std::size_t>(x - scratch.slab().first) * n * n + axis;
-      for (int y = 0; y < side; ++y, out += 3 * n) {
-        const float* row = scratch.row(x, y);
-        for (std::size_t z = 0; z < n; ++z) out[3 * z] = row[z];
-      }
+      for_each_component(column, axis, scratch, x, [](float& component, float value) { component = value; });
     });
   }
 }

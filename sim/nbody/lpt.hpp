@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "core/fourier/fourier_mesh.hpp"
 #include "sim/gravity/particle_set.hpp"
@@ -47,6 +48,19 @@ void for_each_node(const core::GridSpec& lattice, const core::Communicator& comm
                     static_cast<float>(z * spacing), 0});
       }
     }
+  }
+}
+
+/// Calls use(component, value) for every particle of lagrangian_particles() in plane x, with one component of its vector in
+/// `column` and the value of `field` at its node.
+template <class Use>
+void for_each_component(std::span<float> column, std::size_t axis, const fourier::FourierMesh& field, int x,
+                        Use&& use) {
+  const auto n = static_cast<std::size_t>(field.side());
+  float* out = column.data() + 3 * static_cast<std::size_t>(x - field.slab().first) * n * n + axis;
+  for (int y = 0; y < field.side(); ++y, out += 3 * n) {
+    const float* row = field.row(x, y);
+    for (std::size_t z = 0; z < n; ++z) use(out[3 * z], row[z]);
   }
 }
 

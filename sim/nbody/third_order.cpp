@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/linear/third_growth.hpp"
+#include "sim/nbody/lpt.hpp"
 #include "sim/nbody/mode_algebra.hpp"
 
 namespace cosmo::sim {
@@ -97,7 +98,6 @@ struct ThirdOrder::Weights {
 /// Adds -ik/k² (determinant, mixed) + i k × ω / k², weighted, to the vectors of a column.
 void ThirdOrder::add(std::span<float> column, const Weights& weights, FourierMesh& scratch) const {
   const int side = scratch.side();
-  const auto n = static_cast<std::size_t>(side);
   const auto scale = static_cast<float>(1 / scratch.fundamental());
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::size_t j = (axis + 1) % 3, k = (axis + 2) % 3;
@@ -116,11 +116,7 @@ void ThirdOrder::add(std::span<float> column, const Weights& weights, FourierMes
       }
     });
     scratch.backward([&, axis](int x) {
-      float* out = column.data() + 3 * static_cast<std::size_t>(x - scratch.slab().first) * n * n + axis;
-      for (int y = 0; y < side; ++y, out += 3 * n) {
-        const float* row = scratch.row(x, y);
-        for (std::size_t z = 0; z < n; ++z) out[3 * z] += row[z];
-      }
+      for_each_component(column, axis, scratch, x, [](float& component, float value) { component += value; });
     });
   }
 }
