@@ -49,7 +49,7 @@ dataset::VoxelScale scale_of(const nn::ModelManifest& model) {
 }
 
 std::span<const float> Predictor::predict(std::span<const float> voxels) {
-  std::copy(voxels.begin(), voxels.end(), network_.input().begin());
+  network_.set_input(voxels);
   return network_.forward();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/buffer.hpp"
 #include "core/median.hpp"
 #include "core/memory.hpp"
 #include "core/random.hpp"
@@ -40,7 +41,7 @@ class SyntheticTraining {
                  config.arithmetic),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
         reducer_(comm, network_.gradients(), 1),
-        voxels_(network_.input().size()),
+        voxels_(static_cast<std::size_t>(config.batch * config.input.elements())),
         targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
         d_output_(targets_.size()) {
     nn::initialise(network_, 1);
@@ -56,7 +57,7 @@ class SyntheticTraining {
                             static_cast<double>(network_.batch()) * comm_.size()};
     StepTimes times{};
     core::Timer lap;
-    std::copy(voxels_.begin(), voxels_.end(), network_.input().begin());
+    network_.set_input(voxels_.span());
     times.input = lap.restart();
     const std::span<const float> output = network_.forward();
     times.forward = lap.restart();
@@ -78,7 +79,7 @@ class SyntheticTraining {
   nn::Network network_;
   LarcAdam optimizer_;
   GradientReducer reducer_;
-  std::vector<float> voxels_;
+  core::Buffer<float> voxels_;
   std::vector<float> targets_;
   std::vector<float> d_output_;
   std::int64_t steps_ = 0;

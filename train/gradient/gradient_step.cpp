@@ -26,7 +26,7 @@ std::size_t GradientStep::memory_bytes(const nn::NetworkCensus& census, std::siz
 }
 
 void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
-  std::copy(batch.voxels.begin(), batch.voxels.end(), network_.input().begin());
+  network_.set_input(batch.voxels);
   if (!network_.normalises()) {
     run_head(batch, n, loss);  // all layers
     return;
@@ -77,7 +77,7 @@ void GradientStep::run_trunks_backward(std::int64_t n) {
   for (std::size_t m = kept_.size(); m-- > 0;) {
     const Kept& kept = kept_[m];
     if (m + 1 < kept_.size()) {
-      std::copy(kept.voxels.begin(), kept.voxels.end(), network_.input().begin());
+      network_.set_input(kept.voxels);
       network_.forward_trunk(nn::DropoutDraw{config_.seed, n, kept.samples});
     }
     std::copy(kept.normalised.begin(), kept.normalised.end(), at.normalised.begin());

@@ -61,7 +61,7 @@ Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
   const auto parameters = static_cast<int>(data.parameters.size());
   std::vector<float> gradient(static_cast<std::size_t>(network.batch()) * width);
   std::vector<float> outputs = dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
-    std::copy(batch.voxels.begin(), batch.voxels.end(), network.input().begin());
+    network.set_input(batch.voxels);
     const std::span<const float> said = network.forward();
     sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0, loss.components});
     return said;

@@ -65,9 +65,12 @@ class Network {
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
 
-  /// The input (batch, channels, size, size, size), for the caller to write.
+  /// Makes the next passes read `voxels` (batch, channels, size, size, size) in place: they must stay as they are until
+  /// backward() is done.
+  void set_input(std::span<const float> voxels);
+  /// An input of the network's own, for the caller to write; allocated, as zeros, when it is first asked for.
   std::span<float> input();
-  /// Returns the outputs (batch, outputs) for the contents of input(), valid until the next call. Dropout
+  /// Returns the outputs (batch, outputs) for the input, valid until the next call. Dropout
   /// layers drop values only in training and if a draw is given.
   std::span<const float> forward(const std::optional<DropoutDraw>& dropout = std::nullopt);
   /// Computes the gradients of the loss with respect to all parameters from the gradient with respect to the

@@ -12,7 +12,7 @@ void measure_features(const core::Communicator& comm, nn::Network& network, data
   double samples = 0;
   loader.start_epoch(0);
   while (const auto batch = loader.next()) {
-    std::copy(batch->voxels.begin(), batch->voxels.end(), network.input().begin());
+    network.set_input(batch->voxels);
     network.forward_trunk();
     sums.add(at.values, at.values, batch->valid);
     samples += batch->valid;

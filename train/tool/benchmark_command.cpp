@@ -66,8 +66,10 @@ void run_benchmark(const core::Invocation& run) {
   BenchmarkConfig config;
   run.comm.agree([&] { config = read_benchmark(run.options); });
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
-  const std::int64_t memory =
-      network_memory(config.network, config.input, config.outputs, config.batch, kMoments, config.arithmetic);
+  const std::int64_t voxels =
+      config.batch * config.input.elements() * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t memory = voxels + network_memory(config.network, config.input, config.outputs,
+                                                      config.batch, kMoments, config.arithmetic);
   if (run.options.flag("dry-run")) {
     return run.report({{"parameters", census.parameters()},
                        {"weights", census.weights()},

@@ -82,6 +82,9 @@ struct FirstLayerOf {
     });
   }
 
+  /// Windows ahead of which forward asks for the lines that it writes.
+  static constexpr std::int64_t kAhead = 8;
+
   /// Computes one row of windows for all channels of a block.
   template <bool is_maximum, class Pooled>
   static void forward_row(const FirstLayer& layer, const FirstLayerRows& rows, const float* weights,
@@ -91,6 +94,10 @@ struct FirstLayerOf {
     for (std::int64_t i = 0; i < kTaps * layer.channels; ++i)
       std::copy_n(weights + i * lanes, lanes, packed[i % layer.channels][i / layer.channels]);
     for (std::int64_t first = 0; first < count; first += kTile / kWindow) {
+      unrolled<kTile / kWindow>([&](auto i) __attribute__((always_inline)) {
+        prefetch_to_write(pooled + (first + i + kAhead) * lanes);
+      });
+      if (notes != nullptr) prefetch_to_write(notes + (first + kAhead) * kCells);
       Sums sums;
       unrolled<kCells * kTile / kWindow>([&](auto i) __attribute__((always_inline)) {
         sums[i / kTile / kWindow][i / kTile % kWindow][i % kTile] = bias;

@@ -85,6 +85,10 @@ template <class V>
 #endif
 }
 
+/// Asks for a line of the cache that is to be written later. Where another core has read it, a store would otherwise
+/// wait for that core, and all later stores with it.
+[[gnu::always_inline]] inline void prefetch_to_write(const void* to) { __builtin_prefetch(to, 1); }
+
 /// Sets every lane to `value`. (Adding to zero would turn -0 into 0 and cost an addition.)
 template <class V>
 [[gnu::always_inline]] inline V broadcast_as(float value) {

@@ -77,6 +77,10 @@ dnnl::memory NetworkBuilder::gradient_part(const dnnl::memory::desc& layout) {
 }
 
 Tensor NetworkBuilder::input_tensor(const dnnl::memory::desc& layout) {
+  return {memory.outside(layout, engine), {}, 1, false};
+}
+
+Tensor NetworkBuilder::copied_input(const dnnl::memory::desc& layout) {
   return {memory.place(memory.slot(), layout, engine), {}, 1, false};
 }
 

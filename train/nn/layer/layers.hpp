@@ -97,8 +97,10 @@ class NetworkBuilder {
   Tensor inner_tensor(const dnnl::memory::desc& layout);
   /// Room for a part of a gradient, until this layer's backward pass is over.
   dnnl::memory gradient_part(const dnnl::memory::desc& layout);
-  /// The network's input, with its own slot and without a gradient.
+  /// The network's input, which has no gradient and whose data the caller of the network provides.
   Tensor input_tensor(const dnnl::memory::desc& layout);
+  /// A copy of the input in another layout, with its own slot and without a gradient.
+  Tensor copied_input(const dnnl::memory::desc& layout);
   /// `source` in `layout`: itself or a view of it if it already has that layout, otherwise a copy, made by an
   /// operation added to `operations`. Temporary copies share one slot: only the operation that follows may
   /// use them.

@@ -182,6 +182,7 @@ struct Network::Backend {
 
   /// Runs layers first … end - 1 forward.
   void run_forward(std::size_t first, std::size_t end, const Pass& pass) {
+    ensure(input.values.get_data_handle() != nullptr, Fault::internal, "The network has no input.");
     for (std::size_t i = first; i < end; ++i) run(layers[i].forward, pass);
     stream.wait();
   }
@@ -200,6 +201,8 @@ struct Network::Backend {
     stream.wait();
   }
 
+  std::size_t input_size() const { return input.values.get_desc().get_size() / sizeof(float); }
+
   /// Number of layers before the normalisation, and up to and including it; 0 without a normalisation.
   std::size_t trunk() const { return normalisation < 0 ? 0 : static_cast<std::size_t>(normalisation); }
   std::size_t head() const { return static_cast<std::size_t>(normalisation + 1); }
@@ -209,6 +212,7 @@ struct Network::Backend {
   NetworkBuilder builder;
   dnnl::stream stream{builder.engine};
   Tensor input;
+  core::Buffer<float> own_input;  ///< empty unless asked for
   Tensor output;
   std::vector<Tensor> tensors;  ///< the layers' outputs
   std::vector<CompiledLayer> layers;
@@ -226,7 +230,19 @@ Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;
 
-std::span<float> Network::input() { return values_of(backend_->input.values); }
+void Network::set_input(std::span<const float> voxels) {
+  ensure(voxels.size() == backend_->input_size(), Fault::internal, "The input needs {} values, not {}.",
+         backend_->input_size(), voxels.size());
+  // oneDNN has no const memory
+  backend_->builder.memory.bind(backend_->input.values, const_cast<float*>(voxels.data()));
+}
+
+std::span<float> Network::input() {
+  core::Buffer<float>& own = backend_->own_input;
+  if (own.size() == 0) own = core::zeros<float>(backend_->input_size());
+  set_input(own.span());
+  return own.span();
+}
 
 std::span<const float> Network::forward(const std::optional<DropoutDraw>& dropout) {
   backend_->run_forward(0, backend_->layers.size(), {backend_->stream, dropout});

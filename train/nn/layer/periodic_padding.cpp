@@ -86,7 +86,7 @@ Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& 
   const dnnl::memory values =
       builder.reordered(operations, source.values, walked.layout(walked.side()), true);
   const dnnl::memory::desc larger = walked.layout(walked.side() + 2 * padding);
-  Tensor padded = source.lane < 0 ? builder.input_tensor(larger) : builder.inner_tensor(larger);
+  Tensor padded = source.lane < 0 ? builder.copied_input(larger) : builder.inner_tensor(larger);
   const PaddingGeometry g(walked, padding);
   operations.push_back({OperationKind::other, "periodic padding", [=, to = padded.values](const Pass&) {
                           if (is_bf16(to))

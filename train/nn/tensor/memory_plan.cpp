@@ -17,6 +17,16 @@ dnnl::memory MemoryPlan::place(int slot, const dnnl::memory::desc& layout, const
   return placements_.back().memory;
 }
 
+dnnl::memory MemoryPlan::outside(const dnnl::memory::desc& layout, const dnnl::engine& engine) const {
+  return {layout, engine, DNNL_MEMORY_NONE};
+}
+
+void MemoryPlan::bind(const dnnl::memory& tensor, void* data) {
+  dnnl::memory(tensor).set_data_handle(data);
+  for (View& view : views_)
+    if (view.whole.get() == tensor.get()) view.part.set_data_handle(data);
+}
+
 dnnl::memory MemoryPlan::view(const dnnl::memory& whole, const dnnl::memory::desc& layout,
                               const dnnl::engine& engine) {
   views_.push_back({whole, dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});

@@ -17,6 +17,10 @@ class MemoryPlan {
   int slot();
   /// Places a tensor in `slot`, without data until allocate(). Tensors in one slot overwrite each other.
   dnnl::memory place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  /// A tensor whose data bind() gives.
+  dnnl::memory outside(const dnnl::memory::desc& layout, const dnnl::engine& engine) const;
+  /// Points a tensor from outside(), and its views, at `data`.
+  void bind(const dnnl::memory& tensor, void* data);
   /// A part of `whole`, a tensor of this plan, with a layout from dnnl::memory::desc::submemory_desc.
   dnnl::memory view(const dnnl::memory& whole, const dnnl::memory::desc& layout, const dnnl::engine& engine);
   /// Allocates the slots, zeroed, and points all tensors at them. Throws std::bad_alloc.
