@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <vector>
 
 #include "core/random.hpp"
+#include "dataset/load/look_up.hpp"
+#include "dataset/load/transpose.hpp"
 
 namespace cosmo::dataset {
 
@@ -26,59 +30,74 @@ TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
   return cube;
 }
 
-constexpr std::ptrdiff_t kTile = 32;  // counts in a cache line
-
-/// to[i] = map(from[i × stride]), with stride 1 or -1.
-template <class T, class Map>
-void map_row(float* to, const T* from, std::ptrdiff_t stride, std::ptrdiff_t size, const Map& map) {
-  if (stride == 1) {
-#pragma omp simd
-    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(from[i]);
-  } else {
-#pragma omp simd
-    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(from[-i]);
-  }
-}
-
 /// Transforms one channel whose rows stay rows.
 template <class T, class Map>
 void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const Map& map, const T* input,
                     float* voxels) {
+  std::vector<T> reversed(static_cast<std::size_t>(side));
   for (std::ptrdiff_t x = 0; x < side; ++x) {
     for (std::ptrdiff_t y = 0; y < side; ++y) {
-      map_row(voxels + (x * side + y) * side, input + cube.first + x * cube.stride[0] + y * cube.stride[1],
-              cube.stride[2], side, map);
+      const T* row = input + cube.first + x * cube.stride[0] + y * cube.stride[1];
+      if (cube.stride[2] < 0) {
+        std::reverse_copy(row - (side - 1), row + 1, reversed.data());
+        row = reversed.data();
+      }
+      map(row, side, voxels + (x * side + y) * side);
     }
   }
 }
 
-/// Transforms one channel whose input rows run along output axis `row`, x or y, by square tiles of that axis
-/// and z, each transposed in cache.
+/// A block of a channel that is to be transposed: rows of the input, and for the output.
+constexpr std::ptrdiff_t kBlock = kTransposed, kStretch = 128;
+template <class T>
+using Block = std::array<std::array<T, kStretch>, kBlock>;
+
+/// block[i][j] = from[j stride[1] + i stride[0]], where stride[0] is 1 or -1, for `height` rows of `width`.
+template <class T>
+void read_block(const T* from, const std::array<std::ptrdiff_t, 2>& stride, std::ptrdiff_t height,
+                std::ptrdiff_t width, Block<T>& block) {
+  const auto at = [&](std::ptrdiff_t i) { return static_cast<std::size_t>(i); };
+  std::ptrdiff_t done = 0;
+  if (height == kBlock) {
+    const bool backwards = stride[0] < 0;
+    const T* lowest = backwards ? from - (kBlock - 1) : from;
+    for (; done + kBlock <= width; done += kBlock) {
+      Row<T> rows[kBlock];
+      for (std::ptrdiff_t j = 0; j < kBlock; ++j)
+        std::memcpy(&rows[j], lowest + (done + j) * stride[1], sizeof rows[j]);
+      transpose<T>(rows);
+      for (std::ptrdiff_t i = 0; i < kBlock; ++i)
+        std::memcpy(&block[at(backwards ? kBlock - 1 - i : i)][at(done)], &rows[i], sizeof rows[i]);
+    }
+  }
+  for (std::ptrdiff_t j = done; j < width; ++j) {
+    for (std::ptrdiff_t i = 0; i < height; ++i) block[at(i)][at(j)] = from[j * stride[1] + i * stride[0]];
+  }
+}
+
+/// Transforms one channel whose input rows run along output axis `row`, x or y, by blocks of that axis and z, each
+/// transposed in cache.
 template <class T, class Map>
-void transform_tiles(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const Map& map,
-                     const T* input, float* voxels) {
+void transform_blocks(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const Map& map,
+                      const T* input, float* voxels) {
   const std::array<std::ptrdiff_t, 2> output_stride = {side * side, side};
   const std::size_t other = 1 - row;
-  std::array<T, kTile * kTile> tile;
+  Block<T> block;
   for (std::ptrdiff_t o = 0; o < side; ++o) {
-    for (std::ptrdiff_t r = 0; r < side; r += kTile) {
-      for (std::ptrdiff_t z = 0; z < side; z += kTile) {
-        const std::ptrdiff_t height = std::min(kTile, side - r), width = std::min(kTile, side - z);
-        const T* from =
-            input + cube.first + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2];
-        for (std::ptrdiff_t j = 0; j < width; ++j) {
-          for (std::ptrdiff_t i = 0; i < height; ++i)
-            tile[static_cast<std::size_t>(i * kTile + j)] = from[j * cube.stride[2] + i * cube.stride[row]];
-        }
+    for (std::ptrdiff_t r = 0; r < side; r += kBlock) {
+      for (std::ptrdiff_t z = 0; z < side; z += kStretch) {
+        const std::ptrdiff_t height = std::min(kBlock, side - r), width = std::min(kStretch, side - z);
+        read_block(input + cube.first + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2],
+                   {cube.stride[row], cube.stride[2]}, height, width, block);
         float* to = voxels + o * output_stride[other] + r * output_stride[row] + z;
         for (std::ptrdiff_t i = 0; i < height; ++i)
-          map_row(to + i * output_stride[row], tile.data() + i * kTile, 1, width, map);
+          map(block[static_cast<std::size_t>(i)].data(), width, to + i * output_stride[row]);
       }
     }
   }
 }
 
-/// voxels = map(input), turned, channel by channel.
+/// voxels = map(input), turned, channel by channel. map(from, size, to) does it for a part of a row.
 template <class T, class Map>
 void transform(const Symmetry& symmetry, int side, const Map& map, std::span<const T> input,
                std::span<float> voxels) {
@@ -90,7 +109,7 @@ void transform(const Symmetry& symmetry, int side, const Map& map, std::span<con
     if (symmetry.axes[2] == 2) {
       transform_rows(cube, side, map, from, to);
     } else {
-      transform_tiles(cube, symmetry.axes[0] == 2 ? 0 : 1, side, map, from, to);
+      transform_blocks(cube, symmetry.axes[0] == 2 ? 0 : 1, side, map, from, to);
     }
   }
 }
@@ -138,14 +157,20 @@ template void roll<float>(const std::array<int, 3>&, int, std::span<const float>
 
 void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
                       std::span<const std::uint16_t> counts, std::span<float> voxels) {
-  const float* values = table.data();
-  transform(
-      symmetry, side, [values](std::uint16_t count) { return values[count]; }, counts, voxels);
+  const auto map = [table](const std::uint16_t* row, std::ptrdiff_t size, float* to) {
+    const auto length = static_cast<std::size_t>(size);
+    look_up(table, {row, length}, {to, length});
+  };
+  transform(symmetry, side, map, counts, voxels);
+  end_look_up();
 }
 
 void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
                       std::span<float> voxels) {
-  transform(symmetry, side, map, field, voxels);
+  const auto scaled = [map](const float* row, std::ptrdiff_t size, float* to) {
+    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(row[i]);
+  };
+  transform(symmetry, side, scaled, field, voxels);
 }
 
 }  // namespace cosmo::dataset

@@ -180,6 +180,7 @@ void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> vox
       look_up(reader.table->for_sample({}), counts, voxels.first(counts.size()));
       voxels = voxels.subspan(counts.size());
     });
+    end_look_up();
   } else if (reader.table) {
     const auto counts = read<std::uint16_t>(sample, reader);
     transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);

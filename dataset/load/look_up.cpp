@@ -28,7 +28,6 @@ void look_up_each(const float* table, std::span<const std::uint16_t> counts, flo
     if (beyond != 0) values = _mm512_mask_i32gather_ps(values, beyond, index, table, sizeof(float));
     _mm512_stream_ps(voxels + i, values);
   }
-  _mm_sfence();  // before another thread is notified of them
 }
 
 }  // namespace
@@ -40,5 +39,7 @@ void look_up(std::span<const float> table, std::span<const std::uint16_t> counts
   if (wide > 0) look_up_wide(table.data(), counts.first(wide), voxels.data());
   look_up_each(table.data(), counts.subspan(wide), voxels.data() + wide);
 }
+
+void end_look_up() { _mm_sfence(); }
 
 }  // namespace cosmo::dataset

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/format/hdf5.hpp"
+#include "core/universe/universe.hpp"
 
 namespace cosmo::histogram {
 

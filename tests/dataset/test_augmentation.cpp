@@ -56,9 +56,9 @@ TEST_CASE("the 48 symmetries are distinct, form a group and keep the histogram o
 }
 
 TEST_CASE("a symmetry keeps neighbours neighbours, whatever the size of the cube") {
-  for (const int side : {1, 2, 31, 40}) {
+  for (const int side : {1, 2, 31, 40, 130}) {
     const auto counts = distinct_counts(side);
-    for (int s = 0; s < kCubeSymmetries; ++s) {
+    for (int s = 0; s < kCubeSymmetries; s += side < 100 ? 1 : 5) {
       const Symmetry symmetry = cube_symmetry(s);
       const auto image = turned(s, side, counts);
       for (int v = 0; v < side * side * side; v += 7) {

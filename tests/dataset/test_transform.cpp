@@ -36,6 +36,7 @@ TEST_CASE("counts are looked up alike together and one by one, at any place") {
         cosmo::core::Buffer<float> voxels(counts.size() + 32);
         std::fill_n(voxels.data(), voxels.size(), -7.0f);
         look_up(entries, std::span(counts).last(size), voxels.span().subspan(first, size));
+        end_look_up();
         for (std::size_t i = 0; i < voxels.size(); ++i) {
           const bool inside = i >= first && i < first + size;
           REQUIRE(voxels[i] == (inside ? entries[counts[counts.size() - size + i - first]] : -7.0f));

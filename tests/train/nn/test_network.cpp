@@ -8,7 +8,9 @@
 
 #include "core/error.hpp"
 #include "core/memory.hpp"
+#include "tests/support/expect_error.hpp"
 #include "tests/train/networks.hpp"
+#include "train/nn/initialise.hpp"
 #include "train/nn/summary.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
@@ -128,6 +130,7 @@ TEST_CASE("the memory of a network is known before it is allocated") {
 
 TEST_CASE("every operation reports what it is, its implementation and, while timed, its time") {
   nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::training);
+  test::set_input(network);
   const auto count = [&](nn::OperationKind kind, nn::Phase phase) {
     const auto operations = network.operations();
     return std::count_if(operations.begin(), operations.end(), [&](const nn::OperationRecord& operation) {
@@ -153,6 +156,32 @@ TEST_CASE("every operation reports what it is, its implementation and, while tim
   step();
   network.time_operations(false);
   for (const nn::OperationRecord& operation : network.operations()) CHECK(operation.seconds > 0);
+}
+
+TEST_CASE("a network reads the voxels that it is given in place, its own input included") {
+  for (const char* name : {"cosmoflow32", "cosmonet32"}) {
+    nn::Network network(nn::find_network(name), {1, 32}, 3, 2, nn::Mode::training);
+    nn::initialise(network, 1);
+    test::set_input(network);
+    const auto results = [&] {
+      const auto outputs = network.forward();
+      std::vector<float> found(outputs.begin(), outputs.end());
+      network.backward(std::vector<float>(6, 1), [](std::span<float>) {});
+      found.insert(found.end(), network.gradients().begin(), network.gradients().end());
+      return found;
+    };
+    const std::vector<float> own = results();
+    std::vector<float> voxels(network.input().begin(), network.input().end());
+    std::ranges::fill(network.input(), 0.0f);
+    network.set_input(voxels);
+    CHECK(results() == own);
+    voxels[0] += 1;
+    CHECK(results() != own);
+    expect_error(core::Fault::internal, "The input needs 65536 values, not 65535.",
+                 [&] { network.set_input(std::span(voxels).first(voxels.size() - 1)); });
+  }
+  nn::Network network(nn::find_network("cosmoflow32"), {1, 32}, 3, 2, nn::Mode::inference);
+  expect_error(core::Fault::internal, "The network has no input.", [&] { network.forward(); });
 }
 
 TEST_CASE("slow code of oneDNN is named, fast matrix products are not") {

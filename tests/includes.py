@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Fails on a file that uses a type of another of our headers without including it, itself or through headers it includes.
+
+Precompiled headers and unity builds hide that, and the next compiler or preset does not. Types that two headers define are left out.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOMS = ["core", "sim", "histogram", "dataset", "train", "infer", "bench", "tests"]
+
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+# At the start of a line: a type of a namespace. Elsewhere: also a type inside another one, a template's parameter, or a name that
+# the file declares itself.
+TYPE = re.compile(r"^(?:template <[^\n]*>\n)?(?:struct|class|enum class|using)(?: \[\[[^\]]*\]\])? ([A-Z]\w+)(?!\w|;|::)", re.M)
+DECLARED = re.compile(r"\b(?:struct|class|typename|using)(?: \[\[[^\]]*\]\])? ([A-Z]\w+)")
+NAME = re.compile(r"\b[A-Z]\w+\b")
+
+
+def main():
+    texts = {str(path.relative_to(ROOT)): path.read_text()
+             for room in ROOMS for path in sorted((ROOT / room).rglob("*")) if path.suffix in (".hpp", ".cpp")}
+    includes = {name: {place for header in INCLUDE.findall(text) for place in (header, f"{name.rpartition('/')[0]}/{header}") if place in texts}
+                for name, text in texts.items()}
+    code = {name: COMMENT_OR_STRING.sub(" ", text) for name, text in texts.items()}
+    declared = {name: set(DECLARED.findall(text)) for name, text in code.items()}
+    homes = collections.defaultdict(set)
+    for name, text in code.items():
+        for kind in TYPE.findall(text):
+            homes[kind].add(name)
+    homes = {kind: min(at) for kind, at in homes.items() if len(at) == 1 and min(at).endswith(".hpp")}
+
+    def reached(name):
+        seen, waiting = set(), [name]
+        while waiting:
+            for header in includes[waiting.pop()]:
+                if header not in seen:
+                    seen.add(header)
+                    waiting.append(header)
+        return seen
+
+    missing, uses = [], 0
+    for name, text in code.items():
+        known = set().union(*(declared[seen] for seen in reached(name) | {name}))
+        used = set(NAME.findall(text)) & homes.keys()
+        uses += len(used)
+        missing += [f"{name} uses {kind} and does not include {homes[kind]}" for kind in sorted(used - known)]
+    print("\n".join(missing) or f"{uses} uses of {len(homes)} types in {len(texts)} files: all included")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
