@@ -12,6 +12,11 @@ VERSIONS = (1, 2)
 TABLES = ("y", "y_unit", "crc32", "simulation", "subvolume", "seed")
 
 
+def voxel_dtype(manifest):
+    """float32 for fields, uint16 for counts."""
+    return np.dtype("float32" if "voxel_type" in manifest else "uint16")
+
+
 class Shard:
     """An open shard of a dataset with this manifest.
 
@@ -33,21 +38,21 @@ class Shard:
         except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
             raise DataError(f"{path} is not a readable shard ({error}): restore it or run cosmo-prep again with --force.") from error
         vars(self).update(tables)
-        kind = np.dtype("float32" if "voxel_type" in manifest else "uint16")
-        agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == kind,
+        agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
                  "parameter_names": names == manifest["parameters"]["names"], "input_id": origin == manifest["inputs"][0]["id"],
                  "number of rows in its tables": {len(table) for table in tables.values()} == {rows}}
         for what, equal in agree.items():
             if not equal:
                 raise DataError(f"{path} has another {what} than its manifest: it belongs to another dataset, restore it.")
 
-    def read(self, row, check=True):
-        """The voxels of a row, in the shape and type that they have in the file.
+    def read(self, row, check=True, out=None):
+        """The voxels of a row, in the shape and type that they have in the file; in `out` if that is given.
 
         With `check` their crc32 is compared with the recorded one. Raises DataError if it differs or the row is not readable.
         """
+        voxels = np.empty(self._x.shape[1:], self._x.dtype) if out is None else out
         try:
-            voxels = self._x[row]
+            self._x.read_direct(voxels, np.s_[row])
         except (OSError, RuntimeError) as error:
             raise DataError(f"{self.path} sample {row} is not readable ({error}): restore the file or run cosmo-prep again with "
                             "--force.") from error

@@ -11,7 +11,7 @@ import numpy as np
 
 from cosmo_data.errors import DataError
 from cosmo_data.manifest import checked_path, read_manifest
-from cosmo_data.shard import Shard
+from cosmo_data.shard import Shard, voxel_dtype
 
 OPEN_SHARDS = 32  # per split and process
 
@@ -35,6 +35,11 @@ class Sample(NamedTuple):
     identity: Identity
 
 
+def _open(directory, manifest, name, rows, process):
+    """A shard, opened for one process: HDF5 files must not be shared with forked ones."""
+    return Shard(directory / name, manifest, rows)
+
+
 class Split(collections.abc.Sequence):
     """The samples of a split ("train", "validation" or "test") in a directory that cosmo-prep shard or import wrote.
 
@@ -53,19 +58,21 @@ class Split(collections.abc.Sequence):
             self.names = self.manifest["parameters"]["names"]
             self.low, self.high = (np.array(self.manifest["parameters"][key], float) for key in ("low", "high"))
             self.shape = tuple(self.manifest["shape"])
+            self.dtype = voxel_dtype(self.manifest)
             record = self.manifest["splits"][split]
-            self._shards, samples = record["shards"], record["samples"]
+            self._shards, self._samples = record["shards"], record["samples"]
             origin = self.manifest.get("origin", self.manifest["config"])
-            self._per_shard = origin.get("samples_per_shard", max(samples, 1))
+            self._per_shard = origin.get("samples_per_shard", max(self._samples, 1))
         except (KeyError, TypeError) as error:
             raise DataError(f"{self.directory / 'manifest.json'} lacks {error}: give a split that it has, or restore it.") from error
         for name in self._shards:
             checked_path(self.directory, self.manifest, name)
-        self._numbers = range(samples)
+        self._numbers = range(self._samples)
         self._forget()
 
     def _forget(self):
-        self._opened = functools.lru_cache(OPEN_SHARDS)(self._open)
+        """Lets go of open files. The cache does not refer to the Split, so that they are closed with it."""
+        self._opened = functools.lru_cache(OPEN_SHARDS)(functools.partial(_open, self.directory, self.manifest))
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_opened"}
@@ -74,14 +81,11 @@ class Split(collections.abc.Sequence):
         vars(self).update(state)
         self._forget()
 
-    def _open(self, number, process):
-        rows = min(self._per_shard, self.manifest["splits"][self.split]["samples"] - number * self._per_shard)
-        return Shard(self.directory / self._shards[number], self.manifest, rows)
-
     def _place(self, index):
-        """(number of the shard, the shard, row) of a sample."""
+        """The open shard of a sample, and its row there."""
         number, row = divmod(self.number(index), self._per_shard)
-        return number, self._opened(number, os.getpid()), row
+        rows = min(self._per_shard, self._samples - number * self._per_shard)
+        return self._opened(self._shards[number], rows, os.getpid()), row
 
     def __len__(self):
         return len(self._numbers)
@@ -97,26 +101,29 @@ class Split(collections.abc.Sequence):
         """The number of a sample in the whole split, which cosmo-train counts by, too."""
         return self._numbers[operator.index(index)]
 
-    def voxels(self, index):
-        """Counts, uint16, or a field, float32, of shape `shape`: (n, n, n) or (C, n, n, n), z fastest, channels by redshift."""
-        _, shard, row = self._place(index)
-        return shard.read(row, self.check)
+    def voxels(self, index, out=None):
+        """Counts, uint16, or a field, float32, of shape `shape`: (n, n, n) or (C, n, n, n), z fastest, channels by redshift.
+
+        They are read into the array `out` of this shape and `dtype` if it is given.
+        """
+        shard, row = self._place(index)
+        return shard.read(row, self.check, out)
 
     def parameters(self, index):
         """(P) float64: the parameters in physical units, in the order of `names`."""
-        _, shard, row = self._place(index)
+        shard, row = self._place(index)
         return shard.y[row]
 
     def labels(self, index):
         """(P) float32: the parameters mapped from [low, high] to [-1, 1]."""
-        _, shard, row = self._place(index)
+        shard, row = self._place(index)
         return shard.y_unit[row]
 
     def identity(self, index):
         """The Identity of a sample."""
-        number, shard, row = self._place(index)
-        return Identity(self._shards[number], row, *(int(table[row]) for table in (shard.simulation, shard.subvolume, shard.seed,
-                                                                                   shard.roll)))
+        shard, row = self._place(index)
+        return Identity(shard.path.relative_to(self.directory).as_posix(), row, int(shard.simulation[row]), int(shard.subvolume[row]),
+                        int(shard.seed[row]), int(shard.roll[row]))
 
     def physical(self, labels):
         """Labels (..., P) in [-1, 1] as parameters in physical units, float64."""
