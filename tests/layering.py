@@ -100,7 +100,7 @@ def main():
                 checked += 1
                 if not allowed(source, match.group(1)):
                     faults.append(f"{source}:{number}: may not include {match.group(1)}")
-    others = [path.parent.relative_to(ROOT).as_posix() for folder in ("bench", "docs", "pipelines", "tests")
+    others = [path.parent.relative_to(ROOT).as_posix() for folder in ("bench", "docs", "pipelines", "python", "tests")
               for path in ROOT.glob(f"{folder}/**/*.*") if path.suffix in (".cpp", ".hpp", ".py", ".sh")]
     for folder, number in (files + collections.Counter(others)).items():
         if number > MOST_FILES:

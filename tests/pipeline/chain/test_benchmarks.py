@@ -1,5 +1,6 @@
 """Every program and script of bench/ at its smallest size: that it runs and what it prints, never how fast."""
 
+import importlib.util
 import itertools
 import math
 import pathlib
@@ -13,6 +14,7 @@ from toolkit import BIN, ROOT, PipelineTest, error_line, has_bf16, named_in_runs
 
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = ROOT / "bench"
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 WAYS = {"independent", "barrier", "end", "end-bf16", "buckets", "thread", "thread-bf16"}
 
 
@@ -165,6 +167,20 @@ class Losses(PipelineTest, BenchTest):
         done = run_script(SCRIPTS / "training_losses.py", *self.words("precision", "f32", "bf16"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("AVX512_BF16", error_line(done, "cosmo-train"))
+
+
+class PythonReader(PipelineTest, BenchTest):
+    UNIVERSES = 6
+
+    def test_ways(self):
+        ways = ["pread", "voxels, checked", "not turned, no worker", "turned, no worker", "turned, workers 2", "turned, workers 2, reuse"]
+        for more in ((["turned, DataLoader of 2"], ()), ([], ("--no-torch",))):
+            if not (HAS_TORCH or more[1]):
+                continue
+            text = self.script("python_reader.py", self.data, "--samples", 6, "--rounds", 1, *more[1])
+            rows = re.findall(r"(?m)^([a-zA-Z0-9, ]+?) +(\d+) samples/s, ([0-9.]+) of pread$", text)
+            self.assertEqual([row[0] for row in rows], ways + more[0], text)
+            self.assert_positive(*(float(row[1]) for row in rows))
 
 
 class Limits(BenchTest):

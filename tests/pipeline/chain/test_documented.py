@@ -23,7 +23,7 @@ from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, has_bf16
 
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = {f"{path.parent.relative_to(ROOT)}/{path.name}": path
-           for folder in ("bench", "docs/figures") for path in (ROOT / folder).glob("*.py")}
+           for folder in ("bench", "docs/figures", "python/examples") for path in (ROOT / folder).glob("*.py")}
 
 # One after another. Universes, samples and networks of 256 and 128 cells per side become four times smaller, all of them,
 # so that those which do not fit each other still do not.
@@ -33,6 +33,7 @@ SIZES = [
     (r"compare_pytorch.py --network cosmoflow",
      "compare_pytorch.py --network mlperf --size 32 --rounds 1 --steps 1 --threads 1 --layouts default"),
     (r"compare_numpy.py", "compare_numpy.py --build build/release --particles 32 --grid 16 --rounds 1"),
+    (r"python_reader.py", "python_reader.py --samples 8 --rounds 1"),
     (r"bench-reduction", "bench-reduction --network cosmoflow32 --size 32 --rounds 1 --steps 1"),
     (r"--network cosmoflow(64)?(?!\d)", "--network cosmoflow32"), (r"--global-batch \d+", "--global-batch 8"),
     (r"--epochs \d+", "--epochs 3"), (r"--warmup-epochs \d+", "--warmup-epochs 1"), (r"--decay-at \S+", "--decay-at 1,2"),
@@ -80,7 +81,7 @@ OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export",),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
 START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|training_losses\.py|"
-                   r"docs/figures/\S+\.py|mpirun|bash|cmake)(?= |$)")
+                   r"(?:docs/figures|python/examples)/\S+\.py|mpirun|bash|cmake)(?= |$)")
 
 
 def pages():
@@ -112,7 +113,7 @@ def commands(page):
 
 def tool_of(text):
     """The program of a command, and its subcommand or ""."""
-    words = text[re.search(r"(cosmo|bench)[-/]|training_losses|docs/figures/", text).start():].split()
+    words = text[re.search(r"(cosmo|bench)[-/]|training_losses|docs/figures/|python/examples/", text).start():].split()
     return words[0], words[1] if words[1:] and words[1] in SUBCOMMANDS.get(words[0], ()) else ""
 
 
@@ -149,7 +150,7 @@ class Documents(DirectoryTest):
     def setUpClass(cls):
         super().setUpClass()
         (cls.root / "build").mkdir()
-        for name, target in (("bench", ROOT / "bench"), ("docs", ROOT / "docs"), ("build/release", BIN.parent)):
+        for name, target in (("bench", ROOT / "bench"), ("docs", ROOT / "docs"), ("python", ROOT / "python"), ("build/release", BIN.parent)):
             (cls.root / name).symlink_to(target)
         for in_block, text in commands(ROOT / "README.md"):
             if in_block and not NOT_RUN.match(text):
@@ -254,7 +255,7 @@ class Documents(DirectoryTest):
 
 class Readme(Documents):
     PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/glossary.md", "docs/optimizer.md",
-             "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
+             "docs/python.md", "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
 
     def test_commands(self):
         for page in self.PAGES:
@@ -363,7 +364,7 @@ class Words(unittest.TestCase):
         """That `code` names by its path in the repository, or in the build directory."""
         for page in pages():
             for language, text in pieces(page):
-                if language is None and re.fullmatch(r"(?!train/shard-)(core|sim|histogram|dataset|train|infer|tests|bench|docs|pipelines|cmake)/[\w./-]+", text):
+                if language is None and re.fullmatch(r"(?!train/shard-)(core|sim|histogram|dataset|train|infer|tests|bench|docs|pipelines|python|cmake)/[\w./-]+", text):
                     path = re.sub(r"[A-Z]{2,}", "*", text)  # NAME.cpp is any
                     found = [*ROOT.glob(path), *ROOT.glob(path + ".*"), *BIN.parent.glob(path)]
                     with self.subTest(page.name, path=text):

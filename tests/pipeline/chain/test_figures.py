@@ -1,5 +1,6 @@
 """The scripts of docs/figures at their smallest size: that they run, print their tables and draw."""
 
+import importlib.util
 import json
 import pathlib
 import re
@@ -8,6 +9,7 @@ import tempfile
 import unittest
 import zlib
 
+from test_documented import SIZES
 from toolkit import BIN, ROOT, PipelineTest, named_in_runs, run_script, succeed
 
 FIGURES = ROOT / "docs/figures"
@@ -130,6 +132,23 @@ class Quickstart(PipelineTest, FigureTest):
         succeed("cosmo-infer", "--model", model, "--data", self.data, "--output", self.root / "predictions")
         self.script("make_quickstart_figure.py", self.root, self.root / "figure.png")
         self.assert_picture(self.root / "figure.png", 1300)
+
+
+@unittest.skipUnless(all(map(importlib.util.find_spec, ("pandas", "torch"))), "needs python3-pandas and python3-torch")
+class PythonPage(FigureTest):
+    def test_cells(self):
+        """The cells of docs/python.md run on fewer and smaller universes, and print where they print in the page."""
+        page = (FIGURES.parent / "python.md").read_text()
+        for size, smaller in SIZES + [("train_torch.py", "train_torch.py --epochs 1")]:
+            page = re.sub(size, smaller, page)
+        with tempfile.TemporaryDirectory() as directory:
+            copy = pathlib.Path(directory) / "python.md"
+            copy.write_text(page)
+            self.script("run_python_page.py", BIN, "--page", copy)
+            made = copy.read_text()
+        output = re.compile(r"```text\n.*?```", re.DOTALL)
+        self.assertEqual(output.sub("output", made), output.sub("output", page))
+        self.assertGreater(len(output.findall(made)), 12)
 
 
 class Complete(unittest.TestCase):

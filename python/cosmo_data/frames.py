@@ -1,0 +1,58 @@
+"""Predictions and manifests as pandas data frames.
+
+Each function reads one output directory and raises DataError if a file is missing, damaged or of another stage.
+"""
+
+from cosmo_data.manifest import checked_path, read_manifest
+from cosmo_data.split import Split
+
+try:
+    import pandas
+except ImportError:
+    raise ImportError("cosmo_data.frames needs pandas: install Debian's python3-pandas, or pandas from PyPI.") from None
+
+
+def predictions(directory, per="subvolume"):
+    """What cosmo-infer predicted: one row per sub-volume, or with per="universe" per universe, where `subvolume` is -1.
+
+    Columns: simulation, subvolume, seed (roll, if there are any), and true_NAME, predicted_NAME, deviation_NAME in physical units.
+    """
+    return _table(directory, "infer", {"subvolume": "predictions.csv", "universe": "universes.csv"}[per])
+
+
+def baselines(directory):
+    """What simpler methods predict for the samples of the same split: columns method, simulation, subvolume, predicted_NAME."""
+    return _table(directory, "infer", "baselines.csv")
+
+
+def history(directory):
+    """The epochs of a training: losses and rms errors, in physical units; docs/formats.md names the columns."""
+    return _table(directory, "train", "history.csv")
+
+
+def checkpoints(directory):
+    """The checkpoints of a model: epoch, step, path, sha256, validation_loss, best."""
+    return pandas.DataFrame(read_manifest(directory, "train")["checkpoints"])
+
+
+def simulations(directory):
+    """The universes of a suite that cosmo-sim generate, or histogram of a table, wrote: index, seed and all parameters."""
+    rows = read_manifest(directory, "generate")["simulations"]
+    return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"]} for row in rows])
+
+
+def samples(directory):
+    """All samples of a dataset: split, shard, row, simulation, subvolume, seed, roll and the parameters, physical."""
+    splits = [Split(directory, name) for name in ("train", "validation", "test")]
+    return pandas.DataFrame([{"split": split.split, **split.identity(i)._asdict(), **dict(zip(split.names, split.parameters(i)))}
+                             for split in splits for i in range(len(split))])
+
+
+def files(directory):
+    """The files that a manifest of any stage lists: path, bytes, sha256."""
+    return pandas.DataFrame(read_manifest(directory)["files"], columns=["path", "bytes", "sha256"])
+
+
+def _table(directory, stage, name):
+    """A table of an output directory, whose sha256 is checked."""
+    return pandas.read_csv(checked_path(directory, read_manifest(directory, stage), name, content=True), float_precision="round_trip")

@@ -1,0 +1,62 @@
+"""One HDF5 file of samples; docs/formats.md specifies it."""
+
+import zlib
+
+import h5py
+import numpy as np
+
+from cosmo_data.errors import DataError
+
+SCHEMA = "cosmo.shard"
+VERSIONS = (1, 2)
+TABLES = ("y", "y_unit", "crc32", "simulation", "subvolume", "seed")
+
+
+def voxel_dtype(manifest):
+    """float32 for fields, uint16 for counts."""
+    return np.dtype("float32" if "voxel_type" in manifest else "uint16")
+
+
+class Shard:
+    """An open shard of a dataset with this manifest.
+
+    The small tables are read at once: y (N, P) float64, y_unit (N, P) float32, and (N) crc32, simulation, subvolume, seed and roll.
+    Raises DataError if the file is not HDF5, has another schema version, or does not agree with the manifest.
+    """
+
+    def __init__(self, path, manifest, rows):
+        self.path = path
+        try:
+            file = h5py.File(path, "r")
+            version = file.attrs["schema"], int(file.attrs["schema_version"])
+            if version not in [(SCHEMA, known) for known in VERSIONS]:
+                raise DataError(f"{path} has schema {version[0]} {version[1]}: this version reads {SCHEMA} 1 to {VERSIONS[-1]}.")
+            self._x = file["x"]
+            tables = {name: file[name][:] for name in TABLES}
+            self.roll = file["roll"][:] if "roll" in file else np.zeros(rows, "uint16")
+            names, origin = list(file.attrs["parameter_names"]), file.attrs["input_id"]
+        except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise DataError(f"{path} is not a readable shard ({error}): restore it or run cosmo-prep again with --force.") from error
+        vars(self).update(tables)
+        agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
+                 "parameter_names": names == manifest["parameters"]["names"], "input_id": origin == manifest["inputs"][0]["id"],
+                 "number of rows in its tables": {len(table) for table in tables.values()} == {rows}}
+        for what, equal in agree.items():
+            if not equal:
+                raise DataError(f"{path} has another {what} than its manifest: it belongs to another dataset, restore it.")
+
+    def read(self, row, check=True, out=None):
+        """The voxels of a row, in the shape and type that they have in the file; in `out` if that is given.
+
+        With `check` their crc32 is compared with the recorded one. Raises DataError if it differs or the row is not readable.
+        """
+        voxels = np.empty(self._x.shape[1:], self._x.dtype) if out is None else out
+        try:
+            self._x.read_direct(voxels, np.s_[row])
+        except (OSError, RuntimeError) as error:
+            raise DataError(f"{self.path} sample {row} is not readable ({error}): restore the file or run cosmo-prep again with "
+                            "--force.") from error
+        if check and zlib.crc32(voxels) != self.crc32[row]:
+            raise DataError(f"{self.path} sample {row} differs from its crc32: the file is damaged, restore it or run cosmo-prep "
+                            "again with --force.")
+        return voxels
