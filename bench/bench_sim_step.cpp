@@ -89,11 +89,11 @@ void run_benchmark(const core::Invocation& run) {
   // Like a kick and a drift, but by zero.
   float *x = particles.x().data(), *p = particles.p().data();
   const float *psi1 = particles.psi1().data(), *psi2 = particles.psi2().data();
-  const auto drift_a_little = [=](std::size_t i, const sim::Vector4& position, const sim::Vector4& g) {
-    const sim::Vector4 first = sim::load3(psi1 + 3 * i), second = sim::load3(psi2 + 3 * i);
-    const sim::Vector4 momentum = sim::load3(p + 3 * i) + 1e-30f * (g + first + second);
-    sim::store3(p + 3 * i, momentum);
-    sim::store3(x + 3 * i, position + 1e-30f * (momentum + first + second));
+  const auto drift_a_little = [=](const sim::Group& i, const sim::Vectors& position, const sim::Vectors& g) {
+    const sim::Vectors first = sim::load3(psi1, i), second = sim::load3(psi2, i);
+    const sim::Vectors momentum = sim::load3(p, i) + 1e-30f * (g + first + second);
+    sim::store3(p, i, momentum);
+    sim::store3(x, i, position + 1e-30f * (momentum + first + second));
   };
   const std::vector<Kernel> kernels = {
       {"sort", 2 * 12 + 4, [&] { order.sort(particles); }},

@@ -9,10 +9,10 @@
 #include "core/fourier/fourier_mesh.hpp"
 #include "core/fourier/power_spectrum.hpp"
 #include "sim/gravity/force_kernel.hpp"
+#include "sim/gravity/group.hpp"
 #include "sim/gravity/mass_assignment.hpp"
 #include "sim/gravity/particle_order.hpp"
 #include "sim/gravity/particle_set.hpp"
-#include "sim/gravity/vector4.hpp"
 #include "sim/linear/mode_table.hpp"
 
 namespace cosmo::sim {
@@ -35,9 +35,9 @@ class ForceMesh {
   const core::Communicator& communicator() const { return mesh_.communicator(); }
   const core::GridSpec& grid() const { return mesh_.grid(); }
 
-  /// Calls use(i, position, g) once for every particle of this rank, from many threads: its x [Mpc/h] and
+  /// Calls use(group, position, g) for all particles of this rank in groups, from many threads: their x [Mpc/h] and
   /// g = ∇∇⁻²delta there [Mpc/h]; the physical acceleration is -3/2 Ωm/a g, in units of H0². `use` may move
-  /// the particle. Each particle must be on the rank that owns its x. Throws as MassAssignment does.
+  /// the particles. Each particle must be on the rank that owns its x. Throws as MassAssignment does.
   template <class Use>
   void accelerate(const ParticleSet& particles, Use&& use) {
     solve(particles);
@@ -76,7 +76,7 @@ class ForceMesh {
   static constexpr int kBelow = kReach, kAbove = kReach + 1;
   /// Distance of the prefetch [particles]: the order of particles is known, but the hardware cannot predict
   /// it.
-  static constexpr std::size_t kAhead = 16;
+  static constexpr std::size_t kAhead = 2 * Group::kSize;
 
   /// A thread's buffers: the gradient at two planes of a strip, (rows + 1, n + 1) nodes each, and a row of
   /// the potential with its periodic neighbours.
@@ -103,14 +103,13 @@ class ForceMesh {
 
 template <class Use>
 void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
-  using Whole [[gnu::vector_size(16)]] = int;
-  using Pair [[gnu::vector_size(32)]] = float;  // the gradient at z and z + 1
+  using Whole [[gnu::vector_size(sizeof(Component))]] = int;
+  using Pair [[gnu::vector_size(2 * sizeof(Vector4))]] = float;  // the gradient at z and z + 1
   const float* x = particles.x().data();
+  const auto touched = particles.touched();
   const core::Slab slab = mesh_.slab();
-  const int n = mesh_.side();
-  const std::size_t stride = 4 * (static_cast<std::size_t>(n) + 1);  // distance of the strip's rows [floats]
+  const int n = mesh_.side(), stride = 4 * (n + 1);  // distance of the strip's rows [floats]
   const float inverse_cell = inverse_cell_;
-  const Whole last = Whole{} + (n - 1);
   auto own_use = use;
 
   // Each thread has its own copy of `use`, whose members stay in registers.
@@ -126,27 +125,41 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
       const auto* low = reinterpret_cast<const float*>(lower);
       const auto* high = reinterpret_cast<const float*>(upper);
       const auto indices = order_.particles(strip, plane);
-      for (std::size_t k = 0; k < indices.size(); ++k) {
-        const std::uint32_t i = indices[k];
-        if (k + kAhead < indices.size()) particles.prefetch(indices[k + kAhead]);
-        const Vector4 position = load3(x + 3 * std::size_t{i});
-        const Vector4 scaled = position * inverse_cell;
-        Whole cell = __builtin_convertvector(scaled, Whole);
-        cell = cell < last ? cell : last;
-        const Vector4 f = scaled - __builtin_convertvector(cell, Vector4);
-        const std::size_t node =
-            static_cast<std::size_t>(cell[1] - rows.first) * stride + 4 * static_cast<std::size_t>(cell[2]);
-        const auto along_y = [&](const float* nodes) {
-          Pair first, second;
-          std::memcpy(&first, nodes + node, sizeof first);
-          std::memcpy(&second, nodes + node + stride, sizeof second);
-          return first + f[1] * (second - first);
+      for (std::size_t k = 0; k < indices.size(); k += Group::kSize) {
+        const Group group(indices, k);
+        const Vectors position = load3(x, group);
+        struct {
+          alignas(Component) float x[Group::kSize], y[Group::kSize], z[Group::kSize];
+        } fraction;
+        const auto cells = [&](const Component& coordinate, float* fractions) {
+          const Component scaled = coordinate * inverse_cell;
+          Whole cell = __builtin_convertvector(scaled, Whole);
+          cell = cell < n - 1 ? cell : Whole{} + (n - 1);
+          const Component rest = scaled - __builtin_convertvector(cell, Component);
+          std::memcpy(fractions, &rest, sizeof rest);
+          return cell;
         };
-        const Pair below = along_y(low), above = along_y(high);
-        const Pair nodes = below + f[0] * (above - below);
-        const Vector4 at_z = __builtin_shufflevector(nodes, nodes, 0, 1, 2, 3);
-        const Vector4 at_next = __builtin_shufflevector(nodes, nodes, 4, 5, 6, 7);
-        own_use(std::size_t{i}, position, at_z + f[2] * (at_next - at_z));
+        cells(position.x, fraction.x);
+        const Whole y = cells(position.y, fraction.y), z = cells(position.z, fraction.z);
+        const Whole node = (y - rows.first) * stride + 4 * z;
+        alignas(Whole) int nodes[Group::kSize];
+        std::memcpy(nodes, &node, sizeof node);
+        const auto gradient = [&](std::size_t i) __attribute__((always_inline)) {
+          const std::size_t later = 3 * std::size_t{indices[std::min(k + kAhead + i, indices.size() - 1)]};
+          for (const float* column : touched) __builtin_prefetch(column + later);
+          const auto along_y = [&](const float* plane_nodes) {
+            Pair first, second;
+            std::memcpy(&first, plane_nodes + nodes[i], sizeof first);
+            std::memcpy(&second, plane_nodes + nodes[i] + stride, sizeof second);
+            return first + fraction.y[i] * (second - first);
+          };
+          const Pair below = along_y(low), above = along_y(high);
+          const Pair pair = below + fraction.x[i] * (above - below);
+          const Vector4 at_z = __builtin_shufflevector(pair, pair, 0, 1, 2, 3);
+          const Vector4 at_next = __builtin_shufflevector(pair, pair, 4, 5, 6, 7);
+          return at_z + fraction.z[i] * (at_next - at_z);
+        };
+        own_use(group, position, components_of(gradient));
       }
     }
   }

@@ -51,8 +51,8 @@ void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& d
     return std::exp(-std::pow(descent.long_wave / k, 2) - std::pow(k / descent.short_wave, 4));
   });
   forces.solve(particles, &band);
-  forces.gather_again(particles, [=, &stray](std::size_t i, const Vector4& position, const Vector4& g) {
-    store3(x + 3 * i, wrap(position + along_g * g, stray));
+  forces.gather_again(particles, [=, &stray](const Group& i, const Vectors& position, const Vectors& g) {
+    store3(x, i, wrap(position + along_g * g, stray));
   });
   settle(particles, stray, forces.communicator(), forces.grid());
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <vector>
 
 #include "core/error.hpp"
+#include "sim/gravity/group.hpp"
 
 namespace cosmo::sim {
 
@@ -16,22 +18,25 @@ using Quanta [[gnu::may_alias]] = std::uint32_t;
 /// Distance of the prefetch [particles].
 constexpr std::size_t kAhead = 32;
 
-/// Sixteen particles on their way to the mesh, stored side by side for vector arithmetic.
+/// A group of particles on their way to the mesh.
 struct Batch {
-  static constexpr std::size_t kSize = 16;
+  static constexpr std::size_t kSize = Group::kSize;
 
-  float x[3][kSize] = {};
-  int cell[3][kSize];
+  Vectors x;
+  alignas(Component) int cell[3][kSize];
   std::int32_t quanta[2][2][2][kSize];  // at the lower and upper node along x, y, z
 
   /// Splits each particle along x, each part along y, and each of those along z. An upper node gets its part
   /// rounded and the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
   void split(float inverse_cell, int cells, float particle) {
+    float scaled[3][kSize];
+    const Component positions[] = {x.x * inverse_cell, x.y * inverse_cell, x.z * inverse_cell};
+    std::memcpy(scaled, positions, sizeof scaled);
     for (std::size_t i = 0; i < kSize; ++i) {
       float fraction[3];
       for (int axis = 0; axis < 3; ++axis) {
-        cell[axis][i] = cell_of(x[axis][i], inverse_cell, cells);
-        fraction[axis] = x[axis][i] * inverse_cell - static_cast<float>(cell[axis][i]);
+        cell[axis][i] = std::min(static_cast<int>(scaled[axis][i]), cells - 1);
+        fraction[axis] = scaled[axis][i] - static_cast<float>(cell[axis][i]);
       }
       const float high_x = std::rint(particle * fraction[0]);
       for (int a = 0; a < 2; ++a) {
@@ -58,16 +63,12 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
   const std::size_t stride = mesh.row_stride();
   const auto inverse_cell = static_cast<float>(n / mesh.grid().box_size);
   Batch batch;
-  for (std::size_t first = 0; first < indices.size(); first += Batch::kSize) {
-    const std::size_t count = std::min(Batch::kSize, indices.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (first + i + kAhead < indices.size())
-        __builtin_prefetch(x + 3 * std::size_t{indices[first + i + kAhead]});
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        batch.x[axis][i] = x[3 * std::size_t{indices[first + i]} + axis];
-    }
+  for (std::size_t first = 0; first < indices.size(); first += Group::kSize) {
+    const Group group(indices, first);
+    batch.x = load3(x, group);
     batch.split(inverse_cell, n, static_cast<float>(particle));
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < group.count; ++i) {
+      __builtin_prefetch(x + 3 * std::size_t{indices[std::min(first + kAhead + i, indices.size() - 1)]});
       const auto y = static_cast<std::size_t>(batch.cell[1][i]),
                  z = static_cast<std::size_t>(batch.cell[2][i]);
       const std::size_t next_y = batch.cell[1][i] + 1 < n ? y + 1 : 0;

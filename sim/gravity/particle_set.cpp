@@ -42,7 +42,7 @@ void ParticleSet::keep(bool momenta) {
   for (const auto& [kept, from] : {std::pair(kKeptX, kX), std::pair(kKeptP, kP)}) {
     if (from == kP && !momenta) continue;
     in_use_[kept] = true;
-    columns_[kept] = core::Buffer<float>(3 * capacity());
+    columns_[kept] = core::Buffer<float>(3 * capacity() + 1);
     std::ranges::copy(column(from), columns_[kept].data());
   }
 }
@@ -69,7 +69,7 @@ void ParticleSet::resize(std::size_t size) {
     // allocate nothing.
     const std::size_t room = size_ == 0 ? size : size + size / 32;
     for (std::size_t c = 0; c < kColumns; ++c) {
-      if (in_use_[c]) grow(columns_[c], 3 * size_, 3 * room);
+      if (in_use_[c]) grow(columns_[c], 3 * size_, 3 * room + 1);
     }
     if (has_ids_) grow(ids_, size_, room);
   }

@@ -18,7 +18,8 @@ inline int cell_of(float x, float inverse_cell, int cells) {
   return cell < cells ? cell : cells - 1;
 }
 
-/// The particles of this rank as columns of (size(), 3) floats, in no particular order.
+/// The particles of this rank as columns of (size(), 3) floats, in no particular order. After the last one there is room
+/// for another float, so that vectors can be read as four.
 ///
 /// x: position in [0, L) [Mpc/h]; p: momentum a² dx/dt / H0 [Mpc/h], during a run what the Stepper keeps in its
 /// place; psi1, psi2: first- and second-order Lagrangian displacements today, x = q + D1 psi1 + D2 psi2
@@ -43,11 +44,10 @@ class ParticleSet {
   std::span<const float> psi1() const { return column(kPsi1); }
   std::span<const float> psi2() const { return column(kPsi2); }
 
-  /// Prefetches particle i.
-  void prefetch(std::size_t i) const {
-    for (const Column c : {kX, kP, kPsi1, kPsi2}) {
-      if (in_use_[c]) __builtin_prefetch(columns_[c].data() + 3 * i);
-    }
+  /// The columns that a step reads, for prefetching; those not in use are replaced by x.
+  std::array<const float*, 4> touched() const {
+    const auto column = [this](Column c) { return columns_[in_use_[c] ? c : kX].data(); };
+    return {column(kX), column(kP), column(kPsi1), column(kPsi2)};
   }
 
   /// IDs of the particles, if number() was called: particles keep them when they move to other ranks.

@@ -21,11 +21,12 @@ inline void store3(float* components, const Vector4& vector) {
   components[2] = vector[2];
 }
 
-/// The largest whole numbers not above the components, which must fit into int.
-inline Vector4 floor(const Vector4& vector) {
-  using Whole [[gnu::vector_size(16)]] = int;
-  const Vector4 whole = __builtin_convertvector(__builtin_convertvector(vector, Whole), Vector4);
-  return whole - (whole > vector ? Vector4{} + 1.0f : Vector4{});
+/// The largest whole numbers not above the components of any vector, which must fit into int.
+template <class V>
+inline V floor(const V& vector) {
+  using Whole [[gnu::vector_size(sizeof(V))]] = int;
+  const V whole = __builtin_convertvector(__builtin_convertvector(vector, Whole), V);
+  return whole - (whole > vector ? V{} + 1.0f : V{});
 }
 
 }  // namespace cosmo::sim

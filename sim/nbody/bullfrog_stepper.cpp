@@ -52,10 +52,10 @@ void BullFrogStepper::advance(ParticleSet& particles, const Step& step) {
   const Wrap wrap(forces_.grid().box_size);
   float *x = particles.x().data(), *v = particles.p().data();
   std::atomic<bool> stray = false;
-  forces_.accelerate(particles, [=, &stray](std::size_t i, const Vector4& position, const Vector4& g) {
-    const Vector4 velocity = of_v * load3(v + 3 * i) + of_g * g;
-    store3(v + 3 * i, velocity);
-    store3(x + 3 * i, wrap(position + d * velocity, stray));
+  forces_.accelerate(particles, [=, &stray](const Group& i, const Vectors& position, const Vectors& g) {
+    const Vectors velocity = of_v * load3(v, i) + of_g * g;
+    store3(v, i, velocity);
+    store3(x, i, wrap(position + d * velocity, stray));
   });
   settle(particles, stray);
   a_ = step.a_next;
@@ -80,12 +80,13 @@ void BullFrogStepper::finish(ParticleSet& particles, double a) const {
   const auto of_v = static_cast<float>(kicked);
   const auto of_g = static_cast<float>((kicked - background_.T_D1(a)) / background_.D1(a));
   float* p = particles.p().data();
-  const auto kick = [=](std::size_t i, const Vector4&, const Vector4& g) {
-    store3(p + 3 * i, of_v * load3(p + 3 * i) + of_g * g);
-  };
-  if (of_g != 0) return forces_.accelerate(particles, kick);
+  if (of_g != 0) {
+    return forces_.accelerate(particles, [=](const Group& i, const Vectors&, const Vectors& g) {
+      store3(p, i, of_v * load3(p, i) + of_g * g);
+    });
+  }
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < particles.size(); ++i) kick(i, Vector4{}, Vector4{});
+  for (std::size_t i = 0; i < 3 * particles.size(); ++i) p[i] *= of_v;
 }
 
 double BullFrogStepper::alpha(const Step& step) const {

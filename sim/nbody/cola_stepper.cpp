@@ -44,11 +44,11 @@ void ColaStepper::advance(ParticleSet& particles, const Step& step) {
   const float* first_order = particles.psi1().data();
   const float* second_order = particles.psi2().data();
   std::atomic<bool> stray = false;
-  forces_.accelerate(particles, [=, &stray](std::size_t i, const Vector4& position, const Vector4& g) {
-    const Vector4 psi1 = load3(first_order + 3 * i), psi2 = load3(second_order + 3 * i);
-    const Vector4 momentum = load3(p + 3 * i) + (k.g * g + k.psi1 * psi1 + k.psi2 * psi2);
-    store3(p + 3 * i, momentum);
-    store3(x + 3 * i, wrap(position + (d.p * momentum + d.psi1 * psi1 + d.psi2 * psi2), stray));
+  forces_.accelerate(particles, [=, &stray](const Group& i, const Vectors& position, const Vectors& g) {
+    const Vectors psi1 = load3(first_order, i), psi2 = load3(second_order, i);
+    const Vectors momentum = load3(p, i) + (k.g * g + k.psi1 * psi1 + k.psi2 * psi2);
+    store3(p, i, momentum);
+    store3(x, i, wrap(position + (d.p * momentum + d.psi1 * psi1 + d.psi2 * psi2), stray));
   });
   settle(particles, stray);
   a_ = step.a_next;
@@ -63,9 +63,9 @@ void ColaStepper::finish(ParticleSet& particles, double a) const {
   float* p = particles.p().data();
   const float* psi1 = particles.psi1().data();
   const float* psi2 = particles.psi2().data();
-  forces_.accelerate(particles, [=](std::size_t i, const Vector4&, const Vector4& g) {
-    const Vector4 known = along_psi1 * load3(psi1 + 3 * i) + along_psi2 * load3(psi2 + 3 * i);
-    store3(p + 3 * i, load3(p + 3 * i) + (k.g * g + known));
+  forces_.accelerate(particles, [=](const Group& i, const Vectors&, const Vectors& g) {
+    const Vectors known = along_psi1 * load3(psi1, i) + along_psi2 * load3(psi2, i);
+    store3(p, i, load3(p, i) + (k.g * g + known));
   });
 }
 

@@ -55,6 +55,14 @@ sim::ParticleSet particles_at(const std::vector<Point>& points, double box) {
   return particles;
 }
 
+/// Calls use(i, g) for each particle of a group.
+template <class Use>
+auto one_by_one(const Use& use) {
+  return [use](const sim::Group& group, const sim::Vectors&, const sim::Vectors& g) {
+    for (std::size_t i = 0; i < group.count; ++i) use(std::size_t{group.place[i]}, g[i]);
+  };
+}
+
 }  // namespace
 
 TEST_CASE("the force of a plane wave is the analytic one times the kernel") {
@@ -88,18 +96,18 @@ TEST_CASE("the force of a plane wave is the analytic one times the kernel") {
       strength += (1 / window - 1) * std::exp(-k2 * h * h / (1.6 * 1.6));
     }
     double worst = 0;
-    forces.gather(particles_at(nodes, box), [&](std::size_t i, const sim::Vector4&, const sim::Vector4& g) {
-      const double sine = std::sin(phase(nodes[i][0] / h, nodes[i][1] / h, nodes[i][2] / h));
-      for (std::size_t c = 0; c < 3; ++c) {
-        const double kh = 2 * pi / n * wave[c];
-        const double four_point = (8 * std::sin(kh) - std::sin(2 * kh)) / (6 * h);
-        const double derivative = kernel.name == "two-point" ? std::sin(kh) / h : four_point;
-        const double expected = strength * derivative / k2 * sine;
-        const double error = std::abs(static_cast<double>(g[c]) - expected) * std::sqrt(k2);
+    forces.gather(particles_at(nodes, box), one_by_one([&](std::size_t i, const sim::Vector4& g) {
+                    const double sine = std::sin(phase(nodes[i][0] / h, nodes[i][1] / h, nodes[i][2] / h));
+                    for (std::size_t c = 0; c < 3; ++c) {
+                      const double kh = 2 * pi / n * wave[c];
+                      const double four_point = (8 * std::sin(kh) - std::sin(2 * kh)) / (6 * h);
+                      const double derivative = kernel.name == "two-point" ? std::sin(kh) / h : four_point;
+                      const double expected = strength * derivative / k2 * sine;
+                      const double error = std::abs(static_cast<double>(g[c]) - expected) * std::sqrt(k2);
 #pragma omp critical
-        worst = std::max(worst, error);
-      }
-    });
+                      worst = std::max(worst, error);
+                    }
+                  }));
     CHECK(comm.max(worst) < 1e-5);
   }
 }
@@ -129,20 +137,20 @@ TEST_CASE("the force of a point mass agrees with Ewald's sum, and on itself is b
         away.push_back({a * length, b * length, c * length});
         targets.push_back({source[0] + away[d][0], source[1] + away[d][1], source[2] + away[d][2]});
       }
-      forces.gather(
-          particles_at(targets, box), [&](std::size_t i, const sim::Vector4&, const sim::Vector4& g) {
-            const Point exact = ewald(away[i], box);
-            const double error =
-                std::hypot(static_cast<double>(g[0]) - exact[0], static_cast<double>(g[1]) - exact[1],
-                           static_cast<double>(g[2]) - exact[2]);
+      forces.gather(particles_at(targets, box), one_by_one([&](std::size_t i, const sim::Vector4& g) {
+                      const Point exact = ewald(away[i], box);
+                      const double error = std::hypot(static_cast<double>(g[0]) - exact[0],
+                                                      static_cast<double>(g[1]) - exact[1],
+                                                      static_cast<double>(g[2]) - exact[2]);
 #pragma omp critical
-            squares[r] += std::pow(error / std::hypot(exact[0], exact[1], exact[2]), 2);
-          });
+                      squares[r] += std::pow(error / std::hypot(exact[0], exact[1], exact[2]), 2);
+                    }));
     }
-    forces.gather(particles_at({source}, box), [&](std::size_t, const sim::Vector4&, const sim::Vector4& g) {
-      // In units of a point mass's force at one cell.
-      self = std::max(self, 4 * pi / std::pow(box, 3) * static_cast<double>(std::hypot(g[0], g[1], g[2])));
-    });
+    forces.gather(particles_at({source}, box), one_by_one([&](std::size_t, const sim::Vector4& g) {
+                    // In units of a point mass's force at one cell.
+                    self = std::max(
+                        self, 4 * pi / std::pow(box, 3) * static_cast<double>(std::hypot(g[0], g[1], g[2])));
+                  }));
   }
   for (std::size_t r = 0; r < rms_allowed.size(); ++r) {
     const double rms = std::sqrt(squares[r] / (sources * directions));
@@ -188,10 +196,9 @@ TEST_CASE("a crowd in one cell attracts as one particle of its mass, until even 
   const auto pull_of = [&](std::size_t crowd) {
     forces.solve(particles_at(std::vector<Point>(crowd, place), box));
     Point pull = {};
-    forces.gather(particles_at({{5, 6, 8}}, box),
-                  [&](std::size_t, const sim::Vector4&, const sim::Vector4& g) {
+    forces.gather(particles_at({{5, 6, 8}}, box), one_by_one([&](std::size_t, const sim::Vector4& g) {
                     for (std::size_t c = 0; c < 3; ++c) pull[c] = static_cast<double>(g[c]);
-                  });
+                  }));
     return pull;
   };
   const Point alone = pull_of(1);
@@ -241,4 +248,25 @@ TEST_CASE("particles deposited in portions are those deposited at once") {
   }
   CHECK(same);
   CHECK(comm.sum(sum) == Approx(2 * some).epsilon(1e-6));
+}
+
+TEST_CASE("a group's vectors are read and written at its places, and nothing else") {
+  const std::vector<std::uint32_t> order = {7, 3, 0, 18, 1, 12, 5, 9, 17, 2, 6, 16, 4, 8, 15, 10, 14, 11};
+  std::vector<float> column(3 * 19 + 1);
+  std::iota(column.begin(), column.end(), 1.0f);
+  for (const std::size_t first : {0u, 2u, 16u, 17u}) {
+    const sim::Group group(order, first);
+    REQUIRE(group.count == std::min<std::size_t>(16, order.size() - first));
+    const sim::Vectors vectors = sim::load3(column.data(), group);
+    for (std::size_t i = 0; i < sim::Group::kSize; ++i) {
+      const std::size_t place = order[first + std::min(i, group.count - 1)];
+      REQUIRE(group.place[i] == place);
+      for (std::size_t c = 0; c < 3; ++c) REQUIRE(vectors[i][c] == column[3 * place + c]);
+    }
+    std::vector<float> changed = column, expected = column;
+    sim::store3(changed.data(), group, -1.0f * vectors);
+    for (std::size_t i = 0; i < group.count; ++i)
+      for (std::size_t c = 0; c < 3; ++c) expected[3 * group.place[i] + c] *= -1;
+    CHECK(changed == expected);
+  }
 }
