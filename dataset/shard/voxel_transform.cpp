@@ -52,7 +52,7 @@ struct VoxelTransformRow {
 };
 
 constexpr std::array<VoxelTransformRow, 3> kTransforms = {{
-    {"log1p", VoxelKind::counts, make_log1p, fill_log1p, false, "log of 1 + count"},
+    {"log1p", VoxelKind::counts, make_log1p, fill_log1p, false, "log of (1 + count) / (1 + mean)"},
     {"mean", VoxelKind::counts, make_mean, fill_mean, true, "count / mean of the sub-volume"},
     {"standard", VoxelKind::field, make_standard, nullptr, false, "(x - mean) / deviation, of fields"},
 }};

@@ -93,6 +93,7 @@ core::Json BenchmarkResult::to_json() const {
           {"peak_unit", peak_unit},
           {"fraction_of_peak", useful_rate() / peak},
           {"peak_rss_bytes", static_cast<std::uint64_t>(peak_rss)},
+          {"filtered", nn::to_json(nn::filtered_phases(operations))},
           {"layers", layers},
           {"breakdown_ms", parts},
           {"operations", list}};

@@ -32,6 +32,10 @@ using FilteredPhases = std::map<std::string, std::set<Phase>>;
 FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& census, int images,
                                ConvolutionMethod method);
 
+/// Which convolutions of a network do not permit filtering, and why: "conv1 reads the network's input, conv4 has stride 2,
+/// not 1".
+std::string obstacles_to_filtering(const NetworkSpec& spec, const NetworkCensus& census);
+
 /// Throws Error{format} naming `source` unless all layers are convolutions of the network that can be filtered.
 void ensure_filterable(const FilteredPhases& filtered, const NetworkSpec& spec, const NetworkCensus& census,
                        const std::string& source);

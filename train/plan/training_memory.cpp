@@ -11,19 +11,25 @@ namespace cosmo::train {
 
 namespace {
 
-constexpr std::int64_t kLibraries = 8 << 20;  // HDF5 and MPI, loaded on first use
-constexpr int kCheckpoints = 3;               // the best, the last, and the next while it is written
-
-}  // namespace
-
-namespace {
+constexpr int kCheckpoints = 3;  // the best, the last, and the next while it is written
 
 /// Number of weights, biases and statistics.
 std::int64_t arena_values(const nn::NetworkCensus& census) {
   return census.parameters() + census.statistics();
 }
 
+/// Memory of a checkpoint's largest array, which is copied into the order of the file.
+std::int64_t writing_memory(const nn::NetworkCensus& census) {
+  const auto largest = std::ranges::max_element(census.layers, {}, &nn::LayerCensus::weights);
+  return static_cast<std::int64_t>(sizeof(float)) * largest->weights;
+}
+
 }  // namespace
+
+std::int64_t rank_memory() {
+  constexpr std::int64_t kLibraries = 8 << 20;  // HDF5 and MPI, loaded on first use
+  return kLibraries + static_cast<std::int64_t>(core::resident_memory());
+}
 
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
                             const nn::Arithmetic& arithmetic) {
@@ -57,9 +63,9 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
       network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
-  return kLibraries + std::max(network + step, baseline_memory(plan, data)) +
-         static_cast<std::int64_t>(core::resident_memory() +  // including oneDNN, which planned the network
-                                   measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +
+  // rank_memory() includes oneDNN, which has planned the network.
+  return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
+         static_cast<std::int64_t>(measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +
                                    dataset::DataLoader::memory_bytes(spec, loaders.validation));
 }
 

@@ -8,6 +8,9 @@
 
 namespace cosmo::train {
 
+/// Memory of a rank without what it will allocate: in use now, and of libraries to be loaded.
+std::int64_t rank_memory();
+
 /// Memory of the network, its gradients and `arenas` further arenas of the same size (moments, sums). Builds
 /// the network's primitives.
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,

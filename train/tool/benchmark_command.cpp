@@ -68,8 +68,9 @@ void run_benchmark(const core::Invocation& run) {
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
   const std::int64_t voxels =
       config.batch * config.input.elements() * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t memory = voxels + network_memory(config.network, config.input, config.outputs,
-                                                      config.batch, kMoments, config.arithmetic);
+  const std::int64_t memory =
+      rank_memory() + voxels +
+      network_memory(config.network, config.input, config.outputs, config.batch, kMoments, config.arithmetic);
   if (run.options.flag("dry-run")) {
     return run.report({{"parameters", census.parameters()},
                        {"weights", census.weights()},
@@ -80,6 +81,7 @@ void run_benchmark(const core::Invocation& run) {
   ensure_memory(run.comm, memory);
   const BenchmarkResult result = benchmark(run.comm, config, run.threads);
   announce(run.log, result.operations);
+  announce_unfiltered(run.log, read_convolution(run.options).value, config.network, census);
   run.report(result.to_json(),
              fmt::format("{}\n{:.1f} ms per step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the "
                          "measured peak of {:.0f} Gflop/s ({}), {} resident\n",

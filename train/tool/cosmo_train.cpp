@@ -204,6 +204,7 @@ core::Report train_on(const core::Invocation& run, const Task& task, const nn::A
   train::ensure_equal_kernels(run.comm, operations);
   directory.note_filtered(nn::filtered_phases(operations));
   train::announce(run.log, operations);
+  train::announce_unfiltered(run.log, plan.convolution.value, plan.network, learner.network.census());
   start(run, task, directory.last_checkpoint(), steps_per_epoch, learner);
   train::TrainingState& state = learner.state;
   const auto peak = [&] { return run.comm.sum(train::measure_peak(run.threads, plan.precision.value).rate); };

@@ -13,6 +13,13 @@ void announce(const core::Log& log, std::span<const nn::OperationRecord> operati
   if (!slow.empty()) log.warn("oneDNN has only slow code here for {}.", slow);
 }
 
+void announce_unfiltered(const core::Log& log, nn::ConvolutionMethod method, const nn::NetworkSpec& network,
+                         const nn::NetworkCensus& census) {
+  const std::string obstacles = nn::obstacles_to_filtering(network, census);
+  if (method == nn::ConvolutionMethod::filtered && !obstacles.empty())
+    log.info("--convolution filtered leaves these as they are: {}.", obstacles);
+}
+
 Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks) {
   return {{"network", plan.network.name},    {"parameters", census.parameters()},
           {"epochs", plan.epochs},           {"global_batch", plan.global_batch},

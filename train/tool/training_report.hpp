@@ -15,6 +15,10 @@ namespace cosmo::train {
 /// Logs the implementations that run the network, with a warning about slow ones.
 void announce(const core::Log& log, std::span<const nn::OperationRecord> operations);
 
+/// Logs which convolutions --convolution filtered leaves as they are, and why.
+void announce_unfiltered(const core::Log& log, nn::ConvolutionMethod method, const nn::NetworkSpec& network,
+                         const nn::NetworkCensus& census);
+
 /// The facts in the summary that follow from the plan.
 core::Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks);
 

@@ -1,5 +1,6 @@
 """The benchmark's contract: the paper's counts of the paper's network, and every field of the summary."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -11,7 +12,7 @@ from toolkit import BIN, ROOT, error_line, has_avx512, run, succeed
 BENCH = ROOT / "bench"
 
 FIELDS = {"parameters", "weights", "useful_gflop", "paper_gflop", "step_ms", "useful_gflops", "forward_ms", "forward_gflops", "peak_gflops", "peak_unit",
-          "fraction_of_peak", "peak_rss_bytes", "layers", "breakdown_ms", "operations"}
+          "fraction_of_peak", "peak_rss_bytes", "filtered", "layers", "breakdown_ms", "operations"}
 PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication", "input"}
 
 
@@ -65,6 +66,16 @@ class Benchmark(unittest.TestCase):
         for words in ([], ["--channels", 4]):
             found = succeed("cosmo-train", "--benchmark", "--network", "mlperf", "--size", 128, *words, "--dry-run")
             self.assertEqual(found["parameters"], 8907556)
+
+    def test_memory_is_predicted_and_what_is_not_filtered_is_named(self):
+        words = ["--benchmark", "--network", "cosmonet64", "--micro-batch", 4, "--convolution", "filtered"]
+        predicted = succeed("cosmo-train", *words, "--dry-run")["memory_bytes_per_rank"]
+        done = run("cosmo-train", *words, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertLess(abs(found["peak_rss_bytes"] / predicted - 1), 0.1)
+        self.assertEqual(list(found["filtered"]), [f"conv{i}" for i in range(2, 6)])
+        self.assertIn("--convolution filtered leaves these as they are: conv1 reads the network's input.", done.stderr)
 
     def test_options_of_a_training_are_refused(self):
         """They are refused on the command line and in a file; so are the benchmark's options without --benchmark."""

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "core/error.hpp"
 #include "train/nn/filtered_phases.hpp"
@@ -47,25 +48,31 @@ std::set<Phase> phases_of(const FilteredConvolution& layer, ConvolutionMethod me
 
 }  // namespace
 
+std::string obstacles_to_filtering(const NetworkSpec& spec, const NetworkCensus& census) {
+  std::vector<std::string> obstacles;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
+    const std::string found = convolution == nullptr ? "" : obstacle(*convolution, census.layers[i]);
+    if (!found.empty()) obstacles.push_back(spec.layers[i].name + " " + found);
+  }
+  return fmt::format("{}", fmt::join(obstacles, ", "));
+}
+
 FilteredPhases choose_filtered(const NetworkSpec& spec, const NetworkCensus& census, int images,
                                ConvolutionMethod method) {
   FilteredPhases filtered;
   if (method == ConvolutionMethod::direct) return filtered;
-  std::string obstacles;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const auto* convolution = std::get_if<Convolution>(&spec.layers[i].kind);
-    if (convolution == nullptr) continue;
-    const std::string found = obstacle(*convolution, census.layers[i]);
-    if (!found.empty()) {
-      obstacles += fmt::format("{}{} {}", obstacles.empty() ? "" : ", ", spec.layers[i].name, found);
-      continue;
-    }
+    if (convolution == nullptr || !obstacle(*convolution, census.layers[i]).empty()) continue;
     std::set<Phase> phases = phases_of(filtered_form(*convolution, census.layers[i], images), method);
     if (!phases.empty()) filtered[spec.layers[i].name] = std::move(phases);
   }
-  ensure(method == ConvolutionMethod::automatic || !filtered.empty(), Fault::config,
-         "Network {} cannot be filtered ({}): leave out --convolution filtered.", spec.name,
-         obstacles.empty() ? "it has no convolution" : obstacles);
+  if (method == ConvolutionMethod::filtered && filtered.empty()) {
+    const std::string obstacles = obstacles_to_filtering(spec, census);
+    core::fail(Fault::config, "Network {} cannot be filtered ({}): leave out --convolution filtered.",
+               spec.name, obstacles.empty() ? "it has no convolution" : obstacles);
+  }
   return filtered;
 }
 
