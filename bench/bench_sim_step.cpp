@@ -1,4 +1,4 @@
-// Time of each part of a COLA step, compared with the time that the memory needs to move the bytes that the
+// Time of each part of a simulator's step, compared with the time that the memory needs to move the bytes that the
 // part cannot avoid.
 
 #include <functional>
@@ -7,10 +7,11 @@
 
 #include "bench/stream_copy.hpp"
 #include "core/median.hpp"
+#include "core/named.hpp"
 #include "core/run/tool.hpp"
 #include "core/timer.hpp"
 #include "sim/gravity/force_kernel.hpp"
-#include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/integrator.hpp"
 #include "sim/nbody/lpt.hpp"
 #include "sim/simulation.hpp"
 
@@ -18,8 +19,9 @@ namespace {
 
 using namespace cosmo;
 
-/// Usual estimate of the bytes per particle and step that a COLA code moves with one mesh cell per particle.
-constexpr double kStepBytes = 240;
+/// Usual estimate of the bytes per particle and step that a COLA code moves with one mesh cell per particle, and those of them
+/// that are its displacements.
+constexpr double kStepBytes = 240, kDisplacements = 24;
 
 struct Kernel {
   std::string name;
@@ -43,6 +45,7 @@ double median_seconds(
 void declare(core::Options& options) {
   options.add("particles", "256", "particles per side");
   options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
+  options.add("integrator", std::string(sim::kIntegrators.front().name), "how particles move: " + core::meanings_in(sim::kIntegrators));
   options.add("spacing", "2", "distance between the particles, Mpc/h");
   options.add("repeat", "5", "number of times each part is run; the median counts");
   options.add("copy", "512", "MiB copied to measure the memory's speed: more than caches hold");
@@ -76,12 +79,13 @@ void run_benchmark(const core::Invocation& run) {
   sim::gaussian_field(delta, {config.universe.cosmology, sim::eisenstein_hu(config.universe.cosmology)}, 1);
   auto particles = sim::lagrangian_particles(std::move(delta));
   sim::ForceMesh forces(run.comm, config.force_grid(), sim::find_force_kernel(config.force_kernel));
-  sim::ColaStepper cola(background, forces);
-  const auto steps = cola.schedule(config.a_start(), 10);
-  cola.start(particles, config.particle_grid(), steps.front());
+  const sim::Integrator& integrator = run.options.entry("integrator", sim::kIntegrators);
+  const auto stepper = integrator.make(background, forces);
+  const auto steps = stepper->schedule(config.a_start(), 10);
+  stepper->start(particles, config.particle_grid(), steps.front());
   std::vector<double> step_seconds;
   for (const sim::Step& step : steps) {
-    step_seconds.push_back(median_seconds(1, [&] { cola.advance(particles, step); }));
+    step_seconds.push_back(median_seconds(1, [&] { stepper->advance(particles, step); }));
   }
 
   sim::ParticleOrder order(forces.grid(), forces.mesh().slab());
@@ -89,17 +93,21 @@ void run_benchmark(const core::Invocation& run) {
   // Like a kick and a drift, but by zero.
   float *x = particles.x().data(), *p = particles.p().data();
   const float *psi1 = particles.psi1().data(), *psi2 = particles.psi2().data();
-  const auto drift_a_little = [=](const sim::Group& i, const sim::Vectors& position, const sim::Vectors& g) {
-    const sim::Vectors first = sim::load3(psi1, i), second = sim::load3(psi2, i);
-    const sim::Vectors momentum = sim::load3(p, i) + 1e-30f * (g + first + second);
+  const auto drift_a_little = [=, &integrator](const sim::Group& i, const sim::Vectors& position,
+                                               const sim::Vectors& g) {
+    sim::Vectors moved = position;
+    if (integrator.keeps_displacements) moved = moved + 1e-30f * (sim::load3(psi1, i) + sim::load3(psi2, i));
+    const sim::Vectors momentum = sim::load3(p, i) + 1e-30f * g;
     sim::store3(p, i, momentum);
-    sim::store3(x, i, position + 1e-30f * (momentum + first + second));
+    sim::store3(x, i, moved + 1e-30f * momentum);
   };
+  const double displacements = integrator.keeps_displacements ? kDisplacements : 0;
   const std::vector<Kernel> kernels = {
       {"sort", 2 * 12 + 4, [&] { order.sort(particles); }},
       {"sort, deposit", 2 * 12 + 4 + 12 + 4 + 8 * cells, [&] { forces.deposit(particles); }},
       {"solve", 24 * cells, [&] { forces.solve_contrast(); }, [&] { fill_with_contrast(forces.mesh()); }},
-      {"gather, kick, drift", 4 + 4 * cells + 72, [&] { forces.gather_again(particles, drift_a_little); }}};
+      {"gather, kick, drift", 4 + 4 * cells + 48 + displacements,
+       [&] { forces.gather_again(particles, drift_a_little); }}};
 
   const auto count = static_cast<double>(config.particle_grid().cells());
   std::string text =
@@ -115,7 +123,7 @@ void run_benchmark(const core::Invocation& run) {
   };
   for (const Kernel& kernel : kernels)
     line(kernel.name, median_seconds(repeats, kernel.run, kernel.prepare), kernel.bytes);
-  line("step", core::median(step_seconds), kStepBytes);
+  line("step", core::median(step_seconds), kStepBytes - kDisplacements + displacements);
   run.report(summary, text);
 }
 
@@ -124,7 +132,7 @@ void run_benchmark(const core::Invocation& run) {
 int main(int argc, char** argv) {
   return core::run_tool(argc, argv,
                         {"bench-sim-step",
-                         "the parts of a COLA step compared with the memory's speed",
+                         "the parts of a step of the simulator compared with the memory's speed",
                          {fourier::library_version()},
                          {{"", "times one step and its parts", "bench-sim-step --particles 256", false,
                            core::OnStop::end, &declare, &run_benchmark}}});

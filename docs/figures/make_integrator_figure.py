@@ -9,7 +9,7 @@ import numpy as np
 
 from make_convergence_figures import EDGES, LONGEST, Errors, Setting, Simulator, compare, parser_of, percent, print_table
 
-NAMES = {"cola": "COLA", "bullfrog": "BullFrog"}
+NAMES = {"cola": "COLA", "bullfrog": "BullFrog", "fastpm": "FastPM's kicks"}
 STEPS = (3, 5, 7, 10, 20, LONGEST)
 REFERENCE = Setting(LONGEST, 2)
 
@@ -33,7 +33,7 @@ def print_scatter(errors):
 def main():
     options = parser_of(__doc__).parse_args()
     errors = Errors(Simulator(options), list(range(1, options.seeds + 1)))
-    panels = plt.subplots(1, 2, figsize=(11, 4.2), constrained_layout=True)[1]
+    panels = plt.subplots(1, 3, figsize=(15, 4.2), constrained_layout=True)[1]
     for panel, (integrator, name) in zip(panels, NAMES.items()):
         compare(errors, panel, f"{name}, against COLA with {LONGEST} steps (mesh 2N)", settings(integrator),
                 lambda setting: f"{setting.steps} steps")

@@ -27,10 +27,13 @@ class BullFrogStepper : public Stepper {
   /// because it may go backwards.
   void finish(ParticleSet& particles, double a) const override;
 
+ protected:
+  /// α of a kick.
+  virtual double alpha(const Step& step) const;
+
  private:
   /// dD2/dD1.
   double slope(double a) const { return background_.T_D2(a) / background_.T_D1(a); }
-  double alpha(const Step& step) const;
   /// ΔD of a drift.
   float drift(double a_from, double a_to) const {
     return static_cast<float>(background_.D1(a_to) - background_.D1(a_from));

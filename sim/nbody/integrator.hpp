@@ -6,6 +6,7 @@
 
 #include "sim/nbody/bullfrog_stepper.hpp"
 #include "sim/nbody/cola_stepper.hpp"
+#include "sim/nbody/fastpm_stepper.hpp"
 
 namespace cosmo::sim {
 
@@ -22,10 +23,12 @@ struct Integrator {
 };
 
 /// The first is the default.
-inline constexpr std::array<Integrator, 2> kIntegrators = {{
+inline constexpr std::array<Integrator, 3> kIntegrators = {{
     {"cola", true, &make_stepper<ColaStepper>, "steps equal in the scale factor"},
     {"bullfrog", false, &make_stepper<BullFrogStepper>,
      "steps equal in the growth factor; half the memory per particle"},
+    {"fastpm", false, &make_stepper<FastPmStepper>,
+     "FastPM's kicks, to compare with that code; steps equal in the scale factor, memory as bullfrog"},
 }};
 
 /// The integrator called `name`. Throws Error{config} listing the names.

@@ -135,7 +135,7 @@ TEST_CASE("BullFrog moves a plane wave as Zel'dovich's solution") {
   CHECK(worst < 0.06 * cell);
 }
 
-TEST_CASE("with many steps COLA and BullFrog agree, and BullFrog's few steps converge") {
+TEST_CASE("with many steps COLA, BullFrog and FastPM agree, and few steps converge") {
   const auto comm = core::Communicator::world();
   const auto power = [&](const char* integrator, int steps) {
     sim::SimulationConfig config;
@@ -152,8 +152,8 @@ TEST_CASE("with many steps COLA and BullFrog agree, and BullFrog's few steps con
     return fourier::power_spectrum(mesh);
   };
   const auto reference = power("cola", 80);
-  const auto worst = [&](int steps) {
-    const auto found = power("bullfrog", steps);
+  const auto worst = [&](int steps, const char* integrator = "bullfrog") {
+    const auto found = power(integrator, steps);
     double largest = 0;
     for (std::size_t bin = 0; found.k[bin] < 1; ++bin) {
       largest = std::max(largest, std::abs(found.power[bin] / reference.power[bin] - 1));
@@ -166,4 +166,11 @@ TEST_CASE("with many steps COLA and BullFrog agree, and BullFrog's few steps con
   CHECK(ten < 0.01);
   CHECK(twenty < 0.003);
   CHECK(eighty < 0.0002);
+  // FastPM has no second order in its kicks.
+  const double fastpm_ten = worst(10, "fastpm"), fastpm_twenty = worst(20, "fastpm"),
+               fastpm_eighty = worst(80, "fastpm");
+  INFO("FastPM: 10 steps " << fastpm_ten << ", 20 steps " << fastpm_twenty << ", 80 " << fastpm_eighty);
+  CHECK((fastpm_ten > ten && fastpm_ten < 0.02));
+  CHECK(fastpm_twenty < 0.006);
+  CHECK(fastpm_eighty < 0.0006);
 }

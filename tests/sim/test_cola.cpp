@@ -125,7 +125,7 @@ TEST_CASE("the 48 symmetries of the cube turn the outcome as they turn the initi
   const sim::Background background(cosmology);
   sim::ForceMesh forces(comm, {2 * n, grid.box_size},
                         sim::find_force_kernel(GENERATE("deconvolved", "four-point")));
-  const auto& integrator = sim::find_integrator(GENERATE("cola", "bullfrog"));
+  const auto& integrator = sim::find_integrator(GENERATE("cola", "bullfrog", "fastpm"));
 
   // Positions of the particles that began at the images of the nodes, in the nodes' order.
   using Node = std::array<int, 3>;

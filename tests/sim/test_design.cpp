@@ -125,7 +125,7 @@ TEST_CASE("impossible designs and simulations are refused with a sentence about 
   CHECK_THROWS_WITH(refused([](auto& c) { c.z_initial = 0; }, 1), Contains("--z-initial"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.transfer = "camb"; }, 1), Contains("eisenstein-hu"));
   CHECK_THROWS_WITH(refused([](auto& c) { c.force_kernel = "tree"; }, 1), Contains("four-point"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.integrator = "toad"; }, 1), Contains("cola or bullfrog"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.integrator = "toad"; }, 1), Contains("cola, bullfrog or fastpm"));
   CHECK_THROWS_AS(refused([](auto& c) { c.universe.cosmology.omega_m = 7; }, 1), core::Error);
 }
 

@@ -164,7 +164,7 @@ TEST_CASE("a plane wave starts at x = q + D1 A sin kq") {
   const std::vector<float> q(particles.x().begin(), particles.x().end());
   const sim::Background background{core::Cosmology{}};
   sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel("four-point"));
-  const auto& integrator = sim::find_integrator(GENERATE("cola", "bullfrog"));
+  const auto& integrator = sim::find_integrator(GENERATE("cola", "bullfrog", "fastpm"));
   integrator.make(background, forces)->start(particles, {n, box}, {a, a, a, a});
   double worst = 0;
   for (std::size_t i = 0; i < q.size(); ++i) {

@@ -56,31 +56,36 @@ TEST_CASE(
   sim::ForceMesh forces(comm, {8, 10}, sim::find_force_kernel("four-point"));
   const auto cola = sim::find_integrator("cola").make(background, forces)->schedule(0.1, 9);
   const auto bullfrog = sim::find_integrator("bullfrog").make(background, forces)->schedule(0.1, 9);
+  const auto fastpm = sim::find_integrator("fastpm").make(background, forces)->schedule(0.1, 9);
   const double first = background.D1(0.1), length = (1 - first) / 9;
   REQUIRE(cola.size() == 9);
   REQUIRE(bullfrog.size() == 9);
+  REQUIRE(fastpm.size() == 9);
   for (std::size_t i = 0; i < 9; ++i) {
     const auto n = static_cast<double>(i);
     CHECK(cola[i].a_force == Approx(0.1 + 0.1 * n));
     CHECK(cola[i].a_kick_to == Approx(cola[i].a_force + 0.05));
     CHECK(background.D1(bullfrog[i].a_kick_from) == Approx(first + n * length));
     CHECK(background.D1(bullfrog[i].a_force) == Approx(first + (n + 0.5) * length));
-    for (const auto& steps : {cola, bullfrog}) {
+    CHECK(fastpm[i].a_kick_from == Approx(0.1 + 0.1 * n));
+    CHECK(fastpm[i].a_force == Approx(0.15 + 0.1 * n));
+    for (const auto& steps : {cola, bullfrog, fastpm}) {
       if (i > 0) CHECK(steps[i].a_force == steps[i - 1].a_next);
       if (i > 0) CHECK(steps[i].a_kick_from == steps[i - 1].a_kick_to);
     }
   }
-  for (const auto& steps : {cola, bullfrog}) {
+  for (const auto& steps : {cola, bullfrog, fastpm}) {
     CHECK(steps.front().a_kick_from == 0.1);
     CHECK(steps.back().a_next == 1.0);
   }
   CHECK(bullfrog.back().a_kick_to == 1.0);
+  CHECK(fastpm.back().a_kick_to == 1.0);
 }
 
 TEST_CASE("a run keeps every particle in the box and on its owner, and total momentum at zero") {
   const auto comm = core::Communicator::world();
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog");
+  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
   config.momenta = true;
   int steps = 0, outputs = 0;
   sim::simulate(comm, config,
@@ -97,7 +102,7 @@ TEST_CASE("a run keeps every particle in the box and on its owner, and total mom
 TEST_CASE("the outcome does not depend on the other outputs, and names follow their particles") {
   const auto comm = core::Communicator::world();
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog");
+  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
   config.ids = true;
   // Of every particle of this rank at z = 0: the name and the position.
   using Named = std::vector<std::pair<std::uint64_t, std::array<float, 3>>>;
@@ -140,7 +145,7 @@ TEST_CASE("the outcome does not depend on the other outputs, and names follow th
 TEST_CASE("outputs on the way are where linear theory has them, and spectra follow the growth") {
   const auto comm = core::Communicator::world();
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog");
+  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
   config.box_size = 1024;
   config.redshifts = {9, 4, 1.5, 0};
   config.power_spectra = true;
@@ -168,7 +173,7 @@ TEST_CASE("momenta are what move the particles") {
   const auto comm = core::Communicator::world();
   if (comm.size() > 1) return;  // pairs outputs by order
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog");
+  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
   config.steps = 40;
   config.momenta = true;
   const double a = GENERATE(0.5, 0.504, 0.508, 0.512), da = 0.02;  // da is about a step
@@ -206,7 +211,7 @@ TEST_CASE("momenta at the start are those of second order") {
                     background.T_D2(0.3) * static_cast<double>(particles.psi2()[i]));
   }
   sim::ForceMesh forces(comm, config.force_grid(), sim::find_force_kernel("four-point"));
-  const auto stepper = sim::find_integrator(GENERATE("cola", "bullfrog")).make(background, forces);
+  const auto stepper = sim::find_integrator(GENERATE("cola", "bullfrog", "fastpm")).make(background, forces);
   stepper->start(particles, config.particle_grid(), {0.3, 0.3, 0.3, 0.3});
   stepper->finish(particles, 0.3);
   double worst = 0;
@@ -234,7 +239,8 @@ TEST_CASE("particles just inside the far edge stay in boxes of any size") {
     const sim::Background background((core::Cosmology()));
     sim::ForceMesh forces(comm, {8, box}, sim::find_force_kernel("four-point"));
     INFO("box " << box);
-    const auto stepper = sim::find_integrator(GENERATE("cola", "bullfrog")).make(background, forces);
+    const auto stepper =
+        sim::find_integrator(GENERATE("cola", "bullfrog", "fastpm")).make(background, forces);
     CHECK_NOTHROW(stepper->start(particles, lattice, {1, 1, 1, 1}));
     CHECK(comm.sum(static_cast<std::int64_t>(particles.size())) == 64);
     for (const float x : particles.x()) CHECK((x >= 0 && x < length));
@@ -261,7 +267,7 @@ TEST_CASE("small fluctuations grow as in linear theory") {
   const sim::Background background(cosmology);
   sim::ForceMesh forces(comm, {cells * n, grid.box_size},
                         sim::find_force_kernel(sim::best_force_kernel(cells * n, n)));
-  const std::string name = GENERATE("cola", "bullfrog");
+  const std::string name = GENERATE("cola", "bullfrog", "fastpm");
   const auto stepper = sim::find_integrator(name).make(background, forces);
   const auto steps = stepper->schedule(0.1, 10);
   stepper->start(particles, grid, steps.front());

@@ -38,7 +38,10 @@ class BenchTest(unittest.TestCase):
 
 class Programs(BenchTest):
     def test_sim_step(self):
-        words = ("--particles", 8, "--repeat", 1, "--copy", 1)
+        for integrator in ("bullfrog", "cola"):
+            self.check_sim_step("--particles", 8, "--repeat", 1, "--copy", 1, "--integrator", integrator)
+
+    def check_sim_step(self, *words):
         found = succeed(PROGRAMS / "bench-sim-step", *words)
         self.assert_positive(found.pop("copy_bytes_per_second"))
         self.assertEqual(found.keys(), {"sort", "sort, deposit", "solve", "gather, kick, drift", "step"})

@@ -174,7 +174,7 @@ class Integrators(Suite):
             self.assertEqual(contents(other), contents(one))
 
     def test_others_are_refused(self):
-        self.refused(USAGE, ["--integrator", "leapfrog", "cola or bullfrog"], *SIM, "--integrator", "leapfrog", "--output",
+        self.refused(USAGE, ["--integrator", "leapfrog", "cola or bullfrog or fastpm"], *SIM, "--integrator", "leapfrog", "--output",
                      self.root / "never")
         self.assertFalse((self.root / "never").exists())
 
