@@ -163,15 +163,16 @@ class Integrators(Suite):
         self.assertNotEqual(succeed("cosmo-sim", *words, "--integrator", "bullfrog")["id"], self.summary["id"])
         self.assertNotIn("integrator", json.loads((self.whole / "manifest.json").read_text())["config"])
 
-    def test_bullfrog_gives_the_same_bytes_from_any_ranks(self):
-        words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--integrator", "bullfrog", "--save", "both", "--redshifts", "0,1,9"]
-        one = self.root / "bullfrog1"
-        succeed("cosmo-sim", *words, "--output", one)
-        self.assertEqual(json.loads((one / "manifest.json").read_text())["config"]["integrator"], "bullfrog")
-        for ranks in (2, 4):
-            other = self.root / f"bullfrog{ranks}"
-            succeed("cosmo-sim", *words, "--output", other, "--ranks-per-simulation", ranks, ranks=ranks)
-            self.assertEqual(contents(other), contents(one))
+    def test_they_give_the_same_bytes_from_any_ranks(self):
+        for integrator in ("bullfrog", "fastpm"):
+            words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--integrator", integrator, "--save", "both", "--redshifts", "0,1,9"]
+            one = self.root / f"{integrator}1"
+            succeed("cosmo-sim", *words, "--output", one)
+            self.assertEqual(json.loads((one / "manifest.json").read_text())["config"]["integrator"], integrator)
+            for ranks in (2, 4):
+                other = self.root / f"{integrator}{ranks}"
+                succeed("cosmo-sim", *words, "--output", other, "--ranks-per-simulation", ranks, ranks=ranks)
+                self.assertEqual(contents(other), contents(one))
 
     def test_others_are_refused(self):
         self.refused(USAGE, ["--integrator", "leapfrog", "cola or bullfrog or fastpm"], *SIM, "--integrator", "leapfrog", "--output",
