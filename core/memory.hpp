@@ -11,6 +11,9 @@ namespace cosmo::core {
 /// the system does not report it. `root` replaces "/" in tests.
 std::uint64_t available_memory(const std::filesystem::path& root = "/");
 
+/// Roughly what HDF5, MPI and FFTW take once they are used, for predictions of memory.
+constexpr std::uint64_t kLibraryMemory = 8 << 20;
+
 /// Current and peak memory of this process; 0 if the system does not report it.
 std::uint64_t resident_memory(const std::filesystem::path& root = "/");
 std::uint64_t peak_resident_memory(const std::filesystem::path& root = "/");

@@ -18,8 +18,7 @@ std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch
 
 std::uint64_t memory_bytes(std::span<const nn::ModelManifest> models, const dataset::SampleSpec& spec,
                            const dataset::LoaderConfig& loader) {
-  constexpr std::uint64_t kLibraries = 8 << 20;  // HDF5 and MPI, loaded when first used
-  return network_bytes(models, loader.micro_batch) + kLibraries + core::resident_memory() +
+  return network_bytes(models, loader.micro_batch) + core::kLibraryMemory + core::resident_memory() +
          dataset::DataLoader::memory_bytes(spec, loader);
 }
 

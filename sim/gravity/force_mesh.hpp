@@ -103,7 +103,6 @@ class ForceMesh {
 
 template <class Use>
 void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
-  using Whole [[gnu::vector_size(sizeof(Component))]] = int;
   using Pair [[gnu::vector_size(2 * sizeof(Vector4))]] = float;  // the gradient at z and z + 1
   const float* x = particles.x().data();
   const auto touched = particles.touched();
@@ -128,21 +127,13 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
       for (std::size_t k = 0; k < indices.size(); k += Group::kSize) {
         const Group group(indices, k);
         const Vectors position = load3(x, group);
-        struct {
-          alignas(Component) float x[Group::kSize], y[Group::kSize], z[Group::kSize];
-        } fraction;
-        const auto cells = [&](const Component& coordinate, float* fractions) {
-          const Component scaled = coordinate * inverse_cell;
-          Whole cell = __builtin_convertvector(scaled, Whole);
-          cell = cell < n - 1 ? cell : Whole{} + (n - 1);
-          const Component rest = scaled - __builtin_convertvector(cell, Component);
-          std::memcpy(fractions, &rest, sizeof rest);
-          return cell;
-        };
-        cells(position.x, fraction.x);
-        const Whole y = cells(position.y, fraction.y), z = cells(position.z, fraction.z);
-        const Whole node = (y - rows.first) * stride + 4 * z;
-        alignas(Whole) int nodes[Group::kSize];
+        const CellPlaces at_x(position.x, inverse_cell, n), at_y(position.y, inverse_cell, n),
+            at_z(position.z, inverse_cell, n);
+        alignas(Component) float fraction[3][Group::kSize];
+        const Component fractions[] = {at_x.fraction, at_y.fraction, at_z.fraction};
+        std::memcpy(fraction, fractions, sizeof fraction);
+        alignas(Component) int nodes[Group::kSize];
+        const CellPlaces::Whole node = (at_y.cell - rows.first) * stride + 4 * at_z.cell;
         std::memcpy(nodes, &node, sizeof node);
         const auto gradient = [&](std::size_t i) __attribute__((always_inline)) {
           const std::size_t later = 3 * std::size_t{indices[std::min(k + kAhead + i, indices.size() - 1)]};
@@ -151,13 +142,13 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
             Pair first, second;
             std::memcpy(&first, plane_nodes + nodes[i], sizeof first);
             std::memcpy(&second, plane_nodes + nodes[i] + stride, sizeof second);
-            return first + fraction.y[i] * (second - first);
+            return first + fraction[1][i] * (second - first);
           };
           const Pair below = along_y(low), above = along_y(high);
-          const Pair pair = below + fraction.x[i] * (above - below);
-          const Vector4 at_z = __builtin_shufflevector(pair, pair, 0, 1, 2, 3);
-          const Vector4 at_next = __builtin_shufflevector(pair, pair, 4, 5, 6, 7);
-          return at_z + fraction.z[i] * (at_next - at_z);
+          const Pair pair = below + fraction[0][i] * (above - below);
+          const Vector4 here = __builtin_shufflevector(pair, pair, 0, 1, 2, 3);
+          const Vector4 next = __builtin_shufflevector(pair, pair, 4, 5, 6, 7);
+          return here + fraction[2][i] * (next - here);
         };
         own_use(group, position, components_of(gradient));
       }

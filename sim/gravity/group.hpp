@@ -43,6 +43,30 @@ struct Vectors {
   }
 };
 
+/// The cells of a grid that contain a coordinate of each particle, as cell_of() has them, and how far it is from each
+/// cell's lower node, in cells.
+struct CellPlaces {
+  using Whole [[gnu::vector_size(sizeof(Component))]] = int;
+
+  CellPlaces(const Component& coordinate, float inverse_cell, int cells) {
+    const Component scaled = coordinate * inverse_cell;
+    cell = __builtin_convertvector(scaled, Whole);
+    cell = cell < cells - 1 ? cell : Whole{} + (cells - 1);
+    fraction = scaled - __builtin_convertvector(cell, Component);
+  }
+
+  Whole cell;
+  Component fraction;
+};
+
+/// Takes a and b in turns: from each four lanes the first two, or the last two.
+inline Component interleaved_low(const Component& a, const Component& b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+}
+inline Component interleaved_high(const Component& a, const Component& b) {
+  return __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+}
+
 /// The components of vector(0), …, vector(15). They go through registers: a vector that was written in parts is slow to
 /// read.
 template <class Vector>
@@ -54,21 +78,15 @@ template <class Vector>
     row[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   }
   // Of each four lanes: x, x, y, y and z, z of two rows, then x, x, x, x and so on of all.
-  const auto low = [](const Component& a, const Component& b) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-  };
-  const auto high = [](const Component& a, const Component& b) {
-    return __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-  };
   const auto first_halves = [](const Component& a, const Component& b) {
     return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
   };
   const auto second_halves = [](const Component& a, const Component& b) {
     return __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
   };
-  const Component xy01 = low(row[0], row[1]), xy23 = low(row[2], row[3]);
+  const Component xy01 = interleaved_low(row[0], row[1]), xy23 = interleaved_low(row[2], row[3]);
   return {first_halves(xy01, xy23), second_halves(xy01, xy23),
-          first_halves(high(row[0], row[1]), high(row[2], row[3]))};
+          first_halves(interleaved_high(row[0], row[1]), interleaved_high(row[2], row[3]))};
 }
 
 /// The vectors of a group's particles in a column of a ParticleSet, which has room for one more float.
@@ -82,10 +100,7 @@ template <class Vector>
 
 [[gnu::always_inline]] inline void store3(float* column, const Group& group, const Vectors& vectors) {
   // x and y of two particles, and of the next two, of each four
-  const Component xy[] = {
-      __builtin_shufflevector(vectors.x, vectors.y, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29),
-      __builtin_shufflevector(vectors.x, vectors.y, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15,
-                              31)};
+  const Component xy[] = {interleaved_low(vectors.x, vectors.y), interleaved_high(vectors.x, vectors.y)};
   alignas(sizeof(Component)) float pairs[2][Group::kSize], last[Group::kSize];
   std::memcpy(pairs, xy, sizeof pairs);
   std::memcpy(last, &vectors.z, sizeof last);

@@ -20,31 +20,27 @@ constexpr std::size_t kAhead = 32;
 
 /// A group of particles on their way to the mesh.
 struct Batch {
-  static constexpr std::size_t kSize = Group::kSize;
-
-  Vectors x;
-  alignas(Component) int cell[3][kSize];
-  std::int32_t quanta[2][2][2][kSize];  // at the lower and upper node along x, y, z
+  alignas(Component) int cell[3][Group::kSize];
+  std::int32_t quanta[2][2][2][Group::kSize];  // at the lower and upper node along x, y, z
 
   /// Splits each particle along x, each part along y, and each of those along z. An upper node gets its part
   /// rounded and the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
-  void split(float inverse_cell, int cells, float particle) {
-    float scaled[3][kSize];
-    const Component positions[] = {x.x * inverse_cell, x.y * inverse_cell, x.z * inverse_cell};
-    std::memcpy(scaled, positions, sizeof scaled);
-    for (std::size_t i = 0; i < kSize; ++i) {
-      float fraction[3];
-      for (int axis = 0; axis < 3; ++axis) {
-        cell[axis][i] = std::min(static_cast<int>(scaled[axis][i]), cells - 1);
-        fraction[axis] = scaled[axis][i] - static_cast<float>(cell[axis][i]);
-      }
-      const float high_x = std::rint(particle * fraction[0]);
+  void split(const Vectors& x, float inverse_cell, int cells, float particle) {
+    const CellPlaces places[] = {
+        {x.x, inverse_cell, cells}, {x.y, inverse_cell, cells}, {x.z, inverse_cell, cells}};
+    float fraction[3][Group::kSize];
+    for (int axis = 0; axis < 3; ++axis) {
+      std::memcpy(cell[axis], &places[axis].cell, sizeof cell[axis]);
+      std::memcpy(fraction[axis], &places[axis].fraction, sizeof fraction[axis]);
+    }
+    for (std::size_t i = 0; i < Group::kSize; ++i) {
+      const float high_x = std::rint(particle * fraction[0][i]);
       for (int a = 0; a < 2; ++a) {
         const float part_x = a ? high_x : particle - high_x;
-        const float high_y = std::rint(part_x * fraction[1]);
+        const float high_y = std::rint(part_x * fraction[1][i]);
         for (int b = 0; b < 2; ++b) {
           const float part_y = b ? high_y : part_x - high_y;
-          const float high_z = std::rint(part_y * fraction[2]);
+          const float high_z = std::rint(part_y * fraction[2][i]);
           quanta[a][b][0][i] = static_cast<std::int32_t>(part_y - high_z);
           quanta[a][b][1][i] = static_cast<std::int32_t>(high_z);
         }
@@ -65,8 +61,7 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
   Batch batch;
   for (std::size_t first = 0; first < indices.size(); first += Group::kSize) {
     const Group group(indices, first);
-    batch.x = load3(x, group);
-    batch.split(inverse_cell, n, static_cast<float>(particle));
+    batch.split(load3(x, group), inverse_cell, n, static_cast<float>(particle));
     for (std::size_t i = 0; i < group.count; ++i) {
       __builtin_prefetch(x + 3 * std::size_t{indices[std::min(first + kAhead + i, indices.size() - 1)]});
       const auto y = static_cast<std::size_t>(batch.cell[1][i]),

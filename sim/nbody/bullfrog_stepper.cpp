@@ -9,14 +9,16 @@
 
 namespace cosmo::sim {
 
+double BullFrogStepper::on_the_way(double a_start, double share) const {
+  const double growth = std::lerp(background_.D1(a_start), background_.D1(1), share);
+  std::uintmax_t iterations = 100;
+  return boost::math::tools::toms748_solve([&](double a) { return background_.D1(a) - growth; }, a_start, 1.0,
+                                           boost::math::tools::eps_tolerance<double>(), iterations)
+      .second;
+}
+
 std::vector<Step> BullFrogStepper::schedule(double a_start, int steps) const {
-  const auto at = [&](double step) {
-    const double growth = std::lerp(background_.D1(a_start), background_.D1(1), step / steps);
-    std::uintmax_t iterations = 100;
-    return boost::math::tools::toms748_solve([&](double a) { return background_.D1(a) - growth; }, a_start,
-                                             1.0, boost::math::tools::eps_tolerance<double>(), iterations)
-        .second;
-  };
+  const auto at = [&](double step) { return on_the_way(a_start, step / steps); };
   std::vector<Step> result;
   for (int i = 0; i < steps; ++i) {
     result.push_back({at(i + 0.5), i + 1 < steps ? at(i + 1.5) : 1.0, at(i), at(i + 1)});

@@ -28,6 +28,8 @@ class BullFrogStepper : public Stepper {
   void finish(ParticleSet& particles, double a) const override;
 
  protected:
+  /// The scale factor after this share of the way from a_start to today, in the time in which steps are equal.
+  virtual double on_the_way(double a_start, double share) const;
   /// α of a kick.
   virtual double alpha(const Step& step) const;
 

@@ -4,12 +4,8 @@
 
 namespace cosmo::sim {
 
-std::vector<Step> FastPmStepper::schedule(double a_start, int steps) const {
-  const auto at = [&](double step) { return std::lerp(a_start, 1.0, step / steps); };
-  std::vector<Step> result;
-  for (int i = 0; i < steps; ++i)
-    result.push_back({at(i + 0.5), i + 1 < steps ? at(i + 1.5) : 1.0, at(i), at(i + 1)});
-  return result;
+double FastPmStepper::on_the_way(double a_start, double share) const {
+  return std::lerp(a_start, 1.0, share);
 }
 
 double FastPmStepper::alpha(const Step& step) const {

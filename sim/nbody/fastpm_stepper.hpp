@@ -11,9 +11,8 @@ class FastPmStepper : public BullFrogStepper {
  public:
   using BullFrogStepper::BullFrogStepper;
 
-  std::vector<Step> schedule(double a_start, int steps) const override;
-
  protected:
+  double on_the_way(double a_start, double share) const override;
   double alpha(const Step& step) const override;
 };
 

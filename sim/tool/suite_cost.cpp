@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/memory.hpp"
 #include "histogram/particle_counter.hpp"
 #include "sim/tool/suite_plan.hpp"
 
@@ -24,14 +25,13 @@ std::uint64_t thread_memory(const core::GridSpec& mesh) {
 }  // namespace
 
 std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
-  constexpr std::uint64_t kLibraries = 8 << 20;  // HDF5 and FFTW, once they are used
   validate(plan.numerics, ranks);
   const std::uint64_t particles = plan.numerics.particle_grid().cells();
   const std::uint64_t counts = plan.save_counts ? histogram::ParticleCounter::memory_bytes(
                                                       plan.count_grid(), particles, ranks, threads)
                                                 : 0;
   const std::uint64_t snapshot = snapshot_memory(particles, ranks);
-  return kLibraries + predicted_memory_bytes(plan.numerics, ranks) + counts +
+  return core::kLibraryMemory + predicted_memory_bytes(plan.numerics, ranks) + counts +
          static_cast<std::uint64_t>(threads) * thread_memory(plan.numerics.force_grid()) +
          (plan.save_particles ? snapshot : 0);
 }

@@ -27,8 +27,7 @@ std::int64_t writing_memory(const nn::NetworkCensus& census) {
 }  // namespace
 
 std::int64_t rank_memory() {
-  constexpr std::int64_t kLibraries = 8 << 20;  // HDF5 and MPI, loaded on first use
-  return kLibraries + static_cast<std::int64_t>(core::resident_memory());
+  return static_cast<std::int64_t>(core::kLibraryMemory + core::resident_memory());
 }
 
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
