@@ -66,9 +66,9 @@ class Integrators(FigureTest):
             root = pathlib.Path(directory)
             text = self.script("make_integrator_figure.py", "--program", BIN / "cosmo-sim", "--cache", root / "cache",
                                "--figures", root, "--particles", 32, "--seeds", 2, "--threads", 1)
-            self.assert_picture(root / "integrators.png", 990)
+            self.assert_picture(root / "integrators.png", 1350)
             tables = self.tables(text)
-            self.assertEqual([len(rows) for rows in tables.values()], [5, 6, 11], text)
+            self.assertEqual([len(rows) for rows in tables.values()], [5, 6, 6, 17], text)
             self.assertNotIn("nan", str(tables))
 
 
