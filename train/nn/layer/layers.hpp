@@ -208,12 +208,16 @@ bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source);
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
 
-/// Appends an operation that makes a tensor of `source` surrounded by `padding` cells of the opposite faces.
+/// Cells added at both ends of D, and of H and W.
+struct Padding {
+  std::int64_t depth, side;
+};
+/// Appends an operation that makes a tensor of `source` surrounded by cells of the opposite faces.
 Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& operations,
-                               const Tensor& source, int padding);
+                               const Tensor& source, const Padding& padding);
 /// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of `padded`.
 void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& operations,
-                             const Tensor& padded, const Tensor& source, int padding);
+                             const Tensor& padded, const Tensor& source, const Padding& padding);
 
 /// Whether a tensor of this layout, made by a leaky ReLU of this slope, needs to live only until `reader` has
 /// run forward.
