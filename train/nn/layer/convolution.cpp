@@ -256,7 +256,7 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
   const FirstLayer layer = {input[0],
                             input[1],
-                            {input[2], convolution.padding},
+                            {input[2], builder.depth_padding(convolution)},
                             {input[3], convolution.padding},
                             kernels().block,
                             outputs / kernels().block,
@@ -300,13 +300,16 @@ WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& l
   const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
   return {layer.slope,
           {layer.outputs, input[1], k, k, k},
-          any_layout({builder.batch, layer.outputs, positions(input[2], layer.padding), side, side}, type),
+          any_layout(
+              {builder.batch, layer.outputs, positions(input[2], builder.depth_padding(layer)), side, side},
+              type),
           input[1] * k * k * k,
           layer.outputs * k * k * k};
 }
 
-ConvolutionPrimitives primitives_of(const Convolution& layer) {
-  return {{layer.stride, layer.stride, layer.stride}, {layer.padding, layer.padding, layer.padding}};
+ConvolutionPrimitives primitives_of(const NetworkBuilder& builder, const Convolution& layer) {
+  return {{layer.stride, layer.stride, layer.stride},
+          {builder.depth_padding(layer), layer.padding, layer.padding}};
 }
 
 /// Whether all phases of a convolution are to be filtered.
@@ -337,11 +340,12 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, C, D, H, W)
   const WeightedLayer weighted = weighted_layer(builder, layer, dims);
   const auto type = weighted.output.data_type();
+  const std::int64_t depth_padding = builder.depth_padding(layer);
   FilteredLayer filtered = {{dims[0],
                              dims[1],
                              layer.outputs,
                              layer.kernel,
-                             {dims[2], layer.padding, layer.periodic && layer.padding > 0},
+                             {dims[2], depth_padding, layer.periodic && depth_padding > 0},
                              {dims[3], layer.padding, layer.periodic && layer.padding > 0}},
                             layer.slope,
                             pooling_of(layer, reader)};
@@ -387,7 +391,7 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
 /// Builds a periodic convolution: one without padding over the input surrounded by its opposite faces.
 Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolution layer,
                       const Tensor& source, const Layer* reader) {
-  const Padding padding = {layer.padding, layer.padding};
+  const Padding padding = {builder.depth_padding(layer), layer.padding};
   layer.padding = 0;
   const Tensor padded = append_periodic_padding(builder, compiled.forward, source, padding);
   const Tensor output = build(builder, compiled, layer, padded, reader);
@@ -410,8 +414,8 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution
       is_first_layer(layer, input[1], input[3], reader, kernels().block))
     return build_first_layer(builder, compiled, layer, source, *reader);
   if (filtered) return build_filtered(builder, compiled, layer, source, reader);
-  return build_weighted(builder, compiled, primitives_of(layer), weighted_layer(builder, layer, input),
-                        source, reader);
+  return build_weighted(builder, compiled, primitives_of(builder, layer),
+                        weighted_layer(builder, layer, input), source, reader);
 }
 
 }  // namespace cosmo::nn
