@@ -151,8 +151,9 @@ void simulate(const core::Communicator& comm, const SimulationConfig& config, co
   const std::vector<Step> steps = stepper->schedule(config.a_start(), config.steps);
   stepper->start(particles, config.particle_grid(), steps.front());
   show_until(steps.front().a_force);
-  for (const Step& step : steps) {
-    if (waiting.empty()) break;
+  for (int i = 0; i < config.steps && !waiting.empty(); ++i) {
+    const Step& step = steps[static_cast<std::size_t>(i)];
+    forces.begin_step(i);
     stepper->advance(particles, step);
     if (observers.step) observers.step(step);
     show_until(step.a_next);

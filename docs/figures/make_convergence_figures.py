@@ -29,10 +29,10 @@ REDSHIFTS = (4, 9, 19, 49)
 LONGEST = 80  # steps, of the reference of the starting redshifts
 EDGES = (0.3, 0.5, 0.7, 1)  # h/Mpc
 
-KERNELS = ("deconvolved", "four-point", "two-point")
+KERNELS = ("deconvolved", "alternating", "four-point", "two-point")
 
 # No kernel: the default of that mesh.
-Setting = collections.namedtuple("Setting", "steps mesh z kernel integrator", defaults=(9, None, "cola"))
+Setting = collections.namedtuple("Setting", "steps mesh z kernel integrator lpt", defaults=(9, None, "cola", 2))
 DEFAULT = Setting(10, 1)
 REFERENCE = Setting(40, 3)
 
@@ -62,7 +62,7 @@ class Simulator:
         return output / "sim-00000", self.command(
             "generate", "--particles", str(particles), "--box", str(SPACING * particles),
             "--mesh", f"{setting.mesh * particles:.0f}", "--steps", str(setting.steps), "--z-initial", str(setting.z),
-            "--integrator", setting.integrator,
+            "--integrator", setting.integrator, "--lpt-order", str(setting.lpt),
             *(("--force-kernel", setting.kernel) if setting.kernel else ()),
             "--seed", str(seed), "--fixed-amplitude", "--output", str(output), *words)
 

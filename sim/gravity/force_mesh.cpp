@@ -57,7 +57,7 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
     : mesh_(comm, grid),
       mass_(mesh_),
       order_(grid, mesh_.slab()),
-      interlaced_(kernel.interlaced),
+      alternating_(kernel.alternating),
       near_(kernel.near * order_.axis().inverse_cell),
       far_(kernel.far * order_.axis().inverse_cell) {
   const auto side = static_cast<std::size_t>(grid.cells_per_side);
@@ -82,15 +82,14 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
 std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks, const ForceKernel& kernel) {
   using fourier::FourierMesh;
   const std::size_t plane = FourierMesh::plane_bytes(side);
-  const int planes_of_others = kBelow + above(kernel.interlaced);
+  const int planes_of_others = kBelow + kAbove + kernel.alternating;
   const std::size_t halo = ranks > 1 ? 2 * static_cast<std::size_t>(planes_of_others) * plane : 0;
-  const std::size_t first = kernel.interlaced ? particles * 3 * sizeof(float) : 0;
-  return FourierMesh::memory_bytes(side, ranks) + MassAssignment::memory_bytes(side, kernel.interlaced) +
-         halo + first + ParticleOrder::memory_bytes(particles);
+  return FourierMesh::memory_bytes(side, ranks) + MassAssignment::memory_bytes(side, kernel.alternating) +
+         halo + ParticleOrder::memory_bytes(particles);
 }
 
-void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta, bool shifted) {
-  order_.sort(particles, shifted);
+void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta) {
+  order_.sort(particles, shifted_);
   mass_.deposit(particles, order_, quanta);
 }
 
@@ -98,21 +97,21 @@ void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta, bool 
 /// calls it again with coarser quanta if a cell overflowed, in which case the earlier densities are
 /// discarded.
 template <class Transform>
-void ForceMesh::transform_density(const ParticleSet& particles, bool shifted, Transform&& transform) {
+void ForceMesh::transform_density(const ParticleSet& particles, Transform&& transform) {
   for (std::int32_t quanta = kFinest;; quanta /= 4) {
-    deposit(particles, quanta, shifted);
+    deposit(particles, quanta);
     transform([this](int x) { mass_.to_contrast(x); });
     if (quanta == kCoarsest) return mass_.check_mass();
     if (mass_.fits()) return;
   }
 }
 
-void ForceMesh::solve(const ParticleSet& particles, const ModeTable* filter, bool shifted) {
-  transform_density(particles, shifted, [&](const auto& prepare) { solve_density(prepare, filter); });
+void ForceMesh::solve(const ParticleSet& particles, const ModeTable* filter) {
+  transform_density(particles, [&](const auto& prepare) { solve_density(prepare, filter); });
 }
 
 fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, int bins) {
-  transform_density(particles, false, [this](const auto& prepare) { mesh_.forward(prepare); });
+  transform_density(particles, [this](const auto& prepare) { mesh_.forward(prepare); });
   return fourier::power_spectrum(mesh_,
                                  {std::min(bins, mesh_.side() / 2), fourier::MassAssignment::cloud_in_cell});
 }
@@ -132,7 +131,7 @@ void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, co
     const float undone = 1 + (product(undo_, kx, ky, kz) - product(keep_, kx, ky, kz));
     return square > 0 ? scale * undone / static_cast<float>(square) : 0.0f;  // the mean has no potential
   };
-  const auto green_of_two = [&](int kx, int ky, int kz) {
+  const auto green_of_alternating = [&](int kx, int ky, int kz) {
     const int square = kx * kx + ky * ky + kz * kz;
     const float slopes = sum(slope_square_, kx, ky, kz);  // 0 for waves of which the differences see nothing
     if (slopes == 0) return 0.0f;
@@ -145,7 +144,7 @@ void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, co
     mesh_.convolve(prepare,
                    [&](int kx, int ky, int kz) { return (*filter)(kx, ky, kz) * factor(kx, ky, kz); });
   };
-  interlaced_ ? convolve(green_of_two) : convolve(green);
+  alternating_ ? convolve(green_of_alternating) : convolve(green);
   fetch_halo();
 }
 
@@ -190,7 +189,7 @@ void ForceMesh::fetch_halo() {
   // Calls f(plane) for the planes around rank's slab that `from` owns and rank does not.
   const auto for_each_wanted = [&](int rank, int from, auto&& f) {
     const core::Slab slab = core::slab_of(n, rank, comm.size());
-    for (int plane = slab.first - kBelow; plane < slab.last + above(is_shifted()); ++plane) {
+    for (int plane = slab.first - kBelow; plane <= last_plane(slab) + kAbove; ++plane) {
       if (owner(plane) == from && from != rank) f(plane);
     }
   };
@@ -216,9 +215,9 @@ void ForceMesh::fetch_halo() {
   comm.all_to_all(halo_send_.data(), send_counts, halo_.data(), receive_counts);
 
   const core::Slab slab = mesh_.slab();
-  planes_.assign(static_cast<std::size_t>(slab.size()) + kBelow + above(is_shifted()), nullptr);
-  const int lowest = slab.first - kBelow;
-  for (int plane = lowest; plane < slab.last + above(is_shifted()); ++plane) {
+  const int lowest = slab.first - kBelow, highest = last_plane(slab) + kAbove;
+  planes_.assign(static_cast<std::size_t>(highest - lowest + 1), nullptr);
+  for (int plane = lowest; plane <= highest; ++plane) {
     const int home = wrapped(plane);
     if (slab.contains(home)) planes_[static_cast<std::size_t>(plane - lowest)] = mesh_.row(home, 0);
   }

@@ -16,34 +16,39 @@ namespace {
 
 struct Fit {
   std::string_view force_kernel;
+  int lpt_order;
   double spacing, cell;  ///< [Mpc/h]
   int steps;
   GradientDescent descent;
 };
 
 constexpr std::array kFits = {
-    Fit{"deconvolved", 2, 2, 10, {0.22, 2, 3}},
-    Fit{"interlaced", 2, 2, 10, {0.07, 2, 3}},
-    Fit{"four-point", 2, 1, 10, {0.087, 3, 6}},
-    Fit{"four-point", 2, 1, 12, {0.069, 3, 6}},
+    Fit{"deconvolved", 3, 2, 2, 10, {0.22, 2, 3}},
+    Fit{"alternating", 2, 2, 2, 10, {0.082, 2, 3}},
+    Fit{"four-point", 3, 2, 1, 10, {0.087, 3, 6}},
+    Fit{"four-point", 3, 2, 1, 12, {0.069, 3, 6}},
+    Fit{"four-point", 2, 2, 1, 12, {0.1, 3, 6}},
 };
 
 }  // namespace
 
-GradientDescent find_descent(std::string_view force_kernel, double spacing, double cell, int steps) {
+GradientDescent find_descent(std::string_view force_kernel, int lpt_order, double spacing, double cell,
+                             int steps) {
   constexpr double kTolerance = 0.02;
   const auto near = [](double value, double fitted) { return std::abs(value / fitted - 1) < kTolerance; };
   std::vector<std::string> all;
   for (const Fit& fit : kFits) {
-    const bool same_settings = force_kernel == fit.force_kernel && steps == fit.steps;
+    const bool same_settings =
+        force_kernel == fit.force_kernel && lpt_order == fit.lpt_order && steps == fit.steps;
     if (same_settings && near(spacing, fit.spacing) && near(cell, fit.cell)) return fit.descent;
-    all.push_back(fmt::format("{}, {}, {} and {}", fit.force_kernel, fit.spacing, fit.cell, fit.steps));
+    all.push_back(fmt::format("{}, {}, {}, {} and {}", fit.force_kernel, fit.lpt_order, fit.spacing, fit.cell,
+                              fit.steps));
   }
   core::fail(
       core::Fault::config,
-      "--gradient-descent fitted has no fit for --force-kernel {}, particles {:.4g} Mpc/h apart, cells of {:.4g} Mpc/h and {} "
-      "steps, only for {}: change --force-kernel, --box, --mesh or --steps, or give ALPHA,KL,KS.",
-      force_kernel, spacing, cell, steps, fmt::join(all, "; "));
+      "--gradient-descent fitted has no fit for --force-kernel {}, --lpt-order {}, particles {:.4g} Mpc/h apart, cells of {:.4g} Mpc/h and {} "
+      "steps, only for {}: change --force-kernel, --lpt-order, --box, --mesh or --steps, or give ALPHA,KL,KS.",
+      force_kernel, lpt_order, spacing, cell, steps, fmt::join(all, "; "));
 }
 
 void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent) {

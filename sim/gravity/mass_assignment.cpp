@@ -81,8 +81,8 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
 
 MassAssignment::MassAssignment(fourier::FourierMesh& mesh) : mesh_(mesh) {}
 
-std::size_t MassAssignment::memory_bytes(int side, bool interlaced) {
-  return (interlaced ? 4 : 2) * fourier::FourierMesh::plane_bytes(side);
+std::size_t MassAssignment::memory_bytes(int side, bool alternating) {
+  return (alternating ? 4 : 2) * fourier::FourierMesh::plane_bytes(side);
 }
 
 std::uint32_t* MassAssignment::quanta_row(int x, int y) {
@@ -94,8 +94,10 @@ std::uint32_t* MassAssignment::quanta_row(int x, int y) {
 void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta) {
   ghosts_ = order.axis().last < mesh_.side() ? 1 : 2;
   const std::size_t room = static_cast<std::size_t>(ghosts_ * mesh_.side()) * mesh_.row_stride();
-  if (ghost_.size() < room)
-    ghost_ = core::Buffer<std::uint32_t>(room), arrived_ = core::Buffer<std::uint32_t>(room);
+  if (ghost_.size() < room) {
+    ghost_ = core::Buffer<std::uint32_t>(room);
+    arrived_ = core::Buffer<std::uint32_t>(room);
+  }
   particle_ = quanta;
   particles_ = quanta_ = 0;
   add(particles, order, mesh_.slab().first);

@@ -20,7 +20,7 @@ class MassAssignment {
   explicit MassAssignment(fourier::FourierMesh& mesh);
 
   /// Memory besides the mesh's own [bytes].
-  static std::size_t memory_bytes(int side, bool interlaced);
+  static std::size_t memory_bytes(int side, bool alternating);
 
   /// Fills the mesh with quanta. A particle consists of `quanta`, a power of 2 up to 2^24: weights are exact
   /// to one quantum, and a cell has room for fewer than 2^32. Each particle must be on the rank that owns its

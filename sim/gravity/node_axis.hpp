@@ -4,7 +4,7 @@
 
 namespace cosmo::sim {
 
-/// The nodes of a periodic mesh along an axis: node i is at i h, or, on the second mesh of an interlaced pair, at
+/// The nodes of a periodic mesh along an axis: node i is at i h, or, if shifted, at
 /// (i - 1/2) h. A coordinate x lies above node (x + shift) / h, rounded down; node n is node 0.
 struct NodeAxis {
   explicit NodeAxis(const core::GridSpec& grid, bool shifted = false)

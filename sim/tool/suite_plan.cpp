@@ -126,15 +126,14 @@ void read_white_noise(const core::Options& options, Plan& plan) {
 GradientDescent fitted_descent(const Plan& plan) {
   const SimulationConfig& numerics = plan.numerics;
   core::ensure(
-      numerics.integrator == "cola" && numerics.z_initial == 9 && numerics.lpt_order == 3 &&
-          numerics.redshifts == std::vector{0.0},
+      numerics.integrator == "cola" && numerics.z_initial == 9 && numerics.redshifts == std::vector{0.0},
       Fault::config,
-      "--gradient-descent fitted is for --integrator cola, --z-initial 9, --lpt-order 3 and --redshifts 0: "
+      "--gradient-descent fitted is for --integrator cola, --z-initial 9 and --redshifts 0: "
       "give these, or ALPHA,KL,KS.");
   GradientDescent descent;
   for (const core::Universe& universe : plan.universes) {
     const double box = plan.box.mpc_h(universe.cosmology.h);
-    descent = find_descent(numerics.force_kernel, box / numerics.particles_per_side,
+    descent = find_descent(numerics.force_kernel, numerics.lpt_order, box / numerics.particles_per_side,
                            box / numerics.mesh_per_side, numerics.steps);
   }
   return descent;

@@ -123,11 +123,11 @@ int main(int argc, char** argv) {
   print_universe(64, 64);
   config.box_size = 10;
   print_universe(12, 12);
-  print_universe(12, 12, "interlaced");
-  print_universe(4, 4, "interlaced");  // slabs of one plane on four ranks
+  print_universe(12, 12, "alternating");
+  print_universe(4, 4, "alternating");  // slabs of one plane on four ranks
   config.lpt_order = 3;
   config.descent = {0.2, 1, 2};
   print_universe(32, 48);
   config.box_size = 200;
-  print_universe(64, 64, "interlaced");
+  print_universe(64, 64, "alternating");
 }

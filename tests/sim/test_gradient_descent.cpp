@@ -43,12 +43,13 @@ TEST_CASE("gradient descent makes a plane wave higher by α F(k)") {
 }
 
 TEST_CASE("only settings that were fitted have a fit") {
-  const auto alpha = [](std::string_view kernel, double cell) {
-    return sim::find_descent(kernel, 2, cell, 10).alpha;
+  const auto alpha = [](std::string_view kernel, int lpt_order, double cell) {
+    return sim::find_descent(kernel, lpt_order, 2, cell, 10).alpha;
   };
-  CHECK(alpha("deconvolved", 2.001) > alpha("four-point", 1));
-  CHECK(alpha("deconvolved", 2) > alpha("interlaced", 2));
-  CHECK_THROWS_AS(alpha("interlaced", 1), core::Error);
-  CHECK_THROWS_AS(sim::find_descent("deconvolved", 2, 2, 11), core::Error);
-  CHECK_THROWS_AS(sim::find_descent("deconvolved", 4, 4, 10), core::Error);
+  CHECK(alpha("deconvolved", 3, 2.001) > alpha("four-point", 3, 1));
+  CHECK(alpha("deconvolved", 3, 2) > alpha("alternating", 2, 2));
+  CHECK_THROWS_AS(alpha("alternating", 2, 1), core::Error);
+  CHECK_THROWS_AS(sim::find_descent("deconvolved", 3, 2, 2, 11), core::Error);
+  CHECK_THROWS_AS(sim::find_descent("deconvolved", 3, 4, 4, 10), core::Error);
+  CHECK_THROWS_AS(alpha("deconvolved", 2, 2), core::Error);
 }

@@ -34,6 +34,13 @@ class Starts(DirectoryTest):
         self.assertGreater((sharp**2).mean(), 1.05 * (third**2).mean())
         self.assertTrue(succeed("cosmo-sim", *SIM, "--lpt-order", 2, "--output", self.root / "plain")["up_to_date"])
 
+    def test_alternating_nodes_have_a_fit_and_the_same_bytes_from_any_ranks(self):
+        words = ["--force-kernel", "alternating", "--gradient-descent", "fitted"]
+        _, config = self.made("alternating", *words)
+        self.assertEqual((config["force_kernel"], config["gradient_descent"]), ("alternating", [0.082, 2, 3]))
+        self.made("from three", *words, ranks=3)
+        self.assertEqual(contents(self.root / "from three"), contents(self.root / "alternating"))
+
     def test_an_output_before_the_last_does_not_change_it(self):
         words = ["--steps", 3, "--gradient-descent", "0.2,1,3"]
         alone, _ = self.made("alone", *words)
@@ -50,9 +57,9 @@ class Starts(DirectoryTest):
                 (CONFIG, "but not 0", ["--gradient-descent", "0,2,3"]),
                 (CONFIG, "between -10 and 10", ["--gradient-descent", "1e30,2,3"]),
                 (CONFIG, "no fit for --force-kernel two-point", [*FITTED, "--force-kernel", "two-point"]),
-                (CONFIG, "--lpt-order 3", ["--gradient-descent", "fitted"]),
+                (CONFIG, "--lpt-order 2, particles", ["--gradient-descent", "fitted"]),
                 (CONFIG, "--redshifts 0", [*FITTED, "--redshifts", "0,1"]),
-                (CONFIG, "only for deconvolved, 2, 2 and 10; interlaced, 2, 2 and 10; four-point, 2, 1 and 10; four-point, 2, 1 and 12", [*FITTED, "--steps", 11]),
+                (CONFIG, "only for deconvolved, 3, 2, 2 and 10; alternating, 2, 2, 2 and 10; four-point, 3, 2, 1 and 10; four-point, 3, 2, 1 and 12; four-point, 2, 2, 1 and 12", [*FITTED, "--steps", 11]),
                 (CONFIG, "cells of 1.333 Mpc/h", [*FITTED, "--mesh", 48]),
                 (CONFIG, "particles 3 Mpc/h apart", [*FITTED, "--box", "106.67Mpc", "--design", "ends.csv"])):
             with self.subTest(words):
