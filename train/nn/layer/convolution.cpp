@@ -106,37 +106,44 @@ struct ConvolutionPrimitives {
 
   dnnl::memory::dims stride, padding;
 
-  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
-                        const Layout& biases, const Layout& output) const {
-    return {kind, kAlgorithm, source, weights, biases, output, stride, padding, padding};
+  Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
+                                  const Layout& weights, const Layout& biases, const Layout& output) const {
+    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, kAlgorithm,
+                                     source, weights, biases, output, stride, padding, padding);
   }
-  BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout& biases,
-                                         const Layout& output) const {
-    return {kAlgorithm, source, weights, biases, output, stride, padding, padding};
+  BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
+                                                   const Forward::primitive_desc& forward,
+                                                   const Layout& source, const Layout& weights,
+                                                   const Layout& biases, const Layout& output) const {
+    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, kAlgorithm,
+                                              source, weights, biases, output, stride, padding, padding);
   }
-  BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
-    return {kAlgorithm, source, weights, output, stride, padding, padding};
+  BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
+                                             const Forward::primitive_desc& forward, const Layout& source,
+                                             const Layout& weights, const Layout& output) const {
+    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
+                                           weights, output, stride, padding, padding);
   }
   /// Whether the stride and all layouts are those of our own kernels in f32.
   bool fits(const Layout& source, const Layout& weights, const Layout& output) const {
-    return stride[0] == 1 && source == blocked(source.dims(), kFloat) &&
-           output == blocked(output.dims(), kFloat) && source.dims()[1] % kernels().block == 0 &&
-           output.dims()[1] % kernels().block == 0 && weights == blocked_weights(weights.dims());
+    return stride[0] == 1 && source == blocked(dims_of(source), kFloat) &&
+           output == blocked(dims_of(output), kFloat) && dims_of(source)[1] % kernels().block == 0 &&
+           dims_of(output)[1] % kernels().block == 0 && weights == blocked_weights(dims_of(weights));
   }
   /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
     if (kernels().rows.name == nullptr || !fits(source, weights, output)) return std::nullopt;
-    return RowConvolution{source.dims()[0], source.dims()[1] / kBlock, output.dims()[1] / kBlock,
-                          source.dims()[2], weights.dims()[2],         padding[0]};
+    return RowConvolution{dims_of(source)[0], dims_of(source)[1] / kBlock, dims_of(output)[1] / kBlock,
+                          dims_of(source)[2], dims_of(weights)[2],         padding[0]};
   }
   /// The convolution as a filtered one, if that phase is to be filtered and the layouts permit it.
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
                                                Phase phase, const Layout& source, const Layout& weights,
                                                const Layout& output) const {
     if (!builder.filters(compiled, phase) || !fits(source, weights, output)) return std::nullopt;
-    return FilteredConvolution{source.dims()[0], source.dims()[1],  output.dims()[1],
-                               source.dims()[2], weights.dims()[2], padding[0]};
+    return FilteredConvolution{dims_of(source)[0], dims_of(source)[1],  dims_of(output)[1],
+                               dims_of(source)[2], dims_of(weights)[2], padding[0]};
   }
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
@@ -248,7 +255,7 @@ void append_backward(NetworkBuilder& builder, CompiledLayer& compiled, const Fir
 /// precision.
 Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& convolution,
                          const Tensor& source, const Layer& reader) {
-  const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims input = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
   const FirstLayer layer = {input[0],
                             input[1],
@@ -328,9 +335,9 @@ Pooling pooling_of(const Convolution& layer, const Layer* reader) {
 /// between them is never written. Tensors have our kernels' layouts, in the type of the precision.
 Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer,
                       const Tensor& source, const Layer* reader) {
-  const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const WeightedLayer weighted = weighted_layer(builder, layer, dims);
-  const auto type = weighted.output.data_type();
+  const auto type = type_of(weighted.output);
   FilteredLayer filtered = {{dims[0], dims[1], layer.outputs, dims[2], layer.kernel, layer.padding,
                              layer.periodic && layer.padding > 0},
                             layer.slope,
@@ -338,7 +345,7 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
     return builder.add_parameter(
         compiled,
-        {compiled.name + suffix, role, 0, layout.dims(), weighted.fan_in, weighted.fan_out, 0, {}, {}},
+        {compiled.name + suffix, role, 0, dims_of(layout), weighted.fan_in, weighted.fan_out, 0, {}, {}},
         layout);
   };
   const ParameterMemory weights =
@@ -388,7 +395,7 @@ Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolut
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
   const Layout source_layout = source.values.get_desc();
-  const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims input = dims_of(source_layout);  // (N, C, D, H, W)
   const bool filtered = is_filtered(builder, compiled);
   const bool periodic = layer.periodic && layer.padding > 0;
   if (periodic &&

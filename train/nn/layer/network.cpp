@@ -1,7 +1,6 @@
 #include "train/nn/network.hpp"
 
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include "core/error.hpp"
 #include "core/timer.hpp"

@@ -157,9 +157,9 @@ Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled,
   const auto values = static_cast<std::int64_t>(with_type(like_source, u8).get_size());
   const dnnl::memory signs =
       builder.memory.place(builder.memory.slot(), {{values}, u8, Tag::a}, builder.engine);
-  const std::int64_t side = like_source.dims()[2];
+  const std::int64_t side = dims_of(like_source)[2];
   const int block = block_of(like_source);
-  const PoolGeometry geometry = {values / (side * side * side * block), side, layout.dims()[2], layer.size};
+  const PoolGeometry geometry = {values / (side * side * side * block), side, dims_of(layout)[2], layer.size};
   const auto append = from_bf16 ? kernels_of<Bfloat16, Bfloat16>(block)
                       : to_bf16 ? kernels_of<float, Bfloat16>(block)
                                 : kernels_of<float, float>(block);
