@@ -296,7 +296,10 @@ WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& l
   const std::int64_t k = layer.kernel;
   const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
   using enum dnnl::memory::data_type;
-  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
+  // Where no output sees the whole kernel, oneDNN's weight gradients in bf16 contain what was in its scratch space
+  // (2.6: for single cells, 3.7: for any such volume).
+  const bool whole = input[2] >= k;
+  const auto type = whole && convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
   return {layer.slope,
           {layer.outputs, input[1], k, k, k},
           any_layout(

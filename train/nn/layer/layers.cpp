@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "train/nn/tensor/layout_copy.hpp"
 
 namespace cosmo::nn {
 
@@ -105,6 +106,11 @@ ParameterMemory NetworkBuilder::add_parameter(CompiledLayer& layer, Parameter pa
 
 void NetworkBuilder::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                                     const dnnl::memory& target) {
+  if (needs_own_copy(source.get_desc(), target.get_desc())) {
+    operations.push_back(
+        {OperationKind::reorder, "copied", [=](const Pass&) { copy_layout(source, target); }});
+    return;
+  }
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));
   append(operations, description, dnnl::reorder(description),
          {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});

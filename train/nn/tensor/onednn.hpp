@@ -2,6 +2,7 @@
 // Private to train/nn: oneDNN, and all that differs between its versions 2 and 3.
 
 #include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
 
 namespace cosmo::nn {
 
@@ -44,6 +45,35 @@ typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine,
   return {typename Primitive::desc(arguments...), attributes, engine, forward, true};
 #endif
 }
+
+/// Where the values of a layout are: an index is split by the inner blocks, from the last one; what is left of it
+/// counts the strides.
+struct Blocking {
+  dnnl::memory::dims strides, blocks;
+  std::vector<int> axes;      ///< the axis that each block splits
+  dnnl::memory::dim first;    ///< place of the first value
+  dnnl::memory::dims padded;  ///< sizes with padding
+
+  explicit Blocking(const dnnl::memory::desc& layout) {
+#if DNNL_VERSION_MAJOR >= 3
+    strides = layout.get_strides();
+    blocks = layout.get_inner_blks();
+    for (const auto axis : layout.get_inner_idxs()) axes.push_back(static_cast<int>(axis));
+    first = layout.get_submemory_offset();
+    padded = layout.get_padded_dims();
+#else
+    const auto& given = layout.data.format_desc.blocking;
+    strides.assign(given.strides, given.strides + layout.data.ndims);
+    blocks.assign(given.inner_blks, given.inner_blks + given.inner_nblks);
+    axes.assign(given.inner_idxs, given.inner_idxs + given.inner_nblks);
+    first = layout.data.offset0;
+    padded.assign(layout.data.padded_dims, layout.data.padded_dims + layout.data.ndims);
+#endif
+  }
+};
+
+/// Whether oneDNN's copies lose values of layouts with padding or gaps, as those of 3.7 do (its issue 3280).
+constexpr bool kCopiesLoseValues = DNNL_VERSION_MAJOR >= 3;
 
 /// Pools with a dilation, which version 3 always has.
 #if DNNL_VERSION_MAJOR >= 3
