@@ -10,6 +10,8 @@ namespace cosmo::nn {
 
 namespace {
 
+using Tag = dnnl::memory::format_tag;
+
 OperationKind kind_of(dnnl::primitive::kind kind) {
   using enum dnnl::primitive::kind;
   return kind == convolution || kind == deconvolution ? OperationKind::convolution
@@ -153,7 +155,6 @@ dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims, dnnl::memory::da
 }
 
 ChannelBlock channel_block(const dnnl::memory::desc& layout) {
-  using Tag = dnnl::memory::format_tag;
   const dnnl::memory::dims dims = dims_of(layout);
   if (dims.size() != 5) return {Tag::undef, 0};
   for (const ChannelBlock& block : {ChannelBlock{Tag::ncdhw, 1}, ChannelBlock{Tag::nCdhw16c, 16},
@@ -172,7 +173,6 @@ dnnl::memory::desc with_type(const dnnl::memory::desc& layout, dnnl::memory::dat
 
 bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
   if (a == b) return true;
-  using Tag = dnnl::memory::format_tag;
   const dnnl::memory::dims dims = dims_of(a);
   if (dims.size() != 5 || dims != dims_of(b) || type_of(a) != type_of(b)) return false;
   const auto one_block = [&](const dnnl::memory::desc& layout) {  // or no blocks, but the channels last

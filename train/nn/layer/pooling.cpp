@@ -11,11 +11,10 @@ struct Window {
   std::int64_t positions(std::int64_t cells) const { return (cells - size) / stride + 1; }
 };
 
-using Forward = PoolingForward::primitive_desc;
-
-Forward describe_pool(const NetworkBuilder& builder, const Window& window, const dnnl::memory::desc& input) {
+PoolingForward::primitive_desc describe_pool(const NetworkBuilder& builder, const Window& window,
+                                             const dnnl::memory::desc& input) {
   dnnl::memory::dims dims = dims_of(input);  // (N, C, D, H, W)
-  for (std::size_t axis : {2, 3, 4}) dims[axis] = window.positions(dims[axis]);
+  for (std::size_t axis : {2u, 3u, 4u}) dims[axis] = window.positions(dims[axis]);
   const dnnl::memory::desc any(dims, type_of(input), dnnl::memory::format_tag::any);
   const dnnl::memory::dims size(3, window.size), stride(3, window.stride), none(3, 0);
   return describe_forward<PoolingForward>(builder.engine, builder.attributes(1), builder.forward_kind(),
@@ -24,7 +23,8 @@ Forward describe_pool(const NetworkBuilder& builder, const Window& window, const
 
 /// Appends both passes of a pool. In training, the positions of maxima are recorded in the workspace.
 void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Window& window,
-                   const Forward& forward, const Tensor& source, const Tensor& output) {
+                   const PoolingForward::primitive_desc& forward, const Tensor& source,
+                   const Tensor& output) {
   const dnnl::memory workspace =
       builder.memory.place(builder.memory.slot(), forward.workspace_desc(), builder.engine);
   builder.append(
@@ -60,7 +60,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool
   if (source.pooled) return already_pooled(source);
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // no padding exists
   const Window window{kAlgorithm, layer.size, layer.stride};
-  const Forward forward = describe_pool(builder, window, source.values.get_desc());
+  const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
   if (source.transient) return build_sign_keeping_pool(builder, compiled, layer, source, forward.dst_desc());
   const Tensor output = builder.next_tensor(forward.dst_desc(), 1, false);
   append_passes(builder, compiled, window, forward, source, output);
@@ -74,7 +74,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const MaxPool& la
              const Layer*) {
   if (source.pooled) return already_pooled(source);
   const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
-  const Forward forward = describe_pool(builder, window, source.values.get_desc());
+  const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
   const Tensor output = builder.next_tensor(forward.dst_desc(), source.slope, false);
   append_passes(builder, compiled, window, forward, source, output);
   return output;

@@ -6,13 +6,7 @@
 using Catch::Approx;
 
 namespace Catch {
-
 inline auto Contains(const std::string& part) { return Matchers::ContainsSubstring(part); }
-
-namespace Matchers {
-using Catch::Contains;
-}
-
 }  // namespace Catch
 
 #ifdef CATCH_CONFIG_MAIN
