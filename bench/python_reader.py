@@ -108,7 +108,7 @@ def main():
     print(f"{options.samples} samples of {' x '.join(map(str, split.shape))} voxels, batches of {options.batch}")
     for name, times in seconds.items():
         ratio = statistics.median(first / other for first, other in zip(seconds["pread"], times))
-        print(f"{name:25} {options.samples / statistics.median(times):7.0f} samples/s, {ratio:.3f} of pread")
+        print(f"{name:25} {options.samples / statistics.median(times):7.3g} samples/s, {ratio:.3f} of pread")
 
 
 if __name__ == "__main__":

@@ -234,7 +234,9 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
       config.lpt_order == 3 ? std::max(14 * values, displacements + 7 * values) + exchanged : 0;
   return std::max({third, displacements + 2 * field,  // then the meshes are freed
                    particles * (columns * 3 * sizeof(float) + ids) +
-                       ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks) + bispectrum});
+                       ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks,
+                                               find_force_kernel(config.force_kernel)) +
+                       bispectrum});
 }
 
 }  // namespace cosmo::sim

@@ -30,14 +30,14 @@ TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
   return cube;
 }
 
-/// Transforms one channel whose rows stay rows.
+/// Transforms `planes` planes of one channel whose rows stay rows.
 template <class T, class Map>
-void transform_rows(const TurnedCube& cube, std::ptrdiff_t side, const Map& map, const T* input,
-                    float* voxels) {
+void transform_rows(const TurnedCube& cube, std::ptrdiff_t planes, std::ptrdiff_t side, const Map& map,
+                    const T* input, float* voxels) {
   std::vector<T> reversed(static_cast<std::size_t>(side));
-  for (std::ptrdiff_t x = 0; x < side; ++x) {
+  for (std::ptrdiff_t x = 0; x < planes; ++x) {
     for (std::ptrdiff_t y = 0; y < side; ++y) {
-      const T* row = input + cube.first + x * cube.stride[0] + y * cube.stride[1];
+      const T* row = input + x * cube.stride[0] + y * cube.stride[1];
       if (cube.stride[2] < 0) {
         std::reverse_copy(row - (side - 1), row + 1, reversed.data());
         row = reversed.data();
@@ -75,19 +75,19 @@ void read_block(const T* from, const std::array<std::ptrdiff_t, 2>& stride, std:
   }
 }
 
-/// Transforms one channel whose input rows run along output axis `row`, x or y, by blocks of that axis and z, each
-/// transposed in cache.
+/// Transforms `planes` planes of one channel whose input rows run along output axis `row`, x or y, by blocks of that
+/// axis and z, each transposed in cache.
 template <class T, class Map>
-void transform_blocks(const TurnedCube& cube, std::size_t row, std::ptrdiff_t side, const Map& map,
-                      const T* input, float* voxels) {
-  const std::array<std::ptrdiff_t, 2> output_stride = {side * side, side};
+void transform_blocks(const TurnedCube& cube, std::size_t row, std::ptrdiff_t planes, std::ptrdiff_t side,
+                      const Map& map, const T* input, float* voxels) {
+  const std::array<std::ptrdiff_t, 2> output_stride = {side * side, side}, ends = {planes, side};
   const std::size_t other = 1 - row;
   Block<T> block;
-  for (std::ptrdiff_t o = 0; o < side; ++o) {
-    for (std::ptrdiff_t r = 0; r < side; r += kBlock) {
+  for (std::ptrdiff_t o = 0; o < ends[other]; ++o) {
+    for (std::ptrdiff_t r = 0; r < ends[row]; r += kBlock) {
       for (std::ptrdiff_t z = 0; z < side; z += kStretch) {
-        const std::ptrdiff_t height = std::min(kBlock, side - r), width = std::min(kStretch, side - z);
-        read_block(input + cube.first + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2],
+        const std::ptrdiff_t height = std::min(kBlock, ends[row] - r), width = std::min(kStretch, side - z);
+        read_block(input + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2],
                    {cube.stride[row], cube.stride[2]}, height, width, block);
         float* to = voxels + o * output_stride[other] + r * output_stride[row] + z;
         for (std::ptrdiff_t i = 0; i < height; ++i)
@@ -97,19 +97,28 @@ void transform_blocks(const TurnedCube& cube, std::size_t row, std::ptrdiff_t si
   }
 }
 
-/// voxels = map(input), turned, channel by channel. map(from, size, to) does it for a part of a row.
+/// voxels = map(input), turned, channel by channel: all planes, or those of a slab. map(from, size, to) does it for a
+/// part of a row.
 template <class T, class Map>
 void transform(const Symmetry& symmetry, int side, const Map& map, std::span<const T> input,
-               std::span<float> voxels) {
+               std::span<float> voxels, const std::optional<Slab>& slab) {
   const auto n = static_cast<std::size_t>(side);
+  const Slab planes = slab.value_or(Slab{0, side});
   const TurnedCube cube = turned(symmetry, side);
+  float* to = voxels.data();
   for (std::size_t channel = 0; channel < input.size(); channel += n * n * n) {
-    const T* from = input.data() + channel;
-    float* to = voxels.data() + channel;
-    if (symmetry.axes[2] == 2) {
-      transform_rows(cube, side, map, from, to);
-    } else {
-      transform_blocks(cube, symmetry.axes[0] == 2 ? 0 : 1, side, map, from, to);
+    for (int plane = planes.begin, end; plane < planes.end; plane = end) {
+      const int shown = (plane % side + side) % side;
+      end = std::min(planes.end, plane + side - shown);  // of this copy of the sample
+      const std::ptrdiff_t count = end - plane;
+      const T* const from = input.data() + channel + cube.first + shown * cube.stride[0];
+      if (plane != shown && !planes.periodic)
+        std::fill_n(to, count * side * side, 0.0f);
+      else if (symmetry.axes[2] == 2)
+        transform_rows(cube, count, side, map, from, to);
+      else
+        transform_blocks(cube, symmetry.axes[0] == 2 ? 0 : 1, count, side, map, from, to);
+      to += count * side * side;
     }
   }
 }
@@ -156,21 +165,22 @@ template void roll<std::uint16_t>(const std::array<int, 3>&, int, std::span<cons
 template void roll<float>(const std::array<int, 3>&, int, std::span<const float>, std::span<float>);
 
 void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
-                      std::span<const std::uint16_t> counts, std::span<float> voxels) {
+                      std::span<const std::uint16_t> counts, std::span<float> voxels,
+                      const std::optional<Slab>& slab) {
   const auto map = [table](const std::uint16_t* row, std::ptrdiff_t size, float* to) {
     const auto length = static_cast<std::size_t>(size);
     look_up(table, {row, length}, {to, length});
   };
-  transform(symmetry, side, map, counts, voxels);
+  transform(symmetry, side, map, counts, voxels, slab);
   end_look_up();
 }
 
 void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
-                      std::span<float> voxels) {
+                      std::span<float> voxels, const std::optional<Slab>& slab) {
   const auto scaled = [map](const float* row, std::ptrdiff_t size, float* to) {
     for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(row[i]);
   };
-  transform(symmetry, side, scaled, field, voxels);
+  transform(symmetry, side, scaled, field, voxels, slab);
 }
 
 }  // namespace cosmo::dataset

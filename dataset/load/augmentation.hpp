@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+
+#include "dataset/load/slab.hpp"
 
 namespace cosmo::dataset {
 
@@ -39,12 +42,14 @@ struct AffineMap {
   float operator()(float x) const { return scale * (x - offset); }
 };
 
-/// voxels = table[counts], turned by the symmetry; each read once and written once.
-/// `counts` and `voxels` (channels, side, side, side); `table` has an entry for each count.
+/// voxels = table[counts], turned by the symmetry, or a slab of them; each read once and written once.
+/// `counts` (channels, side, side, side), `voxels` (channels, side or planes of the slab, side, side); `table` has an
+/// entry for each count.
 void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
-                      std::span<const std::uint16_t> counts, std::span<float> voxels);
+                      std::span<const std::uint16_t> counts, std::span<float> voxels,
+                      const std::optional<Slab>& slab = {});
 /// The same with voxels = scale (field − offset).
 void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
-                      std::span<float> voxels);
+                      std::span<float> voxels, const std::optional<Slab>& slab = {});
 
 }  // namespace cosmo::dataset

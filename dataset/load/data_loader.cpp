@@ -61,7 +61,7 @@ DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, con
          spec.kind == VoxelKind::counts ? "counts" : "fields");
   const auto rows = static_cast<std::size_t>(config_.micro_batch);
   for (Slot& slot : slots_) {
-    slot.voxels = core::Buffer<float>(rows * spec.voxels());
+    slot.voxels = core::Buffer<float>(rows * voxels_in(spec, config_.slab));
     slot.targets.resize(rows * spec.parameters.size());
   }
   for (int r = 0; r < std::max(1, config_.readers); ++r) {
@@ -82,7 +82,8 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
 }
 
 std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
-  const std::size_t batch = static_cast<std::size_t>(config.micro_batch) * spec.voxels() * sizeof(float);
+  const std::size_t batch =
+      static_cast<std::size_t>(config.micro_batch) * voxels_in(spec, config.slab) * sizeof(float);
   const std::size_t reader =
       (config.roll ? 2 : 1) * spec.bytes() + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
@@ -139,10 +140,11 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   slot.bytes = 0;
   std::span<float> voxels = slot.voxels.span();
   std::span<float> targets = slot.targets;
+  const std::size_t size = voxels_in(source_.spec(), config_.slab);
   for (const std::uint32_t sample : batch_samples(first_ + item)) {
-    load(sample, reader, voxels.first(source_.spec().voxels()));
+    load(sample, reader, voxels.first(size));
     slot.bytes += source_.stored_bytes(sample);
-    voxels = voxels.subspan(source_.spec().voxels());
+    voxels = voxels.subspan(size);
     const auto target = source_.target(sample);
     std::copy(target.begin(), target.end(), targets.begin());
     targets = targets.subspan(target.size());
@@ -172,7 +174,7 @@ void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> vox
   const bool turned = config_.shuffle && config_.augment;
   const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
   const int side = source_.spec().side();
-  const bool as_stored = symmetry == Symmetry{} && !(turned && config_.roll);
+  const bool as_stored = symmetry == Symmetry{} && !(turned && config_.roll) && !config_.slab;
   if (reader.table && reader.table->same_for_all() && config_.readers > 0 && as_stored) {
     source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> part) {
       const std::span counts(reinterpret_cast<const std::uint16_t*>(part.data()),
@@ -183,9 +185,9 @@ void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> vox
     end_look_up();
   } else if (reader.table) {
     const auto counts = read<std::uint16_t>(sample, reader);
-    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);
+    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels, config_.slab);
   } else {
-    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels);
+    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels, config_.slab);
   }
 }
 

@@ -25,6 +25,7 @@ struct LoaderConfig {
   bool augment = false;             ///< turn samples by the cube's symmetries; only while shuffling
   bool roll = false;                ///< shift them, periodic boxes, along the axes; only while augmenting
   int readers = 1;                  ///< threads that read ahead; 0: next() reads
+  std::optional<Slab> slab = {};    ///< the planes of each sample to deliver; otherwise all
   std::uint32_t most = UINT32_MAX;  ///< samples to deliver, the first of the split
   int spare = 1;                    ///< batches beside one per reader and the one that next() returned
 };
@@ -35,7 +36,7 @@ void validate(const LoaderConfig& config);
 /// What a rank works on at a time. Rows from `valid` on are zero padding and do not count.
 /// Spans are valid until the loader's next call.
 struct Batch {
-  std::span<const float> voxels;           ///< (micro_batch, C, n, n, n), transformed
+  std::span<const float> voxels;           ///< (micro_batch, C, n, n, n), or planes of it, transformed
   std::span<const float> targets;          ///< (micro_batch, P) in [−1, 1]
   int valid;                               ///< rows that hold samples; may be 0
   std::span<const std::uint32_t> samples;  ///< (valid) their numbers in the split

@@ -15,7 +15,7 @@ REFERENCE = Setting(40, 6, 19)
 THIRD = ("--lpt-order", "3")
 COSMOLOGIES = {"centre": (0.3, 0.85), "0.25, 0.78": (0.25, 0.78), "0.25, 0.95": (0.25, 0.95), "0.35, 0.78": (0.35, 0.78), "0.35, 0.95": (0.35, 0.95)}
 # (setting, k_l, k_s) [h/Mpc] and the largest alpha.
-FITS = [(Setting(10, 1), 2, 3, 0.4), (Setting(10, 2), 3, 6, 0.2), (Setting(12, 2), 3, 6, 0.2)]
+FITS = [(Setting(10, 1), 2, 3, 0.4), (Setting(10, 1, kernel="interlaced"), 2, 3, 0.15), (Setting(10, 2), 3, 6, 0.2), (Setting(12, 2), 3, 6, 0.2)]
 EDGES = np.linspace(0.1, 1, 10)  # h/Mpc, of the bins in which spectra are compared
 SHOWN = (0.3, 0.5, 0.7, 1)
 
@@ -49,7 +49,7 @@ class Universes(Simulator):
             sums = [np.histogram(k, EDGES, weights=weight * product)[0]
                     for product in (abs(modes)**2, abs(other)**2, (modes * other.conj()).real)]
             return np.transpose(sums).tolist()
-        return np.array(self.cached(f"descent-{self.particles}-steps{setting.steps}-mesh{setting.mesh}-seed{seed}-{cosmology}-{descent}", make))
+        return np.array(self.cached(f"descent-{self.particles}-steps{setting.steps}-mesh{setting.mesh}-seed{seed}-{cosmology}-{descent}{setting.kernel or str()}", make))
 
     def deviation(self, setting, seeds, cosmology, descent=""):
         p, reference, _ = np.sum([self.powers(setting, seed, cosmology, descent) for seed in seeds], axis=0).T
@@ -86,7 +86,7 @@ def main():
                 deviation = universes.deviation(setting, tested, cosmology, descent)
                 lacking = 1 - universes.correlation(setting, tested, cosmology, descent)
                 rows.append([cosmology, descent or "none", *(percent(deviation[i], "+") for i in shown), percent(abs(deviation).max()), percent(lacking[-1])])
-        print_table(f"Mesh {mesh_name(setting.mesh)}, {setting.steps} steps: deviation of P [%]",
+        print_table(f"Mesh {mesh_name(setting.mesh)}, {setting.steps} steps{', ' * bool(setting.kernel)}{setting.kernel or str()}: deviation of P [%]",
                     ["Omega_m, sigma_8", "alpha, k_l, k_s", *(f"k = {middle[i]:.2f}" for i in shown), "largest, k < 1", "1 - r, last bin"], rows)
 
 

@@ -57,9 +57,9 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
     : mesh_(comm, grid),
       mass_(mesh_),
       order_(grid, mesh_.slab()),
-      inverse_cell_(static_cast<float>(grid.cells_per_side / grid.box_size)),
-      near_(kernel.near * inverse_cell_),
-      far_(kernel.far * inverse_cell_) {
+      interlaced_(kernel.interlaced),
+      near_(kernel.near * order_.axis().inverse_cell),
+      far_(kernel.far * order_.axis().inverse_cell) {
   const auto side = static_cast<std::size_t>(grid.cells_per_side);
   const std::size_t nodes = static_cast<std::size_t>(order_.rows(0).size() + 1) * (side + 1);
   for (int thread = 0; thread < omp_get_max_threads(); ++thread) {
@@ -72,19 +72,25 @@ ForceMesh::ForceMesh(const core::Communicator& comm, const core::GridSpec& grid,
     const double window = k > 0 ? std::pow(std::sin(kh / 2) / (kh / 2), 4) : 1;
     undo_.push_back(static_cast<float>(fade / window));
     keep_.push_back(static_cast<float>(fade));
+    const bool seen = 2 * k < grid.cells_per_side;
+    const double slope = seen ? 2 * (kernel.near * std::sin(kh) + kernel.far * std::sin(2 * kh)) : 0;
+    slope_along_.push_back(static_cast<float>(kh * slope));
+    slope_square_.push_back(static_cast<float>(slope * slope));
   }
 }
 
-std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks) {
+std::size_t ForceMesh::memory_bytes(int side, std::size_t particles, int ranks, const ForceKernel& kernel) {
   using fourier::FourierMesh;
   const std::size_t plane = FourierMesh::plane_bytes(side);
-  const std::size_t ghosts = 2 * plane;
-  const std::size_t halo = ranks > 1 ? 2 * (kBelow + kAbove) * plane : 0;
-  return FourierMesh::memory_bytes(side, ranks) + ghosts + halo + ParticleOrder::memory_bytes(particles);
+  const int planes_of_others = kBelow + above(kernel.interlaced);
+  const std::size_t halo = ranks > 1 ? 2 * static_cast<std::size_t>(planes_of_others) * plane : 0;
+  const std::size_t first = kernel.interlaced ? particles * 3 * sizeof(float) : 0;
+  return FourierMesh::memory_bytes(side, ranks) + MassAssignment::memory_bytes(side, kernel.interlaced) +
+         halo + first + ParticleOrder::memory_bytes(particles);
 }
 
-void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta) {
-  order_.sort(particles);
+void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta, bool shifted) {
+  order_.sort(particles, shifted);
   mass_.deposit(particles, order_, quanta);
 }
 
@@ -92,21 +98,21 @@ void ForceMesh::deposit(const ParticleSet& particles, std::int32_t quanta) {
 /// calls it again with coarser quanta if a cell overflowed, in which case the earlier densities are
 /// discarded.
 template <class Transform>
-void ForceMesh::transform_density(const ParticleSet& particles, Transform&& transform) {
+void ForceMesh::transform_density(const ParticleSet& particles, bool shifted, Transform&& transform) {
   for (std::int32_t quanta = kFinest;; quanta /= 4) {
-    deposit(particles, quanta);
+    deposit(particles, quanta, shifted);
     transform([this](int x) { mass_.to_contrast(x); });
     if (quanta == kCoarsest) return mass_.check_mass();
     if (mass_.fits()) return;
   }
 }
 
-void ForceMesh::solve(const ParticleSet& particles, const ModeTable* filter) {
-  transform_density(particles, [&](const auto& prepare) { solve_density(prepare, filter); });
+void ForceMesh::solve(const ParticleSet& particles, const ModeTable* filter, bool shifted) {
+  transform_density(particles, shifted, [&](const auto& prepare) { solve_density(prepare, filter); });
 }
 
 fourier::PowerSpectrum ForceMesh::power_spectrum(const ParticleSet& particles, int bins) {
-  transform_density(particles, [this](const auto& prepare) { mesh_.forward(prepare); });
+  transform_density(particles, false, [this](const auto& prepare) { mesh_.forward(prepare); });
   return fourier::power_spectrum(mesh_,
                                  {std::min(bins, mesh_.side() / 2), fourier::MassAssignment::cloud_in_cell});
 }
@@ -117,17 +123,29 @@ void ForceMesh::solve_density(const fourier::FourierMesh::PlaneWork& prepare, co
     const float* at = axis.data();
     return at[std::abs(kx)] * at[std::abs(ky)] * at[kz];
   };
+  const auto sum = [](const std::vector<float>& axis, int kx, int ky, int kz) {
+    const float* at = axis.data();
+    return at[std::abs(kx)] + at[std::abs(ky)] + at[kz];
+  };
   const auto green = [&](int kx, int ky, int kz) {
     const int square = kx * kx + ky * ky + kz * kz;
     const float undone = 1 + (product(undo_, kx, ky, kz) - product(keep_, kx, ky, kz));
     return square > 0 ? scale * undone / static_cast<float>(square) : 0.0f;  // the mean has no potential
   };
-  if (filter == nullptr) {
-    mesh_.convolve(prepare, green);
-  } else {
+  const auto green_of_two = [&](int kx, int ky, int kz) {
+    const int square = kx * kx + ky * ky + kz * kz;
+    const float slopes = sum(slope_square_, kx, ky, kz);  // 0 for waves of which the differences see nothing
+    if (slopes == 0) return 0.0f;
+    const float lengthened = sum(slope_along_, kx, ky, kz) / slopes;
+    const float undone = 1 + (product(undo_, kx, ky, kz) * lengthened - product(keep_, kx, ky, kz));
+    return scale * undone / static_cast<float>(square);
+  };
+  const auto convolve = [&](const auto& factor) {
+    if (filter == nullptr) return mesh_.convolve(prepare, factor);
     mesh_.convolve(prepare,
-                   [&](int kx, int ky, int kz) { return (*filter)(kx, ky, kz) * green(kx, ky, kz); });
-  }
+                   [&](int kx, int ky, int kz) { return (*filter)(kx, ky, kz) * factor(kx, ky, kz); });
+  };
+  interlaced_ ? convolve(green_of_two) : convolve(green);
   fetch_halo();
 }
 
@@ -172,7 +190,7 @@ void ForceMesh::fetch_halo() {
   // Calls f(plane) for the planes around rank's slab that `from` owns and rank does not.
   const auto for_each_wanted = [&](int rank, int from, auto&& f) {
     const core::Slab slab = core::slab_of(n, rank, comm.size());
-    for (int plane = slab.first - kBelow; plane < slab.last + kAbove; ++plane) {
+    for (int plane = slab.first - kBelow; plane < slab.last + above(is_shifted()); ++plane) {
       if (owner(plane) == from && from != rank) f(plane);
     }
   };
@@ -187,19 +205,20 @@ void ForceMesh::fetch_halo() {
     send_counts.push_back(static_cast<int>((outgoing.size() - sent) * plane_size));
     receive_counts.push_back(static_cast<int>((incoming.size() - received) * plane_size));
   }
-  if (halo_.size() == 0) {
-    halo_send_ = core::Buffer<float>(outgoing.size() * plane_size);
-    halo_ = core::Buffer<float>(incoming.size() * plane_size);
-  }
+  const auto make_room = [&](core::Buffer<float>& buffer, std::size_t planes) {
+    if (buffer.size() < planes * plane_size) buffer = core::Buffer<float>(planes * plane_size);
+  };
+  make_room(halo_send_, outgoing.size());
+  make_room(halo_, incoming.size());
   for (std::size_t i = 0; i < outgoing.size(); ++i) {
     std::copy_n(outgoing[i], plane_size, halo_send_.data() + i * plane_size);
   }
   comm.all_to_all(halo_send_.data(), send_counts, halo_.data(), receive_counts);
 
   const core::Slab slab = mesh_.slab();
-  planes_.assign(static_cast<std::size_t>(slab.size()) + kBelow + kAbove, nullptr);
+  planes_.assign(static_cast<std::size_t>(slab.size()) + kBelow + above(is_shifted()), nullptr);
   const int lowest = slab.first - kBelow;
-  for (int plane = lowest; plane < slab.last + kAbove; ++plane) {
+  for (int plane = lowest; plane < slab.last + above(is_shifted()); ++plane) {
     const int home = wrapped(plane);
     if (slab.contains(home)) planes_[static_cast<std::size_t>(plane - lowest)] = mesh_.row(home, 0);
   }

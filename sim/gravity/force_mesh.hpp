@@ -21,7 +21,8 @@ namespace cosmo::sim {
 /// with the same weights.
 ///
 /// Takes one mesh and two transforms per force; the three components exist only for the strip of rows and the
-/// two planes that a thread is working on. Collective; the communicator must outlive it.
+/// two planes that a thread is working on. An interlaced force is that of the mesh and then of its nodes half a cell below.
+/// Collective; the communicator must outlive it.
 class ForceMesh {
  public:
   /// Throws Error{config} as FourierMesh does.
@@ -30,33 +31,31 @@ class ForceMesh {
   ForceMesh& operator=(const ForceMesh&) = delete;
 
   /// Memory when `ranks` share a mesh and each has `particles` particles [bytes].
-  static std::size_t memory_bytes(int side, std::size_t particles, int ranks);
+  static std::size_t memory_bytes(int side, std::size_t particles, int ranks, const ForceKernel& kernel);
 
   const core::Communicator& communicator() const { return mesh_.communicator(); }
   const core::GridSpec& grid() const { return mesh_.grid(); }
 
   /// Calls use(group, position, g) for all particles of this rank in groups, from many threads: their x [Mpc/h] and
   /// g = ∇∇⁻²delta there [Mpc/h]; the physical acceleration is -3/2 Ωm/a g, in units of H0². `use` may move
-  /// the particles. Each particle must be on the rank that owns its x. Throws as MassAssignment does.
+  /// the particles. Each particle must be on the rank that owns its x. A `filter` multiplies the potential's waves. Throws as
+  /// MassAssignment does.
   template <class Use>
-  void accelerate(const ParticleSet& particles, Use&& use) {
-    solve(particles);
-    gather_again(particles, use);
-  }
+  void accelerate(const ParticleSet& particles, Use&& use, const ModeTable* filter = nullptr);
 
   /// The parts of accelerate(): solve() computes the potential from particles; gather() evaluates it at other
-  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather().
-  /// A `filter` multiplies the potential's waves.
-  void solve(const ParticleSet& particles, const ModeTable* filter = nullptr);
+  /// particles, and gather_again(), as in accelerate(), at those of the last solve() or gather(). All are of one mesh,
+  /// with its nodes half a cell below if `shifted`.
+  void solve(const ParticleSet& particles, const ModeTable* filter = nullptr, bool shifted = false);
   template <class Use>
   void gather(const ParticleSet& particles, Use&& use) {
-    order_.sort(particles);
+    order_.sort(particles, is_shifted());
     gather_again(particles, use);
   }
   template <class Use>
   void gather_again(const ParticleSet& particles, Use&& use);
   /// The parts of solve(): deposit particles as quanta of mass, and solve for a density contrast in mesh().
-  void deposit(const ParticleSet& particles, std::int32_t quanta = kFinest);
+  void deposit(const ParticleSet& particles, std::int32_t quanta = kFinest, bool shifted = false);
   void solve_contrast() { solve_density({}); }
 
   /// The power spectrum of the particles, each on the rank that owns its x, in `bins` bins: cloud in cell,
@@ -72,8 +71,9 @@ class ForceMesh {
   /// Number of nodes that the differences reach to either side.
   static constexpr int kReach = 2;
   /// Number of planes of the potential that are needed before the slab and after it. Its last cells lie
-  /// between its last plane and the next, where the gradient is needed, too.
-  static constexpr int kBelow = kReach, kAbove = kReach + 1;
+  /// between its last plane and the next, where the gradient is needed, too. Shifted nodes have one more cell.
+  static constexpr int kBelow = kReach;
+  static constexpr int above(bool shifted) { return kReach + 1 + shifted; }
   /// Distance of the prefetch [particles]: the order of particles is known, but the hardware cannot predict
   /// it.
   static constexpr std::size_t kAhead = 2 * Group::kSize;
@@ -86,20 +86,40 @@ class ForceMesh {
   };
 
   template <class Transform>
-  void transform_density(const ParticleSet& particles, Transform&& transform);
+  void transform_density(const ParticleSet& particles, bool shifted, Transform&& transform);
   void solve_density(const fourier::FourierMesh::PlaneWork& prepare, const ModeTable* filter = nullptr);
+  bool is_shifted() const { return order_.axis().last == order_.axis().nodes; }
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;
 
   fourier::FourierMesh mesh_;
   MassAssignment mass_;
   ParticleOrder order_;
-  float inverse_cell_, near_, far_;       // differences divided by the cell size
-  std::vector<float> undo_, keep_;        // by wavenumber along an axis: fade / window, fade
+  bool interlaced_;
+  float near_, far_;                // differences divided by the cell size
+  std::vector<float> undo_, keep_;  // by wavenumber along an axis: fade / window, fade
+  std::vector<float> slope_along_,
+      slope_square_;           // by wavenumber along an axis: kh D h and (D h)² of its differences D
+  core::Buffer<float> first_;  // forces of the first mesh of an interlaced pair
   core::Buffer<float> halo_, halo_send_;  // planes from other ranks, and planes for them
-  std::vector<const float*> planes_;      // planes of x from slab.first - kBelow to slab.last - 1 + kAbove
+  std::vector<const float*> planes_;      // planes of x from slab.first - kBelow to slab.last - 1 + above()
   std::vector<Strip> strips_;             // by thread
 };
+
+template <class Use>
+void ForceMesh::accelerate(const ParticleSet& particles, Use&& use, const ModeTable* filter) {
+  solve(particles, filter);
+  if (!interlaced_) return gather_again(particles, use);
+  if (first_.size() < 3 * particles.size() + 1) first_ = core::Buffer<float>(3 * particles.capacity() + 1);
+  float* first = first_.data();
+  gather_again(particles,
+               [=](const Group& group, const Vectors&, const Vectors& g) { store3(first, group, g); });
+  solve(particles, filter, true);
+  auto own_use = use;
+  gather_again(particles, [=](const Group& group, const Vectors& position, const Vectors& g) mutable {
+    own_use(group, position, 0.5f * (load3(first, group) + g));
+  });
+}
 
 template <class Use>
 void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
@@ -108,7 +128,8 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
   const auto touched = particles.touched();
   const core::Slab slab = mesh_.slab();
   const int n = mesh_.side(), stride = 4 * (n + 1);  // distance of the strip's rows [floats]
-  const float inverse_cell = inverse_cell_;
+  const NodeAxis axis = order_.axis();
+  const int last_plane = slab.last - 1 + is_shifted();
   auto own_use = use;
 
   // Each thread has its own copy of `use`, whose members stay in registers.
@@ -119,7 +140,7 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
     const core::Slab rows = order_.rows(strip);
     Vector4 *lower = own.gradient[0].data(), *upper = own.gradient[1].data();
     differentiate(slab.first, rows, lower, own.row.data());
-    for (int plane = slab.first; plane < slab.last; ++plane, std::swap(lower, upper)) {
+    for (int plane = slab.first; plane <= last_plane; ++plane, std::swap(lower, upper)) {
       differentiate(plane + 1, rows, upper, own.row.data());
       const auto* low = reinterpret_cast<const float*>(lower);
       const auto* high = reinterpret_cast<const float*>(upper);
@@ -127,13 +148,12 @@ void ForceMesh::gather_again(const ParticleSet& particles, Use&& use) {
       for (std::size_t k = 0; k < indices.size(); k += Group::kSize) {
         const Group group(indices, k);
         const Vectors position = load3(x, group);
-        const CellPlaces at_x(position.x, inverse_cell, n), at_y(position.y, inverse_cell, n),
-            at_z(position.z, inverse_cell, n);
+        const NodePlaces at_x(position.x, axis), at_y(position.y, axis), at_z(position.z, axis);
         alignas(Component) float fraction[3][Group::kSize];
         const Component fractions[] = {at_x.fraction, at_y.fraction, at_z.fraction};
         std::memcpy(fraction, fractions, sizeof fraction);
         alignas(Component) int nodes[Group::kSize];
-        const CellPlaces::Whole node = (at_y.cell - rows.first) * stride + 4 * at_z.cell;
+        const NodePlaces::Whole node = (at_y.node - rows.first) * stride + 4 * at_z.node;
         std::memcpy(nodes, &node, sizeof node);
         const auto gradient = [&](std::size_t i) __attribute__((always_inline)) {
           const std::size_t later = 3 * std::size_t{indices[std::min(k + kAhead + i, indices.size() - 1)]};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "sim/gravity/force_mesh.hpp"
 #include "sim/gravity/particle_set.hpp"
 
@@ -17,10 +19,10 @@ struct GradientDescent {
   double short_wave = 0;  ///< k_s [h/Mpc]
 };
 
-/// The fit to runs on a mesh of 6N, at z = 0, for COLA from a third-order start at z = 9, with particles and cells these
-/// distances [Mpc/h] apart and a number of steps. docs/figures/fit_gradient_descent.py made the table. Throws Error{config} listing
+/// The fit to runs on a mesh of 6N, at z = 0, for COLA from a third-order start at z = 9, with a force kernel, particles and cells these
+/// distances [Mpc/h] apart, and a number of steps. docs/figures/fit_gradient_descent.py made the table. Throws Error{config} listing
 /// what has been fitted.
-GradientDescent find_descent(double spacing, double cell, int steps);
+GradientDescent find_descent(std::string_view force_kernel, double spacing, double cell, int steps);
 
 /// Moves the particles. Each must be on the rank that owns its x, and is so afterwards. Overwrites the force mesh.
 /// Collective. Throws as ForceMesh::solve() and settle() do.

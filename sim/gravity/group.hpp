@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "sim/gravity/node_axis.hpp"
 #include "sim/gravity/vector4.hpp"
 
 namespace cosmo::sim {
@@ -43,19 +44,19 @@ struct Vectors {
   }
 };
 
-/// The cells of a grid that contain a coordinate of each particle, as cell_of() has them, and how far it is from each
-/// cell's lower node, in cells.
-struct CellPlaces {
+/// The node below a coordinate of each particle, and how far the coordinate is above it, in cells.
+struct NodePlaces {
   using Whole [[gnu::vector_size(sizeof(Component))]] = int;
 
-  CellPlaces(const Component& coordinate, float inverse_cell, int cells) {
-    const Component scaled = coordinate * inverse_cell;
-    cell = __builtin_convertvector(scaled, Whole);
-    cell = cell < cells - 1 ? cell : Whole{} + (cells - 1);
-    fraction = scaled - __builtin_convertvector(cell, Component);
+  NodePlaces(const Component& coordinate, const NodeAxis& axis) {
+    const Component scaled = (coordinate + axis.shift) * axis.inverse_cell;
+    const Whole below = __builtin_convertvector(scaled, Whole);
+    const Whole bounded = below < axis.last ? below : Whole{} + axis.last;
+    fraction = scaled - __builtin_convertvector(bounded, Component);
+    node = bounded < axis.nodes ? bounded : Whole{};
   }
 
-  Whole cell;
+  Whole node;
   Component fraction;
 };
 

@@ -20,17 +20,16 @@ constexpr std::size_t kAhead = 32;
 
 /// A group of particles on their way to the mesh.
 struct Batch {
-  alignas(Component) int cell[3][Group::kSize];
+  alignas(Component) int node[3][Group::kSize];
   std::int32_t quanta[2][2][2][Group::kSize];  // at the lower and upper node along x, y, z
 
   /// Splits each particle along x, each part along y, and each of those along z. An upper node gets its part
   /// rounded and the lower one the rest, so nothing is lost; whole numbers up to 2^24 are exact in float.
-  void split(const Vectors& x, float inverse_cell, int cells, float particle) {
-    const CellPlaces places[] = {
-        {x.x, inverse_cell, cells}, {x.y, inverse_cell, cells}, {x.z, inverse_cell, cells}};
+  void split(const Vectors& x, const NodeAxis& axes, float particle) {
+    const NodePlaces places[] = {{x.x, axes}, {x.y, axes}, {x.z, axes}};
     float fraction[3][Group::kSize];
     for (int axis = 0; axis < 3; ++axis) {
-      std::memcpy(cell[axis], &places[axis].cell, sizeof cell[axis]);
+      std::memcpy(node[axis], &places[axis].node, sizeof node[axis]);
       std::memcpy(fraction[axis], &places[axis].fraction, sizeof fraction[axis]);
     }
     for (std::size_t i = 0; i < Group::kSize; ++i) {
@@ -53,20 +52,19 @@ struct Batch {
 /// planes of nodes on its two sides. Contributions to z = 0 from below go to z = n, in the spare room after
 /// the row.
 void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const fourier::FourierMesh& mesh,
-                   std::int32_t particle, Quanta* lower, Quanta* upper) {
+                   const NodeAxis& axis, std::int32_t particle, Quanta* lower, Quanta* upper) {
   Quanta* const planes[] = {lower, upper};
   const int n = mesh.side();
   const std::size_t stride = mesh.row_stride();
-  const auto inverse_cell = static_cast<float>(n / mesh.grid().box_size);
   Batch batch;
   for (std::size_t first = 0; first < indices.size(); first += Group::kSize) {
     const Group group(indices, first);
-    batch.split(load3(x, group), inverse_cell, n, static_cast<float>(particle));
+    batch.split(load3(x, group), axis, static_cast<float>(particle));
     for (std::size_t i = 0; i < group.count; ++i) {
       __builtin_prefetch(x + 3 * std::size_t{indices[std::min(first + kAhead + i, indices.size() - 1)]});
-      const auto y = static_cast<std::size_t>(batch.cell[1][i]),
-                 z = static_cast<std::size_t>(batch.cell[2][i]);
-      const std::size_t next_y = batch.cell[1][i] + 1 < n ? y + 1 : 0;
+      const auto y = static_cast<std::size_t>(batch.node[1][i]),
+                 z = static_cast<std::size_t>(batch.node[2][i]);
+      const std::size_t next_y = batch.node[1][i] + 1 < n ? y + 1 : 0;
       const std::size_t rows[] = {y * stride + z, next_y * stride + z};
       for (std::size_t a = 0; a < 2; ++a) {
         for (std::size_t b = 0; b < 2; ++b) {
@@ -81,17 +79,23 @@ void deposit_plane(const float* x, std::span<const std::uint32_t> indices, const
 
 }  // namespace
 
-MassAssignment::MassAssignment(fourier::FourierMesh& mesh)
-    : mesh_(mesh),
-      ghost_(static_cast<std::size_t>(mesh.side()) * mesh.row_stride()),
-      arrived_(ghost_.size()) {}
+MassAssignment::MassAssignment(fourier::FourierMesh& mesh) : mesh_(mesh) {}
+
+std::size_t MassAssignment::memory_bytes(int side, bool interlaced) {
+  return (interlaced ? 4 : 2) * fourier::FourierMesh::plane_bytes(side);
+}
 
 std::uint32_t* MassAssignment::quanta_row(int x, int y) {
-  if (x == mesh_.slab().last) return ghost_.data() + static_cast<std::size_t>(y) * mesh_.row_stride();
-  return reinterpret_cast<Quanta*>(mesh_.row(x, y));
+  const int n = mesh_.side(), ghost = x - mesh_.slab().last;
+  if (ghost < 0) return reinterpret_cast<Quanta*>(mesh_.row(x, y));
+  return ghost_.data() + static_cast<std::size_t>(ghost * n + y) * mesh_.row_stride();
 }
 
 void MassAssignment::deposit(const ParticleSet& particles, const ParticleOrder& order, std::int32_t quanta) {
+  ghosts_ = order.axis().last < mesh_.side() ? 1 : 2;
+  const std::size_t room = static_cast<std::size_t>(ghosts_ * mesh_.side()) * mesh_.row_stride();
+  if (ghost_.size() < room)
+    ghost_ = core::Buffer<std::uint32_t>(room), arrived_ = core::Buffer<std::uint32_t>(room);
   particle_ = quanta;
   particles_ = quanta_ = 0;
   add(particles, order, mesh_.slab().first);
@@ -107,7 +111,7 @@ void MassAssignment::add(const ParticleSet& particles, const ParticleOrder& orde
   const std::size_t stride = mesh_.row_stride();
   // A strip adds to its own rows and the next strip's first row: first rows are cleared before any strip ...
 #pragma omp parallel for collapse(2) schedule(static)
-  for (int x = empty; x <= slab.last; ++x) {
+  for (int x = empty; x < slab.last + ghosts_; ++x) {
     for (int strip = 0; strip < order.strips(); ++strip) {
       std::fill_n(quanta_row(x, order.rows(strip).first), stride, 0u);
     }
@@ -120,7 +124,7 @@ void MassAssignment::add(const ParticleSet& particles, const ParticleOrder& orde
 #pragma omp parallel for schedule(dynamic)
     for (int strip = strips.first; strip < strips.last; strip += 2) add_strip(particles, order, strip, empty);
   }
-  add_ghost_plane();
+  for (int ghost = 0; ghost < ghosts_; ++ghost) add_ghost_plane(ghost);
   particles_ += mesh_.communicator().sum(static_cast<std::int64_t>(particles.size()));
 }
 
@@ -133,26 +137,34 @@ void MassAssignment::add_strip(const ParticleSet& particles, const ParticleOrder
                 static_cast<std::size_t>(rows.size() - 1) * mesh_.row_stride(), 0u);
   };
   empty_inner_rows(slab.first);
-  for (int x = slab.first; x < slab.last; ++x) {
+  for (int x = slab.first; x < slab.last + ghosts_ - 1; ++x) {
     empty_inner_rows(x + 1);
-    deposit_plane(particles.x().data(), order.particles(strip, x), mesh_, particle_, quanta_row(x, 0),
-                  quanta_row(x + 1, 0));
+    deposit_plane(particles.x().data(), order.particles(strip, x), mesh_, order.axis(), particle_,
+                  quanta_row(x, 0), quanta_row(x + 1, 0));
   }
 }
 
-/// Adds each rank's plane beyond its slab to the first plane of the rank that owns it.
-void MassAssignment::add_ghost_plane() {
+/// Adds a plane after each rank's slab to that of the rank that owns it. A rank gets two if the slab before its own is
+/// a single plane.
+void MassAssignment::add_ghost_plane(int ghost) {
   const auto& comm = mesh_.communicator();
   const int n = mesh_.side();
-  const auto owner = [&](int plane) {
-    return static_cast<std::size_t>(core::owner_of(n, (plane + n) % n, comm.size()));
-  };
-  std::vector<int> send(static_cast<std::size_t>(comm.size()), 0), receive = send;
-  send[owner(mesh_.slab().last)] = static_cast<int>(ghost_.size());
-  receive[owner(mesh_.slab().first - 1)] = static_cast<int>(ghost_.size());
-  comm.all_to_all(ghost_.data(), send, arrived_.data(), receive);
-  std::uint32_t* plane = quanta_row(mesh_.slab().first, 0);
-  for (std::size_t i = 0; i < arrived_.size(); ++i) plane[i] += arrived_[i];
+  const std::size_t size = static_cast<std::size_t>(n) * mesh_.row_stride();
+  std::vector<int> send, receive, planes;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const auto plane_of = [&](int from) { return (core::slab_of(n, from, comm.size()).last + ghost) % n; };
+    const bool to = core::owner_of(n, plane_of(comm.rank()), comm.size()) == rank;
+    const bool from = mesh_.slab().contains(plane_of(rank));
+    send.push_back(to ? static_cast<int>(size) : 0);
+    receive.push_back(from ? static_cast<int>(size) : 0);
+    if (from) planes.push_back(plane_of(rank));
+  }
+  comm.all_to_all(quanta_row(mesh_.slab().last + ghost, 0), send, arrived_.data(), receive);
+  for (std::size_t arrived = 0; arrived < planes.size(); ++arrived) {
+    std::uint32_t* plane = quanta_row(planes[arrived], 0);
+    const std::uint32_t* more = arrived_.data() + arrived * size;
+    for (std::size_t i = 0; i < size; ++i) plane[i] += more[i];
+  }
 }
 
 void MassAssignment::to_contrast(int x) {

@@ -19,6 +19,9 @@ class MassAssignment {
  public:
   explicit MassAssignment(fourier::FourierMesh& mesh);
 
+  /// Memory besides the mesh's own [bytes].
+  static std::size_t memory_bytes(int side, bool interlaced);
+
   /// Fills the mesh with quanta. A particle consists of `quanta`, a power of 2 up to 2^24: weights are exact
   /// to one quantum, and a cell has room for fewer than 2^32. Each particle must be on the rank that owns its
   /// x and listed in `order`. Collective.
@@ -38,13 +41,14 @@ class MassAssignment {
  private:
   void add(const ParticleSet& particles, const ParticleOrder& order, int empty);
   void add_strip(const ParticleSet& particles, const ParticleOrder& order, int strip, int empty);
-  void add_ghost_plane();
+  void add_ghost_plane(int ghost);
   void scale(int x, float factor, float offset);
   std::uint32_t* quanta_row(int x, int y);
 
   fourier::FourierMesh& mesh_;
   std::int32_t particle_ = 1;                    ///< quanta per particle
-  core::Buffer<std::uint32_t> ghost_, arrived_;  ///< the plane after the slab, and that of the previous slab
+  int ghosts_ = 1;                               ///< planes after the slab that get mass
+  core::Buffer<std::uint32_t> ghost_, arrived_;  ///< planes after the slab, and such of other slabs
   std::int64_t particles_ = 0;                   ///< number of particles on all ranks
   std::int64_t quanta_ = 0;                      ///< counted by scale()
 };

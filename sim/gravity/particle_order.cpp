@@ -21,18 +21,20 @@ int log_strip_width(int rows) {
 ParticleOrder::ParticleOrder(const core::GridSpec& grid, core::Slab slab)
     : grid_(grid),
       slab_(slab),
+      axis_(grid),
       log_width_(log_strip_width(grid.cells_per_side)),
       strips_(((grid.cells_per_side - 1) >> log_width_) + 1) {
   start_.resize(key_of(slab.first, strips_) + 1);
 }
 
-void ParticleOrder::sort(const ParticleSet& particles) {
+void ParticleOrder::sort(const ParticleSet& particles, bool shifted) {
+  axis_ = NodeAxis(grid_, shifted);
   const std::size_t size = particles.size();
   if (index_.size() < size) index_ = core::Buffer<std::uint32_t>(particles.capacity());
   const float* x = particles.x().data();
-  const auto inverse_cell = static_cast<float>(grid_.cells_per_side / grid_.box_size);
-  const auto last = static_cast<std::uint32_t>(grid_.cells_per_side - 1);
-  const auto planes = static_cast<std::uint32_t>(slab_.size()),
+  const auto nodes = static_cast<std::uint32_t>(axis_.nodes), last = static_cast<std::uint32_t>(axis_.last);
+  const float inverse_cell = axis_.inverse_cell, shift = axis_.shift;
+  const auto planes = static_cast<std::uint32_t>(slab_.size() + 1),
              first_plane = static_cast<std::uint32_t>(slab_.first);
   const int log_width = log_width_;
   const std::size_t keys = start_.size() - 1;
@@ -46,11 +48,12 @@ void ParticleOrder::sort(const ParticleSet& particles) {
       const std::size_t count = std::min(kMany, end - first);
       const float* position = x + 3 * first;
       for (std::size_t i = 0; i < count; ++i) {
-        const auto plane = std::min(
-            static_cast<std::uint32_t>(static_cast<std::int32_t>(position[3 * i] * inverse_cell)), last);
-        const auto row = std::min(
-            static_cast<std::uint32_t>(static_cast<std::int32_t>(position[3 * i + 1] * inverse_cell)), last);
-        key[i] = (row >> log_width) * planes + plane - first_plane;
+        const auto below = [=](float coordinate) {
+          const float scaled = (coordinate + shift) * inverse_cell;
+          return std::min(static_cast<std::uint32_t>(static_cast<std::int32_t>(scaled)), last);
+        };
+        const std::uint32_t plane = below(position[3 * i]), row = below(position[3 * i + 1]);
+        key[i] = ((row < nodes ? row : 0) >> log_width) * planes + plane - first_plane;
       }
       for (std::size_t i = 0; i < count; ++i) f(first + i, key[i]);
     }

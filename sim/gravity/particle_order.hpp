@@ -7,6 +7,7 @@
 
 #include "core/buffer.hpp"
 #include "core/grid.hpp"
+#include "sim/gravity/node_axis.hpp"
 #include "sim/gravity/particle_set.hpp"
 
 namespace cosmo::sim {
@@ -30,9 +31,11 @@ class ParticleOrder {
     return {strip << log_width_, std::min(grid_.cells_per_side, (strip + 1) << log_width_)};
   }
 
-  /// Lists the particles; all of them must have x in the slab.
-  void sort(const ParticleSet& particles);
-  /// The particles whose cell is in plane x of the slab and in the strip's rows.
+  /// Lists the particles by the mesh's nodes, or by those half a cell below; all of them must have x in the slab.
+  void sort(const ParticleSet& particles, bool shifted = false);
+  /// The nodes of the last sort().
+  const NodeAxis& axis() const { return axis_; }
+  /// The particles that lie above plane x, in the slab or next after it, and above the strip's rows.
   std::span<const std::uint32_t> particles(int strip, int x) const {
     const std::size_t key = key_of(x, strip);
     return index_.span().subspan(start_[key], start_[key + 1] - start_[key]);
@@ -40,11 +43,12 @@ class ParticleOrder {
 
  private:
   std::size_t key_of(int x, int strip) const {
-    return static_cast<std::size_t>(strip * slab_.size() + x - slab_.first);
+    return static_cast<std::size_t>(strip * (slab_.size() + 1) + x - slab_.first);
   }
 
   core::GridSpec grid_;
   core::Slab slab_;
+  NodeAxis axis_;
   int log_width_;  ///< log2 of the rows per strip
   int strips_;     ///< number of strips
   core::Buffer<std::uint32_t> index_;

@@ -127,15 +127,15 @@ GradientDescent fitted_descent(const Plan& plan) {
   const SimulationConfig& numerics = plan.numerics;
   core::ensure(
       numerics.integrator == "cola" && numerics.z_initial == 9 && numerics.lpt_order == 3 &&
-          numerics.redshifts == std::vector{0.0} &&
-          numerics.force_kernel == best_force_kernel(numerics.mesh_per_side, numerics.particles_per_side),
+          numerics.redshifts == std::vector{0.0},
       Fault::config,
-      "--gradient-descent fitted is for --integrator cola, --z-initial 9, --lpt-order 3, --redshifts 0 and "
-      "the default --force-kernel: give these, or ALPHA,KL,KS.");
+      "--gradient-descent fitted is for --integrator cola, --z-initial 9, --lpt-order 3 and --redshifts 0: "
+      "give these, or ALPHA,KL,KS.");
   GradientDescent descent;
   for (const core::Universe& universe : plan.universes) {
     const double box = plan.box.mpc_h(universe.cosmology.h);
-    descent = find_descent(box / numerics.particles_per_side, box / numerics.mesh_per_side, numerics.steps);
+    descent = find_descent(numerics.force_kernel, box / numerics.particles_per_side,
+                           box / numerics.mesh_per_side, numerics.steps);
   }
   return descent;
 }

@@ -138,3 +138,31 @@ TEST_CASE("the symmetry of a sample depends on seed, epoch and sample and takes 
   }
   REQUIRE(changed > 4400);
 }
+
+TEST_CASE("a slab is the planes of the turned sample, and of its copies or of nothing beside it") {
+  const std::vector<float> table = identity_table();
+  for (const auto& [side, channels] : {std::pair(5, 2), std::pair(20, 1)}) {
+    const auto counts = distinct_counts(side, channels);
+    const auto plane = static_cast<std::size_t>(side * side);
+    for (const Slab& slab : {Slab{0, 3}, Slab{2, 5}, Slab{-2, 4}, Slab{-1, side + 2, true},
+                             Slab{3, side + 1, true}, Slab{-1, side + 1}, Slab{-side - 2, 2 * side, true}}) {
+      for (int s = 0; s < kCubeSymmetries; ++s) {
+        const auto whole = turned(s, side, counts);
+        std::vector<float> expected,
+            found(static_cast<std::size_t>((slab.end - slab.begin) * channels) * plane, -1);
+        for (int channel = 0; channel < channels; ++channel) {
+          for (int x = slab.begin; x < slab.end; ++x) {
+            const int shown = (x + 3 * side) % side;
+            const auto first = whole.begin() + static_cast<std::ptrdiff_t>(plane) * (channel * side + shown);
+            if (x == shown || slab.periodic)
+              expected.insert(expected.end(), first, first + static_cast<std::ptrdiff_t>(plane));
+            else
+              expected.insert(expected.end(), plane, 0.0f);
+          }
+        }
+        transform_voxels(cube_symmetry(s), side, table, counts, found, slab);
+        REQUIRE(found == expected);
+      }
+    }
+  }
+}

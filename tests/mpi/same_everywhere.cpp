@@ -95,10 +95,10 @@ int main(int argc, char** argv) {
   sim::SimulationConfig config;
   config.box_size = 200;
   config.universe.seed = 42;
-  const auto print_universe = [&](int particles, int mesh) {
+  const auto print_universe = [&](int particles, int mesh, std::string_view kernel = {}) {
     config.particles_per_side = particles;
     config.mesh_per_side = mesh;
-    config.force_kernel = sim::best_force_kernel(mesh, particles);
+    config.force_kernel = kernel.empty() ? sim::best_force_kernel(mesh, particles) : kernel;
     print(universe_of(comm, config));
   };
   print_universe(64, 64);
@@ -123,7 +123,11 @@ int main(int argc, char** argv) {
   print_universe(64, 64);
   config.box_size = 10;
   print_universe(12, 12);
+  print_universe(12, 12, "interlaced");
+  print_universe(4, 4, "interlaced");  // slabs of one plane on four ranks
   config.lpt_order = 3;
   config.descent = {0.2, 1, 2};
   print_universe(32, 48);
+  config.box_size = 200;
+  print_universe(64, 64, "interlaced");
 }

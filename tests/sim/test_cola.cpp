@@ -124,7 +124,7 @@ TEST_CASE("the 48 symmetries of the cube turn the outcome as they turn the initi
   field.backward();
   const sim::Background background(cosmology);
   sim::ForceMesh forces(comm, {2 * n, grid.box_size},
-                        sim::find_force_kernel(GENERATE("deconvolved", "four-point")));
+                        sim::find_force_kernel(GENERATE("deconvolved", "four-point", "interlaced")));
   const auto& integrator = sim::find_integrator(GENERATE("cola", "bullfrog", "fastpm"));
 
   // Positions of the particles that began at the images of the nodes, in the nodes' order.

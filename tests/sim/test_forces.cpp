@@ -67,7 +67,8 @@ auto one_by_one(const Use& use) {
 
 TEST_CASE("the force of a plane wave is the analytic one times the kernel") {
   const auto comm = core::Communicator::world();
-  const auto& kernel = sim::find_force_kernel(GENERATE("deconvolved", "four-point", "two-point"));
+  const auto& kernel =
+      sim::find_force_kernel(GENERATE("deconvolved", "four-point", "two-point", "interlaced"));
   const int n = 32;
   const double box = 100, h = box / n;
   for (const Point& wave : {Point{3, 0, 0}, Point{1, 2, -5}}) {
@@ -89,11 +90,17 @@ TEST_CASE("the force of a plane wave is the analytic one times the kernel") {
       }
     }
     const double k2 = std::pow(2 * pi / box, 2) * (wave[0] * wave[0] + wave[1] * wave[1] + wave[2] * wave[2]);
-    double strength = 1;  // of the potential: 1 + (1/W² - 1) exp(-(kh/1.6)²)
-    if (kernel.name == "deconvolved") {
-      double window = 1;
-      for (const double m : wave) window *= m == 0 ? 1 : std::pow(std::sin(pi * m / n) / (pi * m / n), 4);
-      strength += (1 / window - 1) * std::exp(-k2 * h * h / (1.6 * 1.6));
+    double window = 1, along = 0, slopes = 0;  // W², k·D and D²
+    for (const double m : wave) {
+      window *= m == 0 ? 1 : std::pow(std::sin(pi * m / n) / (pi * m / n), 4);
+      const double kh = 2 * pi / n * m, slope = (8 * std::sin(kh) - std::sin(2 * kh)) / 6;
+      along += kh * slope;
+      slopes += slope * slope;
+    }
+    double strength = 1;  // of the potential
+    if (kernel.name == "deconvolved") strength += (1 / window - 1) * std::exp(-k2 * h * h / (1.6 * 1.6));
+    if (kernel.name == "interlaced") {
+      strength += (along / (slopes * window) - 1) * std::exp(-k2 * h * h / (3 * 3));
     }
     double worst = 0;
     forces.gather(particles_at(nodes, box), one_by_one([&](std::size_t i, const sim::Vector4& g) {
@@ -159,6 +166,94 @@ TEST_CASE("the force of a point mass agrees with Ewald's sum, and on itself is b
   }
   INFO(kernel.name << ": self-force " << self);
   CHECK(self < 1e-6);  // deposited weights are rounded to one quantum, gathered ones are not
+}
+
+TEST_CASE("forces on displaced particles are their displacements, also of short waves if interlaced") {
+  const auto comm = core::Communicator::world();
+  const int n = 16, lattice = 4 * n;
+  const double box = n, size = 0.05;  // lengths in cells
+  const auto rms_error = [&](std::string_view kernel, const Point& wave) {
+    const core::Slab slab = core::slab_of(lattice, comm.rank(), comm.size());
+    const double k = std::hypot(wave[0], wave[1], wave[2]);
+    const auto displacement = [&](const Point& q) {
+      const double sine = std::sin(2 * pi / box * (wave[0] * q[0] + wave[1] * q[1] + wave[2] * q[2]) + 0.3);
+      return Point{size * wave[0] / k * sine, size * wave[1] / k * sine, size * wave[2] / k * sine};
+    };
+    std::vector<Point> nodes, places;
+    for (int x = slab.first; x < slab.last; ++x) {
+      for (int i = 0; i < lattice * lattice; ++i) {
+        const double spacing = box / lattice;
+        nodes.push_back({(x + 0.5) * spacing, (i / lattice + 0.5) * spacing, (i % lattice + 0.5) * spacing});
+        const Point by = displacement(nodes.back());
+        places.push_back({nodes.back()[0] + by[0], nodes.back()[1] + by[1], nodes.back()[2] + by[2]});
+      }
+    }
+    sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel(kernel));
+    sim::ParticleSet particles = particles_at(places, box);
+    particles.number(static_cast<std::uint64_t>(slab.first) * lattice * lattice);
+    particles.move_to_owners(comm, {n, box});
+    double square = 0;
+    forces.accelerate(particles, one_by_one([&](std::size_t i, const sim::Vector4& g) {
+                        const std::uint64_t id = particles.ids()[i];
+                        const double spacing = box / lattice;
+                        const auto coordinate = [&](std::uint64_t index) {
+                          return (static_cast<double>(index % lattice) + 0.5) * spacing;
+                        };
+                        const Point psi = displacement(
+                            {coordinate(id / (lattice * lattice)), coordinate(id / lattice), coordinate(id)});
+                        double error = 0;
+                        for (std::size_t c = 0; c < 3; ++c)
+                          error += std::pow(static_cast<double>(g[c]) + psi[c], 2);
+#pragma omp atomic
+                        square += error;
+                      }));
+    const double mean = comm.sum(square) / std::pow(lattice, 3);
+    return std::sqrt(mean / (size * size / 2));
+  };
+  for (const Point& wave : {Point{5, 0, 0}, Point{4, 3, -2}, Point{3, 3, 3}}) {  // kh of 1.96, 2.11, 2.04
+    const double interlaced = rms_error("interlaced", wave), deconvolved = rms_error("deconvolved", wave);
+    INFO("wave " << wave[0] << " " << wave[1] << " " << wave[2] << ": " << interlaced << ", " << deconvolved);
+    CHECK(interlaced < 0.26);
+    CHECK(deconvolved > 0.44);
+  }
+}
+
+TEST_CASE(
+    "the force of a pair of interlaced point masses agrees with Ewald's sum, and theirs on themselves is small") {
+  const auto comm = core::Communicator::world();
+  if (comm.size() > 1) return;
+  const int n = 64;
+  const double box = n;  // lengths in cells
+  sim::ForceMesh forces(comm, {n, box}, sim::find_force_kernel("interlaced"));
+  const core::RandomStream random(1, core::Purpose::design);
+  for (const auto& [length, allowed] :
+       {std::pair(2.0, 0.2), std::pair(3.0, 0.14), std::pair(4.0, 0.1), std::pair(8.0, 0.07)}) {
+    double square = 0, largest_sum = 0;
+    const int pairs = 200;
+    for (std::uint32_t s = 0; s < pairs; ++s) {
+      const auto [a, b] = random.normals({s, 1, 0});
+      const double c = random.normals({s, 1, 1})[0], scale = length / std::hypot(a, b, c);
+      const Point source = {box * random.uniform({s, 0, 0}), box * random.uniform({s, 0, 1}),
+                            box * random.uniform({s, 0, 2})};
+      const Point away = {a * scale, b * scale, c * scale};
+      const Point exact = ewald(away, box);
+      std::array<Point, 2> pull = {};
+      forces.accelerate(
+          particles_at({source, {source[0] + away[0], source[1] + away[1], source[2] + away[2]}}, box),
+          one_by_one([&](std::size_t i, const sim::Vector4& g) {
+            for (std::size_t axis = 0; axis < 3; ++axis) pull[i][axis] = static_cast<double>(g[axis]);
+          }));
+      const double strength = std::hypot(exact[0], exact[1], exact[2]) / 2;  // each has half of the mass
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        square += std::pow((pull[1][axis] - exact[axis] / 2) / strength, 2);
+        largest_sum = std::max(largest_sum, std::abs(pull[0][axis] + pull[1][axis]) / strength);
+      }
+    }
+    const double rms = std::sqrt(square / pairs);
+    INFO(length << " cells: rms error " << rms << ", sum of the two " << largest_sum);
+    CHECK(rms < allowed);
+    CHECK(largest_sum < 1e-4);
+  }
 }
 
 TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's end, and finds an overflow") {

@@ -43,7 +43,12 @@ TEST_CASE("gradient descent makes a plane wave higher by α F(k)") {
 }
 
 TEST_CASE("only settings that were fitted have a fit") {
-  CHECK(sim::find_descent(2, 2.001, 10).alpha > sim::find_descent(2, 1, 10).alpha);
-  CHECK_THROWS_AS(sim::find_descent(2, 2, 11), core::Error);
-  CHECK_THROWS_AS(sim::find_descent(4, 4, 10), core::Error);
+  const auto alpha = [](std::string_view kernel, double cell) {
+    return sim::find_descent(kernel, 2, cell, 10).alpha;
+  };
+  CHECK(alpha("deconvolved", 2.001) > alpha("four-point", 1));
+  CHECK(alpha("deconvolved", 2) > alpha("interlaced", 2));
+  CHECK_THROWS_AS(alpha("interlaced", 1), core::Error);
+  CHECK_THROWS_AS(sim::find_descent("deconvolved", 2, 2, 11), core::Error);
+  CHECK_THROWS_AS(sim::find_descent("deconvolved", 4, 4, 10), core::Error);
 }

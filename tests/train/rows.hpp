@@ -10,16 +10,29 @@
 
 namespace cosmo::test {
 
-/// Number of values in a tensor of images, each of `blocks` blocks of channels of side³ cells.
-inline std::size_t tensor_size(std::int64_t images, std::int64_t blocks, std::int64_t side) {
-  return static_cast<std::size_t>(images * blocks * side * side * side * nn::kBlock);
-}
+/// A tensor of images in nCdhw16c: blocks of channels, (depth, side, side) cells.
+struct Blocks {
+  std::int64_t images, blocks, depth, side;
 
-/// Where channel c of cell (z, y, x) is in nCdhw16c.
-inline std::size_t tensor_at(std::int64_t image, std::int64_t blocks, std::int64_t side, std::int64_t c,
-                             std::int64_t z, std::int64_t y, std::int64_t x) {
-  return static_cast<std::size_t>(
-      ((((image * blocks + c / nn::kBlock) * side + z) * side + y) * side + x) * nn::kBlock + c % nn::kBlock);
+  std::int64_t cells() const { return depth * side * side; }
+  std::size_t size() const { return static_cast<std::size_t>(images * blocks * cells() * nn::kBlock); }
+  /// Where channel c of cell (z, y, x) is.
+  std::size_t at(std::int64_t image, std::int64_t c, std::int64_t z, std::int64_t y, std::int64_t x) const {
+    return static_cast<std::size_t>(
+        ((((image * blocks + c / nn::kBlock) * depth + z) * side + y) * side + x) * nn::kBlock +
+        c % nn::kBlock);
+  }
+};
+
+inline Blocks input_of(const nn::RowConvolution& layer) {
+  return {layer.images, layer.inputs, layer.depth.cells, layer.side.cells};
+}
+inline Blocks output_of(const nn::RowConvolution& layer) {
+  return {layer.images, layer.outputs, layer.output_depth(), layer.output_side()};
+}
+inline nn::RowConvolution cube(std::int64_t images, std::int64_t inputs, std::int64_t outputs,
+                               std::int64_t kernel, const nn::Axis& axis) {
+  return {images, inputs, outputs, kernel, axis, axis};
 }
 
 /// Where the weight is in OIdhw16i16o.
@@ -36,11 +49,11 @@ inline nn::RowKernels row_kernels() {
 }
 
 inline std::vector<float> hashed_input(std::uint64_t stream, const nn::RowConvolution& layer) {
-  return hashed_values(stream, tensor_size(layer.images, layer.inputs, layer.side));
+  return hashed_values(stream, input_of(layer).size());
 }
 
 inline std::vector<float> hashed_output(std::uint64_t stream, const nn::RowConvolution& layer) {
-  return hashed_values(stream, tensor_size(layer.images, layer.outputs, layer.output_side()));
+  return hashed_values(stream, output_of(layer).size());
 }
 
 }  // namespace cosmo::test

@@ -13,6 +13,8 @@ namespace cosmo::train {
 struct RankTimes {
   std::int64_t steps = 0;
   double computing = 0;  ///< forward, loss, backward and optimizer [s]
+  double exchanging =
+      0;  ///< communication with the ranks that share its samples, waiting for them included [s]
   ReductionTimes reduction;
 };
 
@@ -24,11 +26,12 @@ struct Spread {
 /// The rank that kept the others waiting, and the cost of reducing gradients: times of a mean step [s].
 struct StragglerReport {
   int ranks;
-  Spread computing;  ///< forward, loss, backward and optimizer
-  Spread waiting;    ///< for ranks that were later
-  Spread exposed;    ///< reducing gradients with nothing else going on
-  double hidden;     ///< share of the reduction that overlaps with backward, mean over ranks
-  int slowest;       ///< the rank that computed longest
+  Spread computing;   ///< forward, loss, backward and optimizer
+  Spread exchanging;  ///< planes of samples, with the ranks that share them
+  Spread waiting;     ///< for ranks that were later
+  Spread exposed;     ///< reducing gradients with nothing else going on
+  double hidden;      ///< share of the reduction that overlaps with backward, mean over ranks
+  int slowest;        ///< the rank that computed longest
 
   core::Json to_json() const;
   /// The report as one line, "a step computes 312 ms …".

@@ -10,8 +10,10 @@ namespace cosmo::train {
 using core::ensure;
 using core::Fault;
 
-Learner::Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch)
-    : network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training, arithmetic),
+Learner::Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch,
+                 const nn::Share* share)
+    : network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training, arithmetic,
+              share),
       optimizer(make_optimizer(plan, network.parameters(), steps_per_epoch)),
       state{network, *optimizer, {}, {}} {
   if (plan.average > 0) state.average = &average.emplace(network, plan.average);

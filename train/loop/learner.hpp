@@ -14,8 +14,9 @@
 namespace cosmo::train {
 
 struct Learner {
-  /// Builds the network's primitives.
-  Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch);
+  /// Builds the network's primitives. `share`: what this rank computes of each sample, or nullptr for all.
+  Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch,
+          const nn::Share* share);
   Learner(const Learner&) = delete;  // the state refers to the other members
   Learner& operator=(const Learner&) = delete;
 

@@ -46,16 +46,19 @@ std::optional<Ending> ending_of(const Votes& votes) {
 /// Measures a rank's steps from beside them.
 class StepClock {
  public:
-  StepClock(RankTimes& times, const GradientStep& gradient, const GradientReducer& reducer)
-      : times_(times), gradient_(gradient), reducer_(reducer) {}
+  StepClock(RankTimes& times, const nn::Network& network, const GradientStep& gradient,
+            const GradientReducer& reducer)
+      : times_(times), network_(network), gradient_(gradient), reducer_(reducer) {}
 
-  /// Runs `work`, whose time counts as computing, but for its sums over ranks.
+  /// Runs `work`, whose time counts as computing, but for its communication.
   template <class Function>
   void compute(const Function& work) {
     const core::Timer timer;
-    const double summing = gradient_.summing();
+    const double summing = gradient_.summing(), exchanging = network_.exchanging();
     work();
-    times_.computing += timer.seconds() - (gradient_.summing() - summing);
+    const double exchanged = network_.exchanging() - exchanging;
+    times_.exchanging += exchanged;
+    times_.computing += timer.seconds() - (gradient_.summing() - summing) - exchanged;
   }
   void finished_step() {
     times_.reduction = reducer_.times();
@@ -64,6 +67,7 @@ class StepClock {
 
  private:
   RankTimes& times_;
+  const nn::Network& network_;
   const GradientStep& gradient_;
   const GradientReducer& reducer_;
 };
@@ -71,24 +75,24 @@ class StepClock {
 /// A training from its first step in this run to its last.
 class EpochLoop {
  public:
-  EpochLoop(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
+  EpochLoop(const SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
             const TrainingData& data, TrainingState& state, const std::function<void()>& save)
-      : comm_(comm),
+      : ranks_(ranks),
         monitor_(monitor),
         config_(config),
         data_(data),
         state_(state),
         save_(save),
-        reducer_(comm, state.network.gradients(), config.micro_batches_per_step, config.wire),
-        gradient_(comm, state.network, reducer_,
+        reducer_(ranks.all, state.network.gradients(), config.micro_batches_per_step, config.wire),
+        gradient_(ranks.peers, state.network, reducer_,
                   {config.loss, static_cast<int>(data.validation.parameters.size()),
                    config.micro_batches_per_step, config.seed}),
         loss_(data.reader),
-        clock_(state.times, gradient_, reducer_),
+        clock_(state.times, state.network, gradient_, reducer_),
         watch_(config, data.validation.loader) {}
 
   Ending run() {
-    ensure_equal_replicas(comm_, state_.network.weights(), progress_.step);
+    ensure_equal_replicas(ranks_.all, state_.network.weights(), progress_.step);
     start_loading(progress_.epoch);
     while (progress_.epoch < config_.epochs) {
       monitor_.begin_epoch(progress_.epoch + 1);
@@ -109,8 +113,9 @@ class EpochLoop {
     watch_.finished(Work::step);
     const bool last =
         progress_.step + 1 == (progress_.epoch + 1) * std::int64_t{data_.loader.steps_per_epoch()};
-    const Agreement step = agree(comm_, loss_.sum(), watch_.before(last ? Work::validation : Work::step));
-    if (!std::isfinite(step.loss)) loss_.fail(comm_, state_.network, progress_.step);
+    const Agreement step =
+        agree(ranks_.all, ranks_.once(loss_.sum()), watch_.before(last ? Work::validation : Work::step));
+    if (!std::isfinite(step.loss)) loss_.fail(ranks_.all, state_.network, progress_.step);
     clock_.compute([&] { update_weights(); });
     clock_.finished_step();
     progress_.epoch_loss += step.loss;
@@ -130,7 +135,7 @@ class EpochLoop {
 
   /// Predicts the validation split and saves the state, while the next epoch's first batches are read.
   std::optional<Ending> finish_epoch() {
-    ensure_equal_replicas(comm_, state_.network.weights(), progress_.step);
+    ensure_equal_replicas(ranks_.all, state_.network.weights(), progress_.step);
     start_loading(progress_.epoch + 1);
     monitor_.begin_validation();
     Validation validation = validate_average();
@@ -144,14 +149,15 @@ class EpochLoop {
     monitor_.end_epoch(validation);
     save();
     if (progress_.epoch == config_.epochs) return std::nullopt;
-    return ending_of(agree(comm_, 0, watch_.before(Work::step)).votes);
+    return ending_of(agree(ranks_.all, 0, watch_.before(Work::step)).votes);
   }
 
   /// With the average of the weights in place of the weights, if there is one.
   Validation validate_average() {
     if (state_.average != nullptr) state_.average->swap();
-    if (state_.network.normalises()) measure_features(comm_, state_.network, *data_.measured);
-    Validation validation = validate(comm_, config_.loss, data_.validation, state_.network, data_.baseline);
+    if (state_.network.normalises()) measure_features(ranks_.peers, state_.network, *data_.measured);
+    Validation validation =
+        validate(ranks_.peers, config_.loss, data_.validation, state_.network, data_.baseline);
     if (state_.average != nullptr) state_.average->swap();
     return validation;
   }
@@ -169,7 +175,7 @@ class EpochLoop {
     watch_.finished(Work::checkpoint);
   }
 
-  const core::Communicator& comm_;
+  const SampleGroups& ranks_;
   TrainingMonitor& monitor_;
   const TrainerConfig& config_;
   const TrainingData& data_;
@@ -185,9 +191,9 @@ class EpochLoop {
 
 }  // namespace
 
-Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
+Ending train(const SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
-  return EpochLoop(comm, monitor, config, data, state, save).run();
+  return EpochLoop(ranks, monitor, config, data, state, save).run();
 }
 
 }  // namespace cosmo::train

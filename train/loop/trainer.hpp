@@ -4,9 +4,9 @@
 #include <functional>
 #include <limits>
 
-#include "core/parallel/communicator.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"
+#include "train/gradient/sample_groups.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/loop/training_monitor.hpp"
 #include "train/loop/validation.hpp"
@@ -52,10 +52,10 @@ enum class Ending { complete, asked, out_of_time };
 /// Trains until config.epochs are finished, it is asked to stop, or no further step could be done and saved
 /// in time; at least one step, or the validation of an epoch whose steps are done. `save` is called with
 /// `state` up to date, the same on every rank: after each epoch, once its validation split is predicted;
-/// after a step when the interval is over; and before it stops. Collective over comm; returns the same on
-/// every rank. Throws an agreed Error{numeric} if the loss of a step or of the validation split is not
+/// after a step when the interval is over; and before it stops. Collective over all ranks; returns the
+/// same on every rank. Throws an agreed Error{numeric} if the loss of a step or of the validation split is not
 /// finite, before changing or saving anything, or if ranks' weights differ.
-Ending train(const core::Communicator& comm, TrainingMonitor& monitor, const TrainerConfig& config,
+Ending train(const SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save);
 
 }  // namespace cosmo::train

@@ -20,6 +20,8 @@ namespace cosmo::nn {
 
 enum class Mode { training, inference };
 
+struct Share;  // train/nn/cut/cut_plan.hpp
+
 /// Which values a forward pass drops: a pure function of these three, not of ranks, batches or threads.
 struct DropoutDraw {
   std::uint64_t seed;
@@ -57,15 +59,17 @@ struct Normalisation {
 /// moved.
 class Network {
  public:
-  /// Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
+  /// With a share, the ranks of its group compute each sample together: all calls are collective over the group, each
+  /// rank reads its planes of the input (CutPlan::input), all have all outputs, and the gradients are to be summed over
+  /// the ranks. Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
   /// has no implementation, std::bad_alloc.
   Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
-          const Arithmetic& arithmetic = {});
+          const Arithmetic& arithmetic = {}, const Share* share = nullptr);
   ~Network();
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
 
-  /// Makes the next passes read `voxels` (batch, channels, size, size, size) in place: they must stay as they are until
+  /// Makes the next passes read `voxels` (batch, channels, planes, size, size) in place: they must stay as they are until
   /// backward() is done.
   void set_input(std::span<const float> voxels);
   /// An input of the network's own, for the caller to write; allocated, as zeros, when it is first asked for.
@@ -112,12 +116,14 @@ class Network {
   std::vector<OperationRecord> operations() const;
   /// Starts adding up the time of each operation, from zero, or stops it.
   void time_operations(bool on);
+  /// [s] Time spent in communication with the ranks that share the samples, since the start.
+  double exchanging() const;
   /// [bytes] All tensors, parameters and scratch space.
   std::size_t memory_bytes() const;
   /// [bytes] memory_bytes() of a network with these arguments, without allocating it. Throws like the
   /// constructor.
   static std::size_t planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
-                                   const Arithmetic& arithmetic = {});
+                                   const Arithmetic& arithmetic = {}, const Share* share = nullptr);
 
  private:
   void begin_backward(std::span<const float> d_output);

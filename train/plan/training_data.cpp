@@ -6,25 +6,32 @@
 
 namespace cosmo::train {
 
-LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers) {
-  const int rank = comm.rank(), ranks = comm.size();
-  const dataset::LoaderConfig in_order = {.rank = rank,
-                                          .ranks = ranks,
-                                          .global_batch = plan.micro_batch * ranks,
+LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan, int readers) {
+  const int group = ranks.peers.rank(), groups = ranks.peers.size();
+  std::optional<dataset::Slab> slab;
+  if (plan.cut) {
+    const nn::Planes planes = plan.cut->input(ranks.group.rank());
+    slab = {planes.begin, planes.end, plan.cut->periodic_input()};
+  }
+  const dataset::LoaderConfig in_order = {.rank = group,
+                                          .ranks = groups,
+                                          .global_batch = plan.micro_batch * groups,
                                           .micro_batch = plan.micro_batch,
                                           .readers = readers,
+                                          .slab = slab,
                                           .spare = 0};
   dataset::LoaderConfig measured = in_order;
   measured.most = kMeasuredSamples;
-  return {{.rank = rank,
-           .ranks = ranks,
+  return {{.rank = group,
+           .ranks = groups,
            .global_batch = plan.global_batch,
            .micro_batch = plan.micro_batch,
            .seed = plan.seed,
            .shuffle = true,
            .augment = plan.augment,
            .roll = plan.roll,
-           .readers = readers},
+           .readers = readers,
+           .slab = slab},
           in_order,
           measured};
 }

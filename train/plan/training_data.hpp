@@ -6,6 +6,7 @@
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
+#include "train/gradient/sample_groups.hpp"
 #include "train/plan/training_plan.hpp"
 #include "train/state/checkpoint.hpp"
 
@@ -18,7 +19,7 @@ struct LoaderConfigs {
   dataset::LoaderConfig measured;  ///< training samples on which a normalisation's statistics are measured
 };
 
-LoaderConfigs loaders_of(const core::Communicator& comm, const TrainingPlan& plan, int readers);
+LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan, int readers);
 
 /// The splits and their loaders. Members refer to earlier ones.
 struct Splits {

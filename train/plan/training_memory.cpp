@@ -31,9 +31,9 @@ std::int64_t rank_memory() {
 }
 
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
-                            const nn::Arithmetic& arithmetic) {
+                            const nn::Arithmetic& arithmetic, const nn::Share* share) {
   const std::size_t network =
-      nn::Network::planned_bytes(spec, input, outputs, batch, nn::Mode::training, arithmetic);
+      nn::Network::planned_bytes(spec, input, outputs, batch, nn::Mode::training, arithmetic, share);
   return static_cast<std::int64_t>(network) + arenas * static_cast<std::int64_t>(sizeof(float)) *
                                                   arena_values(nn::take_census(spec, input, outputs));
 }
@@ -51,17 +51,18 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 }  // namespace
 
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
-                             const LoaderConfigs& loaders) {
+                             const LoaderConfigs& loaders, const nn::Share* share) {
   const dataset::SampleSpec& spec = data.spec;
-  const bool accumulates = plan.micro_batches_per_step(loaders.training.ranks) > 1;
+  const int micro_batches = plan.micro_batches_per_step(loaders.training.ranks * plan.ranks_per_sample);
+  const bool accumulates = micro_batches > 1;
   const int arenas = plan.optimizer->moments + (accumulates ? 1 : 0) + (plan.average > 0 ? 1 : 0);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network =
-      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic);
+  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
+                                              arenas, plan.arithmetic, share);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
-      census, spec.voxels(), plan.micro_batch, plan.micro_batches_per_step(loaders.training.ranks)));
+      census, dataset::voxels_in(spec, loaders.training.slab), plan.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
          static_cast<std::int64_t>(measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +

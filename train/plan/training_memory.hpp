@@ -14,11 +14,12 @@ std::int64_t rank_memory();
 /// Memory of the network, its gradients and `arenas` further arenas of the same size (moments, sums). Builds
 /// the network's primitives.
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
-                            const nn::Arithmetic& arithmetic);
+                            const nn::Arithmetic& arithmetic, const nn::Share* share = nullptr);
 
-/// Memory of a rank: in use now, and to be loaded and allocated for the training.
+/// Memory of a rank: in use now, and to be loaded and allocated for the training. `share`: what it computes of each
+/// sample, or nullptr for all.
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
-                             const LoaderConfigs& loaders);
+                             const LoaderConfigs& loaders, const nn::Share* share);
 
 /// Size of one checkpoint.
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census);

@@ -37,6 +37,10 @@ void declare_training(core::Options& options) {
   options.add("micro-batch", std::nullopt,
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
+  options.add(
+      "ranks-per-sample", "1",
+      "ranks that share each sample, cut along x, for samples that need more memory or time than one rank "
+      "has; the others work on other samples. Neither weights nor losses depend on it, except for rounding");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.begin_group("Learning rate");
   options.add("learning-rate", std::nullopt,
@@ -111,8 +115,8 @@ void declare_training(core::Options& options) {
   options.add_flag("resume", "continue the training in --output, even a finished one with more --epochs");
 }
 
-int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises) {
-  const int share = std::max(1, global_batch / ranks);
+int default_micro_batch(int global_batch, int groups, nn::Shape input, bool normalises) {
+  const int share = std::max(1, global_batch / groups);
   const std::int64_t volumes = normalises ? 4 : 1;
   const std::int64_t most =
       std::max<std::int64_t>(1, volumes * std::int64_t{128} * 128 * 128 / input.elements());
@@ -268,6 +272,11 @@ LearningRate TrainingPlan::schedule(std::int64_t steps_per_epoch) const {
   return rate;
 }
 
+std::optional<nn::Share> TrainingPlan::share(const core::Communicator& group) const {
+  if (!cut) return std::nullopt;
+  return nn::Share{*cut, group.rank(), &group};
+}
+
 std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           std::int64_t steps_per_epoch) {
   return plan.optimizer->make(plan.optimizer_settings, parameters, plan.schedule(steps_per_epoch));
@@ -282,24 +291,37 @@ double read_minutes(const core::Options& options, const std::string& name) {
   return 60 * minutes;
 }
 
-/// Checks the sizes of batches against the numbers of samples and ranks.
-void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples, int ranks) {
-  const int share = plan.global_batch / ranks;
-  ensure(samples >= static_cast<std::uint64_t>(ranks), Fault::config,
-         "{} has {} training samples for {} ranks: use at most as many ranks as samples.", plan.data, samples,
+/// Checks the sizes of batches against the numbers of samples and of ranks, or groups of ranks that share samples.
+void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples,
+                   int groups) {
+  const char* const ranks = plan.ranks_per_sample == 1 ? "ranks" : "groups of ranks";
+  const int share = plan.global_batch / groups;
+  ensure(samples >= static_cast<std::uint64_t>(groups), Fault::config,
+         "{} has {} training samples for {} {}: use at most as many as samples.", plan.data, samples, groups,
          ranks);
   ensure(static_cast<std::uint64_t>(plan.global_batch) <= samples, Fault::config,
          "--global-batch {} exceeds the {} training samples of {}: give at most {}.", plan.global_batch,
-         samples, plan.data, samples - samples % static_cast<std::uint64_t>(ranks));
-  ensure(options.given("micro-batch") || share * ranks == plan.global_batch, Fault::config,
-         "--global-batch {} must be a multiple of the {} ranks: give {}, or use another number of ranks.",
-         plan.global_batch, ranks,
-         share == 0 ? fmt::format("{}", ranks) : fmt::format("{} or {}", share * ranks, (share + 1) * ranks));
-  dataset::LoaderConfig loader;
-  loader.ranks = ranks;
-  loader.global_batch = plan.global_batch;
-  loader.micro_batch = plan.micro_batch;
-  dataset::validate(loader);
+         samples, plan.data, samples - samples % static_cast<std::uint64_t>(groups));
+  ensure(
+      options.given("micro-batch") || share * groups == plan.global_batch, Fault::config,
+      "--global-batch {} must be a multiple of the {} {}: give {}, or use another number of ranks.",
+      plan.global_batch, groups, ranks,
+      share == 0 ? fmt::format("{}", groups) : fmt::format("{} or {}", share * groups, (share + 1) * groups));
+  ensure(plan.global_batch % (std::int64_t{groups} * plan.micro_batch) == 0, Fault::config,
+         "--global-batch {} is not a multiple of --micro-batch {} × {} {}: change one of the three.",
+         plan.global_batch, plan.micro_batch, groups, ranks);
+}
+
+/// Reads --ranks-per-sample and plans the cut. Returns the number of groups of ranks.
+int read_groups(const core::Options& options, const nn::NetworkCensus& census, int ranks,
+                TrainingPlan& plan) {
+  plan.ranks_per_sample = static_cast<int>(options.integer("ranks-per-sample", 1, 1 << 16));
+  ensure(
+      ranks % plan.ranks_per_sample == 0, Fault::config,
+      "--ranks-per-sample {} does not divide the number of ranks, {}: give a divisor, or start other ranks.",
+      plan.ranks_per_sample, ranks);
+  if (plan.ranks_per_sample > 1) plan.cut.emplace(plan.network, census, plan.input, plan.ranks_per_sample);
+  return ranks / plan.ranks_per_sample;
 }
 
 }  // namespace
@@ -351,6 +373,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
          "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
          plan.network.baseline, plan.loss.name);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
+  const int groups = read_groups(options, census, ranks, plan);
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
@@ -359,9 +382,9 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
         static_cast<int>(std::min<std::uint64_t>(samples, static_cast<std::uint64_t>(plan.global_batch)));
   plan.micro_batch = options.given("micro-batch")
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
-                         : default_micro_batch(plan.global_batch, ranks, plan.input,
+                         : default_micro_batch(plan.global_batch, groups, plan.input,
                                                nn::find_normalisation(plan.network) >= 0);
-  check_batches(options, plan, samples, ranks);
+  check_batches(options, plan, samples, groups);
   ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
          "Network {} normalises by the batch, but --global-batch is 1: give at least 2, or better 8 or more.",
          plan.network.name);

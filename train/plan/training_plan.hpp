@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "train/gradient/gradient_sum.hpp"
 #include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
+#include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
@@ -32,7 +34,9 @@ struct TrainingPlan {
   int epochs;
   int decay_epochs;
   int global_batch;
-  int micro_batch;
+  int micro_batch;  ///< samples that a rank, or a group of ranks that share them, works on at once
+  int ranks_per_sample;
+  std::optional<nn::CutPlan> cut;  ///< if several ranks share each sample
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
   core::Named<nn::ConvolutionMethod> convolution;
@@ -58,8 +62,12 @@ struct TrainingPlan {
 
   /// Number of outputs of the network.
   int outputs() const { return loss.outputs(parameters); }
-  /// Micro-batches per step on one rank.
-  int micro_batches_per_step(int ranks) const { return global_batch / (micro_batch * ranks); }
+  /// Micro-batches per step on one of `ranks` ranks.
+  int micro_batches_per_step(int ranks) const {
+    return global_batch / (micro_batch * (ranks / ranks_per_sample));
+  }
+  /// What a rank of a group computes of each sample; nothing if it computes all. The plan must outlive it.
+  std::optional<nn::Share> share(const core::Communicator& group) const;
   /// The learning rate of each step.
   LearningRate schedule(std::int64_t steps_per_epoch) const;
 };
@@ -67,10 +75,10 @@ struct TrainingPlan {
 /// Declares the options of training.
 void declare_training(core::Options& options);
 
-/// Default of --micro-batch, the samples that a rank works on at once: a divisor of the rank's share of the
-/// global batch, at most the number whose elements make up one 128³ volume, or four volumes for networks that
+/// Default of --micro-batch, the samples that a rank, or a group of ranks, works on at once: a divisor of its share of
+/// the global batch, at most the number whose elements make up one 128³ volume, or four volumes for networks that
 /// normalise, whose trunks run twice for all micro-batches of a step except the last.
-int default_micro_batch(int global_batch, int ranks, nn::Shape input, bool normalises);
+int default_micro_batch(int global_batch, int groups, nn::Shape input, bool normalises);
 
 /// The network that --network names, from the zoo or a JSON file, with its --dropout. Throws Error.
 nn::NetworkSpec read_network(const core::Options& options);
@@ -93,7 +101,7 @@ TrainingPlan read_training_plan(const core::Options& options, const dataset::Dat
 std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           std::int64_t steps_per_epoch);
 
-/// The request that identifies the training: everything except directories, ranks, micro-batch, time limit
+/// The request that identifies the training: everything except directories, ranks and their groups, micro-batch, time limit
 /// and checkpoint interval.
 core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
 

@@ -184,9 +184,9 @@ train::TrainerConfig trainer_config(const core::Invocation& run, const train::Tr
 }
 
 /// Does the planned training that is not done yet, and saves it. Collective.
-core::Report train_on(const core::Invocation& run, const Task& task, const nn::Arithmetic& arithmetic,
-                      const core::Timer& run_time, const train::LoaderConfigs& loaders,
-                      train::ModelDirectory& directory) {
+core::Report train_on(const core::Invocation& run, const train::SampleGroups& ranks, const Task& task,
+                      const nn::Arithmetic& arithmetic, const core::Timer& run_time,
+                      const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
   const train::TrainingPlan& plan = task.plan;
   std::optional<train::MlperfLog> mlperf;
   open_log(run, task, mlperf);
@@ -199,9 +199,10 @@ core::Report train_on(const core::Invocation& run, const Task& task, const nn::A
     baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
                                        *splits.validation, task.data.scale());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
-  train::Learner learner(plan, arithmetic, steps_per_epoch);
+  const std::optional<nn::Share> share = plan.share(ranks.group);
+  train::Learner learner(plan, arithmetic, steps_per_epoch, share ? &*share : nullptr);
   const std::vector<nn::OperationRecord> operations = learner.network.operations();
-  train::ensure_equal_kernels(run.comm, operations);
+  run.comm.agree([&] { train::ensure_equal_kernels(ranks.peers, operations); });
   directory.note_filtered(nn::filtered_phases(operations));
   train::announce(run.log, operations);
   train::announce_unfiltered(run.log, plan.convolution.value, plan.network, learner.network.census());
@@ -222,7 +223,7 @@ core::Report train_on(const core::Invocation& run, const Task& task, const nn::A
 
   const core::Timer training_time;
   const train::Ending ending =
-      train::train(run.comm, monitor, trainer_config(run, plan, census, run_time),
+      train::train(ranks, monitor, trainer_config(run, plan, census, run_time),
                    {*splits.training,
                     *splits.training_loader,
                     splits.measured_loader ? &*splits.measured_loader : nullptr,
@@ -244,7 +245,8 @@ class TrainingStage : public core::Stage {
       : Stage(invocation),
         task_(read_task(run)),
         census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.outputs())),
-        loaders_(train::loaders_of(run.comm, task_.plan, task_.readers)),
+        ranks_(run.comm, task_.plan.ranks_per_sample),
+        loaders_(train::loaders_of(ranks_, task_.plan, task_.readers)),
         arithmetic_(task_.plan.arithmetic) {
     request = task_.request;
     overwrite = read_overwrite(run.options);
@@ -262,7 +264,10 @@ class TrainingStage : public core::Stage {
     std::uint64_t held = 0;  // the next checkpoints replace it
     for (const core::FileRecord& file : there.files) held += file.bytes;
     const auto disk = static_cast<std::uint64_t>(train::training_disk(task_.plan, census_));
-    return {.memory = static_cast<std::uint64_t>(train::training_memory(task_.plan, task_.data, loaders_)),
+    const std::optional<nn::Share> share = task_.plan.share(ranks_.group);
+    const std::int64_t memory =
+        train::training_memory(task_.plan, task_.data, loaders_, share ? &*share : nullptr);
+    return {.memory = static_cast<std::uint64_t>(memory),
             .memory_cause = "The training needs",
             .memory_remedy = "use a smaller --micro-batch, a smaller network, or fewer ranks per node",
             .disk = disk,
@@ -284,7 +289,7 @@ class TrainingStage : public core::Stage {
       run.log.warn("--decay-at {} is not before the end of {} epochs: the learning rate does not drop there.",
                    plan.decay_at.back(), plan.epochs);
     }
-    return train_on(run, task_, arithmetic_, run_time_, loaders_, directory);
+    return train_on(run, ranks_, task_, arithmetic_, run_time_, loaders_, directory);
   }
 
   Json found(const core::Manifest&) override { return facts(); }
@@ -295,6 +300,7 @@ class TrainingStage : public core::Stage {
   core::Timer run_time_;
   Task task_;
   nn::NetworkCensus census_;
+  train::SampleGroups ranks_;
   train::LoaderConfigs loaders_;
   nn::Arithmetic arithmetic_;  ///< the plan's, or that of the training to continue
 };

@@ -21,16 +21,23 @@ void announce_unfiltered(const core::Log& log, nn::ConvolutionMethod method, con
 }
 
 Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks) {
-  return {{"network", plan.network.name},    {"parameters", census.parameters()},
-          {"epochs", plan.epochs},           {"global_batch", plan.global_batch},
-          {"micro_batch", plan.micro_batch}, {"micro_batches_per_step", plan.micro_batches_per_step(ranks)}};
+  return {{"network", plan.network.name},
+          {"parameters", census.parameters()},
+          {"epochs", plan.epochs},
+          {"global_batch", plan.global_batch},
+          {"micro_batch", plan.micro_batch},
+          {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
+          {"ranks_per_sample", plan.ranks_per_sample}};
 }
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                     const dataset::DatasetManifest& data) {
-  return fmt::format("{} epochs of {} samples in steps of {}, {} at once on each of {} ranks x {} threads\n",
-                     plan.epochs, data.split(dataset::Split::train).samples, plan.global_batch,
-                     plan.micro_batch, run.comm.size(), run.threads);
+  const std::string groups = plan.cut ? fmt::format(" groups of {}", plan.ranks_per_sample) : "";
+  return (plan.cut ? plan.cut->describe() : "") +
+         fmt::format(
+             "{} epochs of {} samples in steps of {}, {} at once on each of {}{} ranks x {} threads\n",
+             plan.epochs, data.split(dataset::Split::train).samples, plan.global_batch, plan.micro_batch,
+             run.comm.size() / plan.ranks_per_sample, groups, run.threads);
 }
 
 core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome) {

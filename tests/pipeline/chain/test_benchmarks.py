@@ -181,7 +181,7 @@ class PythonReader(PipelineTest, BenchTest):
             if not (HAS_TORCH or more[1]):
                 continue
             text = self.script("python_reader.py", self.data, "--samples", 6, "--rounds", 1, *more[1])
-            rows = re.findall(r"(?m)^([a-zA-Z0-9, ]+?) +(\d+) samples/s, ([0-9.]+) of pread$", text)
+            rows = re.findall(r"(?m)^([a-zA-Z0-9, ]+?) +([0-9.e+-]+) samples/s, ([0-9.]+) of pread$", text)
             self.assertEqual([row[0] for row in rows], ways + more[0], text)
             self.assert_positive(*(float(row[1]) for row in rows))
 

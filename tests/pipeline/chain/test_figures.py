@@ -97,7 +97,7 @@ class Descent(FigureTest):
             text = self.script("fit_gradient_descent.py", "--program", BIN / "cosmo-sim", "--cache", directory, "--particles", 32,
                                "--seeds", 1, "--threads", 1)
             tables = self.tables(text)
-            self.assertEqual([len(rows) for rows in tables.values()], [10, 10, 10], text)
+            self.assertEqual([len(rows) for rows in tables.values()], [10, 10, 10, 10], text)
             self.assertNotIn("nan", text)
 
 

@@ -49,10 +49,10 @@ class Starts(DirectoryTest):
                 (CONFIG, "KL and KS between 0.001", ["--gradient-descent", "0.2,0,3"]),
                 (CONFIG, "but not 0", ["--gradient-descent", "0,2,3"]),
                 (CONFIG, "between -10 and 10", ["--gradient-descent", "1e30,2,3"]),
-                (CONFIG, "the default --force-kernel", [*FITTED, "--force-kernel", "two-point"]),
+                (CONFIG, "no fit for --force-kernel two-point", [*FITTED, "--force-kernel", "two-point"]),
                 (CONFIG, "--lpt-order 3", ["--gradient-descent", "fitted"]),
                 (CONFIG, "--redshifts 0", [*FITTED, "--redshifts", "0,1"]),
-                (CONFIG, "only for 2, 2 and 10; 2, 1 and 10; 2, 1 and 12", [*FITTED, "--steps", 11]),
+                (CONFIG, "only for deconvolved, 2, 2 and 10; interlaced, 2, 2 and 10; four-point, 2, 1 and 10; four-point, 2, 1 and 12", [*FITTED, "--steps", 11]),
                 (CONFIG, "cells of 1.333 Mpc/h", [*FITTED, "--mesh", 48]),
                 (CONFIG, "particles 3 Mpc/h apart", [*FITTED, "--box", "106.67Mpc", "--design", "ends.csv"])):
             with self.subTest(words):

@@ -122,7 +122,7 @@ class Experiment {
     int asked = 0;
     interruptions.stop_asked = [&] { return ++asked == stop_at && rank == ranks - 1; };
     const train::Ending ending =
-        train::train(comm_, monitor,
+        train::train({comm_, 1}, monitor,
                      {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks),
                       train::WireFormat::f32, 0.5, interruptions},
                      {reader, loader, &measured, {reader, validation, data_.spec.parameters}}, state,

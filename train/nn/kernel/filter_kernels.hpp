@@ -75,12 +75,11 @@ struct Filter {
   static void read_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
                        const FilterSource& input, const PointArray& points) {
     for (std::int64_t in = 0; in < layer.inputs / lanes; ++in) {
-      with_cells<lanes>(
-          input, run.image, layer.inputs, in, layer.side, layer.periodic, [&](const auto& cells) {
-            for (std::int64_t row = 0; row < run.rows(); ++row)
-              read_cells<lanes, AsCells, false>(cells, runs.corner(run, run.row + row, layer.padding),
-                                                points.row(in, row), nullptr);
-          });
+      with_cells<lanes>(input, run.image, layer.inputs, in, layer.depth, layer.side, [&](const auto& cells) {
+        for (std::int64_t row = 0; row < run.rows(); ++row)
+          read_cells<lanes, AsCells, false>(cells, runs.corner_seen(layer, run, run.row + row),
+                                            points.row(in, row), nullptr);
+      });
     }
   }
   /// Transforms the cells of all tiles of a run along x, at one point: to (point x, block, tile, lanes).
@@ -142,11 +141,12 @@ struct Filter {
   static void write_run(const FilteredConvolution& layer, const TileRuns& runs, const TileRun& run,
                         const PointArray& sums, const FilterTarget& output) {
     for (std::int64_t out = 0; out < layer.outputs / lanes; ++out) {
-      with_cells<lanes>(output, run.image, layer.outputs, out, layer.output_side(), [&](const auto& cells) {
-        for (std::int64_t row = 0; row < run.rows(); ++row)
-          write_cells<lanes, kStep>(sums.row(out, row), finish_of(output, out), cells,
-                                    runs.corner(run, run.row + row, 0));
-      });
+      with_cells<lanes>(output, run.image, layer.outputs, out, layer.output_depth(), layer.output_side(),
+                        [&](const auto& cells) {
+                          for (std::int64_t row = 0; row < run.rows(); ++row)
+                            write_cells<lanes, kStep>(sums.row(out, row), finish_of(output, out), cells,
+                                                      runs.corner(run, run.row + row));
+                        });
     }
   }
 
@@ -154,14 +154,17 @@ struct Filter {
   template <class Function>
   static void with_pools(const FilteredConvolution& layer, std::int64_t image, const FilterTarget& output,
                          const Function& function) {
-    const std::int64_t side = layer.output_side(), blocks = layer.outputs / lanes;
+    const std::int64_t depth = layer.output_depth(), side = layer.output_side(),
+                       blocks = layer.outputs / lanes;
     for (std::int64_t out = 0; out < blocks; ++out) {
       with_cells<lanes>(
-          output, image, layer.outputs, out, side / 2, [&]<class Number>(const Cells<lanes, Number>& pooled) {
+          output, image, layer.outputs, out, depth / 2, side / 2,
+          [&]<class Number>(const Cells<lanes, Number>& pooled) {
             auto* const bits = static_cast<Lanes<lanes>*>(output.bits);
-            const std::int64_t first = (image * blocks + out) * side * side * side;
-            function(PooledTarget<lanes, Number>{pooled, bits == nullptr ? nullptr : bits + first, side},
-                     finish_of(output, out), out);
+            const std::int64_t first = (image * blocks + out) * layer.output_cells();
+            function(
+                PooledTarget<lanes, Number>{pooled, bits == nullptr ? nullptr : bits + first, depth, side},
+                finish_of(output, out), out);
           });
     }
   }
@@ -173,7 +176,7 @@ struct Filter {
       with_pools(layer, run.image, output,
                  [&](const auto& target, const Finish<lanes>& finish, std::int64_t out) {
                    for (std::int64_t row = 0; row < run.rows(); ++row) {
-                     const Corner corner = runs.corner(run, run.row + row, 0);
+                     const Corner corner = runs.corner(run, run.row + row);
                      if (output.pooling == Pooling::maximum)
                        write_windows<lanes, kStep, true>(sums.row(out, row), finish, target, corner);
                      else
@@ -188,7 +191,7 @@ struct Filter {
                            const FilterSource& input, const float* packed, const FilterTarget& output,
                            float* scratch) {
     const TileRun begin = runs.run(task, 0);
-    const Corner first = runs.corner(begin, begin.row, 0);
+    const Corner first = runs.corner(begin, begin.row);
     const std::int64_t length = window_length(begin.length());  // the next task's windows follow
     const auto sums_of = [&](std::int64_t out) {
       return WindowSums{scratch + out * kWindowRows * kWindowRows * length * lanes, kWindowRows, length};
@@ -202,7 +205,7 @@ struct Filter {
       with_pools(layer, run.image, output,
                  [&](const auto& target, const Finish<lanes>& finish, std::int64_t out) {
                    add_to_windows<lanes, kStep>(sums.row(out, 0), finish, target, sums_of(out),
-                                                runs.corner(run, run.row, 0), first);
+                                                runs.corner(run, run.row), first);
                  });
     }
     with_pools(layer, begin.image, output, [&](const auto& target, const Finish<lanes>&, std::int64_t out) {
@@ -250,11 +253,11 @@ struct Filter {
     float* const gradient_lines = cell_lines + kTile * cell_floats;
     read_run(layer, runs, run, input, cells);
     for (std::int64_t out = 0; out < outputs / lanes; ++out) {
-      with_cells<lanes>(d_output, run.image, layer.outputs, first / lanes + out, layer.output_side(), false,
-                        [&](const auto& block) {
+      with_cells<lanes>(d_output, run.image, layer.outputs, first / lanes + out, {layer.output_depth()},
+                        {layer.output_side()}, [&](const auto& block) {
                           for (std::int64_t row = 0; row < run.rows(); ++row)
                             read_cells<lanes, AsFilter<kStep>, true>(
-                                block, runs.corner(run, run.row + row, 0), gradients.row(out, row),
+                                block, runs.corner(run, run.row + row), gradients.row(out, row),
                                 sums + layer.packed() + first + out * lanes);
                         });
     }

@@ -30,12 +30,14 @@ class TileRuns {
   /// Runs of at most `most` tiles, one more if rows are grouped.
   TileRuns(const FilteredConvolution& layer, std::int64_t most, bool grouped)
       : images_(layer.images),
+        planes_(layer.deep_tiles()),
         tiles_(layer.tiles()),
         step_(layer.step()),
         parts_((tiles_ + most - 1) / most),
         group_(grouped ? 2 : 1),
         along_((tiles_ + group_ - 1) / group_),
-        tasks_(grouped || parts_ > 1 ? along_ * along_ : (tiles_ * tiles_ - 1) / (most / tiles_) + 1) {}
+        tasks_(grouped || parts_ > 1 ? (planes_ + group_ - 1) / group_ * along_
+                                     : (planes_ * tiles_ - 1) / (most / tiles_) + 1) {}
 
   /// Number of tasks, and of runs of each.
   std::int64_t size() const { return images_ * tasks_ * parts_; }
@@ -45,20 +47,25 @@ class TileRuns {
     const std::int64_t task = i / parts_ % tasks_, image = i / parts_ / tasks_;
     const std::int64_t first = begin_of_part(i % parts_), end = begin_of_part(i % parts_ + 1);
     if (group_ == 1) {
-      const std::int64_t rows = tiles_ * tiles_;
+      const std::int64_t rows = planes_ * tiles_;
       return {image, rows * task / tasks_, rows * (task + 1) / tasks_, first, end};
     }
     const std::int64_t z = task / along_ * group_ + piece / group_,
                        y = task % along_ * group_ + piece % group_;
     const std::int64_t row = z * tiles_ + y;
-    return {image, row, row + (z < tiles_ && y < tiles_ ? 1 : 0), first, end};
+    return {image, row, row + (z < planes_ && y < tiles_ ? 1 : 0), first, end};
   }
-  /// The first cell of row `row` of a run of a tensor that is `padding` cells larger.
-  Corner corner(const TileRun& run, std::int64_t row, std::int64_t padding) const {
-    return {row / tiles_ * step_ - padding, row % tiles_ * step_ - padding, run.first * step_ - padding};
+  /// The first output cell of row `row` of a run.
+  Corner corner(const TileRun& run, std::int64_t row) const {
+    return {row / tiles_ * step_, row % tiles_ * step_, run.first * step_};
+  }
+  /// The first input cell that it sees.
+  Corner corner_seen(const FilteredConvolution& layer, const TileRun& run, std::int64_t row) const {
+    const Corner at = corner(run, row);
+    return {at.z - layer.depth.padding, at.y - layer.side.padding, at.x - layer.side.padding};
   }
   /// Rows, and tiles along x, of the largest run.
-  std::int64_t rows() const { return group_ > 1 ? 1 : (tiles_ * tiles_ + tasks_ - 1) / tasks_; }
+  std::int64_t rows() const { return group_ > 1 ? 1 : (planes_ * tiles_ + tasks_ - 1) / tasks_; }
   std::int64_t length() const { return (tiles_ + parts_ - 1) / parts_ + group_ - 1; }
 
  private:
@@ -66,21 +73,22 @@ class TileRuns {
     return part == parts_ ? tiles_ : tiles_ * part / parts_ / group_ * group_;
   }
 
-  std::int64_t images_, tiles_, step_, parts_, group_, along_, tasks_;
+  std::int64_t images_, planes_, tiles_, step_, parts_, group_, along_, tasks_;
 };
 
 /// Calls function with the cells of block `block` of image `image` of a source with `channels` channels.
 template <int lanes, class Function>
 void with_cells(const FilterSource& source, std::int64_t image, std::int64_t channels, std::int64_t block,
-                std::int64_t side, bool periodic, const Function& function) {
-  const std::int64_t index = image * channels / lanes + block, cells = side * side * side;
-  const std::int64_t windows = (side / 2) * (side / 2) * (side / 2);
+                const Axis& depth, const Axis& side, const Function& function) {
+  const std::int64_t index = image * channels / lanes + block;
+  const std::int64_t cells = depth.cells * side.cells * side.cells;
+  const std::int64_t windows = (depth.cells / 2) * (side.cells / 2) * (side.cells / 2);
   const auto call = [&]<class Number>(const Number* values) {
     if (source.bits == nullptr)
-      return function(Cells<lanes, const Number>{values + index * cells * lanes, side, periodic});
+      return function(Cells<lanes, const Number>{values + index * cells * lanes, depth, side});
     function(PooledCells<lanes, Number>{values + index * windows * lanes,
-                                        static_cast<const Lanes<lanes>*>(source.bits) + index * cells, side,
-                                        source.set, source.clear, periodic});
+                                        static_cast<const Lanes<lanes>*>(source.bits) + index * cells, depth,
+                                        side, source.set, source.clear});
   };
   if (source.bf16)
     call(static_cast<const core::Bfloat16*>(source.values));
@@ -88,15 +96,16 @@ void with_cells(const FilterSource& source, std::int64_t image, std::int64_t cha
     call(static_cast<const float*>(source.values));
 }
 
-/// Calls function with the cells of a block of a target that have `side` cells along each axis.
+/// Calls function with the cells of a block of a target, (depth, side, side).
 template <int lanes, class Function>
 void with_cells(const FilterTarget& target, std::int64_t image, std::int64_t channels, std::int64_t block,
-                std::int64_t side, const Function& function) {
-  const std::int64_t offset = (image * channels / lanes + block) * side * side * side * lanes;
+                std::int64_t depth, std::int64_t side, const Function& function) {
+  const std::int64_t offset = (image * channels / lanes + block) * depth * side * side * lanes;
   if (target.bf16)
-    function(Cells<lanes, core::Bfloat16>{static_cast<core::Bfloat16*>(target.values) + offset, side});
+    function(
+        Cells<lanes, core::Bfloat16>{static_cast<core::Bfloat16*>(target.values) + offset, {depth}, {side}});
   else
-    function(Cells<lanes, float>{static_cast<float*>(target.values) + offset, side});
+    function(Cells<lanes, float>{static_cast<float*>(target.values) + offset, {depth}, {side}});
 }
 
 /// A scratch array of points (36, + kGap) of (blocks, rows, cells along x, lanes).

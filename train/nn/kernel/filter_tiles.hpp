@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "train/nn/kernel/axis.hpp"
 #include "train/nn/kernel/minimal_filter.hpp"
 #include "train/nn/kernel/windows.hpp"
 
@@ -21,36 +22,36 @@ struct Corner {
   std::int64_t z, y, x;
 };
 
-/// One block of channels of a cubic tensor, (side, side, side, lanes).
+/// One block of channels of a tensor (depth, side, side, lanes).
 template <int lanes, class Number>
 struct Cells {
   Number* values;
-  std::int64_t side;
-  bool periodic = false;  ///< whether cells outside are those of the opposite faces, not zeros
+  Axis depth, side;
 
-  Number* row(std::int64_t z, std::int64_t y) const { return values + (z * side + y) * side * lanes; }
+  Number* row(std::int64_t z, std::int64_t y) const {
+    return values + (z * side.cells + y) * side.cells * lanes;
+  }
   /// The index of a cell along an axis; negative where it is zero.
-  std::int64_t place(std::int64_t cell) const {
-    if (cell >= 0 && cell < side) return cell;
-    return periodic ? (cell % side + side) % side : -1;
+  static std::int64_t place(const Axis& axis, std::int64_t cell) {
+    if (cell >= 0 && cell < axis.cells) return cell;
+    return axis.periodic ? (cell % axis.cells + axis.cells) % axis.cells : -1;
   }
 };
 
-/// One block of channels of the gradient of a tensor (side, side, side, lanes) before its leaky ReLU, from that of
+/// One block of channels of the gradient of a tensor (depth, side, side, lanes) before its leaky ReLU, from that of
 /// a pool with windows of 2³ cells and one bit per value.
 template <int lanes, class Number>
 struct PooledCells {
-  const Number* values;      ///< (side / 2)³ vectors
-  const Lanes<lanes>* bits;  ///< side³
-  std::int64_t side;
+  const Number* values;      ///< (depth / 2, side / 2, side / 2) vectors
+  const Lanes<lanes>* bits;  ///< (depth, side, side)
+  Axis depth, side;
   float set,
       clear;  ///< what the window's gradient is multiplied by where the bit is set, and where it is not
-  bool periodic = false;
 
-  std::int64_t place(std::int64_t cell) const {
-    const std::int64_t covered = side / 2 * 2;  // an incomplete window at the far faces is dropped
+  static std::int64_t place(const Axis& axis, std::int64_t cell) {
+    const std::int64_t covered = axis.cells / 2 * 2;  // an incomplete window at the far faces is dropped
     if (cell >= 0 && cell < covered) return cell;
-    const std::int64_t wrapped = periodic ? (cell % side + side) % side : -1;
+    const std::int64_t wrapped = axis.periodic ? (cell % axis.cells + axis.cells) % axis.cells : -1;
     return wrapped < covered ? wrapped : -1;
   }
 };
@@ -61,7 +62,8 @@ class SeenRows {
  public:
   SeenRows(const Cells<lanes, const Number>& cells, const Corner& corner) {
     for (int i = 0; i < count * count; ++i) {
-      const std::int64_t z = cells.place(corner.z + i / count), y = cells.place(corner.y + i % count);
+      const std::int64_t z = cells.place(cells.depth, corner.z + i / count),
+                         y = cells.place(cells.side, corner.y + i % count);
       at_[i] = z >= 0 && y >= 0 ? cells.row(z, y) : nullptr;
       all = all && at_[i] != nullptr;
     }
@@ -86,12 +88,13 @@ class SeenPooledRows {
  public:
   SeenPooledRows(const PooledCells<lanes, Number>& cells, const Corner& corner)
       : set_(cells.set), clear_(cells.clear) {
-    const std::int64_t windows = cells.side / 2;
+    const std::int64_t side = cells.side.cells, windows = side / 2;
     for (int i = 0; i < count * count; ++i) {
-      const std::int64_t z = cells.place(corner.z + i / count), y = cells.place(corner.y + i % count);
+      const std::int64_t z = cells.place(cells.depth, corner.z + i / count),
+                         y = cells.place(cells.side, corner.y + i % count);
       const bool has = z >= 0 && y >= 0;
       at_[i] = has ? cells.values + (z / 2 * windows + y / 2) * windows * lanes : nullptr;
-      bits_[i] = has ? cells.bits + (z * cells.side + y) * cells.side : nullptr;
+      bits_[i] = has ? cells.bits + (z * side + y) * side : nullptr;
       all = all && has;
     }
   }
@@ -136,7 +139,7 @@ template <int lanes, class Source, class Transform>
   using V = Floats<lanes>;
   float* to = row.to;
   for (std::int64_t x = first; x < first + row.cells; ++x, to += lanes) {
-    const std::int64_t place = source.place(x);
+    const std::int64_t place = source.place(source.side, x);
     if (place >= 0) [[likely]] {
       transform(place, to);
     } else {
@@ -235,11 +238,11 @@ template <int lanes, int count>
 template <int lanes, int count, class Number>
 [[gnu::noinline]] void write_cells(const PointRow& row, const Finish<lanes>& finish,
                                    const Cells<lanes, Number>& cells, const Corner& corner) {
-  const std::int64_t end_z = std::min<std::int64_t>(count, cells.side - corner.z);
-  const std::int64_t end_y = std::min<std::int64_t>(count, cells.side - corner.y);
-  const std::int64_t end_x = std::min(row.cells, cells.side - corner.x);
+  const std::int64_t end_z = std::min<std::int64_t>(count, cells.depth.cells - corner.z);
+  const std::int64_t end_y = std::min<std::int64_t>(count, cells.side.cells - corner.y);
+  const std::int64_t end_x = std::min(row.cells, cells.side.cells - corner.x);
   Number* const to = cells.row(corner.z, corner.y) + corner.x * lanes;
-  const std::int64_t along_y = cells.side * lanes, along_z = cells.side * along_y;
+  const std::int64_t along_y = cells.side.cells * lanes, along_z = cells.side.cells * along_y;
   for (std::int64_t x = 0; x < end_x; ++x) {
     Floats<lanes> outputs[count][count];
     transform_points<lanes, count>(row.to + x * lanes, row.stride, outputs);
@@ -254,11 +257,12 @@ template <int lanes, int count, class Number>
 template <int lanes, class Number>
 struct PooledTarget {
   Cells<lanes, Number> pooled;
-  Lanes<lanes>* bits;  ///< (side, side, side) of all outputs; nullptr if they are not needed
-  std::int64_t side;   ///< cells along each side of the outputs
+  Lanes<lanes>* bits;        ///< (depth, side, side) of all outputs; nullptr if they are not needed
+  std::int64_t depth, side;  ///< cells of the outputs
 
-  /// Outputs along each side that windows cover.
-  std::int64_t covered() const { return side / 2 * 2; }
+  /// Outputs along the axes that windows cover.
+  std::int64_t covered_depth() const { return depth / 2 * 2; }
+  std::int64_t covered_side() const { return side / 2 * 2; }
   Lanes<lanes>& bits_at(std::int64_t z, std::int64_t y, std::int64_t x) const {
     return bits[(z * side + y) * side + x];
   }
@@ -270,8 +274,8 @@ template <int lanes, int count, bool is_maximum, class Number>
                                      const PooledTarget<lanes, Number>& target, const Corner& corner) {
   static_assert(count % 2 == 0);
   using V = Floats<lanes>;
-  const std::int64_t end_z = target.covered() - corner.z, end_y = target.covered() - corner.y;
-  const std::int64_t end_x = std::min(row.cells, target.covered() - corner.x);
+  const std::int64_t end_z = target.covered_depth() - corner.z, end_y = target.covered_side() - corner.y;
+  const std::int64_t end_x = std::min(row.cells, target.covered_side() - corner.x);
   for (std::int64_t x = 0; x < end_x; x += 2) {
     V outputs[2][count][count];
     unrolled<2>([&](auto i) __attribute__((always_inline)) {
@@ -310,9 +314,9 @@ template <int lanes, int count, class Number>
                                       const PooledTarget<lanes, Number>& target, const WindowSums& windows,
                                       const Corner& corner, const Corner& first) {
   using V = Floats<lanes>;
-  const std::int64_t end_z = std::min<std::int64_t>(count, target.covered() - corner.z);
-  const std::int64_t end_y = std::min<std::int64_t>(count, target.covered() - corner.y);
-  const std::int64_t end_x = std::min(row.cells, target.covered() - corner.x);
+  const std::int64_t end_z = std::min<std::int64_t>(count, target.covered_depth() - corner.z);
+  const std::int64_t end_y = std::min<std::int64_t>(count, target.covered_side() - corner.y);
+  const std::int64_t end_x = std::min(row.cells, target.covered_side() - corner.x);
   for (std::int64_t x = 0; x < end_x; ++x) {
     V outputs[count][count];
     transform_points<lanes, count>(row.to + x * lanes, row.stride, outputs);
@@ -335,10 +339,10 @@ template <int lanes, class Number>
 void write_sums(const WindowSums& windows, const Cells<lanes, Number>& pooled, const Corner& first) {
   for (std::int64_t i = 0; i < windows.rows * windows.rows; ++i) {
     const std::int64_t z = first.z / 2 + i / windows.rows, y = first.y / 2 + i % windows.rows;
-    if (z >= pooled.side || y >= pooled.side) continue;
+    if (z >= pooled.depth.cells || y >= pooled.side.cells) continue;
     const float* const from = windows.sums + i * windows.length * lanes;
     Number* const to = pooled.row(z, y) + first.x / 2 * lanes;
-    for (std::int64_t x = 0; x < std::min(windows.length, pooled.side - first.x / 2); ++x)
+    for (std::int64_t x = 0; x < std::min(windows.length, pooled.side.cells - first.x / 2); ++x)
       stream(to + x * lanes, load_as<Floats<lanes>>(from + x * lanes) * (1.0f / kWindowCells));
   }
 }

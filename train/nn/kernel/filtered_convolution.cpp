@@ -18,10 +18,10 @@ constexpr FilterLimits kLimits[] = {{8, 2, 48}, {16, 3, 48}};
 
 bool is_worthwhile(const FilteredConvolution& layer, Phase phase) {
   const FilterLimits& limits = kLimits[kernels().block == 8 ? 0 : 1];
-  const std::int64_t outputs = layer.output_side(), k = layer.kernel;
-  const std::int64_t along = (phase == Phase::input_gradient ? layer.transposed() : layer).tiles();
-  const std::int64_t tiles = along * along * along;
-  const auto direct = static_cast<double>(outputs * outputs * outputs * k * k * k);
+  const std::int64_t k = layer.kernel;
+  const FilteredConvolution made = phase == Phase::input_gradient ? layer.transposed() : layer;
+  const std::int64_t tiles = made.deep_tiles() * made.tiles() * made.tiles();
+  const auto direct = static_cast<double>(layer.output_cells() * k * k * k);
   return layer.images * tiles >= limits.tiles &&
          direct >= limits.saving * static_cast<double>(tiles * kTileProducts);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "train/nn/kernel/axis.hpp"
 #include "train/nn/kernel/minimal_filter.hpp"
 #include "train/nn/phase.hpp"
 
@@ -13,25 +14,27 @@ namespace cosmo::nn {
 /// Products per pair of channels and tile.
 constexpr std::int64_t kTileProducts = std::int64_t{kTile} * kTile * kTile;
 
-/// A convolution of stride 1 from one tensor (N, C, D, H, W) to another, in blocks of channels.
+/// A convolution of stride 1 from one tensor (N, C, D, H, W) to another, in blocks of channels; H = W.
 struct FilteredConvolution {
   std::int64_t images;
   std::int64_t inputs, outputs;  ///< channels
-  std::int64_t side;             ///< cells along each side of the input
-  std::int64_t kernel, padding;  ///< cells; the kernel is 3 or 4, the padding smaller
-  bool periodic = false;         ///< whether the padding is cells of the opposite face, not zeros
+  std::int64_t kernel;           ///< cells, 3 or 4
+  Axis depth, side;              ///< D, and H and W; the padding is smaller than the kernel
 
-  std::int64_t output_side() const { return side + 2 * padding - kernel + 1; }
+  std::int64_t output_depth() const { return depth.outputs(kernel); }
+  std::int64_t output_side() const { return side.outputs(kernel); }
+  std::int64_t output_cells() const { return output_depth() * output_side() * output_side(); }
   /// Outputs of a tile along each axis.
   std::int64_t step() const { return kTile + 1 - kernel; }
-  /// Tiles along each axis; the last one may be incomplete.
+  /// Tiles along D, and along H and W; the last ones may be incomplete.
+  std::int64_t deep_tiles() const { return (output_depth() + step() - 1) / step(); }
   std::int64_t tiles() const { return (output_side() + step() - 1) / step(); }
   /// [floats] Size of the transformed weights.
   std::int64_t packed() const { return kTileProducts * inputs * outputs; }
-  /// The convolution that turns the gradient of this one's output into that of its input; a periodic one must
-  /// keep the volume's size.
+  /// The convolution that turns the gradient of this one's output into that of its input; a periodic axis must
+  /// keep its cells.
   FilteredConvolution transposed() const {
-    return {images, outputs, inputs, output_side(), kernel, kernel - 1 - padding, periodic};
+    return {images, outputs, inputs, kernel, depth.transposed(kernel), side.transposed(kernel)};
   }
 };
 

@@ -5,13 +5,14 @@
 #include <cstdint>
 
 #include "core/bfloat16.hpp"
+#include "train/nn/kernel/axis.hpp"
 
 namespace cosmo::nn {
 
 struct Convolution;
 struct Layer;
 
-/// A convolution of 3³ cells, stride 1, over a row-major input (N, C, D, H, W), with biases and a leaky ReLU,
+/// A convolution of 3³ cells, stride 1, over a row-major input (N, C, D, H, W), H = W, with biases and a leaky ReLU,
 /// then the average or maximum of windows of 2³ cells, in layout nCdhw8c or nCdhw16c. Weights and their gradient
 /// are (outputs / block, 3, 3, 3, C, block).
 struct FirstLayer {
@@ -24,16 +25,16 @@ struct FirstLayer {
   static constexpr std::int64_t kParts = 32;
 
   std::int64_t images, channels;  ///< numbers of images and channels in the input
-  std::int64_t side;              ///< cells along each side of the input
-  std::int64_t padding;           ///< cells of zeros on every face, 0 or 1
+  Axis depth, side;               ///< D, and H and W; the padding is 0 or 1 cell of zeros
   std::int64_t block;             ///< outputs side by side, 8 or 16
   std::int64_t blocks;            ///< outputs / block
   float slope;                    ///< slope of the leaky ReLU, at least 0
   bool maximum;                   ///< whether the pool takes maxima, not averages
 
-  /// Cells along each side of the pooled tensor; an incomplete window at the far faces is dropped.
-  std::int64_t pooled() const { return (side + 2 * padding - kKernel + 1) / kWindow; }
-  std::int64_t pooled_cells() const { return images * blocks * pooled() * pooled() * pooled(); }
+  /// Cells of the pooled tensor along D, and along H and W; incomplete windows at the far faces are dropped.
+  std::int64_t pooled_depth() const { return depth.outputs(kKernel) / kWindow; }
+  std::int64_t pooled() const { return side.outputs(kKernel) / kWindow; }
+  std::int64_t pooled_cells() const { return images * blocks * pooled_depth() * pooled() * pooled(); }
   /// [bytes] What forward records: for each window and each of its cells one bit per channel in which the cell
   /// was positive (average) or the first maximum.
   std::int64_t notes() const { return pooled_cells() * kWindowCells * block / 8; }

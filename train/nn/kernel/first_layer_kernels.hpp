@@ -22,15 +22,16 @@ struct FirstLayerRows {
   static constexpr std::int64_t kLength = FirstLayer::kLongestSide + 16;
 
   void read(const FirstLayer& layer, const float* input, std::int64_t image, std::int64_t z, std::int64_t y) {
+    const std::int64_t side = layer.side.cells;
     float* row = values;
     for (std::int64_t plane = image * layer.channels; plane < (image + 1) * layer.channels; ++plane) {
       for (std::int64_t i = 0; i < kRows * kRows; ++i, row += kLength) {
-        const std::int64_t from_z = FirstLayer::kWindow * z + i / kRows - layer.padding;
-        const std::int64_t from_y = FirstLayer::kWindow * y + i % kRows - layer.padding;
-        const bool inside = std::min(from_z, from_y) >= 0 && std::max(from_z, from_y) < layer.side;
-        const float* from = input + ((plane * layer.side + from_z) * layer.side + from_y) * layer.side;
+        const std::int64_t from_z = FirstLayer::kWindow * z + i / kRows - layer.depth.padding;
+        const std::int64_t from_y = FirstLayer::kWindow * y + i % kRows - layer.side.padding;
+        const bool inside = std::min(from_z, from_y) >= 0 && from_z < layer.depth.cells && from_y < side;
+        const float* from = input + ((plane * layer.depth.cells + from_z) * side + from_y) * side;
         if (inside) {
-          std::copy_n(from, layer.side, row + layer.padding);
+          std::copy_n(from, side, row + layer.side.padding);
         } else {
           std::fill_n(row, kLength, 0.0f);
         }
@@ -184,17 +185,18 @@ struct FirstLayerOf {
   template <class Pooled>
   static void forward(const FirstLayer& layer, const float* input, const float* weights, const float* biases,
                       Pooled* pooled, void* notes) {
-    const std::int64_t side = layer.pooled(), block_weights = layer.weights() / layer.blocks;
+    const std::int64_t depth = layer.pooled_depth(), side = layer.pooled();
+    const std::int64_t block_weights = layer.weights() / layer.blocks;
 #pragma omp parallel
     {
       FirstLayerRows rows;
 #pragma omp for schedule(static)
-      for (std::int64_t slab = 0; slab < layer.images * side; ++slab) {
-        const std::int64_t image = slab / side, z = slab % side;
+      for (std::int64_t slab = 0; slab < layer.images * depth; ++slab) {
+        const std::int64_t image = slab / depth, z = slab % depth;
         for (std::int64_t y = 0; y < side; ++y) {
           rows.read(layer, input, image, z, y);
           for (std::int64_t block = 0; block < layer.blocks; ++block) {
-            const std::int64_t first = (((image * layer.blocks + block) * side + z) * side + y) * side;
+            const std::int64_t first = (((image * layer.blocks + block) * depth + z) * side + y) * side;
             const auto row = layer.maximum ? forward_row<true, Pooled> : forward_row<false, Pooled>;
             row(layer, rows, weights + block * block_weights, load_as<V>(biases + block * lanes),
                 pooled + first * lanes,
@@ -209,7 +211,7 @@ struct FirstLayerOf {
   static void backward(const FirstLayer& layer, const float* input, const Pooled* d_pooled, const void* notes,
                        float* d_weights, float* d_biases, float* scratch) {
     constexpr std::int64_t parts = FirstLayer::kParts;
-    const std::int64_t side = layer.pooled(), slabs = layer.images * side;
+    const std::int64_t depth = layer.pooled_depth(), side = layer.pooled(), slabs = layer.images * depth;
     const std::int64_t weights = layer.weights(), part_size = layer.sums();
 #pragma omp parallel
     {
@@ -220,12 +222,12 @@ struct FirstLayerOf {
         float *const sums = scratch + part * part_size, *const of_slab = sums + parts * part_size;
         std::fill_n(sums, part_size, 0.0f);
         for (std::int64_t slab = part * slabs / parts; slab < (part + 1) * slabs / parts; ++slab) {
-          const std::int64_t image = slab / side, z = slab % side;
+          const std::int64_t image = slab / depth, z = slab % depth;
           std::fill_n(of_slab, part_size, 0.0f);
           for (std::int64_t y = 0; y < side; ++y) {
             rows.read(layer, input, image, z, y);
             for (std::int64_t block = 0; block < layer.blocks; ++block) {
-              backward_row(layer, rows, d_cells, ((image * layer.blocks + block) * side + z) * side + y,
+              backward_row(layer, rows, d_cells, ((image * layer.blocks + block) * depth + z) * side + y,
                            d_pooled, static_cast<const Bits*>(notes), block, of_slab, of_slab + weights);
             }
           }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "train/nn/kernel/axis.hpp"
+
 namespace cosmo::nn {
 
 /// Number of channels in a block of the layout nCdhw16c.
@@ -14,20 +16,23 @@ constexpr std::int64_t kShortestRow = 24, kLongestRow = 256;
 /// Output cells worked on together, from several short rows; the speed is the same from 64 to 400.
 constexpr std::int64_t kCellsTogether = 128;
 
-/// A convolution of stride 1 from one tensor (N, C, D, H, W) to another, both nCdhw16c.
+/// A convolution of stride 1 from one tensor (N, C, D, H, W) to another, both nCdhw16c; H = W.
 struct RowConvolution {
   std::int64_t images;
   std::int64_t inputs, outputs;  ///< blocks of 16 channels
-  std::int64_t side;             ///< cells along each side of the input
-  std::int64_t kernel, padding;  ///< cells; the padding is smaller than the kernel
+  std::int64_t kernel;           ///< cells
+  Axis depth, side;              ///< D, and H and W; the padding is smaller than the kernel, and zeros
 
-  std::int64_t output_side() const { return side + 2 * padding - kernel + 1; }
+  std::int64_t output_depth() const { return depth.outputs(kernel); }
+  std::int64_t output_side() const { return side.outputs(kernel); }
+  /// [floats] One image of the input.
+  std::int64_t image_size() const { return inputs * depth.cells * side.cells * side.cells * kBlock; }
   std::int64_t weights() const { return inputs * outputs * kernel * kernel * kernel * kBlock * kBlock; }
   /// Rows of outputs worked on together, while the weights are in the first-level cache.
   std::int64_t rows_together() const { return std::max<std::int64_t>(1, kCellsTogether / output_side()); }
   /// The convolution that turns the gradient of this one's output into that of its input.
   RowConvolution transposed() const {
-    return {images, outputs, inputs, output_side(), kernel, kernel - 1 - padding};
+    return {images, outputs, inputs, kernel, depth.transposed(kernel), side.transposed(kernel)};
   }
 };
 

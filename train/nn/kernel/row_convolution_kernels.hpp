@@ -85,23 +85,24 @@ const Tile* find_tile(const RowConvolution& layer) {
 void add_row(const RowConvolution& layer, const Tile& tile, const float* input, const float* weights,
              float* sums) {
   const std::int64_t end = layer.output_side(), stride = end * kBlock, last = end - tile.width;
-  const float* const from = input - layer.padding * kBlock;
-  tile.at_start[layer.padding](sums, stride, from, weights);
+  const float* const from = input - layer.side.padding * kBlock;
+  tile.at_start[layer.side.padding](sums, stride, from, weights);
   for (std::int64_t x = tile.width; x < last; x += tile.width)
     tile.inner(sums + x * kBlock, stride, from + x * kBlock, weights);
-  tile.at_end[layer.padding](sums + last * kBlock, stride, from + last * kBlock, weights);
+  tile.at_end[layer.side.padding](sums + last * kBlock, stride, from + last * kBlock, weights);
 }
 
 /// Computes rows (z, y) to (z, y_end - 1) of outputs, all blocks of a tile, in `sums` (rows, blocks, row,
 /// 16).
 void convolve(const RowConvolution& layer, const Tile& tile, const float* input, const float* packed,
               std::int64_t z, std::int64_t y, std::int64_t y_end, float* sums) {
-  const std::int64_t k = layer.kernel, side = layer.side, size = tile.blocks * layer.output_side() * kBlock;
+  const std::int64_t k = layer.kernel, depth = layer.depth.cells, side = layer.side.cells;
+  const std::int64_t size = tile.blocks * layer.output_side() * kBlock;
   std::fill_n(sums, (y_end - y) * size, 0.0f);
   for (std::int64_t i = 0; i < layer.inputs * k * k; ++i, packed += k * tile.blocks * kBlock * kBlock) {
-    const std::int64_t from_z = z + i / k % k - layer.padding, shift = i % k - layer.padding;
-    if (from_z < 0 || from_z >= side) continue;
-    const float* const plane = input + (i / (k * k) * side + from_z) * side * side * kBlock;
+    const std::int64_t from_z = z + i / k % k - layer.depth.padding, shift = i % k - layer.side.padding;
+    if (from_z < 0 || from_z >= depth) continue;
+    const float* const plane = input + (i / (k * k) * depth + from_z) * side * side * kBlock;
     for (std::int64_t row = std::max(y, -shift); row < std::min(y_end, side - shift); ++row)
       add_row(layer, tile, plane + (row + shift) * side * kBlock, packed, sums + (row - y) * size);
   }
@@ -140,8 +141,8 @@ void for_each_weight(const RowConvolution& layer, const float* weights, const Fu
 }
 
 bool has_rows(const RowConvolution& layer) {
-  return std::min(layer.side, layer.output_side()) >= kShortestRow && layer.output_side() <= kLongestRow &&
-         find_tile(layer) != nullptr;
+  return std::min(layer.side.cells, layer.output_side()) >= kShortestRow &&
+         layer.output_side() <= kLongestRow && find_tile(layer) != nullptr;
 }
 
 void pack_rows(const RowConvolution& layer, const float* weights, float* packed) {
@@ -163,22 +164,23 @@ void pack_transposed_rows(const RowConvolution& layer, const float* weights, flo
 void convolve_rows(const RowConvolution& layer, const float* input, const float* packed, const float* biases,
                    float slope, float* output) {
   const Tile& tile = *find_tile(layer);
-  const std::int64_t side = layer.output_side(), groups = layer.outputs / tile.blocks;
+  const std::int64_t depth = layer.output_depth(), side = layer.output_side();
+  const std::int64_t groups = layer.outputs / tile.blocks;
   const std::int64_t together = layer.rows_together(), bands = (side + together - 1) / together;
   const std::int64_t group_weights = layer.weights() / groups;
-  const std::int64_t image_size = layer.inputs * layer.side * layer.side * layer.side * kBlock;
 #pragma omp parallel for schedule(dynamic)
-  for (std::int64_t i = 0; i < layer.images * groups * side * bands; ++i) {
+  for (std::int64_t i = 0; i < layer.images * groups * depth * bands; ++i) {
     const std::int64_t y = i % bands * together, y_end = std::min(y + together, side);
-    const std::int64_t z = i / bands % side, group = i / (side * bands) % groups;
-    const std::int64_t image = i / (side * bands * groups);
+    const std::int64_t z = i / bands % depth, group = i / (depth * bands) % groups;
+    const std::int64_t image = i / (depth * bands * groups);
     alignas(Vector) float sums[kMostBlocks * std::max(kLongestRow, kCellsTogether) * kBlock];
-    convolve(layer, tile, input + image * image_size, packed + group * group_weights, z, y, y_end, sums);
+    convolve(layer, tile, input + image * layer.image_size(), packed + group * group_weights, z, y, y_end,
+             sums);
     for (std::int64_t j = 0; j < (y_end - y) * tile.blocks; ++j) {
       const std::int64_t block = group * tile.blocks + j % tile.blocks, row = y + j / tile.blocks;
       const Vector bias = biases == nullptr ? Vector{} : load_as<Vector>(biases + block * kBlock);
       finish_row(sums + j * side * kBlock, side, bias, slope,
-                 output + (((image * layer.outputs + block) * side + z) * side + row) * side * kBlock);
+                 output + (((image * layer.outputs + block) * depth + z) * side + row) * side * kBlock);
     }
   }
 }

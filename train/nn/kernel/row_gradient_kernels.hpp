@@ -67,13 +67,14 @@ struct Strides {
 template <int kernel, int blocks, int channels>
 void add_rows(const RowConvolution& layer, std::int64_t rows, const float* input, const float* d_output,
               float* d_weights, const Strides& strides) {
-  const std::int64_t side = layer.side, end = layer.output_side(), ahead = kernel - 1 - layer.padding;
+  const std::int64_t side = layer.side.cells, end = layer.output_side(),
+                     ahead = kernel - 1 - layer.side.padding;
   const std::int64_t inner = std::min(end, side - ahead) / kernel * kernel;  // cells before see no far edge
   Registers<kernel, blocks, channels> registers;
   registers.for_each_sum([](Vector & sum, int, int) __attribute__((always_inline)) { sum = Vector{}; });
   for (; rows > 0; --rows, input += side * kBlock, d_output += end * kBlock) {
     unrolled<kernel - 1>([&](auto x) __attribute__((always_inline)) {
-      registers.template see_or_pad<x>(input, x - layer.padding, side);
+      registers.template see_or_pad<x>(input, x - layer.side.padding, side);
     });
     for (std::int64_t first = 0; first < inner; first += kernel) {
       unrolled<kernel>([&](auto x) __attribute__((always_inline)) {
@@ -124,16 +125,17 @@ struct Slice {
 void add_to_weights(const RowConvolution& layer, const Form& form, const Slice& slice, const float* input,
                     const float* d_output, std::int64_t z, std::int64_t y, std::int64_t y_end,
                     float* d_weights) {
-  const std::int64_t k = layer.kernel, side = layer.side, end = layer.output_side();
+  const std::int64_t k = layer.kernel, side = layer.side.cells, end = layer.output_side();
+  const std::int64_t depth = layer.depth.cells;
   const std::int64_t taps = k * kBlock * kBlock;  // floats of those along a row
-  const Strides strides = {end * end * end * kBlock, layer.inputs * k * k * taps};
-  input += slice.input * side * side * side * kBlock;
+  const Strides strides = {layer.output_depth() * end * end * kBlock, layer.inputs * k * k * taps};
+  input += slice.input * depth * side * side * kBlock;
   d_output += slice.output * strides.d_output;
   d_weights += slice.output * strides.d_weights + slice.input * k * k * taps;
   for (std::int64_t i = 0; i < k * k; ++i, d_weights += taps) {
-    const std::int64_t from_z = z + i / k - layer.padding, shift = i % k - layer.padding;
+    const std::int64_t from_z = z + i / k - layer.depth.padding, shift = i % k - layer.side.padding;
     const std::int64_t first = std::max(y, -shift), rows = std::min(y_end, side - shift) - first;
-    if (from_z < 0 || from_z >= side || rows <= 0) continue;
+    if (from_z < 0 || from_z >= depth || rows <= 0) continue;
     const float* const from = input + (from_z * side + first + shift) * side * kBlock;
     const float* const to = d_output + (z * end + first) * end * kBlock;
     for (int c = 0; c < kBlock; c += form.channels)
@@ -150,10 +152,10 @@ void add_to_bias(const float* d_output, std::int64_t cells, float* d_bias) {
 /// Computes a slice of the sums, weights then biases, over one part of the output.
 void sum_part(const RowConvolution& layer, const Form& form, std::int64_t part, const Slice& slice,
               const float* input, const float* d_output, float* sums) {
-  const std::int64_t side = layer.output_side(), together = layer.rows_together();
-  const std::int64_t bands = (side + together - 1) / together, groups = layer.images * side * bands;
-  const std::int64_t image_size = layer.inputs * layer.side * layer.side * layer.side * kBlock;
-  const std::int64_t block_size = side * side * side * kBlock, parts = parts_of(layer);
+  const std::int64_t depth = layer.output_depth(), side = layer.output_side(),
+                     together = layer.rows_together();
+  const std::int64_t bands = (side + together - 1) / together, groups = layer.images * depth * bands;
+  const std::int64_t block_size = depth * side * side * kBlock, parts = parts_of(layer);
   const std::int64_t weights = layer.weights() / (layer.inputs * layer.outputs);  // of a pair of blocks
   float* const biases = sums + layer.weights();
   for (std::int64_t block = slice.output; block < slice.output + form.blocks; ++block) {
@@ -162,9 +164,9 @@ void sum_part(const RowConvolution& layer, const Form& form, std::int64_t part, 
   }
   for (std::int64_t i = part * groups / parts; i < (part + 1) * groups / parts; ++i) {
     const std::int64_t y = i % bands * together, y_end = std::min(y + together, side);
-    const std::int64_t z = i / bands % side, image = i / (bands * side);
+    const std::int64_t z = i / bands % depth, image = i / (bands * depth);
     const float* const d_image = d_output + image * layer.outputs * block_size;
-    add_to_weights(layer, form, slice, input + image * image_size, d_image, z, y, y_end, sums);
+    add_to_weights(layer, form, slice, input + image * layer.image_size(), d_image, z, y, y_end, sums);
     if (slice.input > 0) continue;
     for (std::int64_t block = slice.output; block < slice.output + form.blocks; ++block) {
       add_to_bias(d_image + block * block_size + (z * side + y) * side * kBlock, (y_end - y) * side,
@@ -174,7 +176,7 @@ void sum_part(const RowConvolution& layer, const Form& form, std::int64_t part, 
 }
 
 bool has_row_gradient(const RowConvolution& layer) {
-  return std::min(layer.side, layer.output_side()) >= kShortestRow && find_form(layer) != nullptr;
+  return std::min(layer.side.cells, layer.output_side()) >= kShortestRow && find_form(layer) != nullptr;
 }
 
 std::int64_t row_gradient_scratch(const RowConvolution& layer) {

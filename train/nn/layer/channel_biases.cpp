@@ -79,7 +79,7 @@ void add_planes(const WalkedLayout& at, const float* sums, float* d_biases) {
 /// The layout in which the kernels walk the cells.
 WalkedLayout walk(const dnnl::memory& tensor) {
   const WalkedLayout walked(tensor.get_desc());
-  core::ensure(walked.layout(walked.side()) == tensor.get_desc(), core::Fault::internal,
+  core::ensure(walked.layout() == tensor.get_desc(), core::Fault::internal,
                "oneDNN has chosen a layout for a transposed convolution that cosmo does not support.");
   return walked;
 }

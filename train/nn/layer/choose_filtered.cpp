@@ -16,13 +16,9 @@ namespace {
 /// beforehand.
 FilteredConvolution filtered_form(const Convolution& layer, const LayerCensus& census, int images) {
   const bool copied = layer.periodic && census.input.size != census.output.size;
-  return {images,
-          census.input.channels,
-          census.output.channels,
-          census.input.size + (copied ? 2 * layer.padding : 0),
-          layer.kernel,
-          copied ? 0 : layer.padding,
-          layer.periodic && !copied};
+  const Axis axis = {census.input.size + (copied ? 2 * layer.padding : 0), copied ? 0 : layer.padding,
+                     layer.periodic && !copied};
+  return {images, census.input.channels, census.output.channels, layer.kernel, axis, axis};
 }
 
 /// Why a convolution cannot be filtered; empty if it can.

@@ -124,6 +124,10 @@ struct ConvolutionPrimitives {
     return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
                                            weights, output, stride, padding, padding);
   }
+  /// Axis 2 (D), 3 (H) or 4 (W) of the source.
+  Axis axis(const Layout& source, std::size_t number) const {
+    return {dims_of(source)[number], padding[number - 2]};
+  }
   /// Whether the stride and all layouts are those of our own kernels in f32.
   bool fits(const Layout& source, const Layout& weights, const Layout& output) const {
     return stride[0] == 1 && source == blocked(dims_of(source), kFloat) &&
@@ -134,16 +138,20 @@ struct ConvolutionPrimitives {
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
     if (kernels().rows.name == nullptr || !fits(source, weights, output)) return std::nullopt;
-    return RowConvolution{dims_of(source)[0], dims_of(source)[1] / kBlock, dims_of(output)[1] / kBlock,
-                          dims_of(source)[2], dims_of(weights)[2],         padding[0]};
+    return RowConvolution{dims_of(source)[0],
+                          dims_of(source)[1] / kBlock,
+                          dims_of(output)[1] / kBlock,
+                          dims_of(weights)[2],
+                          axis(source, 2),
+                          axis(source, 3)};
   }
   /// The convolution as a filtered one, if that phase is to be filtered and the layouts permit it.
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
                                                Phase phase, const Layout& source, const Layout& weights,
                                                const Layout& output) const {
     if (!builder.filters(compiled, phase) || !fits(source, weights, output)) return std::nullopt;
-    return FilteredConvolution{dims_of(source)[0], dims_of(source)[1],  dims_of(output)[1],
-                               dims_of(source)[2], dims_of(weights)[2], padding[0]};
+    return FilteredConvolution{dims_of(source)[0],  dims_of(source)[1], dims_of(output)[1],
+                               dims_of(weights)[2], axis(source, 2),    axis(source, 3)};
   }
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
@@ -259,8 +267,8 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
   const FirstLayer layer = {input[0],
                             input[1],
-                            input[2],
-                            convolution.padding,
+                            {input[2], builder.depth_padding(convolution)},
+                            {input[3], convolution.padding},
                             kernels().block,
                             outputs / kernels().block,
                             static_cast<float>(convolution.slope),
@@ -275,10 +283,11 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {outputs}, Tag::x);
   // A maximum's reader applies the leaky ReLU's backward pass.
   const bool to_bf16 = builder.precision == Precision::bf16;
-  Tensor output = builder.next_tensor({{input[0], outputs, layer.pooled(), layer.pooled(), layer.pooled()},
-                                       to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
-                                       kernels().block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c},
-                                      layer.maximum ? convolution.slope : 1, false);
+  Tensor output =
+      builder.next_tensor({{input[0], outputs, layer.pooled_depth(), layer.pooled(), layer.pooled()},
+                           to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
+                           kernels().block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c},
+                          layer.maximum ? convolution.slope : 1, false);
   output.pooled = true;
   FirstLayerMemory at = {source.values, weights.values, biases.values, output.values, {}};
   if (builder.mode == Mode::training) {
@@ -294,23 +303,28 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
 WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& layer,
                              const dnnl::memory::dims& input) {
   const std::int64_t k = layer.kernel;
-  const auto positions = [&](std::int64_t size) { return (size + 2 * layer.padding - k) / layer.stride + 1; };
+  const auto positions = [&](std::int64_t size, std::int64_t padding) {
+    return (size + 2 * padding - k) / layer.stride + 1;
+  };
+  const std::int64_t side = positions(input[3], layer.padding);
   using enum dnnl::memory::data_type;
   // Where no output sees the whole kernel, oneDNN's weight gradients in bf16 contain what was in its scratch space
-  // (2.6: for single cells, 3.7: for any such volume).
-  const bool whole = input[2] >= k;
+  // (2.6: mostly with strides, 3.7: in small volumes). A slab's depth has room for it.
+  const std::int64_t first = (layer.stride - layer.padding % layer.stride) % layer.stride;
+  const bool whole = first + k <= input[3];
   const auto type = whole && convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
   return {layer.slope,
           {layer.outputs, input[1], k, k, k},
           any_layout(
-              {builder.batch, layer.outputs, positions(input[2]), positions(input[3]), positions(input[4])},
+              {builder.batch, layer.outputs, positions(input[2], builder.depth_padding(layer)), side, side},
               type),
           input[1] * k * k * k,
           layer.outputs * k * k * k};
 }
 
-ConvolutionPrimitives primitives_of(const Convolution& layer) {
-  return {{layer.stride, layer.stride, layer.stride}, {layer.padding, layer.padding, layer.padding}};
+ConvolutionPrimitives primitives_of(const NetworkBuilder& builder, const Convolution& layer) {
+  return {{layer.stride, layer.stride, layer.stride},
+          {builder.depth_padding(layer), layer.padding, layer.padding}};
 }
 
 /// Whether all phases of a convolution are to be filtered.
@@ -341,8 +355,13 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const WeightedLayer weighted = weighted_layer(builder, layer, dims);
   const auto type = type_of(weighted.output);
-  FilteredLayer filtered = {{dims[0], dims[1], layer.outputs, dims[2], layer.kernel, layer.padding,
-                             layer.periodic && layer.padding > 0},
+  const std::int64_t depth_padding = builder.depth_padding(layer);
+  FilteredLayer filtered = {{dims[0],
+                             dims[1],
+                             layer.outputs,
+                             layer.kernel,
+                             {dims[2], depth_padding, layer.periodic && depth_padding > 0},
+                             {dims[3], layer.padding, layer.periodic && layer.padding > 0}},
                             layer.slope,
                             pooling_of(layer, reader)};
   const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
@@ -356,8 +375,9 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const ParameterMemory biases = add(".biases", Parameter::Role::biases, {{layer.outputs}, kFloat, Tag::x});
   const dnnl::memory input = builder.reordered(compiled.forward, source.values, blocked(dims, type), false);
   const bool pooled = filtered.pooling != Pooling::none, training = builder.mode == Mode::training;
-  const std::int64_t side = filtered.form.output_side(), pooled_side = pooled ? side / 2 : side;
-  const Layout layout = blocked({dims[0], layer.outputs, pooled_side, pooled_side, pooled_side}, type);
+  const std::int64_t window = pooled ? 2 : 1, depth = filtered.form.output_depth() / window,
+                     side = filtered.form.output_side() / window;
+  const Layout layout = blocked({dims[0], layer.outputs, depth, side, side}, type);
   // A maximum's reader applies the leaky ReLU's backward pass.
   Tensor output =
       pooled ? builder.next_tensor(layout, filtered.pooling == Pooling::maximum ? layer.slope : 1, false)
@@ -366,7 +386,7 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   if (pooled && training)
     filtered.bits = builder.memory.place(
         builder.memory.slot(),
-        {{dims[0] * layer.outputs * side * side * side / 8}, dnnl::memory::data_type::u8, Tag::a},
+        {{dims[0] * layer.outputs * filtered.form.output_cells() / 8}, dnnl::memory::data_type::u8, Tag::a},
         builder.engine);
   append_filtered_forward(builder, compiled, filtered, input, weights.values, biases.values, output.values);
   if (!training) return output;
@@ -386,7 +406,8 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
 /// Builds a periodic convolution: one without padding over the input surrounded by its opposite faces.
 Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolution layer,
                       const Tensor& source, const Layer* reader) {
-  const int padding = std::exchange(layer.padding, 0);
+  const Padding padding = {builder.depth_padding(layer), layer.padding};
+  layer.padding = 0;
   const Tensor padded = append_periodic_padding(builder, compiled.forward, source, padding);
   const Tensor output = build(builder, compiled, layer, padded, reader);
   if (padded.gradient) append_periodic_folding(builder, compiled.input_gradient, padded, source, padding);
@@ -405,11 +426,11 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution
       !(filtered && layer.kernel == 2 * layer.padding + 1))  // filtered ones read around the volume
     return build_periodic(builder, compiled, layer, source, reader);
   if (!periodic && !source.gradient && source_layout == plain_layout(input) &&
-      is_first_layer(layer, input[1], input[2], reader, kernels().block))
+      is_first_layer(layer, input[1], input[3], reader, kernels().block))
     return build_first_layer(builder, compiled, layer, source, *reader);
   if (filtered) return build_filtered(builder, compiled, layer, source, reader);
-  return build_weighted(builder, compiled, primitives_of(layer), weighted_layer(builder, layer, input),
-                        source, reader);
+  return build_weighted(builder, compiled, primitives_of(builder, layer),
+                        weighted_layer(builder, layer, input), source, reader);
 }
 
 }  // namespace cosmo::nn

@@ -12,6 +12,7 @@ constexpr std::int64_t kParts = 16;
 /// A tensor (N, channels / block, cells, block).
 struct MeanGeometry {
   std::int64_t samples, channels, blocks, cells, block;
+  std::int64_t all;  ///< cells of all ranks' slabs together
   bool squares;
 
   std::int64_t images() const { return samples * blocks; }
@@ -70,7 +71,7 @@ void forward(const MeanGeometry& g, const T* values, float* parts, float* means)
         sum += static_cast<double>(sums[c]);
         square += static_cast<double>(sums[g.block + c]);
       }
-      const auto cells = static_cast<double>(g.cells);
+      const auto cells = static_cast<double>(g.all);
       row[c] = static_cast<float>(sum / cells);
       if (g.squares) row[g.channels + c] = static_cast<float>(square / cells);
     }
@@ -100,7 +101,7 @@ void backward_part(const MeanGeometry& g, const Shares& shares, const T* values,
 /// d_values (adds: +) = (d_means + 2 × value × d_squares) / cells. `parts` as in forward().
 template <bool adds, class T>
 void backward(const MeanGeometry& g, const T* values, const float* d_means, float* parts, T* d_values) {
-  const float share = 1 / static_cast<float>(g.cells);
+  const float share = 1 / static_cast<float>(g.all);
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images(); ++image) {
     for (std::int64_t part = 0; part < kParts; ++part) {
@@ -151,7 +152,10 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   const std::int64_t block = known ? given_block : 1;
   std::int64_t cells = 1;
   for (std::size_t axis = 2; axis < dims.size(); ++axis) cells *= dims[axis];
-  const MeanGeometry geometry{dims[0], dims[1], (dims[1] + block - 1) / block, cells, block, layer.squares};
+  const bool slab = builder.reads_slab();
+  const std::int64_t all = slab ? dims[3] * dims[3] * dims[3] : cells;
+  const MeanGeometry geometry{dims[0], dims[1],      (dims[1] + block - 1) / block, cells, block,
+                              all,     layer.squares};
   const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient
@@ -159,6 +163,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(builder, compiled, geometry,
                                                                            values, d_values, source.adds,
                                                                            output);
+  if (slab) append_group_sum(builder, compiled.forward, output.values);
   if (!source.gradient || source.adds) return output;
   if (!known) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);
   append_leaky_relu_backward(builder, compiled.input_gradient, source);

@@ -22,12 +22,13 @@ OperationKind kind_of(dnnl::primitive::kind kind) {
 
 }  // namespace
 
-NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int batch_)
+NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int batch_, const Share* share_)
     : mode(mode_),
       precision(arithmetic.precision),
       filtered(arithmetic.filtered),
       batch(batch_),
       engine(dnnl::engine::kind::cpu, 0),
+      share(share_ == nullptr ? std::nullopt : std::optional(*share_)),
       scratch_slot_(memory.slot()),
       temporary_slot_(memory.slot()) {}
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/bfloat16.hpp"
+#include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/tensor/memory_plan.hpp"
@@ -73,7 +74,8 @@ struct NormalisationMemory {
 /// What layers are built from: the engine and the memory plans.
 class NetworkBuilder {
  public:
-  NetworkBuilder(Mode mode, const Arithmetic& arithmetic, int batch);
+  /// `share`: what this rank computes of each sample, or nullptr for all.
+  NetworkBuilder(Mode mode, const Arithmetic& arithmetic, int batch, const Share* share);
 
   Mode mode;
   Precision precision;
@@ -83,10 +85,16 @@ class NetworkBuilder {
   MemoryPlan memory;
   ParameterArena parameters;
   NormalisationMemory normalisation;  ///< the network's, if it has one
+  std::optional<Share> share;
+  double exchanging = 0;        ///< [s] time spent in communication with the ranks that share the samples
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
   /// Begins layer `index`, whose output is last read by layer `last_reader`.
   void begin_layer(int index, int last_reader);
+  /// Whether the current layer reads a slab of a tensor.
+  bool reads_slab() const { return share && share->plan.reads_slab(layer_); }
+  /// The padding of the current layer along D: a slab includes it.
+  std::int64_t depth_padding(const Convolution& layer) const { return reads_slab() ? 0 : layer.padding; }
   /// Records that the current layer passes on its input, which lives in `lane`, as its output.
   void keep_for_readers(int lane);
   /// A tensor of the layer. In training its values have their own slot, and its gradient shares a slot with
@@ -209,12 +217,26 @@ bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source);
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
 
-/// Appends an operation that makes a tensor of `source` surrounded by `padding` cells of the opposite faces.
+/// Appends an operation that fetches the planes of `source` that the current layer sees, and returns these.
+Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations, const Tensor& source,
+                    const Fetch& fetch);
+/// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of what the ranks saw.
+void append_give_back(NetworkBuilder& builder, std::vector<Operation>& operations, const Tensor& seen,
+                      const Tensor& source, const Fetch& fetch);
+/// Appends an operation that replaces values by their sums over the ranks that share the samples.
+void append_group_sum(NetworkBuilder& builder, std::vector<Operation>& operations,
+                      const dnnl::memory& values);
+
+/// Cells added at both ends of D, and of H and W.
+struct Padding {
+  std::int64_t depth, side;
+};
+/// Appends an operation that makes a tensor of `source` surrounded by cells of the opposite faces.
 Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& operations,
-                               const Tensor& source, int padding);
+                               const Tensor& source, const Padding& padding);
 /// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of `padded`.
 void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& operations,
-                             const Tensor& padded, const Tensor& source, int padding);
+                             const Tensor& padded, const Tensor& source, const Padding& padding);
 
 /// Whether a tensor of this layout, made by a leaky ReLU of this slope, needs to live only until `reader` has
 /// run forward.

@@ -65,10 +65,10 @@ class Graph {
 
 struct Network::Backend {
   Backend(const NetworkSpec& spec, Shape input_shape, int output_count, int batch, Mode mode,
-          const Arithmetic& arithmetic)
+          const Arithmetic& arithmetic, const Share* share)
       : census(take_census(spec, input_shape, output_count)),
         outputs(output_count),
-        builder(mode, arithmetic, batch) {
+        builder(mode, arithmetic, batch, share) {
     ensure(mode == Mode::training || arithmetic.precision == Precision::f32, Fault::internal,
            "Inference is in f32.");
     ensure(batch >= 1, Fault::config, "Network {} needs a batch of at least one sample.", spec.name);
@@ -88,8 +88,9 @@ struct Network::Backend {
   void build_layers(const NetworkSpec& spec, Shape shape) {
     const Graph graph(spec);
     normalisation = find_normalisation(spec);
-    input = builder.input_tensor(
-        plain_layout({builder.batch, shape.channels, shape.size, shape.size, shape.size}));
+    const int planes = builder.share ? builder.share->plan.input(builder.share->rank).count() : shape.size;
+    input =
+        builder.input_tensor(plain_layout({builder.batch, shape.channels, planes, shape.size, shape.size}));
     for (std::size_t i = 0; i < spec.layers.size(); ++i) {
       layers.emplace_back().name = spec.layers[i].name;
       try {
@@ -112,19 +113,39 @@ struct Network::Backend {
     const Layer& layer = spec.layers[static_cast<std::size_t>(index)];
     const std::vector<int>& sources = graph.sources(index);
     builder.begin_layer(index, graph.last_reader(index));
-    std::vector<Tensor> inputs;
-    for (std::size_t i = 0; i < sources.size(); ++i) inputs.push_back(input_of(spec, graph, {index, i}));
-    const Layer* reader = graph.only_reader(index);
+    std::vector<Tensor> inputs, seen;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      inputs.push_back(input_of(spec, graph, {index, i}));
+      const auto fetch = fetch_of({index, i});
+      seen.push_back(fetch ? append_fetch(builder, compiled.forward, inputs[i], *fetch) : inputs[i]);
+    }
+    const Layer* reader = next_to_read(graph, index);
     tensors.push_back(std::visit(
         [&](const auto& kind) {
-          if constexpr (requires { build(builder, compiled, kind, inputs.front(), reader); })
-            return build(builder, compiled, kind, inputs.front(), reader);
+          if constexpr (requires { build(builder, compiled, kind, seen.front(), reader); })
+            return build(builder, compiled, kind, seen.front(), reader);
           else
-            return build(builder, compiled, kind, inputs);
+            return build(builder, compiled, kind, seen);
         },
         layer.kind));
     builder.keep_for_readers(tensors.back().lane);
-    for (std::size_t i = sources.size(); i-- > 0;) append_sum_of_gradients(graph, {index, i}, inputs[i]);
+    for (std::size_t i = sources.size(); i-- > 0;) {
+      const auto fetch = fetch_of({index, i});
+      if (fetch && inputs[i].gradient)
+        append_give_back(builder, compiled.input_gradient, seen[i], inputs[i], *fetch);
+      append_sum_of_gradients(graph, {index, i}, inputs[i]);
+    }
+  }
+
+  /// What this rank must fetch of a layer's input.
+  std::optional<Fetch> fetch_of(const Graph::Read& read) const {
+    return builder.share ? builder.share->plan.fetch(read.layer, read.input) : std::nullopt;
+  }
+
+  /// The only layer that reads a layer's output, if it reads it as it is.
+  const Layer* next_to_read(const Graph& graph, int layer) const {
+    const Layer* reader = graph.only_reader(layer);
+    return reader != nullptr && fetch_of(graph.reads(layer).front()) ? nullptr : reader;
   }
 
   /// A layer's input as the layer sees it. If several layers read it, the last one writes the gradient and
@@ -195,11 +216,18 @@ struct Network::Backend {
       run(layers[i].parameter_gradients, pass);
       if (!layers[i].parameters.empty()) {
         stream.wait();
+        if (!adds_gradients(i)) std::ranges::fill(layer_gradients(layers[i]), 0.0f);
         ready(layer_gradients(layers[i]));
       }
       run(layers[i].input_gradient, pass);
     }
     stream.wait();
+  }
+
+  /// Whether this rank's gradients of a layer's parameters count: where all ranks of a group compute the whole layer,
+  /// the first one's do.
+  bool adds_gradients(std::size_t layer) const {
+    return !builder.share || builder.share->rank == 0 || builder.share->plan.is_cut(static_cast<int>(layer));
   }
 
   std::size_t input_size() const { return input.values.get_desc().get_size() / sizeof(float); }
@@ -223,8 +251,8 @@ struct Network::Backend {
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
-                 const Arithmetic& arithmetic)
-    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode, arithmetic)) {
+                 const Arithmetic& arithmetic, const Share* share)
+    : backend_(std::make_unique<Backend>(spec, input, outputs, batch, mode, arithmetic, share)) {
   backend_->allocate();
 }
 Network::~Network() = default;
@@ -343,11 +371,13 @@ void Network::time_operations(bool on) {
   for (Operation& operation : backend_->last_relu) operation.seconds = 0;
 }
 
+double Network::exchanging() const { return backend_->builder.exchanging; }
+
 std::size_t Network::memory_bytes() const { return backend_->memory_bytes(); }
 
 std::size_t Network::planned_bytes(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
-                                   const Arithmetic& arithmetic) {
-  return Backend(spec, input, outputs, batch, mode, arithmetic).memory_bytes();
+                                   const Arithmetic& arithmetic, const Share* share) {
+  return Backend(spec, input, outputs, batch, mode, arithmetic, share).memory_bytes();
 }
 
 FilteredPhases filtered_phases(std::span<const OperationRecord> operations) {

@@ -141,15 +141,15 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Resample& l
   const WalkedLayout walked(source.values.get_desc());
   const std::int64_t side = walked.side(), larger = side * layer.factor;
   const Taps taps = finer(side, layer);
-  const dnnl::memory values = builder.reordered(compiled.forward, source.values, walked.layout(side), true);
-  const Tensor output = builder.next_tensor(walked.layout(larger), 1, false);
+  const dnnl::memory values = builder.reordered(compiled.forward, source.values, walked.layout(), true);
+  const Tensor output = builder.next_tensor(walked.layout(larger, larger), 1, false);
   const std::int64_t images = walked.images(), block = walked.block.channels;
   const dnnl::memory scratch = builder.memory.place(
       builder.memory.slot(), plain_layout({images * larger * (side + larger) * block}), builder.engine);
   append(compiled.forward, {images, side, block, taps}, values, output.values, scratch);
   if (!source.gradient) return output;
-  const bool in_place = walked.layout(side) == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout(side));
+  const bool in_place = walked.layout() == source.gradient.get_desc();
+  const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout());
   append(compiled.input_gradient, {images, larger, block, transpose(taps, side)}, output.gradient, d_values,
          scratch);
   if (!in_place) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);

@@ -16,17 +16,17 @@ using Tag = dnnl::memory::format_tag;
 /// A tensor (N, C/block, D, H, W, block), the layouts nCdhw16c, nCdhw8c and, all channels in one block,
 /// ndhwc, and its pooled image.
 struct PoolGeometry {
-  std::int64_t images;  ///< N × C / block
-  std::int64_t side;    ///< cells along each side
-  std::int64_t pooled;  ///< cells along each side of the pooled tensor
-  std::int64_t window;  ///< cells along each side of the windows, which do not overlap
+  std::int64_t images;       ///< N × C / block
+  std::int64_t depth, side;  ///< cells along D, and along H and W
+  std::int64_t window;       ///< cells along each side of the windows, which do not overlap
+  std::int64_t pooled_depth = depth / window, pooled = side / window;  ///< cells of the pooled tensor
 
   /// The row of cells at (z, y) of an image, in cells; the pooled row of its window likewise.
   std::int64_t row(std::int64_t image, std::int64_t z, std::int64_t y) const {
-    return ((image * side + z) * side + y) * side;
+    return ((image * depth + z) * side + y) * side;
   }
   std::int64_t pooled_row(std::int64_t image, std::int64_t z, std::int64_t y) const {
-    return ((image * pooled + z / window) * pooled + y / window) * pooled;
+    return ((image * pooled_depth + z / window) * pooled + y / window) * pooled;
   }
   float scale() const { return 1.0f / static_cast<float>(window * window * window); }
 };
@@ -61,8 +61,8 @@ void pool_forward(Pooled* pooled, std::uint8_t* positive, const Value* values, f
   const std::int64_t size = g.pooled * block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
-    for (std::int64_t slab = 0; slab < g.pooled; ++slab) {
-      float* const sums = scratch + (image * g.pooled + slab) * size;
+    for (std::int64_t slab = 0; slab < g.pooled_depth; ++slab) {
+      float* const sums = scratch + (image * g.pooled_depth + slab) * size;
       for (std::int64_t line = 0; line < g.pooled; ++line) {
         std::fill_n(sums, size, 0.0f);
         for (std::int64_t i = 0; i < g.window * g.window; ++i) {
@@ -101,13 +101,13 @@ void spread_row(Value* d_value, const Pooled* d_sum, const std::uint8_t* sign, f
 template <int block, class Value, class Pooled>
 void pool_backward(Value* d_values, const Pooled* d_pooled, const std::uint8_t* positive, float slope,
                    const PoolGeometry& g) {
-  const std::int64_t covered = g.pooled * g.window;
+  const std::int64_t covered = g.pooled * g.window, covered_depth = g.pooled_depth * g.window;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < g.images; ++image) {
-    for (std::int64_t z = 0; z < g.side; ++z) {
+    for (std::int64_t z = 0; z < g.depth; ++z) {
       for (std::int64_t y = 0; y < g.side; ++y) {
         Value* const row = d_values + g.row(image, z, y) * block;
-        const bool inside = z < covered && y < covered;
+        const bool inside = z < covered_depth && y < covered;
         std::fill(row + (inside ? covered * block : 0), row + g.side * block, Value());
         if (inside)
           spread_row<block>(row, d_pooled + g.pooled_row(image, z, y) * block,
@@ -157,14 +157,14 @@ Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled,
   const auto values = static_cast<std::int64_t>(with_type(like_source, u8).get_size());
   const dnnl::memory signs =
       builder.memory.place(builder.memory.slot(), {{values}, u8, Tag::a}, builder.engine);
-  const std::int64_t side = dims_of(like_source)[2];
+  const std::int64_t depth = dims_of(like_source)[2], side = dims_of(like_source)[3];
   const int block = block_of(like_source);
-  const PoolGeometry geometry = {values / (side * side * side * block), side, dims_of(layout)[2], layer.size};
+  const PoolGeometry geometry = {values / (depth * side * side * block), depth, side, layer.size};
   const auto append = from_bf16 ? kernels_of<Bfloat16, Bfloat16>(block)
                       : to_bf16 ? kernels_of<float, Bfloat16>(block)
                                 : kernels_of<float, float>(block);
   const dnnl::memory scratch =
-      builder.temporary(plain_layout({geometry.images * geometry.pooled * geometry.pooled * block}));
+      builder.temporary(plain_layout({geometry.images * geometry.pooled_depth * geometry.pooled * block}));
   append(compiled, source, output, signs, scratch, geometry);
   return output;
 }

@@ -7,7 +7,7 @@
 
 namespace cosmo::nn {
 
-/// A layout of tensors (N, C, side, side, side) as images (side, side, side, block): the given one if its
+/// A layout of tensors (N, C, depth, side, side) as images (depth, side, side, block): the given one if its
 /// channels are arranged in that way, otherwise the plain one.
 struct WalkedLayout {
   ChannelBlock block;
@@ -19,7 +19,8 @@ struct WalkedLayout {
     if (block.channels == 0) block = {dnnl::memory::format_tag::ncdhw, 1};
   }
 
-  std::int64_t side() const { return dims[2]; }
+  std::int64_t depth() const { return dims[2]; }
+  std::int64_t side() const { return dims[3]; }
   /// Number of channel blocks per sample.
   std::int64_t blocks() const { return (dims[1] + block.channels - 1) / block.channels; }
   std::int64_t images() const { return dims[0] * blocks(); }
@@ -28,9 +29,10 @@ struct WalkedLayout {
   std::int64_t channels(std::int64_t image) const {
     return std::min(block.channels, dims[1] - first_channel(image));
   }
-  /// This layout with `side` cells per side.
-  dnnl::memory::desc layout(std::int64_t side) const {
-    return {{dims[0], dims[1], side, side, side}, type, block.tag};
+  /// This layout of tensors of this size, and of another.
+  dnnl::memory::desc layout() const { return layout(depth(), side()); }
+  dnnl::memory::desc layout(std::int64_t depth, std::int64_t side) const {
+    return {{dims[0], dims[1], depth, side, side}, type, block.tag};
   }
 };
 

@@ -47,28 +47,38 @@ Buffer hashed_buffer(std::uint64_t stream, std::int64_t size) {
   return buffer;
 }
 
+/// Cells of a tensor: along D, and along H and W.
+struct Volume {
+  std::int64_t depth, side;
+
+  std::int64_t cells() const { return depth * side * side; }
+  std::int64_t at(const std::int64_t (&cell)[3]) const { return (cell[0] * side + cell[1]) * side + cell[2]; }
+};
+
 /// A layer, all its tensors, and what the kernels make of them.
 struct Problem {
   const FilterKernels& kernels;
   std::int64_t lanes;
   FilteredConvolution layer;
   std::int64_t taps = layer.kernel * layer.kernel * layer.kernel;
-  Buffer input = hashed_buffer(1, size(layer.inputs, layer.side));
+  Volume volume = {layer.depth.cells, layer.side.cells};
+  Volume output_volume = {layer.output_depth(), layer.output_side()};
+  Buffer input = hashed_buffer(1, size(layer.inputs, volume));
   Buffer weights = hashed_buffer(2, taps* layer.inputs* layer.outputs);
   Buffer biases = hashed_buffer(3, layer.outputs);
-  Buffer d_output = hashed_buffer(4, size(layer.outputs, layer.output_side()));
-  Buffer output{size(layer.outputs, layer.output_side())};
-  Buffer d_input{size(layer.inputs, layer.side)};
+  Buffer d_output = hashed_buffer(4, size(layer.outputs, output_volume));
+  Buffer output{size(layer.outputs, output_volume)};
+  Buffer d_input{size(layer.inputs, volume)};
   Buffer d_weights{taps * layer.inputs * layer.outputs};
   Buffer d_biases{layer.outputs};
 
-  std::int64_t size(std::int64_t channels, std::int64_t side) const {
-    return layer.images * channels * side * side * side;
+  std::int64_t size(std::int64_t channels, const Volume& of) const {
+    return layer.images * channels * of.cells();
   }
-  std::int64_t tensor_at(std::int64_t image, std::int64_t channels, std::int64_t side, std::int64_t channel,
+  std::int64_t tensor_at(std::int64_t image, std::int64_t channels, const Volume& of, std::int64_t channel,
                          const std::int64_t (&cell)[3]) const {
     const std::int64_t block = image * channels / lanes + channel / lanes;
-    return (((block * side + cell[0]) * side + cell[1]) * side + cell[2]) * lanes + channel % lanes;
+    return (block * of.cells() + of.at(cell)) * lanes + channel % lanes;
   }
   std::int64_t weight_at(std::int64_t out, std::int64_t in, std::int64_t tap) const {
     const std::int64_t b = lanes;
@@ -79,13 +89,16 @@ struct Problem {
   void for_each_tap(const std::int64_t (&cell)[3], const Function& function) const {
     const std::int64_t k = layer.kernel;
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const std::int64_t seen[3] = {cell[0] + tap / (k * k) - layer.padding,
-                                    cell[1] + tap / k % k - layer.padding, cell[2] + tap % k - layer.padding};
-      if (std::ranges::all_of(seen, [&](std::int64_t x) { return x >= 0 && x < layer.side; }))
-        function(tap, seen);
-      else if (layer.periodic)
-        function(tap, {(seen[0] + layer.side) % layer.side, (seen[1] + layer.side) % layer.side,
-                       (seen[2] + layer.side) % layer.side});
+      const std::int64_t taps_of[3] = {tap / (k * k), tap / k % k, tap % k};
+      const nn::Axis axes[3] = {layer.depth, layer.side, layer.side};
+      std::int64_t seen[3];
+      bool inside = true;
+      for (int i = 0; i < 3; ++i) {
+        const std::int64_t from = cell[i] + taps_of[i] - axes[i].padding, end = axes[i].cells;
+        seen[i] = axes[i].periodic ? (from + end) % end : from;
+        inside = inside && seen[i] >= 0 && seen[i] < end;
+      }
+      if (inside) function(tap, seen);
     }
   }
 
@@ -136,11 +149,12 @@ class Errors {
 };
 
 /// A cell drawn by a hash, often at an edge.
-void draw_cell(std::uint64_t i, std::int64_t side, std::int64_t (&cell)[3]) {
+void draw_cell(std::uint64_t i, const Volume& of, std::int64_t (&cell)[3]) {
   for (std::uint64_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t end = axis == 0 ? of.depth : of.side;
     const double place = 0.5 * (1 + 1.5 * static_cast<double>(test::hashed(10 + axis, i)));  // over both ends
     cell[axis] = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(std::floor(place * static_cast<double>(side))), 0, side - 1);
+        static_cast<std::int64_t>(std::floor(place * static_cast<double>(end))), 0, end - 1);
   }
 }
 
@@ -148,17 +162,17 @@ void check_forward(const Problem& p) {
   Errors errors(p.output.span());
   for (std::uint64_t i = 0; i < 1000; ++i) {
     std::int64_t cell[3];
-    draw_cell(i, p.layer.output_side(), cell);
+    draw_cell(i, p.output_volume, cell);
     const auto image = static_cast<std::int64_t>(i) % p.layer.images,
                out = static_cast<std::int64_t>(i * 7) % p.layer.outputs;
     double sum = static_cast<double>(p.biases[out]);
     p.for_each_tap(cell, [&](std::int64_t tap, const std::int64_t(&seen)[3]) {
       for (std::int64_t in = 0; in < p.layer.inputs; ++in)
-        sum += static_cast<double>(p.input[p.tensor_at(image, p.layer.inputs, p.layer.side, in, seen)]) *
+        sum += static_cast<double>(p.input[p.tensor_at(image, p.layer.inputs, p.volume, in, seen)]) *
                static_cast<double>(p.weights[p.weight_at(out, in, tap)]);
     });
     const auto found =
-        static_cast<double>(p.output[p.tensor_at(image, p.layer.outputs, p.layer.output_side(), out, cell)]);
+        static_cast<double>(p.output[p.tensor_at(image, p.layer.outputs, p.output_volume, out, cell)]);
     errors.add(found, sum > 0 ? sum : static_cast<double>(kSlope) * sum);
   }
   errors.check("forward");
@@ -167,23 +181,24 @@ void check_forward(const Problem& p) {
 /// All sums over the volume, each output cell's contributions scattered to what it read.
 void check_gradients(const Problem& p) {
   const std::int64_t side = p.layer.output_side(), out = p.layer.outputs - 1, in = p.layer.inputs / 2;
+  const std::int64_t input_side = p.layer.side.cells;
   std::vector<double> d_weights(static_cast<std::size_t>(p.taps), 0);
   double d_bias = 0;
-  std::vector<double> d_input(static_cast<std::size_t>(p.layer.side * p.layer.side * p.layer.side), 0);
+  std::vector<double> d_input(static_cast<std::size_t>(p.volume.cells()), 0);
   const auto gradient = [&](std::int64_t image, std::int64_t channel, const std::int64_t(&cell)[3]) {
-    return static_cast<double>(p.d_output[p.tensor_at(image, p.layer.outputs, side, channel, cell)]);
+    return static_cast<double>(
+        p.d_output[p.tensor_at(image, p.layer.outputs, p.output_volume, channel, cell)]);
   };
   for (std::int64_t image = 0; image < p.layer.images; ++image) {
-    for (std::int64_t i = 0; i < side * side * side; ++i) {
+    for (std::int64_t i = 0; i < p.output_volume.cells(); ++i) {
       const std::int64_t cell[3] = {i / (side * side), i / side % side, i % side};
       d_bias += gradient(image, out, cell);
       p.for_each_tap(cell, [&](std::int64_t tap, const std::int64_t(&seen)[3]) {
         d_weights[static_cast<std::size_t>(tap)] +=
             gradient(image, out, cell) *
-            static_cast<double>(p.input[p.tensor_at(image, p.layer.inputs, p.layer.side, in, seen)]);
+            static_cast<double>(p.input[p.tensor_at(image, p.layer.inputs, p.volume, in, seen)]);
         if (image != 0) return;
-        double& sum =
-            d_input[static_cast<std::size_t>((seen[0] * p.layer.side + seen[1]) * p.layer.side + seen[2])];
+        double& sum = d_input[static_cast<std::size_t>(p.volume.at(seen))];
         for (std::int64_t o = 0; o < p.layer.outputs; ++o)
           sum += gradient(0, o, cell) * static_cast<double>(p.weights[p.weight_at(o, in, tap)]);
       });
@@ -194,9 +209,8 @@ void check_gradients(const Problem& p) {
     weights.add(static_cast<double>(p.d_weights[p.weight_at(out, in, tap)]),
                 d_weights[static_cast<std::size_t>(tap)]);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(d_input.size()); ++i) {
-    const std::int64_t cell[3] = {i / (p.layer.side * p.layer.side), i / p.layer.side % p.layer.side,
-                                  i % p.layer.side};
-    inputs.add(static_cast<double>(p.d_input[p.tensor_at(0, p.layer.inputs, p.layer.side, in, cell)]),
+    const std::int64_t cell[3] = {i / (input_side * input_side), i / input_side % input_side, i % input_side};
+    inputs.add(static_cast<double>(p.d_input[p.tensor_at(0, p.layer.inputs, p.volume, in, cell)]),
                d_input[static_cast<std::size_t>(i)]);
   }
   weights.check("gradient of the weights");
@@ -204,14 +218,31 @@ void check_gradients(const Problem& p) {
   CHECK(static_cast<double>(p.d_biases[out]) == Approx(d_bias).epsilon(1e-5).margin(1e-3));
 }
 
+FilteredConvolution cube(std::int64_t images, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
+                         const nn::Axis& axis) {
+  return {images, inputs, outputs, kernel, axis, axis};
+}
+
 // Several images, odd numbers of blocks, incomplete tiles, every padding, periodic volumes, rows in several parts
-// of different lengths.
-const std::vector<FilteredConvolution> kLayers = {
-    {2, 16, 32, 9, 3, 1},       {1, 32, 16, 11, 4, 0},      {1, 48, 16, 7, 4, 2},
-    {2, 16, 48, 8, 3, 0},       {1, 32, 32, 10, 3, 2},      {1, 16, 16, 6, 4, 3},
-    {1, 16, 16, 25, 4, 1},      {2, 16, 32, 7, 3, 1, true}, {1, 32, 16, 12, 3, 1, true},
-    {1, 16, 32, 3, 3, 1, true}, {1, 16, 32, 63, 4, 0},      {1, 16, 32, 66, 3, 1},
-    {1, 16, 16, 51, 3, 1}};
+// of different lengths; slabs, thinner and thicker than wide, with other padding along their depth.
+const std::vector<FilteredConvolution> kLayers = {cube(2, 16, 32, 3, {9, 1}),
+                                                  cube(1, 32, 16, 4, {11, 0}),
+                                                  cube(1, 48, 16, 4, {7, 2}),
+                                                  cube(2, 16, 48, 3, {8, 0}),
+                                                  cube(1, 32, 32, 3, {10, 2}),
+                                                  cube(1, 16, 16, 4, {6, 3}),
+                                                  cube(1, 16, 16, 4, {25, 1}),
+                                                  cube(2, 16, 32, 3, {7, 1, true}),
+                                                  cube(1, 32, 16, 3, {12, 1, true}),
+                                                  cube(1, 16, 32, 3, {3, 1, true}),
+                                                  cube(1, 16, 32, 4, {63, 0}),
+                                                  cube(1, 16, 32, 3, {66, 1}),
+                                                  cube(1, 16, 16, 3, {51, 1}),
+                                                  {2, 16, 32, 3, {5, 0}, {9, 1}},
+                                                  {1, 32, 16, 4, {7, 0}, {14, 0}},
+                                                  {1, 16, 16, 4, {19, 3}, {8, 1}},
+                                                  {2, 16, 16, 3, {7, 0}, {12, 1, true}},
+                                                  {1, 16, 32, 3, {17, 0}, {55, 1}}};
 
 /// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for; each
 /// with its width.
@@ -226,13 +257,14 @@ TEST_CASE("filtered convolutions and their gradients agree with their definition
   for (const auto& [block, kernels] : kKernels) {
     for (const FilteredConvolution& layer : kLayers) {
       INFO(kernels.name << ": " << layer.images << " images, " << layer.inputs << " to " << layer.outputs
-                        << " channels, side " << layer.side << ", kernel " << layer.kernel << ", padding "
-                        << layer.padding << (layer.periodic ? ", periodic" : ""));
+                        << " channels, depth " << layer.depth.cells << ", side " << layer.side.cells
+                        << ", kernel " << layer.kernel << ", padding " << layer.depth.padding << " and "
+                        << layer.side.padding << (layer.side.periodic ? ", periodic" : ""));
       Problem problem{kernels, block, layer};
       problem.run();
       REQUIRE(std::ranges::all_of(problem.results(), [](float value) { return std::isfinite(value); }));
       check_forward(problem);
-      if (layer.side < 30) check_gradients(problem);  // sums in double over all cells
+      if (layer.side.cells < 30) check_gradients(problem);  // sums in double over all cells
     }
   }
 }
@@ -274,8 +306,8 @@ namespace {
 /// A layer with a pool of 2³ cells, in one kernel, beside the same one after the other.
 struct PooledProblem : Problem {
   nn::Pooling pooling = nn::Pooling::average;
-  std::int64_t windows = layer.output_side() / 2, blocks = layer.images * layer.outputs / lanes;
-  std::int64_t cells = layer.output_side() * layer.output_side() * layer.output_side();
+  Volume windows = {layer.output_depth() / 2, layer.output_side() / 2};
+  std::int64_t blocks = layer.images * layer.outputs / lanes, cells = layer.output_cells();
   std::vector<std::uint8_t> bits =
       std::vector<std::uint8_t>(static_cast<std::size_t>(blocks * cells * lanes / 8));
   Buffer pooled{size(layer.outputs, windows)};
@@ -291,8 +323,8 @@ struct PooledProblem : Problem {
     for (std::int64_t i = 0; i < blocks * cells * lanes; ++i) {
       const std::int64_t cell = i / lanes % cells, z = cell / (side * side) / 2, y = cell / side % side / 2,
                          x = cell % side / 2;
-      if (std::max({z, y, x}) < windows)
-        function(i, (((i / lanes / cells * windows + z) * windows + y) * windows + x) * lanes + i % lanes);
+      if (z < windows.depth && std::max(y, x) < windows.side)
+        function(i, (i / lanes / cells * windows.cells() + windows.at({z, y, x})) * lanes + i % lanes);
     }
   }
   void run_pooled() {
@@ -375,7 +407,8 @@ void check_pool(PooledProblem& problem) {
 TEST_CASE("filtered convolutions pool their outputs and take the pool's gradient") {
   for (const auto& [block, kernels] : kKernels) {
     for (const FilteredConvolution& layer : kLayers) {
-      INFO(kernels.name << ": side " << layer.side << ", kernel " << layer.kernel);
+      INFO(kernels.name << ": depth " << layer.depth.cells << ", side " << layer.side.cells << ", kernel "
+                        << layer.kernel);
       PooledProblem averages{{kernels, block, layer}};
       check_pool(averages);
       if (layer.kernel != 3) continue;  // only whole windows have maxima
@@ -393,7 +426,7 @@ TEST_CASE("filtered convolutions have the same bits with any number of threads")
     for (const int threads : {1, 2, 3, 8}) {
       omp_set_num_threads(threads);
       PooledProblem problem{{nn::kernels().filter, nn::kernels().block, layer}};
-      if (layer.kernel == 3 && layer.periodic) problem.pooling = nn::Pooling::maximum;
+      if (layer.kernel == 3 && layer.side.periodic) problem.pooling = nn::Pooling::maximum;
       problem.run();
       problem.run_pooled();
       std::vector<float> results = problem.results();

@@ -22,11 +22,10 @@ struct Result {
 
 struct Problem {
   Problem(const FirstLayerKernels& kernels_, const FirstLayer& layer_) : kernels(kernels_), layer(layer_) {
-    const std::int64_t side = layer.side;
-    input =
-        test::hashed_values(1, static_cast<std::size_t>(layer.images * layer.channels * side * side * side));
+    const std::int64_t cells = layer.depth.cells * layer.side.cells * layer.side.cells;
+    input = test::hashed_values(1, static_cast<std::size_t>(layer.images * layer.channels * cells));
     // Of the first image, a third is constant, so that maxima occur several times.
-    std::fill_n(input.begin(), side * side * side / 3, 0.25f);
+    std::fill_n(input.begin(), cells / 3, 0.25f);
     weights = test::hashed_values(2, static_cast<std::size_t>(layer.weights()));
     biases = test::hashed_values(3, static_cast<std::size_t>(layer.blocks * layer.block));
     d_pooled = test::hashed_values(4, static_cast<std::size_t>(layer.pooled_cells() * layer.block));
@@ -61,7 +60,7 @@ class Reference {
 
   void add() {
     const std::int64_t side = layer_.pooled();
-    for (std::int64_t z = 0; z < side; ++z) {
+    for (std::int64_t z = 0; z < layer_.pooled_depth(); ++z) {
       for (std::int64_t y = 0; y < side; ++y) {
         for (std::int64_t x = 0; x < side; ++x) add_window(z, y, x);
       }
@@ -70,11 +69,11 @@ class Reference {
 
  private:
   double input(std::int64_t channel, std::int64_t z, std::int64_t y, std::int64_t x) const {
-    const std::int64_t side = layer_.side;
-    if (std::min({z, y, x}) < 0 || std::max({z, y, x}) >= side) return 0;
+    const std::int64_t depth = layer_.depth.cells, side = layer_.side.cells;
+    if (std::min({z, y, x}) < 0 || z >= depth || std::max(y, x) >= side) return 0;
     const std::int64_t plane = image_ * layer_.channels + channel;
     return static_cast<double>(
-        p_.input[static_cast<std::size_t>(((plane * side + z) * side + y) * side + x)]);
+        p_.input[static_cast<std::size_t>(((plane * depth + z) * side + y) * side + x)]);
   }
 
   /// function(index of the weight, input that it meets) for the cell at (z, y, x).
@@ -86,8 +85,8 @@ class Reference {
             (((output_ / layer_.block) * 27 + tap) * layer_.channels + c) * layer_.block +
             output_ % layer_.block;
         function(static_cast<std::size_t>(weight),
-                 input(c, z + tap / 9 - layer_.padding, y + tap / 3 % 3 - layer_.padding,
-                       x + tap % 3 - layer_.padding));
+                 input(c, z + tap / 9 - layer_.depth.padding, y + tap / 3 % 3 - layer_.side.padding,
+                       x + tap % 3 - layer_.side.padding));
       }
     }
   }
@@ -95,7 +94,8 @@ class Reference {
   void add_window(std::int64_t z, std::int64_t y, std::int64_t x) {
     const std::int64_t side = layer_.pooled();
     const std::int64_t block = image_ * layer_.blocks + output_ / layer_.block;
-    const auto at = static_cast<std::size_t>((((block * side + z) * side + y) * side + x) * layer_.block +
+    const auto at = static_cast<std::size_t>((((block * layer_.pooled_depth() + z) * side + y) * side + x) *
+                                                 layer_.block +
                                              output_ % layer_.block);
     std::array<double, 8> values;
     std::size_t most = 0;
@@ -150,12 +150,14 @@ void check_close(const std::vector<double>& found, const std::vector<double>& ex
   CHECK(difference < 1e-5 * largest);
 }
 
-/// Odd and even sides, whole and broken tiles, several images, channels and blocks.
+/// Odd and even sides, whole and broken tiles, several images, channels and blocks; slabs.
 std::vector<FirstLayer> layers(std::int64_t block) {
-  return {{1, 1, 4, 0, block, 1, 0.01f, false}, {2, 1, 13, 0, block, 2, 0.01f, false},
-          {3, 3, 9, 1, block, 1, 0.3f, false},  {1, 8, 6, 1, block, 1, 1.0f, false},
-          {1, 4, 3, 1, block, 1, 0.3f, true},   {2, 4, 8, 1, block, 2, 0.3f, true},
-          {1, 2, 11, 0, block, 3, 0.0f, true},  {1, 1, 33, 1, block, 1, 2.0f, false}};
+  return {{1, 1, {4}, {4}, block, 1, 0.01f, false},      {2, 1, {13}, {13}, block, 2, 0.01f, false},
+          {3, 3, {9, 1}, {9, 1}, block, 1, 0.3f, false}, {1, 8, {6, 1}, {6, 1}, block, 1, 1.0f, false},
+          {1, 4, {3, 1}, {3, 1}, block, 1, 0.3f, true},  {2, 4, {8, 1}, {8, 1}, block, 2, 0.3f, true},
+          {1, 2, {11}, {11}, block, 3, 0.0f, true},      {1, 1, {33, 1}, {33, 1}, block, 1, 2.0f, false},
+          {2, 2, {7}, {12, 1}, block, 2, 0.01f, false},  {1, 4, {4}, {9, 1}, block, 1, 0.3f, true},
+          {1, 1, {15, 1}, {5}, block, 1, 0.01f, false}};
 }
 
 /// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for; each
@@ -171,7 +173,8 @@ TEST_CASE("the first layer's kernels agree with their definition") {
   for (const auto& [block, kernels] : kKernels) {
     for (const FirstLayer& layer : layers(block)) {
       INFO(kernels.name << ": " << layer.images << " images, " << layer.channels << " channels of "
-                        << layer.side << "³, padding " << layer.padding << ", " << layer.blocks
+                        << layer.depth.cells << " × " << layer.side.cells << "², padding "
+                        << layer.depth.padding << " and " << layer.side.padding << ", " << layer.blocks
                         << " blocks, slope " << layer.slope << (layer.maximum ? ", maxima" : ", averages"));
       const Problem problem(kernels, layer);
       const Result found = run(problem), expected = reference(problem);

@@ -23,26 +23,29 @@ double output_at(const RowConvolution& layer, const std::vector<float>& input,
   const std::int64_t k = layer.kernel;
   double sum = 0;
   for (std::int64_t tap = 0; tap < k * k * k; ++tap) {
-    const std::int64_t from_z = z + tap / (k * k) - layer.padding, from_y = y + tap / k % k - layer.padding,
-                       from_x = x + tap % k - layer.padding;
-    if (std::min({from_z, from_y, from_x}) < 0 || std::max({from_z, from_y, from_x}) >= layer.side) continue;
+    const std::int64_t from_z = z + tap / (k * k) - layer.depth.padding,
+                       from_y = y + tap / k % k - layer.side.padding,
+                       from_x = x + tap % k - layer.side.padding;
+    if (std::min({from_z, from_y, from_x}) < 0 || from_z >= layer.depth.cells ||
+        std::max(from_y, from_x) >= layer.side.cells)
+      continue;
     for (std::int64_t in = 0; in < layer.inputs * kBlock; ++in) {
-      sum += static_cast<double>(
-                 input[test::tensor_at(image, layer.inputs, layer.side, in, from_z, from_y, from_x)]) *
+      sum += static_cast<double>(input[test::input_of(layer).at(image, in, from_z, from_y, from_x)]) *
              static_cast<double>(weights[test::weight_at(layer, out, in, tap)]);
     }
   }
   return sum;
 }
 
-// Several images, blocks, kernels and paddings; every form of tiles.
-const std::vector<RowConvolution> kLayers = {{1, 1, 2, 63, 4, 0}, {2, 2, 2, 48, 3, 1}, {1, 2, 1, 45, 4, 3},
-                                             {1, 2, 2, 64, 4, 1}, {1, 2, 2, 50, 3, 0}, {1, 2, 4, 30, 4, 0}};
+// Several images, blocks, kernels and paddings; every form of tiles; slabs.
+const std::vector<RowConvolution> kLayers = {test::cube(1, 1, 2, 4, {63}),    test::cube(2, 2, 2, 3, {48, 1}),
+                                             test::cube(1, 2, 1, 4, {45, 3}), test::cube(1, 2, 2, 4, {64, 1}),
+                                             test::cube(1, 2, 2, 3, {50}),    test::cube(1, 2, 4, 4, {30}),
+                                             {1, 2, 2, 3, {9}, {48, 1}},      {2, 2, 2, 4, {11, 3}, {30}}};
 
 std::vector<float> run(const RowConvolution& layer, const std::vector<float>& input,
                        const std::vector<float>& packed, const float* biases, float slope) {
-  std::vector<float> output(test::tensor_size(layer.images, layer.outputs, layer.output_side()),
-                            std::nanf(""));
+  std::vector<float> output(test::output_of(layer).size(), std::nanf(""));
   kKernels.convolve(layer, input.data(), packed.data(), biases, slope, output.data());
   return output;
 }
@@ -62,7 +65,8 @@ struct Problem {
 TEST_CASE("convolutions by rows agree with their definition") {
   for (const RowConvolution& layer : kLayers) {
     INFO(layer.images << " images, " << layer.inputs << " to " << layer.outputs << " blocks, side "
-                      << layer.side << ", kernel " << layer.kernel << ", padding " << layer.padding);
+                      << layer.side.cells << ", depth " << layer.depth.cells << ", kernel " << layer.kernel
+                      << ", padding " << layer.side.padding);
     REQUIRE(kKernels.has(layer));
     Problem p(layer);
     kKernels.pack(layer, p.weights.data(), p.packed.data());
@@ -70,7 +74,7 @@ TEST_CASE("convolutions by rows agree with their definition") {
     const std::vector<float> output = run(layer, p.input, p.packed, p.biases.data(), kSlope);
     CHECK(std::all_of(output.begin(), output.end(), [](float value) { return std::isfinite(value); }));
     // At places that a hash draws, and at the edges.
-    const std::int64_t side = layer.output_side();
+    const test::Blocks outputs = test::output_of(layer);
     double difference = 0, largest = 0;
     for (std::uint64_t i = 0; i < 2000; ++i) {
       const auto draw = [&](std::uint64_t which, std::int64_t below) {
@@ -80,12 +84,12 @@ TEST_CASE("convolutions by rows agree with their definition") {
             static_cast<std::int64_t>(std::floor(place * static_cast<double>(below))), 0, below - 1);
       };
       const std::int64_t image = draw(0, layer.images), out = draw(1, layer.outputs * kBlock),
-                         z = draw(2, side), y = draw(3, side), x = draw(4, side);
+                         z = draw(2, outputs.depth), y = draw(3, outputs.side), x = draw(4, outputs.side);
       const double value = output_at(layer, p.input, p.weights, image, out, z, y, x) +
                            static_cast<double>(p.biases[static_cast<std::size_t>(out)]);
       const double expected = value > 0 ? value : static_cast<double>(kSlope) * value;
       largest = std::max(largest, std::abs(expected));
-      const float found = output[test::tensor_at(image, layer.outputs, side, out, z, y, x)];
+      const float found = output[outputs.at(image, out, z, y, x)];
       difference = std::max(difference, std::abs(static_cast<double>(found) - expected));
     }
     CHECK(difference < 1e-5 * largest);
@@ -112,9 +116,9 @@ TEST_CASE("the transposed convolution by rows is the transpose") {
 }
 
 TEST_CASE("only rows that tiles divide are convolved so") {
-  for (const RowConvolution& layer : {RowConvolution{1, 1, 2, 50, 4, 0}, RowConvolution{1, 1, 3, 63, 4, 0},
-                                      RowConvolution{1, 1, 2, 16, 3, 1}, RowConvolution{1, 1, 2, 264, 3, 1},
-                                      RowConvolution{1, 1, 2, 64, 5, 2}})
+  for (const RowConvolution& layer :
+       {test::cube(1, 1, 2, 4, {50}), test::cube(1, 1, 3, 4, {63}), test::cube(1, 1, 2, 3, {16, 1}),
+        test::cube(1, 1, 2, 3, {264, 1}), test::cube(1, 1, 2, 5, {64, 2})})
     CHECK_FALSE(kKernels.has(layer));
 }
 

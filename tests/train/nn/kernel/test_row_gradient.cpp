@@ -15,9 +15,11 @@ namespace {
 
 const nn::RowKernels kKernels = test::row_kernels();
 
-// Several images, blocks, kernels and paddings; sides that steps do and do not divide.
-const std::vector<RowConvolution> kLayers = {{2, 1, 2, 51, 4, 0}, {1, 2, 4, 49, 3, 1}, {2, 1, 2, 48, 3, 1},
-                                             {1, 1, 2, 53, 4, 1}, {1, 1, 4, 51, 3, 0}, {1, 2, 4, 30, 4, 0}};
+// Several images, blocks, kernels and paddings; sides that steps do and do not divide; slabs.
+const std::vector<RowConvolution> kLayers = {test::cube(2, 1, 2, 4, {51}),    test::cube(1, 2, 4, 3, {49, 1}),
+                                             test::cube(2, 1, 2, 3, {48, 1}), test::cube(1, 1, 2, 4, {53, 1}),
+                                             test::cube(1, 1, 4, 3, {51}),    test::cube(1, 2, 4, 4, {30}),
+                                             {2, 1, 2, 3, {7}, {48, 1}},      {1, 2, 2, 4, {9, 2}, {31}}};
 
 struct Gradients {
   std::vector<float> weights, biases;
@@ -48,27 +50,26 @@ double product(float a, float b) { return static_cast<double>(a) * static_cast<d
 /// `tap` sees there.
 double weight_gradient(const Problem& p, std::int64_t out, std::int64_t in, std::int64_t tap) {
   const RowConvolution& l = p.layer;
-  const std::int64_t k = l.kernel, side = l.side, end = l.output_side();
+  const std::int64_t k = l.kernel, side = l.side.cells, end = l.output_side(), depth = l.output_depth();
   double sum = 0;
-  for (std::int64_t i = 0; i < l.images * end * end; ++i) {
-    const std::int64_t image = i / (end * end), z = i / end % end, y = i % end;
-    const std::int64_t from_z = z + tap / (k * k) - l.padding, from_y = y + tap / k % k - l.padding,
-                       shift = tap % k - l.padding;
-    if (std::min(from_z, from_y) < 0 || std::max(from_z, from_y) >= side) continue;
+  for (std::int64_t i = 0; i < l.images * depth * end; ++i) {
+    const std::int64_t image = i / (depth * end), z = i / end % depth, y = i % end;
+    const std::int64_t from_z = z + tap / (k * k) - l.depth.padding,
+                       from_y = y + tap / k % k - l.side.padding, shift = tap % k - l.side.padding;
+    if (std::min(from_z, from_y) < 0 || from_z >= l.depth.cells || from_y >= side) continue;
     for (std::int64_t x = std::max<std::int64_t>(0, -shift); x < std::min(end, side - shift); ++x) {
-      sum += product(p.input[test::tensor_at(image, l.inputs, side, in, from_z, from_y, x + shift)],
-                     p.d_output[test::tensor_at(image, l.outputs, end, out, z, y, x)]);
+      sum += product(p.input[test::input_of(l).at(image, in, from_z, from_y, x + shift)],
+                     p.d_output[test::output_of(l).at(image, out, z, y, x)]);
     }
   }
   return sum;
 }
 
 double bias_gradient(const Problem& p, std::int64_t out) {
-  const std::int64_t side = p.layer.output_side(), cells = side * side * side;
+  const std::int64_t cells = test::output_of(p.layer).cells();
   double sum = 0;
   for (std::int64_t i = 0; i < p.layer.images * cells; ++i) {  // cell after cell, as if along one row
-    sum += static_cast<double>(
-        p.d_output[test::tensor_at(i / cells, p.layer.outputs, side, out, 0, 0, i % cells)]);
+    sum += static_cast<double>(p.d_output[test::output_of(p.layer).at(i / cells, out, 0, 0, i % cells)]);
   }
   return sum;
 }
@@ -126,8 +127,9 @@ TEST_CASE("gradients by rows are the same bits with any number of threads") {
 }
 
 TEST_CASE("there are no gradients by rows of short rows, single blocks and other kernels") {
-  for (const RowConvolution& layer : std::vector<RowConvolution>{
-           {1, 1, 2, 26, 4, 0}, {1, 1, 3, 63, 4, 0}, {1, 1, 2, 63, 5, 0}, {1, 1, 2, 63, 2, 0}}) {
+  for (const RowConvolution& layer :
+       std::vector<RowConvolution>{test::cube(1, 1, 2, 4, {26}), test::cube(1, 1, 3, 4, {63}),
+                                   test::cube(1, 1, 2, 5, {63}), test::cube(1, 1, 2, 2, {63})}) {
     CHECK(!kKernels.has_gradient(layer));
   }
 }

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/parallel/communicator.hpp"
+#include "tests/train/hashed.hpp"
+#include "train/nn/cut/cut_plan.hpp"
+#include "train/nn/network.hpp"
+#include "train/nn/zoo/zoo.hpp"
+
+using namespace cosmo;
+
+namespace {
+
+constexpr int kOutputs = 3;
+
+struct Case {
+  nn::NetworkSpec spec;
+  nn::Shape input;
+  int batch = 2;
+};
+
+/// Kernels of every size, strides, paddings and windows that leave planes over, several readers of one tensor, and a
+/// layer that cannot be cut between others.
+nn::NetworkSpec mixed() {
+  using namespace nn;
+  return {"mixed",
+          "voxels",
+          {{"a", {"voxels"}, Convolution{16, 5, 2, 2, 0.1}},
+           {"b", {"a"}, Convolution{16, 3, 1, 1, 0.2, true}},
+           {"c", {"b"}, Convolution{16, 5, 1, 2, 0.3, true}},
+           {"add", {"b", "c"}, Add{0.2}},
+           {"concat", {"add", "b", "a"}, Concat{}},
+           {"overlap", {"concat"}, AveragePool{3, 2}},
+           {"d", {"overlap"}, Convolution{32, 3, 2, 1, 0.1}},
+           {"e", {"overlap"}, Convolution{24, 2, 1, 0, 0.3}},
+           {"most", {"e"}, MaxPool{2, 2}},
+           {"up", {"d"}, TransposedConvolution{16, 2, 2, 0, 0.1}},
+           {"mean", {"most"}, GlobalMean{true}},
+           {"f", {"up"}, Convolution{16, 4, 1, 0, 0.1}},
+           {"mean2", {"f"}, GlobalMean{}},
+           {"mean3", {"concat"}, GlobalMean{true}},
+           {"join", {"mean", "mean2", "mean3"}, Concat{}},
+           {"dense", {"join"}, Dense{0}}}};
+}
+
+std::vector<Case> cases() {
+  return {{nn::find_network("cosmoflow32"), {2, 32}},   {nn::find_network("cosmoflow64"), {1, 64}},
+          {nn::find_network("cosmonet32"), {1, 32}},    {nn::find_network("mlperf"), {4, 36}},
+          {nn::find_network("cosmoflow"), {1, 128}, 1}, {mixed(), {3, 41}}};
+}
+
+/// Planes of voxels (batch, channels, size, size, size), zeros or the opposite face's outside of them.
+std::vector<float> slab_of(const std::vector<float>& voxels, nn::Shape shape, const nn::Planes& planes,
+                           bool periodic) {
+  const auto n = static_cast<std::size_t>(shape.size);
+  std::vector<float> slab;
+  for (std::size_t volume = 0; volume < voxels.size() / (n * n * n); ++volume) {
+    for (int plane = planes.begin; plane < planes.end; ++plane) {
+      const int wrapped = (plane % shape.size + shape.size) % shape.size;
+      const auto first = voxels.begin() + static_cast<std::ptrdiff_t>(
+                                              (volume * n + static_cast<std::size_t>(wrapped)) * n * n);
+      if (plane == wrapped || periodic)
+        slab.insert(slab.end(), first, first + static_cast<std::ptrdiff_t>(n * n));
+      else
+        slab.insert(slab.end(), n * n, 0.0f);
+    }
+  }
+  return slab;
+}
+
+double norm(const std::vector<float>& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> between(a.size());
+  std::ranges::transform(a, b, between.begin(), std::minus());
+  return norm(between);
+}
+
+struct Results {
+  std::vector<float> outputs;
+  std::vector<std::vector<float>> gradients;  ///< by parameter, plain, summed over the ranks
+};
+
+/// Forward and backward of a network that has its weights.
+Results run(const core::Communicator& comm, nn::Network& network, const std::vector<float>& voxels) {
+  test::set_start_values(network);
+  if (network.normalises()) {
+    std::ranges::fill(network.normalisation().mean, 0.1f);
+    std::ranges::fill(network.normalisation().deviation, 0.7f);
+  }
+  network.set_input(voxels);
+  Results results;
+  const std::span<const float> outputs = network.forward();
+  results.outputs.assign(outputs.begin(), outputs.end());
+  network.backward(test::hashed_values(8, outputs.size()), [](std::span<float>) {});
+  for (const nn::Parameter& parameter : network.parameters()) {
+    results.gradients.push_back(test::plain(network, parameter, parameter.gradient));
+    comm.sum(std::span<float>(results.gradients.back()));
+  }
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("a network cut over ranks computes what one rank does") {
+  const core::Communicator comm = core::Communicator::world();
+  for (const auto& [named, input, batch] : cases()) {
+    const nn::NetworkSpec spec = nn::with_outputs(nn::with_dropout(named, 0), kOutputs);
+    const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
+    const std::vector<float> voxels =
+        test::hashed_values(5, static_cast<std::size_t>(batch * input.elements()));
+    const nn::CutPlan plan(spec, census, input, comm.size());
+    const nn::Share share = {plan, comm.rank(), &comm};
+    for (const auto method : {nn::ConvolutionMethod::direct, nn::ConvolutionMethod::automatic}) {
+      const nn::Arithmetic arithmetic = {nn::Precision::f32,
+                                         nn::choose_filtered(spec, census, batch, method)};
+      nn::Network whole(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
+      nn::Network cut(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
+      const Results expected = run(core::Communicator::self(), whole, voxels);
+      const Results found =
+          run(comm, cut, slab_of(voxels, input, plan.input(comm.rank()), plan.periodic_input()));
+      INFO(spec.name << " over " << comm.size() << " ranks, filtered layers: " << arithmetic.filtered.size());
+      CHECK(norm(expected.outputs) > 0);
+      CHECK(difference(found.outputs, expected.outputs) < 5e-6 * norm(expected.outputs));
+      for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
+        // Where gradients of cells cancel, more of what remains is rounding.
+        const double limit = whole.parameters()[i].role == nn::Parameter::Role::weights ? 5e-6 : 2e-5;
+        INFO(whole.parameters()[i].name);
+        CHECK(difference(found.gradients[i], expected.gradients[i]) <= limit * norm(expected.gradients[i]));
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/parallel/communicator.hpp"
+
+namespace cosmo::train {
+
+/// The ranks of a run in groups, each of which works on the same samples; the ranks of a group are consecutive.
+struct SampleGroups {
+  /// Collective over `all_ranks`, which must outlive this and have a multiple of `ranks_per_sample` ranks.
+  SampleGroups(const core::Communicator& all_ranks, int ranks_per_sample)
+      : all(all_ranks),
+        group(all.split(all.rank() / ranks_per_sample)),
+        peers(all.split(all.rank() % ranks_per_sample)) {}
+
+  /// A value of this rank's samples, for sums over all ranks: that of one rank of each group counts.
+  double once(double value) const { return group.is_root() ? value : 0; }
+
+  const core::Communicator& all;
+  core::Communicator group;  ///< ranks that work on the same samples
+  core::Communicator
+      peers;  ///< ranks with the same share of other samples, one of each group: rank() is the group's
+};
+
+}  // namespace cosmo::train

@@ -1,0 +1,241 @@
+#include "train/nn/cut/cut_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "train/nn/kernel/minimal_filter.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// Planes of the input that a plane of a layer's output sees.
+struct Reach {
+  bool known;  ///< whether the layer can be computed in slabs
+  int window = 1, stride = 1, padding = 0;
+  bool periodic = false;
+};
+
+Reach reach_of(const Layer& layer) {
+  const auto& kind = layer.kind;
+  if (const auto* convolution = std::get_if<Convolution>(&kind))
+    return {true, convolution->kernel, convolution->stride, convolution->padding, convolution->periodic};
+  if (const auto* pool = std::get_if<AveragePool>(&kind)) return {true, pool->size, pool->stride};
+  if (const auto* pool = std::get_if<MaxPool>(&kind)) return {true, pool->size, pool->stride};
+  return {std::holds_alternative<Add>(kind) || std::holds_alternative<Concat>(kind) ||
+          std::holds_alternative<Tanh>(kind)};
+}
+
+/// Equal shares, as nearly as possible; cuts are at multiples of `grain` if there are enough of these.
+std::vector<Planes> shares(int planes, int ranks, int grain) {
+  if (planes <= (ranks - 1) * grain) grain = 1;
+  const std::int64_t grains = (planes + grain - 1) / grain;
+  std::vector<Planes> all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto at = [&](int r) { return std::min(planes, static_cast<int>(grains * r / ranks) * grain); };
+    all.push_back({at(rank), at(rank + 1)});
+  }
+  return all;
+}
+
+/// Planes of outputs in the tiles of a convolution that can be filtered; 1 for other layers.
+int tile_of(const Layer& layer) {
+  const auto* convolution = std::get_if<Convolution>(&layer.kind);
+  const bool filtered = convolution != nullptr && convolution->stride == 1 &&
+                        (convolution->kernel == 3 || convolution->kernel == 4);
+  return filtered ? kTile + 1 - convolution->kernel : 1;
+}
+
+/// "31", or "31 to 32".
+std::string range_of(const std::vector<int>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  return least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most);
+}
+
+}  // namespace
+
+CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks)
+    : ranks_(ranks) {
+  const std::vector<std::vector<int>> sources = resolve_inputs(spec);
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const Reach reach = reach_of(spec.layers[i]);
+    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= ranks;
+    const bool reads_slabs = std::ranges::all_of(sources[i], [&](int source) {
+      return source < 0 || layers_[static_cast<std::size_t>(source)].is_cut;
+    });
+    if (std::ranges::count(sources[i], -1) > 0) first.push_back(i);
+    layers_.push_back({spec.layers[i].name,
+                       sources[i],
+                       census.layers[i],
+                       std::holds_alternative<GlobalMean>(spec.layers[i].kind),
+                       reach.known && has_planes && reads_slabs,
+                       reach.periodic && reach.padding > 0,
+                       reach.window,
+                       reach.stride,
+                       reach.padding,
+                       {}});
+  }
+  ensure(
+      first.size() == 1, Fault::config,
+      "Layers {} and {} of network {} both read the sample, which --ranks-per-sample can cut for one layer only: "
+      "leave it out.",
+      layers_[first.front()].name, layers_[first.back()].name, spec.name);
+  first_ = first.front();
+  const LayerCut& layer = layers_[first_];
+  ensure(
+      reach_of(spec.layers[first_]).known && !layer.census.vector && layer.sources.size() == 1, Fault::config,
+      "Layer {} of network {} reads the whole sample, so that --ranks-per-sample cannot cut it: leave it out.",
+      layer.name, spec.name);
+  ensure(layer.census.output.size >= ranks && input.size >= ranks, Fault::config,
+         "--ranks-per-sample {} is more than the {} planes of layer {}: give at most that many.", ranks,
+         std::min(layer.census.output.size, input.size), layer.name);
+  choose_planes(spec);
+}
+
+/// Cuts a tensor into nearly equal parts, between the tiles of minimal filtering, whose rounding would depend on the
+/// cut otherwise. A tensor that one layer reads plane by plane, or by windows side by side, is cut where its output is,
+/// so that this layer needs nothing of other ranks.
+void CutPlan::choose_planes(const NetworkSpec& spec) {
+  std::vector<std::vector<std::size_t>> readers(layers_.size());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    for (const int source : layers_[i].sources) {
+      if (source >= 0) readers[static_cast<std::size_t>(source)].push_back(i);
+    }
+  }
+  // The only reader of a layer's output if it is cut likewise.
+  const auto follower = [&](std::size_t i) -> const LayerCut* {
+    const LayerCut* reader = readers[i].size() == 1 ? &layers_[readers[i].front()] : nullptr;
+    const bool follows = reader != nullptr && reader->is_cut && reader->window == reader->stride &&
+                         !std::holds_alternative<Convolution>(spec.layers[readers[i].front()].kind);
+    return follows ? reader : nullptr;
+  };
+  std::vector<int> grains(layers_.size(), 1);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (i != first_) grains[i] = std::lcm(grains[i], tile_of(spec.layers[i]));
+    if (const LayerCut* reader = follower(i)) {
+      int& grain = grains[readers[i].front()];
+      grain = std::lcm(grain, grains[i] / std::gcd(grains[i], reader->stride));
+    }
+  }
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    LayerCut& layer = layers_[i];
+    const int planes = layer.census.output.size;
+    layer.made = shares(planes, ranks_, grains[i]);
+    const LayerCut* reader = follower(i);
+    if (reader == nullptr) continue;
+    for (std::size_t rank = 0; rank < layer.made.size(); ++rank) {
+      const auto [begin, end] = reader->made[rank];
+      layer.made[rank] = {begin * reader->stride, end * reader->stride};
+    }
+    layer.made.back().end = planes;  // with those of an incomplete window
+  }
+}
+
+Planes CutPlan::seen(std::size_t layer, int rank) const {
+  const LayerCut& cut = layers_[layer];
+  const auto [begin, end] = cut.made[static_cast<std::size_t>(rank)];
+  return {begin * cut.stride - cut.padding, (end - 1) * cut.stride - cut.padding + cut.window};
+}
+
+bool CutPlan::sees_own(const LayerCut& layer, const LayerCut& source) const {
+  for (std::size_t rank = 0; rank < source.made.size(); ++rank) {
+    const Planes& own = source.made[rank];
+    const Planes& made = layer.made[rank];
+    if (layer.padding > 0 || own.begin != made.begin * layer.stride || own.count() < layer.window ||
+        (own.count() - layer.window) / layer.stride + 1 != made.count())
+      return false;
+  }
+  return true;
+}
+
+bool CutPlan::reads_slab(int layer) const {
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
+  const int source = cut.sources.front();
+  return cut.is_cut || (cut.mean && layers_[static_cast<std::size_t>(source)].is_cut);
+}
+
+std::optional<Fetch> CutPlan::fetch(int layer, std::size_t input) const {
+  const auto index = static_cast<std::size_t>(layer);
+  const LayerCut& cut = layers_[index];
+  if (cut.sources[input] < 0) return std::nullopt;
+  const LayerCut& source = layers_[static_cast<std::size_t>(cut.sources[input])];
+  const int depth = source.census.output.size;
+  if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(cut, source))) return std::nullopt;
+  Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut};
+  for (int rank = 0; rank < ranks_; ++rank)
+    fetch.seen.push_back(cut.is_cut ? seen(index, rank) : Planes{0, depth});
+  return fetch;
+}
+
+std::int64_t CutPlan::received(int layer, int rank) const {
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < cut.sources.size(); ++i) {
+    const auto fetched = fetch(layer, i);
+    if (!fetched) continue;
+    const Shape& shape = layers_[static_cast<std::size_t>(cut.sources[i])].census.output;
+    const std::int64_t plane = std::int64_t{4} * shape.channels * shape.size * shape.size;
+    for (const Piece& piece : pieces_of(*fetched)) {
+      if (piece.from == piece.to) continue;
+      const bool forward = piece.to == rank, backward = piece.from == rank && !fetched->whole;
+      bytes += plane * piece.count * ((forward ? 1 : 0) + (backward ? 1 : 0));
+    }
+  }
+  return bytes;
+}
+
+std::string CutPlan::describe() const {
+  std::string text =
+      fmt::format("  {:<12}  {:>6}  {:<15}  {}\n", "layer", "planes", "made by a rank", "fetched by it");
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const LayerCut& cut = layers_[i];
+    std::int64_t most = 0;
+    std::vector<int> counts;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      most = std::max(most, received(static_cast<int>(i), rank));
+      counts.push_back(cut.made[static_cast<std::size_t>(rank)].count());
+    }
+    all += most;
+    text += fmt::format("  {:<12}  {:>6}  {:<15}  {}\n", cut.name, cut.census.output.size,
+                        cut.is_cut ? range_of(counts)
+                        : cut.mean ? "a part of sums"
+                                   : "all",
+                        most == 0 ? "-" : core::format_bytes(static_cast<double>(most)));
+  }
+  return text + fmt::format("  a rank fetches at most {} of a sample in a step, forward and backward\n",
+                            core::format_bytes(static_cast<double>(all)));
+}
+
+std::vector<Piece> pieces_of(const Fetch& fetch) {
+  std::vector<Piece> pieces;
+  for (int to = 0; to < static_cast<int>(fetch.seen.size()); ++to) {
+    const auto [begin, end] = fetch.seen[static_cast<std::size_t>(to)];
+    for (int plane = begin; plane < end; ++plane) {
+      const bool inside = plane >= 0 && plane < fetch.depth;
+      if (!inside && !fetch.periodic) continue;
+      const int shown = (plane % fetch.depth + fetch.depth) % fetch.depth;
+      const auto owner = std::ranges::find_if(
+          fetch.owned, [&](const Planes& own) { return shown >= own.begin && shown < own.end; });
+      const Piece next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->begin,
+                          plane - begin, 1};
+      const Piece* last = pieces.empty() ? nullptr : &pieces.back();
+      if (last != nullptr && last->from == next.from && last->to == to &&
+          last->source + last->count == next.source && last->target + last->count == next.target)
+        ++pieces.back().count;
+      else
+        pieces.push_back(next);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace cosmo::nn

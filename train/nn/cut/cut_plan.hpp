@@ -1,0 +1,102 @@
+#pragma once
+// How the tensors of a sample are cut along their first axis into slabs, one for each rank that works on the sample.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/nn/census.hpp"
+#include "train/nn/network_spec.hpp"
+
+namespace cosmo::core {
+class Communicator;
+}
+
+namespace cosmo::nn {
+
+/// Planes begin to end - 1 of a tensor along its first axis.
+struct Planes {
+  int begin, end;
+
+  int count() const { return end - begin; }
+  bool operator==(const Planes&) const = default;
+};
+
+/// What the ranks of a group have of a tensor, and what they need of it for the next layer. Planes before the first
+/// and behind the last one are padding.
+struct Fetch {
+  std::vector<Planes> owned, seen;  ///< by rank
+  int depth;                        ///< planes of the tensor
+  bool periodic;                    ///< whether planes outside are those of the opposite face, not zeros
+  /// Whether each rank sees the whole tensor and computes the same from it, so that it has the whole gradient of
+  /// its own planes.
+  bool whole;
+};
+
+/// Planes source to source + count - 1 of what rank `from` owns, and planes `target` and following of what rank `to`
+/// sees, each counted from the first that the rank has.
+struct Piece {
+  int from, to;
+  int source, target, count;
+};
+
+/// All pieces of what the ranks see, except planes of zeros; in the order of `to` and `target`.
+std::vector<Piece> pieces_of(const Fetch& fetch);
+
+/// The cut of a network. Each layer that has planes for all ranks is computed in slabs: rank r makes some planes of
+/// the output from those of the input that they see, the padding included. From the first layer on that cannot be cut
+/// (a dense one, or one whose output has fewer planes than there are ranks) every rank computes the whole, from the
+/// same tensors and to the same values. A global mean of slabs is a sum over the ranks.
+class CutPlan {
+ public:
+  /// Throws Error{config} unless the first layer can be cut over this number of ranks.
+  CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks);
+
+  int ranks() const { return ranks_; }
+  /// What a rank has of a sample: all that the first layer needs, the padding included.
+  Planes input(int rank) const { return seen(first_, rank); }
+  /// Whether planes of the input outside of the sample are those of the opposite face, not zeros.
+  bool periodic_input() const { return layers_[first_].periodic; }
+  /// Whether a layer is computed in slabs.
+  bool is_cut(int layer) const { return layers_[static_cast<std::size_t>(layer)].is_cut; }
+  /// Whether what a layer reads are slabs, and it fetches nothing more.
+  bool reads_slab(int layer) const;
+  /// What the ranks fetch of an input of a layer before they compute it, if anything.
+  std::optional<Fetch> fetch(int layer, std::size_t input) const;
+
+  /// [bytes] What a rank receives of a sample in a step, forward and backward, for a layer.
+  std::int64_t received(int layer, int rank) const;
+  /// A table of the layers' planes by rank, and of what they receive; lines end in \n.
+  std::string describe() const;
+
+ private:
+  struct LayerCut {
+    std::string name;
+    std::vector<int> sources;
+    LayerCensus census;
+    bool mean;    ///< whether it is a global mean
+    bool is_cut;  ///< whether it makes slabs
+    bool periodic;
+    int window, stride, padding;  ///< planes of the input that a plane of the output sees
+    std::vector<Planes> made;     ///< (ranks) planes of its output
+  };
+  void choose_planes(const NetworkSpec& spec);
+  /// Planes of the input that a rank's planes of the output see.
+  Planes seen(std::size_t layer, int rank) const;
+  /// Whether a layer makes its planes from exactly those that its input's layer made.
+  bool sees_own(const LayerCut& layer, const LayerCut& source) const;
+
+  int ranks_;
+  std::size_t first_;  ///< the layer that reads the input
+  std::vector<LayerCut> layers_;
+};
+
+/// A rank's share of the samples that its group works on. The plan and the group must outlive what is built with it.
+struct Share {
+  const CutPlan& plan;
+  int rank;
+  const core::Communicator* group = nullptr;  ///< not needed to plan memory
+};
+
+}  // namespace cosmo::nn
