@@ -1,4 +1,4 @@
-# Finds oneDNN 2.x: target OneDNN::OneDNN. Debian's own CMake package of it asks for OpenCL, hence this file.
+# Finds oneDNN 2 or 3: target OneDNN::OneDNN. Debian's own CMake package of it asks for OpenCL, hence this file.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
 
@@ -8,9 +8,9 @@ if(OneDNN_INCLUDE_DIR)
     string(REGEX MATCH "[0-9]+" OneDNN_VERSION_${part} "${line}")
   endforeach()
   set(OneDNN_VERSION ${OneDNN_VERSION_MAJOR}.${OneDNN_VERSION_MINOR}.${OneDNN_VERSION_PATCH})
-  if(NOT OneDNN_VERSION_MAJOR EQUAL 2)
-    message(FATAL_ERROR "oneDNN ${OneDNN_VERSION} was found, but train/nn is written for the 2.x interface: "
-                        "install Debian 12's libdnnl-dev (2.6).")
+  if(NOT OneDNN_VERSION_MAJOR MATCHES "^[23]$")
+    message(FATAL_ERROR "oneDNN ${OneDNN_VERSION} was found, but train/nn/tensor/onednn.hpp is written for versions 2 and 3: "
+                        "install one of these (Debian: libdnnl-dev).")
   endif()
 endif()
 

@@ -1,7 +1,7 @@
 # Every third-party library of the toolkit; docs/architecture.md names the room that may include each.
 find_package(MPI REQUIRED COMPONENTS C)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
@@ -12,7 +12,9 @@ find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
-pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-openmpi)
+pkg_search_module(HDF5 REQUIRED IMPORTED_TARGET hdf5-mpi hdf5-openmpi hdf5-mpich hdf5)
+include(same_mpi)
+ensure_same_mpi("${HDF5_LINK_LIBRARIES}" "${MPI_C_LIBRARIES}")
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)

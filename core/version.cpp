@@ -4,6 +4,8 @@
 #include <hdf5.h>
 #include <mpi.h>
 
+#include <algorithm>
+
 #include "version_facts.hpp"
 
 namespace cosmo::core {
@@ -16,7 +18,8 @@ std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
-  const std::string whole(text, static_cast<std::size_t>(length));
+  std::string whole(text, static_cast<std::size_t>(length));
+  std::ranges::replace(whole, '\t', ' ');  // MPICH's "MPICH Version:\t4.0.2\n" and its options of configure
   return whole.substr(0, whole.find_first_of(",\n"));
 }
 

@@ -35,7 +35,10 @@ int CellFinder::operator()(T x) const {
 
 /// Finds the cells of kGroup particles; returns false if one is uncertain.
 template <class T>
-[[gnu::target("prefer-vector-width=512")]] bool CellFinder::find_roughly(
+#ifndef __clang__  // which has no such option
+[[gnu::target("prefer-vector-width=512")]]
+#endif
+bool CellFinder::find_roughly(
     const T* __restrict positions, std::uint16_t* __restrict planes, std::uint32_t* __restrict cells) const {
   const auto n = static_cast<std::uint32_t>(cells_);
   const T inverse = static_cast<T>(inverse_cell_), top = static_cast<T>(cells_);

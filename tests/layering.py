@@ -48,7 +48,7 @@ THIRD_PARTY = {
     r"png\.h": {"core/picture"},
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
-    r"(oneapi/dnnl/)?dnnl": {"train/nn/tensor", "train/nn/layer", "train/nn/precision.cpp"},
+    r"(oneapi/dnnl/)?dnnl": {"train/nn/tensor/onednn.hpp", "train/nn/precision.cpp"},
     r"immintrin\.h": {"dataset/load", "train/benchmark", "train/nn/kernel"},
     r"Eigen/": {"dataset/regression", "infer/baseline", "train/loop"},
     r"version_facts\.hpp": {"core/version.cpp"},

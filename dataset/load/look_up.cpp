@@ -1,6 +1,8 @@
 #include "dataset/load/look_up.hpp"
 
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 
 #include <cstddef>
 
@@ -8,11 +10,13 @@ namespace cosmo::dataset {
 
 namespace {
 
-constexpr std::size_t kLanes = 16, kInRegisters = 2 * kLanes;
-
 void look_up_each(const float* table, std::span<const std::uint16_t> counts, float* voxels) {
   for (std::size_t i = 0; i < counts.size(); ++i) voxels[i] = table[counts[i]];
 }
+
+#ifdef __x86_64__
+
+constexpr std::size_t kLanes = 16, kInRegisters = 2 * kLanes;
 
 /// Most counts are small, and the first 32 entries fit into two registers. Needs a multiple of 16 counts and
 /// aligned `voxels`.
@@ -30,16 +34,30 @@ void look_up_each(const float* table, std::span<const std::uint16_t> counts, flo
   }
 }
 
+/// Number of counts, from the first, that look_up_wide() can do.
+std::size_t wide_part(std::span<const std::uint16_t> counts, const float* voxels) {
+  static const bool supported = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  const bool aligned = reinterpret_cast<std::uintptr_t>(voxels) % sizeof(__m512) == 0;
+  return supported && aligned ? counts.size() / kLanes * kLanes : 0;
+}
+
+#endif
+
 }  // namespace
 
 void look_up(std::span<const float> table, std::span<const std::uint16_t> counts, std::span<float> voxels) {
-  static const bool supported = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  const bool aligned = reinterpret_cast<std::uintptr_t>(voxels.data()) % sizeof(__m512) == 0;
-  const std::size_t wide = supported && aligned ? counts.size() / kLanes * kLanes : 0;
-  if (wide > 0) look_up_wide(table.data(), counts.first(wide), voxels.data());
-  look_up_each(table.data(), counts.subspan(wide), voxels.data() + wide);
+  std::size_t done = 0;
+#ifdef __x86_64__
+  done = wide_part(counts, voxels.data());
+  if (done > 0) look_up_wide(table.data(), counts.first(done), voxels.data());
+#endif
+  look_up_each(table.data(), counts.subspan(done), voxels.data() + done);
 }
 
-void end_look_up() { _mm_sfence(); }
+void end_look_up() {
+#ifdef __x86_64__
+  _mm_sfence();
+#endif
+}
 
 }  // namespace cosmo::dataset

@@ -13,7 +13,7 @@ namespace {
 /// Log2 of the rows per strip. Fewer strips share fewer rows with others, but every thread needs several.
 int log_strip_width(int rows) {
   const int width = std::clamp(rows / (4 * omp_get_max_threads()), 2, 16);
-  return std::bit_width(static_cast<unsigned>(width)) - 1;
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(width))) - 1;
 }
 
 }  // namespace

@@ -152,7 +152,9 @@ std::function<double(double)> interpolated(Rows rows) {
   };
   const double slope_below = slope(0, kSlopeRows), slope_above = slope(n - 1 - kSlopeRows, n - 1);
   const double below = rows.ln_value.front(), above = rows.ln_value.back();
-  const boost::math::barycentric_rational<double> exact(rows.ln_k.data(), rows.ln_value.data(), n, kOrder);
+  using namespace boost::math;  // its home up to Boost 1.76
+  using namespace boost::math::interpolators;
+  const barycentric_rational<double> exact(rows.ln_k.data(), rows.ln_value.data(), n, kOrder);
   const double step = (last - first) / (kPoints - 1);
   std::vector<double> values(kPoints);
 #pragma omp parallel for schedule(static)

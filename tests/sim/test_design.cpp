@@ -102,7 +102,7 @@ TEST_CASE("ranges with an impossible corner are refused whatever is drawn, by na
 }
 
 TEST_CASE("impossible designs and simulations are refused with a sentence about the option") {
-  using Catch::Matchers::Contains;
+  using Catch::Contains;
   const auto design = [](const std::vector<Range>& ranges) {
     sim::uniform_design({}, varying(ranges), 3, 1);
   };

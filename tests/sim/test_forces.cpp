@@ -283,7 +283,7 @@ TEST_CASE("the deposit keeps mass exactly, reads float positions at the box's en
 
   sim::ParticleSet crowd(comm.is_root() ? 4096 : 0);
   for (float& x : crowd.x()) x = 0;
-  CHECK_THROWS_WITH(density_contrast(mesh, crowd), Catch::Matchers::Contains("--mesh"));
+  CHECK_THROWS_WITH(density_contrast(mesh, crowd), Catch::Contains("--mesh"));
   sim::ParticleSet fewer(comm.is_root() ? 4095 : 0);
   for (float& x : fewer.x()) x = 0;
   CHECK_NOTHROW(density_contrast(mesh, fewer));
@@ -309,7 +309,7 @@ TEST_CASE("a crowd in one cell attracts as one particle of its mass, until even 
     const Point together = pull_of(crowd);
     for (std::size_t c = 0; c < 3; ++c) CHECK(together[c] == Approx(alone[c]).epsilon(3e-5));
   }
-  CHECK_THROWS_WITH(pull_of(1'000'000), Catch::Matchers::Contains("--mesh"));
+  CHECK_THROWS_WITH(pull_of(1'000'000), Catch::Contains("--mesh"));
 }
 
 TEST_CASE("particles deposited in portions are those deposited at once") {

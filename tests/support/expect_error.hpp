@@ -14,6 +14,6 @@ inline void expect_error(cosmo::core::Fault fault, const std::string& part,
     FAIL("no error was thrown, one about '" << part << "' was expected");
   } catch (const cosmo::core::Error& error) {
     CHECK(error.fault() == fault);
-    CHECK_THAT(error.what(), Catch::Matchers::Contains(part));
+    CHECK_THAT(error.what(), Catch::Contains(part));
   }
 }

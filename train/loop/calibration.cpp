@@ -37,11 +37,16 @@ Matrix inverse_map_of(const VectorXd& fitted, std::size_t n) {
 }
 
 MatrixXd eigen(const Matrix& matrix, Index n) {
-  return MatrixXd::NullaryExpr(n, n, [&](Index i, Index j) { return matrix[i][j]; });
+  return MatrixXd::NullaryExpr(n, n, [&](Index i, Index j) {
+    return matrix[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+  });
 }
 
 VectorXd difference(const Vector& a, const Vector& b, Index n) {
-  return VectorXd::NullaryExpr(n, [&](Index i) { return a[i] - b[i]; });
+  return VectorXd::NullaryExpr(n, [&](Index i) {
+    const auto at = static_cast<std::size_t>(i);
+    return a[at] - b[at];
+  });
 }
 
 /// -log(density) or a term of it, and its first and expected second derivatives with respect to the fitted

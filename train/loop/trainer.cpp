@@ -111,7 +111,8 @@ class EpochLoop {
   std::optional<Ending> finish_step(int samples) {
     reducer_.finish();
     watch_.finished(Work::step);
-    const bool last = progress_.step + 1 == (progress_.epoch + 1) * data_.loader.steps_per_epoch();
+    const bool last =
+        progress_.step + 1 == (progress_.epoch + 1) * std::int64_t{data_.loader.steps_per_epoch()};
     const Agreement step =
         agree(ranks_.all, ranks_.once(loss_.sum()), watch_.before(last ? Work::validation : Work::step));
     if (!std::isfinite(step.loss)) loss_.fail(ranks_.all, state_.network, progress_.step);
@@ -163,7 +164,7 @@ class EpochLoop {
 
   void start_loading(int epoch) {
     if (epoch == config_.epochs) return;
-    const std::int64_t done = progress_.step - epoch * data_.loader.steps_per_epoch();
+    const std::int64_t done = progress_.step - epoch * std::int64_t{data_.loader.steps_per_epoch()};
     data_.loader.start_epoch(static_cast<std::uint32_t>(epoch),
                              static_cast<std::uint32_t>(std::max<std::int64_t>(0, done)));
   }

@@ -11,9 +11,13 @@ using core::Fault;
 
 namespace {
 
-bool has(dnnl::cpu_isa wanted) {  // a set of bits: each instruction set includes earlier ones
-  const auto bits = static_cast<unsigned>(wanted);
+bool has([[maybe_unused]] dnnl::cpu_isa wanted) {
+#ifdef __x86_64__
+  const auto bits = static_cast<unsigned>(wanted);  // a set: each instruction set includes earlier ones
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+#else
+  return false;  // all of them are of x86-64
+#endif
 }
 
 }  // namespace

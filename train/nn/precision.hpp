@@ -27,8 +27,8 @@ inline constexpr std::array<core::Named<Precision>, 2> kPrecisions = {
 /// slowly than in f32.
 void ensure_units(Precision precision);
 
-/// Whether a convolution with `channels` input channels computes in bf16. With up to three channels the tiles
-/// and pairs would mostly be filled with zeros, and f32 is faster.
+/// Whether a convolution with `channels` input channels can gain from bf16. With up to three channels the tiles and
+/// pairs would mostly be filled with zeros, and f32 is faster.
 constexpr bool convolves_in_bf16(Precision precision, std::int64_t channels) {
   return precision == Precision::bf16 && channels > 3;
 }

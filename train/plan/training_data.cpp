@@ -60,7 +60,8 @@ void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,
                               const Splits& splits) {
   const std::int64_t samples = splits.training->size();
-  const std::int64_t steps = progress.step - progress.epoch * splits.training_loader->steps_per_epoch();
+  const std::int64_t steps =
+      progress.step - progress.epoch * std::int64_t{splits.training_loader->steps_per_epoch()};
   return samples * (plan.epochs - progress.epoch) - std::min(samples, steps * plan.global_batch);
 }
 

@@ -184,7 +184,7 @@ TEST_CASE("chunks are read without HDF5, whatever of shuffle and deflate was don
     const hdf5::Dataset dataset = file.dataset("x");
     hdf5::ChunkReader reader;
     std::vector<std::uint16_t> back(64);
-    for (const std::size_t i : {1, 0, 1}) {
+    for (const std::size_t i : {1u, 0u, 1u}) {
       const auto stored = dataset.chunk({i, 0, 0}, chunk);
       REQUIRE(stored);
       CHECK(stored->deflated == gzip);
@@ -244,7 +244,7 @@ TEST_CASE("an attribute whose sizes leave its message is refused, whatever stand
   REQUIRE(name != std::string::npos);
   const std::size_t sizes = name - 6;  // of name, type and shape, 2 bytes each
   REQUIRE(bytes.substr(sizes, 2) == std::string("\x06\0", 2));
-  for (const std::size_t part : {0, 2, 4}) {
+  for (const std::size_t part : {0u, 2u, 4u}) {
     for (const std::string& size :
          {std::string("\xff\xff", 2), std::string("\x1f\0", 2), std::string("\1\0", 2)}) {
       CAPTURE(part, size);

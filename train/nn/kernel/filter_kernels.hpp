@@ -286,8 +286,8 @@ struct Filter {
   /// summed. It is smaller for more weights, because a part takes their memory and costs as much as the products of
   /// some 24 tiles.
   static std::int64_t parts_of(const FilteredConvolution& layer) {
-    constexpr std::int64_t kMany = 1 << 18, kMost = 1 << 22;
-    return layer.packed() > kMost ? 1 : layer.packed() > kMany ? 2 : 8;
+    constexpr std::int64_t kMany = 1 << 18, kTooMany = 1 << 22;
+    return layer.packed() > kTooMany ? 1 : layer.packed() > kMany ? 2 : 8;
   }
   /// Outputs that a thread sums within a part: where there are few parts, slices of them.
   static std::int64_t slice_of(const FilteredConvolution& layer) {

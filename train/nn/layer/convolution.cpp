@@ -106,41 +106,52 @@ struct ConvolutionPrimitives {
 
   dnnl::memory::dims stride, padding;
 
-  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
-                        const Layout& biases, const Layout& output) const {
-    return {kind, kAlgorithm, source, weights, biases, output, stride, padding, padding};
+  Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
+                                  const Layout& weights, const Layout& biases, const Layout& output) const {
+    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, kAlgorithm,
+                                     source, weights, biases, output, stride, padding, padding);
   }
-  BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout& biases,
-                                         const Layout& output) const {
-    return {kAlgorithm, source, weights, biases, output, stride, padding, padding};
+  BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
+                                                   const Forward::primitive_desc& forward,
+                                                   const Layout& source, const Layout& weights,
+                                                   const Layout& biases, const Layout& output) const {
+    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, kAlgorithm,
+                                              source, weights, biases, output, stride, padding, padding);
   }
-  BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
-    return {kAlgorithm, source, weights, output, stride, padding, padding};
+  BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
+                                             const Forward::primitive_desc& forward, const Layout& source,
+                                             const Layout& weights, const Layout& output) const {
+    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
+                                           weights, output, stride, padding, padding);
   }
   /// Axis 2 (D), 3 (H) or 4 (W) of the source.
   Axis axis(const Layout& source, std::size_t number) const {
-    return {source.dims()[number], padding[number - 2]};
+    return {dims_of(source)[number], padding[number - 2]};
   }
   /// Whether the stride and all layouts are those of our own kernels in f32.
   bool fits(const Layout& source, const Layout& weights, const Layout& output) const {
-    return stride[0] == 1 && source == blocked(source.dims(), kFloat) &&
-           output == blocked(output.dims(), kFloat) && source.dims()[1] % kernels().block == 0 &&
-           output.dims()[1] % kernels().block == 0 && weights == blocked_weights(weights.dims());
+    return stride[0] == 1 && source == blocked(dims_of(source), kFloat) &&
+           output == blocked(dims_of(output), kFloat) && dims_of(source)[1] % kernels().block == 0 &&
+           dims_of(output)[1] % kernels().block == 0 && weights == blocked_weights(dims_of(weights));
   }
   /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
                                         const Layout& output) const {
     if (kernels().rows.name == nullptr || !fits(source, weights, output)) return std::nullopt;
-    return RowConvolution{source.dims()[0],  source.dims()[1] / kBlock, output.dims()[1] / kBlock,
-                          weights.dims()[2], axis(source, 2),           axis(source, 3)};
+    return RowConvolution{dims_of(source)[0],
+                          dims_of(source)[1] / kBlock,
+                          dims_of(output)[1] / kBlock,
+                          dims_of(weights)[2],
+                          axis(source, 2),
+                          axis(source, 3)};
   }
   /// The convolution as a filtered one, if that phase is to be filtered and the layouts permit it.
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
                                                Phase phase, const Layout& source, const Layout& weights,
                                                const Layout& output) const {
     if (!builder.filters(compiled, phase) || !fits(source, weights, output)) return std::nullopt;
-    return FilteredConvolution{source.dims()[0],  source.dims()[1], output.dims()[1],
-                               weights.dims()[2], axis(source, 2),  axis(source, 3)};
+    return FilteredConvolution{dims_of(source)[0],  dims_of(source)[1], dims_of(output)[1],
+                               dims_of(weights)[2], axis(source, 2),    axis(source, 3)};
   }
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
@@ -252,7 +263,7 @@ void append_backward(NetworkBuilder& builder, CompiledLayer& compiled, const Fir
 /// precision.
 Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& convolution,
                          const Tensor& source, const Layer& reader) {
-  const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims input = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
   const FirstLayer layer = {input[0],
                             input[1],
@@ -297,7 +308,11 @@ WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& l
   };
   const std::int64_t side = positions(input[3], layer.padding);
   using enum dnnl::memory::data_type;
-  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
+  // Where no output sees the whole kernel, oneDNN's weight gradients in bf16 contain what was in its scratch space
+  // (2.6: mostly with strides, 3.7: in small volumes). A slab's depth has room for it.
+  const std::int64_t first = (layer.stride - layer.padding % layer.stride) % layer.stride;
+  const bool whole = first + k <= input[3];
+  const auto type = whole && convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
   return {layer.slope,
           {layer.outputs, input[1], k, k, k},
           any_layout(
@@ -337,9 +352,9 @@ Pooling pooling_of(const Convolution& layer, const Layer* reader) {
 /// between them is never written. Tensors have our kernels' layouts, in the type of the precision.
 Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer,
                       const Tensor& source, const Layer* reader) {
-  const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const WeightedLayer weighted = weighted_layer(builder, layer, dims);
-  const auto type = weighted.output.data_type();
+  const auto type = type_of(weighted.output);
   const std::int64_t depth_padding = builder.depth_padding(layer);
   FilteredLayer filtered = {{dims[0],
                              dims[1],
@@ -352,7 +367,7 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
     return builder.add_parameter(
         compiled,
-        {compiled.name + suffix, role, 0, layout.dims(), weighted.fan_in, weighted.fan_out, 0, {}, {}},
+        {compiled.name + suffix, role, 0, dims_of(layout), weighted.fan_in, weighted.fan_out, 0, {}, {}},
         layout);
   };
   const ParameterMemory weights =
@@ -404,7 +419,7 @@ Tensor build_periodic(NetworkBuilder& builder, CompiledLayer& compiled, Convolut
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution& layer, const Tensor& source,
              const Layer* reader) {
   const Layout source_layout = source.values.get_desc();
-  const dnnl::memory::dims input = source_layout.dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims input = dims_of(source_layout);  // (N, C, D, H, W)
   const bool filtered = is_filtered(builder, compiled);
   const bool periodic = layer.periodic && layer.padding > 0;
   if (periodic &&

@@ -16,16 +16,23 @@ struct DensePrimitives {
   static constexpr bool kForwardLayoutIsGradients = true;  // of the weights
   static constexpr bool kHasBiases = true;                 // it adds them and applies the leaky ReLU
 
-  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights,
-                        const Layout& biases, const Layout& output) const {
-    return {kind, source, weights, biases, output};
+  Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
+                                  const Layout& weights, const Layout& biases, const Layout& output) const {
+    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, source, weights,
+                                     biases, output);
   }
-  BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout& biases,
-                                         const Layout& output) const {
-    return {source, weights, biases, output};
+  BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
+                                                   const Forward::primitive_desc& forward,
+                                                   const Layout& source, const Layout& weights,
+                                                   const Layout& biases, const Layout& output) const {
+    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, source, weights,
+                                              biases, output);
   }
-  BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
-    return {source, weights, output};
+  BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
+                                             const Forward::primitive_desc& forward, const Layout& source,
+                                             const Layout& weights, const Layout& output) const {
+    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, source, weights,
+                                           output);
   }
   static bool append_own_forward(const auto&...) { return false; }
   static bool append_own_parameter_gradients(const auto&...) { return false; }
@@ -73,7 +80,7 @@ Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const W
   const dnnl::memory weights = add(".weights", Parameter::Role::weights, layer.weights);
   const dnnl::memory biases = add(".biases", Parameter::Role::biases, {layer.fan_out});
   const dnnl::memory input = builder.reordered(compiled.forward, source.values,
-                                               plain_layout(source.values.get_desc().dims()), false);
+                                               plain_layout(dims_of(source.values.get_desc())), false);
   const Tensor output = builder.next_tensor(layer.output, layer.slope,
                                             is_transient(builder, reader, layer.output, layer.slope));
   compiled.forward.push_back({OperationKind::dense, "cosmo",
@@ -89,7 +96,7 @@ Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const W
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
              const Layer* reader) {
-  dnnl::memory::dims weights = source.values.get_desc().dims();  // (N, C, D, H, W) or (N, C)
+  dnnl::memory::dims weights = dims_of(source.values.get_desc());  // (N, C, D, H, W) or (N, C)
   weights[0] = layer.outputs;
   std::int64_t inputs = 1;
   for (std::size_t axis = 1; axis < weights.size(); ++axis) inputs *= weights[axis];

@@ -51,9 +51,9 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dropout& la
   const dnnl::memory::desc layout = source.values.get_desc();
   const Tensor output = builder.next_tensor(layout, 1, false);
   const dnnl::memory plain =
-      builder.memory.place(builder.memory.slot(), plain_layout(layout.dims()), builder.engine);
+      builder.memory.place(builder.memory.slot(), plain_layout(dims_of(layout)), builder.engine);
   std::int64_t count = 1;
-  for (std::size_t axis = 1; axis < layout.dims().size(); ++axis) count *= layout.dims()[axis];
+  for (std::size_t axis = 1; axis < dims_of(layout).size(); ++axis) count *= dims_of(layout)[axis];
   const Values values{layer.probability, builder.droppable, static_cast<std::uint32_t>(count)};
   builder.droppable += (values.count + 3) / 4 * 4;
   compiled.forward.push_back({OperationKind::other, "dropout", [=](const Pass& pass) {
@@ -62,7 +62,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dropout& la
   const dnnl::memory factors =
       builder.reordered(compiled.forward, plain, with_type(layout, dnnl::memory::data_type::f32), false);
   const auto multiply_values =
-      layout.data_type() == dnnl::memory::data_type::bf16 ? multiply<core::Bfloat16> : multiply<float>;
+      type_of(layout) == dnnl::memory::data_type::bf16 ? multiply<core::Bfloat16> : multiply<float>;
   compiled.forward.push_back(multiply_values(output.values, source.values, factors));
   if (!source.gradient) return output;
   compiled.input_gradient.push_back(multiply_values(source.gradient, output.gradient, factors));

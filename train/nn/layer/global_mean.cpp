@@ -144,10 +144,10 @@ bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source) {
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean& layer, const Tensor& source,
              const Layer*) {
   const dnnl::memory::desc given = source.values.get_desc();
-  const dnnl::memory::dims dims = given.dims();  // (N, C, D, H, W) or (N, C)
+  const dnnl::memory::dims dims = dims_of(given);  // (N, C, D, H, W) or (N, C)
   const std::int64_t given_block = channel_block(given).channels;
   const bool known = given_block > 0;
-  const dnnl::memory::desc layout = known ? given : with_type(plain_layout(dims), given.data_type());
+  const dnnl::memory::desc layout = known ? given : plain_layout(dims, type_of(given));
   const dnnl::memory values = builder.reordered(compiled.forward, source.values, layout, false);
   const std::int64_t block = known ? given_block : 1;
   std::int64_t cells = 1;

@@ -37,21 +37,21 @@ dnnl::memory channels_of(NetworkBuilder& builder, const dnnl::memory& whole, con
 
 /// A blocked layout if each source's channels fill whole blocks, otherwise the plain one.
 Layout joined_layout(const std::vector<Layout>& sources) {
-  dnnl::memory::dims dims = sources.front().dims();
+  dnnl::memory::dims dims = dims_of(sources.front());
   dims[1] = 0;
   bool blocks = dims.size() == 5;
   for (const Layout& source : sources) {
-    dims[1] += source.dims()[1];
-    blocks = blocks && source.dims()[1] % 16 == 0;
+    dims[1] += dims_of(source)[1];
+    blocks = blocks && dims_of(source)[1] % 16 == 0;
   }
-  const auto type = sources.front().data_type();
-  return blocks ? Layout(dims, type, Tag::nCdhw16c) : with_type(plain_layout(dims), type);
+  const auto type = type_of(sources.front());
+  return blocks ? Layout(dims, type, Tag::nCdhw16c) : plain_layout(dims, type);
 }
 
 /// `source`, (N, F) or (N, F, 1, 1, 1), as plain (N, F): itself, a view, or a copy that operations make.
 dnnl::memory vector_of(NetworkBuilder& builder, std::vector<Operation>& operations,
                        const dnnl::memory& source) {
-  const dnnl::memory::dims dims = source.get_desc().dims();
+  const dnnl::memory::dims dims = dims_of(source.get_desc());
   const dnnl::memory plain = builder.reordered(operations, source, plain_layout(dims), false);
   return dims.size() == 2 ? plain
                           : builder.memory.view(plain, plain_layout({dims[0], dims[1]}), builder.engine);
@@ -60,9 +60,9 @@ dnnl::memory vector_of(NetworkBuilder& builder, std::vector<Operation>& operatio
 /// Appends a copy of a plain (N, F) into `target`, (N, F, 1, 1, 1).
 void append_from_vector(NetworkBuilder& builder, std::vector<Operation>& operations,
                         const dnnl::memory& vector, const dnnl::memory& target) {
-  builder.append_reorder(operations,
-                         builder.memory.view(vector, plain_layout(target.get_desc().dims()), builder.engine),
-                         target);
+  builder.append_reorder(
+      operations, builder.memory.view(vector, plain_layout(dims_of(target.get_desc())), builder.engine),
+      target);
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Add& layer,
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat&, Tensors sources) {
   const bool vectors = std::ranges::any_of(
-      sources, [](const Tensor& source) { return source.values.get_desc().dims().size() == 2; });
+      sources, [](const Tensor& source) { return dims_of(source.values.get_desc()).size() == 2; });
   std::vector<dnnl::memory> parts;
   std::vector<Layout> layouts;
   for (const Tensor& source : sources) {
@@ -95,13 +95,13 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat&, Te
   }
   const Tensor output = builder.next_tensor(joined_layout(layouts), 1, false);
   std::int64_t first = 0;
-  for (std::size_t i = 0; i < sources.size(); first += layouts[i++].dims()[1]) {
-    const dnnl::memory::dims dims = layouts[i].dims();
+  for (std::size_t i = 0; i < sources.size(); first += dims_of(layouts[i++])[1]) {
+    const dnnl::memory::dims dims = dims_of(layouts[i]);
     builder.append_reorder(compiled.forward, parts[i], channels_of(builder, output.values, dims, first));
     const dnnl::memory& d_source = sources[i].gradient;
     if (!d_source) continue;
     const dnnl::memory d_part = channels_of(builder, output.gradient, dims, first);
-    if (dims.size() == d_source.get_desc().dims().size()) {
+    if (dims.size() == dims_of(d_source.get_desc()).size()) {
       builder.append_reorder(compiled.input_gradient, d_part, d_source);
     } else {
       const dnnl::memory d_vector = builder.temporary(layouts[i]);

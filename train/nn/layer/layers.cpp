@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
+#include "train/nn/tensor/layout_copy.hpp"
+
 namespace cosmo::nn {
 
-using dnnl::algorithm;
-
 namespace {
+
+using Tag = dnnl::memory::format_tag;
 
 OperationKind kind_of(dnnl::primitive::kind kind) {
   using enum dnnl::primitive::kind;
@@ -106,6 +109,11 @@ ParameterMemory NetworkBuilder::add_parameter(CompiledLayer& layer, Parameter pa
 
 void NetworkBuilder::append_reorder(std::vector<Operation>& operations, const dnnl::memory& source,
                                     const dnnl::memory& target) {
+  if (needs_own_copy(source.get_desc(), target.get_desc())) {
+    operations.push_back(
+        {OperationKind::reorder, "copied", [=](const Pass&) { copy_layout(source, target); }});
+    return;
+  }
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));
   append(operations, description, dnnl::reorder(description),
          {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
@@ -126,7 +134,7 @@ dnnl::primitive_attr NetworkBuilder::attributes(double slope) const {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (slope != 1) {
     dnnl::post_ops after;
-    after.append_eltwise(1, algorithm::eltwise_relu, static_cast<float>(slope), 0);
+    append_leaky_relu(after, static_cast<float>(slope));
     attributes.set_post_ops(after);
   }
   return attributes;
@@ -141,35 +149,35 @@ bool NetworkBuilder::filters(const CompiledLayer& layer, Phase phase) const {
   return chosen != filtered.end() && chosen->second.contains(phase);
 }
 
-dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims) {
+dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
   dnnl::memory::dims strides(dims.size(), 1);
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * dims[axis];
-  return {dims, dnnl::memory::data_type::f32, strides};
+  return {dims, type, strides};
 }
 
 ChannelBlock channel_block(const dnnl::memory::desc& layout) {
-  using Tag = dnnl::memory::format_tag;
-  const dnnl::memory::dims dims = layout.dims();
+  const dnnl::memory::dims dims = dims_of(layout);
   if (dims.size() != 5) return {Tag::undef, 0};
   for (const ChannelBlock& block : {ChannelBlock{Tag::ncdhw, 1}, ChannelBlock{Tag::nCdhw16c, 16},
                                     ChannelBlock{Tag::nCdhw8c, 8}, ChannelBlock{Tag::ndhwc, dims[1]}}) {
-    if (layout == dnnl::memory::desc(dims, layout.data_type(), block.tag)) return block;
+    if (layout == dnnl::memory::desc(dims, type_of(layout), block.tag)) return block;
   }
   return {Tag::undef, 0};
 }
 
-dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type) {
-  layout.data.data_type = dnnl::memory::convert_to_c(type);
-  return layout;
+dnnl::memory::desc with_type(const dnnl::memory::desc& layout, dnnl::memory::data_type type) {
+  if (type_of(layout) == type) return layout;
+  const ChannelBlock block = channel_block(layout);
+  core::ensure(block.channels > 0, core::Fault::internal, "A layout has no channel block to keep.");
+  return {dims_of(layout), type, block.tag};
 }
 
 bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
   if (a == b) return true;
-  using Tag = dnnl::memory::format_tag;
-  const dnnl::memory::dims dims = a.dims();
-  if (dims.size() != 5 || dims != b.dims() || a.data_type() != b.data_type()) return false;
+  const dnnl::memory::dims dims = dims_of(a);
+  if (dims.size() != 5 || dims != dims_of(b) || type_of(a) != type_of(b)) return false;
   const auto one_block = [&](const dnnl::memory::desc& layout) {  // or no blocks, but the channels last
-    const auto is = [&](Tag tag) { return layout == dnnl::memory::desc(dims, layout.data_type(), tag); };
+    const auto is = [&](Tag tag) { return layout == dnnl::memory::desc(dims, type_of(layout), tag); };
     return is(Tag::ndhwc) || (dims[1] == 16 && is(Tag::nCdhw16c)) || (dims[1] == 8 && is(Tag::nCdhw8c));
   };
   return one_block(a) && one_block(b);
@@ -196,13 +204,8 @@ void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, c
 void append_leaky_relu_backward(NetworkBuilder& builder, std::vector<Operation>& operations,
                                 const Tensor& tensor) {
   if (tensor.slope == 1) return;
-  constexpr auto kAlgorithm = algorithm::eltwise_relu_use_dst_for_bwd;
-  const auto alpha = static_cast<float>(tensor.slope);
-  const dnnl::memory::desc layout = tensor.values.get_desc();
-  const dnnl::eltwise_forward::primitive_desc hint(
-      {dnnl::prop_kind::forward_training, kAlgorithm, layout, alpha, 0}, builder.engine);
-  const dnnl::eltwise_backward::primitive_desc description({kAlgorithm, layout, layout, alpha, 0},
-                                                           builder.attributes(1), builder.engine, hint);
+  const auto description = describe_leaky_relu_backward(
+      builder.engine, builder.attributes(1), tensor.values.get_desc(), static_cast<float>(tensor.slope));
   builder.append(operations, description, dnnl::eltwise_backward(description),
                  {{DNNL_ARG_DST, tensor.values},
                   {DNNL_ARG_DIFF_DST, tensor.gradient},

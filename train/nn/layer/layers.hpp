@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include "train/nn/network.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/tensor/memory_plan.hpp"
+#include "train/nn/tensor/onednn.hpp"
 #include "train/nn/tensor/parameter_arena.hpp"
 
 namespace cosmo::nn {
@@ -176,7 +176,8 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Add& layer,
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat& layer, Tensors sources);
 
 /// The row-major layout.
-dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims);
+dnnl::memory::desc plain_layout(const dnnl::memory::dims& dims,
+                                dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
 /// Number of channels of a tensor (N, C, D, H, W) that lie side by side, for kernels that walk its cells.
 struct ChannelBlock {
@@ -185,8 +186,8 @@ struct ChannelBlock {
 };
 ChannelBlock channel_block(const dnnl::memory::desc& layout);
 
-/// The same layout with values of another type.
-dnnl::memory::desc with_type(dnnl::memory::desc layout, dnnl::memory::data_type type);
+/// The same layout, f32 or one with a channel block, with values of another type.
+dnnl::memory::desc with_type(const dnnl::memory::desc& layout, dnnl::memory::data_type type);
 /// Whether tensors of these layouts have identical bytes.
 bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
 
@@ -202,7 +203,7 @@ std::span<T> values_of(const dnnl::memory& memory) {
   return {data<T>(memory), memory.get_desc().get_size() / sizeof(T)};
 }
 inline bool is_bf16(const dnnl::memory& memory) {
-  return memory.get_desc().data_type() == dnnl::memory::data_type::bf16;
+  return type_of(memory.get_desc()) == dnnl::memory::data_type::bf16;
 }
 
 /// Appends the backward pass of the leaky ReLU that made `tensor`, in place on its gradient: × slope where

@@ -1,12 +1,12 @@
 #include "train/nn/network.hpp"
 
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/layer/layers.hpp"
+#include "train/nn/tensor/layout_copy.hpp"
 
 namespace cosmo::nn {
 
@@ -197,6 +197,7 @@ struct Network::Backend {
                float* to) {
     dnnl::memory source(from_layout, builder.engine, const_cast<float*>(from));  // oneDNN has no const memory
     dnnl::memory target(to_layout, builder.engine, to);
+    if (needs_own_copy(from_layout, to_layout)) return copy_layout(source, target);
     dnnl::reorder(source, target).execute(stream, source, target);
     stream.wait();
   }

@@ -35,7 +35,7 @@ void backward(const NormalisationMemory& at, std::int64_t rows, std::int64_t fea
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Normalise&, const Tensor& source,
              const Layer*) {
-  const dnnl::memory::dims dims = source.values.get_desc().dims();  // (N, F)
+  const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, F)
   const std::int64_t rows = dims[0], features = dims[1];
   const dnnl::memory::desc plain = plain_layout({rows, features}), row = plain_layout({features});
   const Tensor output = builder.next_tensor(plain, 1, false);

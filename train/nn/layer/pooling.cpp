@@ -11,33 +11,32 @@ struct Window {
   std::int64_t positions(std::int64_t cells) const { return (cells - size) / stride + 1; }
 };
 
-using Forward = dnnl::pooling_forward::primitive_desc;
-
-Forward describe_forward(const NetworkBuilder& builder, const Window& window,
-                         const dnnl::memory::desc& input) {
-  dnnl::memory::dims dims = input.dims();  // (N, C, D, H, W)
-  for (std::size_t axis : {2, 3, 4}) dims[axis] = window.positions(dims[axis]);
-  const dnnl::memory::desc any(dims, input.data_type(), dnnl::memory::format_tag::any);
-  const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
-  return {{builder.forward_kind(), window.algorithm, input, any, stride, size, padding, padding},
-          builder.attributes(1),
-          builder.engine};
+PoolingForward::primitive_desc describe_pool(const NetworkBuilder& builder, const Window& window,
+                                             const dnnl::memory::desc& input) {
+  dnnl::memory::dims dims = dims_of(input);  // (N, C, D, H, W)
+  for (std::size_t axis : {2u, 3u, 4u}) dims[axis] = window.positions(dims[axis]);
+  const dnnl::memory::desc any(dims, type_of(input), dnnl::memory::format_tag::any);
+  const dnnl::memory::dims size(3, window.size), stride(3, window.stride), none(3, 0);
+  return describe_forward<PoolingForward>(builder.engine, builder.attributes(1), builder.forward_kind(),
+                                          window.algorithm, input, any, stride, size, none, none, none);
 }
 
 /// Appends both passes of a pool. In training, the positions of maxima are recorded in the workspace.
 void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Window& window,
-                   const Forward& forward, const Tensor& source, const Tensor& output) {
+                   const PoolingForward::primitive_desc& forward, const Tensor& source,
+                   const Tensor& output) {
   const dnnl::memory workspace =
       builder.memory.place(builder.memory.slot(), forward.workspace_desc(), builder.engine);
   builder.append(
-      compiled.forward, forward, dnnl::pooling_forward(forward),
+      compiled.forward, forward, PoolingForward(forward),
       {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}, {DNNL_ARG_WORKSPACE, workspace}});
   if (!source.gradient) return;
-  const dnnl::memory::dims size(3, window.size), stride(3, window.stride), padding(3, 0);
-  const dnnl::pooling_backward::primitive_desc backward(
-      {window.algorithm, source.values.get_desc(), forward.dst_desc(), stride, size, padding, padding},
-      builder.attributes(1), builder.engine, forward);
-  builder.append(compiled.input_gradient, backward, dnnl::pooling_backward(backward),
+  const dnnl::memory::dims size(3, window.size), stride(3, window.stride), none(3, 0);
+  const auto backward = describe_backward<PoolingBackward>(
+      builder.engine, builder.attributes(1), forward, window.algorithm, source.values.get_desc(),
+      forward.dst_desc(), stride, size, none, none, none);
+  if (!backward) throw dnnl::error(dnnl_unimplemented, "no backward pass of a pool");
+  builder.append(compiled.input_gradient, backward, PoolingBackward(backward),
                  {{DNNL_ARG_DIFF_DST, output.gradient},
                   {DNNL_ARG_DIFF_SRC, source.gradient},
                   {DNNL_ARG_WORKSPACE, workspace}});
@@ -61,7 +60,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool
   if (source.pooled) return already_pooled(source);
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // no padding exists
   const Window window{kAlgorithm, layer.size, layer.stride};
-  const Forward forward = describe_forward(builder, window, source.values.get_desc());
+  const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
   if (source.transient) return build_sign_keeping_pool(builder, compiled, layer, source, forward.dst_desc());
   const Tensor output = builder.next_tensor(forward.dst_desc(), 1, false);
   append_passes(builder, compiled, window, forward, source, output);
@@ -75,7 +74,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const MaxPool& la
              const Layer*) {
   if (source.pooled) return already_pooled(source);
   const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
-  const Forward forward = describe_forward(builder, window, source.values.get_desc());
+  const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
   const Tensor output = builder.next_tensor(forward.dst_desc(), source.slope, false);
   append_passes(builder, compiled, window, forward, source, output);
   return output;

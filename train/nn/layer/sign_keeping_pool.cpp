@@ -157,7 +157,7 @@ Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled,
   const auto values = static_cast<std::int64_t>(with_type(like_source, u8).get_size());
   const dnnl::memory signs =
       builder.memory.place(builder.memory.slot(), {{values}, u8, Tag::a}, builder.engine);
-  const std::int64_t depth = like_source.dims()[2], side = like_source.dims()[3];
+  const std::int64_t depth = dims_of(like_source)[2], side = dims_of(like_source)[3];
   const int block = block_of(like_source);
   const PoolGeometry geometry = {values / (depth * side * side * block), depth, side, layer.size};
   const auto append = from_bf16 ? kernels_of<Bfloat16, Bfloat16>(block)

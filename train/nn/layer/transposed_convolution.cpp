@@ -21,16 +21,23 @@ struct TransposedPrimitives {
 
   dnnl::memory::dims stride, padding;
 
-  Forward::desc forward(dnnl::prop_kind kind, const Layout& source, const Layout& weights, const Layout&,
-                        const Layout& output) const {
-    return {kind, kAlgorithm, source, weights, output, stride, padding, padding};
+  Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
+                                  const Layout& weights, const Layout&, const Layout& output) const {
+    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, kAlgorithm,
+                                     source, weights, output, stride, padding, padding);
   }
-  BackwardWeights::desc backward_weights(const Layout& source, const Layout& weights, const Layout&,
-                                         const Layout& output) const {
-    return {kAlgorithm, source, weights, output, stride, padding, padding};
+  BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
+                                                   const Forward::primitive_desc& forward,
+                                                   const Layout& source, const Layout& weights, const Layout&,
+                                                   const Layout& output) const {
+    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, kAlgorithm,
+                                              source, weights, output, stride, padding, padding);
   }
-  BackwardData::desc backward_data(const Layout& source, const Layout& weights, const Layout& output) const {
-    return {kAlgorithm, source, weights, output, stride, padding, padding};
+  BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
+                                             const Forward::primitive_desc& forward, const Layout& source,
+                                             const Layout& weights, const Layout& output) const {
+    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
+                                           weights, output, stride, padding, padding);
   }
   static bool append_own_forward(const auto&...) { return false; }
   static bool append_own_parameter_gradients(const auto&...) { return false; }
@@ -41,7 +48,7 @@ struct TransposedPrimitives {
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedConvolution& layer,
              const Tensor& source, const Layer* reader) {
-  const dnnl::memory::dims input = source.values.get_desc().dims();  // (N, C, D, H, W)
+  const dnnl::memory::dims input = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const std::int64_t k = layer.kernel, taps = k * k * k, stride = layer.stride;
   const std::int64_t side = (input[2] - 1) * stride + k - 2 * layer.padding;
   using enum dnnl::memory::data_type;

@@ -15,7 +15,7 @@ struct WalkedLayout {
   dnnl::memory::data_type type;
 
   explicit WalkedLayout(const dnnl::memory::desc& given)
-      : block(channel_block(given)), dims(given.dims()), type(given.data_type()) {
+      : block(channel_block(given)), dims(dims_of(given)), type(type_of(given)) {
     if (block.channels == 0) block = {dnnl::memory::format_tag::ncdhw, 1};
   }
 

@@ -44,17 +44,13 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
     const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
     const dnnl::memory::desc& like_output) {
   const auto any = [](const dnnl::memory::desc& layout) {
-    return any_layout(layout.dims(), layout.data_type());
+    return any_layout(dims_of(layout), type_of(layout));
   };
-  const dnnl::memory::desc like_weights = with_type(d_weights, like_source.data_type());
-  const typename Primitives::Forward::primitive_desc forward(
-      primitives.forward(kForwardKind, any(like_source), any(like_weights), d_biases, like_output),
-      builder.attributes(1), builder.engine);
+  const dnnl::memory::desc like_weights = any_layout(dims_of(d_weights), type_of(like_source));
+  const auto forward = primitives.forward(builder, 1, any(like_source), like_weights, d_biases, like_output);
   const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
                             const dnnl::memory::desc& output) {
-    return typename Primitives::BackwardWeights::primitive_desc(
-        primitives.backward_weights(source, weights, d_biases, output), builder.attributes(1), builder.engine,
-        forward, true);
+    return primitives.backward_weights(builder, forward, source, weights, d_biases, output);
   };
   auto description = describe(like_source, d_weights, like_output);
   if (!description || is_reference(description)) {
@@ -106,13 +102,12 @@ void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, con
   if (primitives.append_own_input_gradient(builder, compiled, weights.values, source, output))
     return append_leaky_relu_backward(builder, operations, source);
   const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
-  const dnnl::memory::desc any_source = any_layout(like_source.dims(), like_source.data_type());
-  const dnnl::memory::desc any_weights = any_layout(layer.weights, like_source.data_type());
-  const dnnl::memory::desc any_output = any_layout(like_output.dims(), like_output.data_type());
+  const dnnl::memory::desc any_source = any_layout(dims_of(like_source), type_of(like_source));
+  const dnnl::memory::desc any_weights = any_layout(layer.weights, type_of(like_source));
+  const dnnl::memory::desc any_output = any_layout(dims_of(like_output), type_of(like_output));
   const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel,
                             const dnnl::memory::desc& d_output) {
-    return typename Backward::primitive_desc(primitives.backward_data(d_source, kernel, d_output),
-                                             builder.attributes(1), builder.engine, forward, true);
+    return primitives.backward_data(builder, forward, d_source, kernel, d_output);
   };
   // A dense layer's weights keep their layout; a convolution's are reordered, because it would be slow
   // otherwise.
@@ -147,9 +142,9 @@ dnnl::memory::desc layout_of_weights(const NetworkBuilder& builder, const Primit
                                      const dnnl::memory::desc& biases) {
   using enum dnnl::memory::data_type;
   const dnnl::memory::desc weights = forward.weights_desc();
-  if (weights.data_type() == f32 && Primitives::kForwardLayoutIsGradients) return weights;
+  if (type_of(weights) == f32 && Primitives::kForwardLayoutIsGradients) return weights;
   return describe_parameter_gradients(builder, primitives, forward.src_desc(),
-                                      any_layout(weights.dims(), f32), biases, forward.dst_desc())
+                                      any_layout(dims_of(weights), f32), biases, forward.dst_desc())
       .diff_weights_desc();
 }
 
@@ -160,12 +155,11 @@ Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Pr
                       const WeightedLayer& layer, const Tensor& source, const Layer* reader) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
-  const dnnl::memory::data_type type = layer.output.data_type();
+  const dnnl::memory::data_type type = type_of(layer.output);
   const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
-  const typename Forward::primitive_desc description(
-      primitives.forward(kForwardKind, any_layout(source.values.get_desc().dims(), type),
-                         any_layout(layer.weights, type), bias_layout, layer.output),
-      builder.attributes(Primitives::kHasBiases ? layer.slope : 1), builder.engine);
+  const typename Forward::primitive_desc description = primitives.forward(
+      builder, Primitives::kHasBiases ? layer.slope : 1, any_layout(dims_of(source.values.get_desc()), type),
+      any_layout(layer.weights, type), bias_layout, layer.output);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
     return builder.add_parameter(

@@ -71,7 +71,8 @@ class Sums {
     double mean = centre[k];
     for (std::size_t j = 0; j < k; ++j) mean += factor[k][j] * z_[j];
     const double deviation = factor[k][k];
-    if (k + 1 == n) return add_last(mean, deviation, log_weight);
+    // n is at most kMostParameters: the compiler sees here where the recursion ends.
+    if (k + 1 == n || k + 1 == kMostParameters) return add_last(mean, deviation, log_weight);
 
     const auto [from, to] = core_of({low[k], high[k]}, mean, deviation);
     const double log_scale =

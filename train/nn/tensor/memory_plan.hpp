@@ -2,10 +2,10 @@
 // Private to train/nn: which tensors share which memory, decided before any of it is allocated.
 
 #include <cstddef>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "train/nn/tensor/onednn.hpp"
 
 namespace cosmo::nn {
 

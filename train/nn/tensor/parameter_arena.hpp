@@ -1,11 +1,11 @@
 #pragma once
 // Private to train/nn: the flat arenas that hold all weights and all gradients of a network.
 
-#include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "train/nn/parameter.hpp"
+#include "train/nn/tensor/onednn.hpp"
 
 namespace cosmo::nn {
 

@@ -34,7 +34,7 @@ class Buffer {
   }
   float* data() const { return values_.get(); }
   std::span<float> span() const { return {values_.get(), size_}; }
-  float& operator[](std::int64_t i) const { return values_[i]; }
+  float& operator[](std::int64_t i) const { return values_.get()[i]; }
 
  private:
   std::size_t size_;

@@ -194,8 +194,8 @@ TEST_CASE("averages are finite for any outputs") {
         outputs[i] = static_cast<float>(1000 * stream.normals({i, trial, part})[0]);
       said.push_back(nn::mixture_of(outputs, kParameters));
     }
-    for (const std::size_t parts : {1, 2}) {
-      const nn::TruncatedGaussian& average =
+    for (const std::size_t parts : {1u, 2u}) {
+      const nn::TruncatedGaussian average =
           nn::average(std::span<const Mixture>(said).first(parts)).front().gaussian;
       for (std::size_t i = 0; i < kParameters; ++i) {
         INFO("trial " << trial << ", " << parts << " parts, row " << i);

@@ -1,0 +1,35 @@
+# Two MPIs in one process crash: the HDF5 that was found must use the MPI that was found.
+
+# elf_names(VARIABLE KIND LIBRARY...): the NEEDED entries or the SONAME of shared libraries.
+function(elf_names variable kind)
+  set(names)
+  foreach(library ${ARGN})
+    execute_process(COMMAND ${CMAKE_READELF} -d ${library} OUTPUT_VARIABLE table ERROR_QUIET)
+    string(REGEX MATCHALL "\\(${kind}\\)[^\n]*\\[[^]]+\\]" entries "${table}")
+    foreach(entry ${entries})
+      string(REGEX REPLACE ".*\\[(.*)\\]" "\\1" name ${entry})
+      list(APPEND names ${name})
+    endforeach()
+  endforeach()
+  set(${variable} ${names} PARENT_SCOPE)
+endfunction()
+
+# ensure_same_mpi(HDF5_LIBRARIES MPI_LIBRARIES): lists of files; static libraries name no others and are not checked.
+function(ensure_same_mpi hdf5_libraries mpi_libraries)
+  set(hdf5 ${hdf5_libraries})
+  list(FILTER hdf5 INCLUDE REGEX "/libhdf5[^/]*\\.so")
+  if(NOT hdf5)
+    return()
+  endif()
+  elf_names(needed NEEDED ${hdf5})
+  list(FILTER needed INCLUDE REGEX "^libmpi")
+  elf_names(found SONAME ${mpi_libraries})
+  if(NOT needed)
+    message(FATAL_ERROR "${hdf5} was built without MPI: install the HDF5 for this MPI (Debian: libhdf5-mpi-dev).")
+  endif()
+  list(REMOVE_ITEM needed ${found})
+  if(needed)
+    message(FATAL_ERROR "${hdf5} uses another MPI (${needed}) than ${MPI_C_COMPILER} (${found}): install the HDF5 for that "
+                        "MPI, or name the compiler of HDF5's by -DMPI_C_COMPILER.")
+  endif()
+endfunction()
