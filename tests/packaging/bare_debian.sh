@@ -20,6 +20,8 @@ finish() {
 trap 'finish "${@}"' EXIT
 
 [ -e "$root/etc/debian_version" ] || debootstrap --variant=minbase "$suite" "$root"
+grep -qs "$(hostname)" "$root/etc/hosts" || echo "127.0.0.1 localhost $(hostname)" >> "$root/etc/hosts"  # or else Open MPI waits for a name server
+rm -rf "$root/tmp/settings" "$root/tmp/out" "$root/tmp/two-ranks"
 for place in proc sys dev dev/pts dev/shm; do
   mount --bind "/$place" "$root/$place"
   mounted=("$place" "${mounted[@]}")  # the last is the first to go
