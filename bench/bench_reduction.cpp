@@ -147,7 +147,8 @@ void declare(core::Options& options) {
   options.add(
       "way", std::nullopt,
       "way to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "
-      "(blocking ones during backward), thread (as in cosmo-train), end-bf16, thread-bf16 [all]");
+      "(blocking ones during backward), thread (as in cosmo-train), end-bf16, thread-bf16 [all]",
+      {"barrier", "end", "buckets", "thread", "end-bf16", "thread-bf16"});
   options.add("delay", "0", "mean of the exponentially distributed sleep at the start of a rank's steps, ms");
   options.add("rounds", "7", "rounds in which every way has its turn; the median counts");
   options.add("steps", "4", "steps per turn");
@@ -202,9 +203,7 @@ void run_benchmark(const core::Invocation& run) {
                            on_a_thread("thread", thread),
                            on_a_thread("thread-bf16", thread_bf16)};
   if (run.options.given("way")) {
-    std::vector<std::string> names;
-    for (const Way& way : ways) names.push_back(way.name);
-    const std::string& chosen = run.options.choice("way", names);
+    const std::string& chosen = run.options.choice("way");
     std::erase_if(ways, [&](const Way& way) { return way.name != "independent" && way.name != chosen; });
   }
   std::vector<Record> records(ways.size());

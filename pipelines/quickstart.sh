@@ -10,4 +10,5 @@ cd "$root"
 install_packages
 targets=(cosmo-sim cosmo-prep cosmo-train cosmo-infer)
 build release -DBUILD_TESTING=OFF
-. pipelines/run.sh "$root/build/release/bin" "$root/pipelines/quickstart" "$out"
+PATH=$root/build/release/bin:$PATH
+. pipelines/run.sh "$root/pipelines/quickstart" "$out"

@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # Runs the four stages one after another with the settings in a directory: sim.ini, prep.ini, train.ini.
-# Usage: run.sh BIN SETTINGS OUTPUT   (BIN contains the tools; quickstart.sh runs this with those that it built)
+# Usage: run.sh SETTINGS OUTPUT   (the tools are those on PATH, or else those of the installation that this script belongs to)
 set -euo pipefail
-[ $# -eq 3 ] || { echo "Usage: run.sh BIN SETTINGS OUTPUT" >&2; exit 2; }
-bin=$1 settings=$2 out=$(realpath -m "$3")
+[ $# -eq 2 ] || { echo "Usage: run.sh SETTINGS OUTPUT" >&2; exit 2; }
+settings=$1 out=$(realpath -m "$2")
+pipelines=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+PATH=$PATH:$(realpath -m "$pipelines/../../../bin")  # PREFIX/bin beside PREFIX/share/cosmo/pipelines
+for tool in cosmo-sim cosmo-prep cosmo-train cosmo-infer; do
+  command -v $tool >/dev/null || { echo "run.sh: $tool is not on PATH: install cosmo, or add the directory of its tools to PATH." >&2; exit 4; }
+done
+set -a
+. "$pipelines/mpi.env"
+set +a
 
 stage() {
   echo
@@ -12,13 +20,13 @@ stage() {
   "$@"
 }
 stage "1/4 cosmo-sim: universes from cosmological parameters" \
-  "$bin/cosmo-sim" generate --config "$settings/sim.ini" --output "$out/sim"
+  cosmo-sim generate --config "$settings/sim.ini" --output "$out/sim"
 stage "2/4 cosmo-prep: sub-volumes in shards" \
-  "$bin/cosmo-prep" shard --config "$settings/prep.ini" --input "$out/sim" --output "$out/data"
+  cosmo-prep shard --config "$settings/prep.ini" --input "$out/sim" --output "$out/data"
 stage "3/4 cosmo-train: a network on most of the universes" \
-  "$bin/cosmo-train" --config "$settings/train.ini" --data "$out/data" --output "$out/model"
+  cosmo-train --config "$settings/train.ini" --data "$out/data" --output "$out/model"
 stage "4/4 cosmo-infer: parameters of universes that the network has never seen" \
-  "$bin/cosmo-infer" --model "$out/model" --data "$out/data" --split test --output "$out/predictions"
+  cosmo-infer --model "$out/model" --data "$out/data" --split test --output "$out/predictions"
 cat <<END
 
 Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
@@ -27,5 +35,5 @@ Done in $((SECONDS / 60)) min $((SECONDS % 60)) s. The files:
   $out/model         checkpoints, history.csv, loss.svg
   $out/predictions   predictions.csv, metrics.json, figures
 The report:   $out/predictions/report.html
-One universe: $(printf '%q ' "$bin/cosmo-infer" --model "$out/model" --input "$out/sim/sim-00002/counts_z0.h5")
+One universe: $(printf '%q ' "$(command -v cosmo-infer)" --model "$out/model" --input "$out/sim/sim-00002/counts_z0.h5")
 END

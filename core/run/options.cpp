@@ -69,12 +69,14 @@ void Options::declare(Declaration declaration) {
   declarations_.push_back(std::move(declaration));
 }
 
-void Options::add(std::string name, std::optional<std::string> default_value, std::string help) {
-  declare({std::move(name), std::move(default_value), std::move(help), false, false});
+void Options::add(std::string name, std::optional<std::string> default_value, std::string help,
+                  std::vector<std::string> choices) {
+  declare(
+      {std::move(name), std::move(default_value), std::move(help), false, false, false, std::move(choices)});
 }
 
 void Options::add_switch(std::string name, bool on, std::string help) {
-  declare({std::move(name), on ? "on" : "off", std::move(help), false, false, true});
+  declare({std::move(name), on ? "on" : "off", std::move(help), false, false, true, {"on", "off"}});
 }
 
 void Options::add_flag(std::string name, std::string help) {
@@ -197,7 +199,7 @@ const std::string& Options::text(const std::string& name) const {
   return value;
 }
 
-bool Options::is_on(const std::string& name) const { return choice(name, {"on", "off"}) == "on"; }
+bool Options::is_on(const std::string& name) const { return choice(name) == "on"; }
 
 std::vector<double> Options::numbers(const std::string& name) const {
   const std::string& value = text(name);
@@ -225,7 +227,8 @@ std::uint64_t Options::seed(const std::string& name) const {
   return static_cast<std::uint64_t>(integer(name, 0, kSeedLimit - 1));
 }
 
-const std::string& Options::choice(const std::string& name, const std::vector<std::string>& names) const {
+const std::string& Options::choice(const std::string& name) const {
+  const std::vector<std::string>& names = declaration(name).choices;
   const std::string& value = text(name);
   ensure(std::find(names.begin(), names.end(), value) != names.end(), Fault::usage,
          "Option --{} is '{}': choose {}.", name, value, fmt::join(names, " or "));
@@ -261,11 +264,19 @@ std::pair<std::int64_t, std::int64_t> Options::interval(const std::string& name,
   return {*first, *last};
 }
 
+std::string Options::Declaration::usage() const {
+  return is_positional ? name : "--" + name + (is_flag ? "" : " arg");
+}
+
+std::string Options::Declaration::description() const {
+  return help + (default_value ? fmt::format(" [{}]", *default_value) : "");
+}
+
 std::string Options::help() const {
   std::size_t width = 0;
   std::vector<std::string> names;
   for (const Declaration& option : declarations_) {
-    names.push_back(option.is_positional ? option.name : "--" + option.name + (option.is_flag ? "" : " arg"));
+    names.push_back(option.usage());
     width = std::max(width, names.back().size());
   }
   const std::size_t columns = help_width();
@@ -275,9 +286,8 @@ std::string Options::help() const {
       group = declarations_[i].group;
       text += fmt::format("\n{}:\n", group);
     }
-    const auto& value = declarations_[i].default_value;
-    const std::string help = declarations_[i].help + (value ? fmt::format(" [{}]", *value) : "");
-    text += fmt::format("  {:<{}}  {}\n", names[i], width, wrapped(help, columns, width + 4, width + 4));
+    text += fmt::format("  {:<{}}  {}\n", names[i], width,
+                        wrapped(declarations_[i].description(), columns, width + 4, width + 4));
   }
   return text;
 }

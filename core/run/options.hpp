@@ -22,8 +22,10 @@ class Options {
  public:
   /// Begins a group of options, which --help lists under this title.
   void begin_group(std::string title) { group_ = std::move(title); }
-  /// Declares an option that takes a value. Without a default it is required, unless checked with given().
-  void add(std::string name, std::optional<std::string> default_value, std::string help);
+  /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). Without a
+  /// default it is required, unless checked with given().
+  void add(std::string name, std::optional<std::string> default_value, std::string help,
+           std::vector<std::string> choices = {});
   /// Declares an option that is "on" or "off"; the bare name means on.
   void add_switch(std::string name, bool on, std::string help);
   /// Declares an option without a value, which is present or not.
@@ -51,12 +53,13 @@ class Options {
   std::int64_t integer(const std::string& name, std::int64_t low, std::int64_t high) const;
   /// A whole number from 0 to kSeedLimit - 1.
   std::uint64_t seed(const std::string& name) const;
-  /// One of `names`.
-  const std::string& choice(const std::string& name, const std::vector<std::string>& names) const;
-  /// The entry that the option selects in `table`, whose rows are core::Named or have a `name`.
+  /// One of the choices declared for it.
+  const std::string& choice(const std::string& name) const;
+  /// The row that the option selects in `table`, whose names are its choices; rows are core::Named or have a
+  /// `name`.
   template <class Table>
   const auto& entry(const std::string& name, const Table& table) const {
-    return *find_row(table, choice(name, names_in(table)));
+    return row_called(table, choice(name), "--" + name);
   }
   /// "LOW:HIGH", or one number for both.
   std::pair<double, double> range(const std::string& name) const;
@@ -66,10 +69,7 @@ class Options {
   /// A copy of these options with values for those that were not given.
   Options with_defaults(const std::map<std::string, std::string>& values) const;
 
-  /// The option list of --help.
-  std::string help() const;
-
- private:
+  /// An option as it was declared.
   struct Declaration {
     std::string name;
     std::optional<std::string> default_value;
@@ -77,8 +77,18 @@ class Options {
     bool is_flag;
     bool is_positional;
     bool is_switch = false;
-    std::string group = {};  ///< title, or empty
+    std::vector<std::string> choices = {};  ///< names of values; empty: none
+    std::string group = {};                 ///< title, or empty
+
+    std::string usage() const;        ///< "--grid arg", as --help begins its line
+    std::string description() const;  ///< what --help prints beside that, with the default
   };
+  const std::vector<Declaration>& declarations() const { return declarations_; }
+
+  /// The option list of --help.
+  std::string help() const;
+
+ private:
   void declare(Declaration declaration);
   const Declaration& declaration(const std::string& name) const;
   std::vector<std::string> complete(const std::vector<std::string>& words) const;

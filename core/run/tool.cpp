@@ -18,7 +18,7 @@
 #include "core/parallel/stop_signals.hpp"
 #include "core/parallel/watchdog.hpp"
 #include "core/printable.hpp"
-#include "core/run/help_text.hpp"
+#include "core/run/usage.hpp"
 #include "core/version.hpp"
 
 namespace cosmo::core {
@@ -41,48 +41,6 @@ void hold_standard_files() {
   }
 }
 
-std::string version_text(const Tool& tool) {
-  return fmt::format("{} {} ({}; {}; {}, {}{}{})\n", tool.name, version(), git_commit(), build_flags(),
-                     mpi_version(), hdf5_version(), tool.libraries.empty() ? "" : ", ",
-                     fmt::join(tool.libraries, ", "));
-}
-
-std::string tool_help(const Tool& tool) {
-  constexpr std::size_t kBegin = 13;  // column of the descriptions
-  const std::size_t width = help_width();
-  std::string text = wrapped(fmt::format("{}: {}", tool.name, tool.summary), width, 0, 0) + "\n\nCommands:\n";
-  for (const Command& command : tool.commands) {
-    text += fmt::format("  {:<{}} {}\n", command.name, kBegin - 3,
-                        wrapped(command.summary, width, kBegin, kBegin));
-  }
-  return text + fmt::format("\n{} COMMAND --help lists a command's options.\n", tool.name);
-}
-
-/// Help on the commands that a tool has besides its nameless one.
-std::string other_commands(const Tool& tool) {
-  std::string text;
-  for (const Command& command : tool.commands) {
-    if (!command.name.empty())
-      text += fmt::format("\n{}\n",
-                          wrapped(fmt::format("{} {} --help: {}", tool.name, command.name, command.summary),
-                                  help_width(), 0, 0));
-  }
-  return text;
-}
-
-std::string command_help(const Tool& tool, const Command& command, const Options& options) {
-  const std::size_t width = help_width();
-  const std::string name = command.name.empty() ? tool.name : tool.name + " " + command.name;
-  const std::string codes = fmt::format(
-      "Exit codes: 0 done, 2 usage, 3 values that cannot work, 4 input/output or memory, 5 damaged or "
-      "unexpected file, 6 numbers out of range, 70 bug in the toolkit{}.",
-      command.on_stop == OnStop::save ? ", 75 stopped before completion: the same command continues" : "");
-  return fmt::format("{}\n\nOptions [default]:\n{}\nExample:\n  {}\n\n{}\n{}",
-                     wrapped(name + ": " + command.summary, width, 0, 0), options.help(),
-                     wrapped(command.example, width, 2, 6, " \\"), wrapped(codes, width, 0, 0),
-                     command.name.empty() ? other_commands(tool) : "");
-}
-
 const Command& find_command(const Tool& tool, std::vector<std::string>& words) {
   for (const Command& command : tool.commands) {
     if (!words.empty() && words.front() == command.name) {
@@ -98,28 +56,22 @@ const Command& find_command(const Tool& tool, std::vector<std::string>& words) {
   fail(Fault::usage, "Unknown command '{}': use {} {}.", words.front(), tool.name, fmt::join(names, " or "));
 }
 
-Options declare_options(const Command& command) {
-  Options options;
-  command.declare(options);
-  options.begin_group("Output and running");
-  if (command.writes_output) {
-    options.add("output", std::nullopt, "directory to write");
-    options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");
-    options.add_flag("force",
-                     "remove the files of a different request of this stage from --output, and damaged ones "
-                     "of this request; nothing else");
+/// What the tool prints of itself for a word that is alone on the command line.
+std::optional<std::string> tool_text(const Tool& tool, const std::string& word) {
+  if (word == "--version") return version_text(tool);
+  if (word == "--man") return manual_page(tool);
+  if (word == "--completion") return completion_script(tool);
+  if (word == "--help" && !tool.commands.front().name.empty()) return tool_help(tool);
+  return std::nullopt;
+}
+
+/// The same for the options of a command.
+std::optional<std::string> command_text(const Tool& tool, const Command& command, const Options& options) {
+  if (options.flag("help")) return command_help(tool, command);
+  for (const char* name : {"version", "man", "completion"}) {
+    if (options.flag(name)) return tool_text(tool, fmt::format("--{}", name));
   }
-  options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
-  options.add("threads", "0",
-              "OpenMP threads per rank; 0: the cores available, shared by the ranks of a machine");
-  options.add(
-      "peer-timeout", "5",
-      "minutes without a sign of life after which a rank is considered lost and the run ends; 0: never");
-  options.add_flag("json", "print the summary as one JSON object");
-  options.add_flag("quiet", "print warnings, errors and the summary only");
-  options.add_flag("help", "print this and stop; also -h");
-  options.add_flag("version", "print the version and stop");
-  return options;
+  return std::nullopt;
 }
 
 /// The files to try; none if the options are invalid, which the command will report.
@@ -255,23 +207,15 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     const std::size_t process = process_number();
     const bool first = process == 0;
     const Log log(first, false);
-    if (words.size() == 1 && words[0] == "--version") {
-      log.result(version_text(tool));
-      return 0;
-    }
-    if (words.size() == 1 && words[0] == "--help" && !tool.commands.front().name.empty()) {
-      log.result(tool_help(tool));
+    if (const auto text = words.size() == 1 ? tool_text(tool, words[0]) : std::nullopt) {
+      log.result(*text);
       return 0;
     }
     const Command& command = find_command(tool, words);
     Options options = declare_options(command);
     options.parse(words);
-    if (options.flag("version")) {
-      log.result(version_text(tool));
-      return 0;
-    }
-    if (options.flag("help")) {
-      log.result(command_help(tool, command, options));
+    if (const auto text = command_text(tool, command, options)) {
+      log.result(*text);
       return 0;
     }
     if (command.on_stop == OnStop::end) obey_stop_signals();

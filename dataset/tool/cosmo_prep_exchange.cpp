@@ -37,19 +37,20 @@ void declare_format(core::Options& options) {
   for (const ExchangeFormat& format : exchange_formats()) {
     if (!format.dialect.empty()) dialects.push_back(fmt::format("{} ({})", format.dialect, format.meaning));
   }
-  options.add("format", std::nullopt, core::alternatives(formats_in(&ExchangeFormat::name)));
+  options.add("format", std::nullopt, core::alternatives(formats_in(&ExchangeFormat::name)),
+              formats_in(&ExchangeFormat::name));
   options.add("dialect", formats_in(&ExchangeFormat::dialect).front(),
-              "layout of TFRecords: " + core::alternatives(dialects));
+              "layout of TFRecords: " + core::alternatives(dialects), formats_in(&ExchangeFormat::dialect));
 }
 
 const ExchangeFormat& chosen_format(const core::Options& options) {
-  const std::string& name = options.choice("format", formats_in(&ExchangeFormat::name));
+  const std::string& name = options.choice("format");
   const bool dialects = std::ranges::any_of(exchange_formats(), [&](const ExchangeFormat& format) {
     return format.name == name && !format.dialect.empty();
   });
   ensure(dialects || !options.chosen("dialect"), Fault::config, "--format {} has no --dialect: leave it out.",
          name);
-  return find_exchange_format(name, options.choice("dialect", formats_in(&ExchangeFormat::dialect)));
+  return find_exchange_format(name, options.choice("dialect"));
 }
 
 /// Bytes that the threads of a rank work with: counts, what is made of them, and the file.
@@ -169,18 +170,20 @@ void declare_import(core::Options& options) {
   options.add("box", std::nullopt, "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
   options.add("redshifts", "0", "redshifts of the samples' channels, separated by commas");
   options.add("redshift-space", std::nullopt,
-              "x, y or z: the axis along which the samples are in redshift space [none: real space]");
+              "x, y or z: the axis along which the samples are in redshift space [none: real space]",
+              {"x", "y", "z"});
   options.add(
       "parameters", std::nullopt,
       "NAME or NAME=LOW:HIGH, separated by commas, with the range of the whole study; labels in [-1, 1] "
       "need ranges, and names in their order [the columns, from their smallest to largest value]");
-  options.add("voxels", "counts", "counts (whole numbers, stored as uint16), or field (stored as float32)");
+  options.add("voxels", "counts", "counts (whole numbers, stored as uint16), or field (stored as float32)",
+              {"counts", "field"});
   options.add("samples-per-shard", "64", "samples per file");
   options.add("validation", std::nullopt,
               "simulations for validation, if the table has no splits [a tenth, at least 1]");
   options.add("test", std::nullopt,
               "simulations for the final test, if the table has no splits [a tenth, at least 1]");
-  options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
   options.add("seed", "1", "seed of the split and of the order of training samples");
 }
 
@@ -190,10 +193,10 @@ namespace {
 core::ParameterSpace parse_parameters(const std::string& text) {
   core::ParameterSpace space;
   for (const std::string_view cell : core::cells_of(text, ',')) {
-    const std::size_t equals = std::min(cell.find('='), cell.size());
-    const std::string_view range = cell.substr(std::min(equals + 1, cell.size()));
+    const std::size_t equals = cell.find('=');
+    const bool stated = equals != std::string_view::npos;
+    const std::string_view range = stated ? cell.substr(equals + 1) : std::string_view();
     const std::size_t colon = range.find(':');
-    const bool stated = equals < cell.size();
     ensure(equals > 0 && (!stated || colon != std::string_view::npos), Fault::usage,
            "--parameters has '{}' where NAME or NAME=LOW:HIGH is needed.", cell);
     space.names.emplace_back(core::trimmed(cell.substr(0, equals)));
@@ -218,15 +221,13 @@ ForeignSettings read_settings(const core::Options& options) {
   settings.table = options.text("samples");
   settings.box_size = core::parse_box_size(options.text("box"), "--box");
   settings.redshifts = options.numbers("redshifts");
-  if (options.given("redshift-space"))
-    settings.line_of_sight = options.choice("redshift-space", {"x", "y", "z"});
-  settings.kind =
-      options.choice("voxels", {"counts", "field"}) == "counts" ? VoxelKind::counts : VoxelKind::field;
+  if (options.given("redshift-space")) settings.line_of_sight = options.choice("redshift-space");
+  settings.kind = options.choice("voxels") == "counts" ? VoxelKind::counts : VoxelKind::field;
   if (options.given("parameters")) settings.parameters = parse_parameters(options.text("parameters"));
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = universes("validation");
   settings.test = universes("test");
-  settings.compression = find_compression(options.choice("compress", {"none", "gzip"}));
+  settings.compression = find_compression(options.choice("compress"));
   settings.seed = options.seed("seed");
   settings.allow_leak = options.flag("allow-leak");
   return settings;

@@ -32,7 +32,7 @@ void declare_shard(core::Options& options) {
       "larger one [all that are not held out]");
   options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
   options.add("test", std::nullopt, "simulations for the final test [a tenth of the suite, at least 1]");
-  options.add("compress", "none", "none, or gzip for shuffle + deflate 1");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
   options.add("seed", "1", "seed of the split and of the order of training samples");
   declare_allow_leak(options);
 }
@@ -63,7 +63,7 @@ ShardSettings read_settings(const core::Options& options, const core::Simulation
   settings.test = held_out("test");
   if (options.given("training"))
     settings.training = static_cast<std::uint32_t>(options.integer("training", 1, kMost));
-  settings.compression = find_compression(options.choice("compress", {"none", "gzip"}));
+  settings.compression = find_compression(options.choice("compress"));
   settings.seed = options.seed("seed");
   settings.redshifts = read_redshifts(options);
   settings.rolls = static_cast<int>(options.integer("rolls", 0, kMostRolls));

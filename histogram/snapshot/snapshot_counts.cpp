@@ -73,13 +73,14 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
 void declare_gadget_reading(core::Options& options) {
   options.add("particle-type", "1", "type of particles to count, PartType0 …; 1 is dark matter");
   options.add("length-unit", "header",
-              "unit of the snapshot's lengths: kpc/h, Mpc/h, or header (as its files state)");
+              "unit of the snapshot's lengths: kpc/h, Mpc/h, or header (as its files state)",
+              {"header", "kpc/h", "Mpc/h"});
 }
 
 GadgetReading read_gadget_reading(const core::Options& options) {
   constexpr int kMostTypes = 31;
   GadgetReading reading{static_cast<int>(options.integer("particle-type", 0, kMostTypes))};
-  const std::string& unit = options.choice("length-unit", {"header", "kpc/h", "Mpc/h"});
+  const std::string& unit = options.choice("length-unit");
   if (unit != "header") reading.units_per_mpc_h = unit == "kpc/h" ? 1000 : 1;
   return reading;
 }

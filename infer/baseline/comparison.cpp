@@ -13,12 +13,11 @@ void declare_baselines(core::Options& options) {
   options.add("baselines", "all",
               "what the network is compared with: all (predict the centre, regressions on the power spectrum "
               "and on summary statistics, a forecast: these read up to 2048 universes of the training split) "
-              "or centre");
+              "or centre",
+              {"all", "centre"});
 }
 
-std::string chosen_baselines(const core::Options& options) {
-  return options.choice("baselines", {"all", "centre"});
-}
+std::string chosen_baselines(const core::Options& options) { return options.choice("baselines"); }
 
 dataset::StatisticsTable summarise_all(const core::Invocation& run, const PredictedSplit& split,
                                        const dataset::VoxelScale& scale) {

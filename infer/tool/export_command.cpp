@@ -64,7 +64,7 @@ void write_file(const std::string& bytes, const fs::path& path) {
 
 /// Returns --model. Throws Error for wrong options, or if the model is not finished.
 std::string read_model(const core::Options& options) {
-  (void)options.choice("format", {"onnx"});
+  (void)options.choice("format");
   const std::string& model = options.text("model");
   (void)unfinished(options, {model}, {nn::load_model_manifest(model)});  // the file holds "complete"
   return model;
@@ -149,7 +149,7 @@ class OnnxStage : public core::Stage {
 
 void declare_export(core::Options& options) {
   options.add("model", std::nullopt, "directory that cosmo-train wrote");
-  options.add("format", "onnx", "onnx: from raw counts to physical parameters (docs/inference.md)");
+  options.add("format", "onnx", "onnx: from raw counts to physical parameters (docs/inference.md)", {"onnx"});
   declare_unfinished(options);
 }
 

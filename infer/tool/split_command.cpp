@@ -85,7 +85,7 @@ Job read_job(const core::Options& options) {
                  name);
   Job job;
   job.data = options.text("data");
-  job.split = dataset::find_split(options.choice("split", {"train", "validation", "test"}));
+  job.split = dataset::find_split(options.choice("split"));
   job.directories = model_directories(options.text("model"));
   job.models = load_models(job.directories);
   job.unfinished = unfinished(options, job.directories, job.models);
@@ -302,7 +302,7 @@ class SplitStage : public core::Stage {
 void declare_split(core::Options& options) {
   options.begin_group("A split of a dataset");
   options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
-  options.add("split", "test", "train, validation or test");
+  options.add("split", "test", "train, validation or test", {"train", "validation", "test"});
   declare_baselines(options);
   dataset::declare_allow_leak(options);
 }

@@ -1,5 +1,7 @@
 #include "sim/inspect/spectrum.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

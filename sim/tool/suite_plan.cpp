@@ -197,7 +197,8 @@ void declare_suite(core::Options& options) {
   options.add("simulations", std::nullopt, "universes to make [1, or the rows of --design FILE]");
   options.add("design", "uniform",
               "how varying parameters are drawn: uniform, sobol (evenly), or a FILE.csv whose header names "
-              "parameters (and seed) and whose rows are universes");
+              "parameters (and seed) and whose rows are universes",
+              {"uniform", "sobol"});
   options.begin_group("Parameters of the universes");
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
@@ -215,9 +216,10 @@ void declare_suite(core::Options& options) {
       "force-kernel", std::nullopt,
       fmt::format("differences that turn the potential into forces: {} [{}, but {} if the mesh is finer than "
                   "the particles]",
-                  core::meanings_in(kForceKernels), best_force_kernel(1, 1), best_force_kernel(2, 1)));
+                  core::meanings_in(kForceKernels), best_force_kernel(1, 1), best_force_kernel(2, 1)),
+      core::names_in(kForceKernels));
   options.add("integrator", std::string(kIntegrators.front().name),
-              fmt::format("how particles move: {}", core::meanings_in(kIntegrators)));
+              "how particles move: " + core::meanings_in(kIntegrators), core::names_in(kIntegrators));
   options.add("steps", "10", "time steps");
   options.add("z-initial", "9", "redshift at which the steps begin");
   options.add("lpt-order", "2",
@@ -227,7 +229,8 @@ void declare_suite(core::Options& options) {
   options.add("transfer", std::string(kTransferFunctions.front().name),
               fmt::format("transfer function: {}; or a FILE of CAMB or CLASS with k in h/Mpc: two columns k, "
                           "P, or a transfer table",
-                          core::meanings_in(kTransferFunctions)));
+                          core::meanings_in(kTransferFunctions)),
+              core::names_in(kTransferFunctions));
   options.add_flag("fixed-amplitude",
                    "give every initial mode its expected amplitude, only phases are random");
   options.add_flag(
@@ -243,10 +246,12 @@ void declare_suite(core::Options& options) {
       "gradient-descent", std::nullopt,
       "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/cola.md, or "
       "ALPHA,KL,KS with KL and KS in h/Mpc [none]");
-  options.add("save", "counts", "what to write at each redshift: counts, particles or both");
+  options.add("save", "counts", "what to write at each redshift: counts, particles or both",
+              {"counts", "particles", "both"});
   options.add("redshift-space", std::nullopt,
               "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
-              "[none: real space]");
+              "[none: real space]",
+              {"x", "y", "z"});
   options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add_switch("correlation-function", false, "write each universe's ξ(r), a table: on or off");
@@ -277,11 +282,10 @@ Plan read_plan(const core::Options& options) {
   numerics.steps = static_cast<int>(options.integer("steps", 1, 10'000));
   numerics.z_initial = options.number("z-initial");
   numerics.redshifts = read_redshifts(options);
-  const std::string& save = options.choice("save", {"counts", "particles", "both"});
+  const std::string& save = options.choice("save");
   plan.save_counts = save != "particles";
   plan.save_particles = save != "counts";
-  if (options.given("redshift-space"))
-    numerics.line_of_sight = options.choice("redshift-space", {"x", "y", "z"});
+  if (options.given("redshift-space")) numerics.line_of_sight = options.choice("redshift-space");
   numerics.ids = plan.save_particles;
   numerics.momenta = plan.save_particles || !numerics.line_of_sight.empty();
   numerics.power_spectra = options.is_on("power-spectrum");

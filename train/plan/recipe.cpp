@@ -64,7 +64,8 @@ std::optional<core::Json> config_of_begun(const std::filesystem::path& output) {
 void declare_recipe(core::Options& options) {
   options.add("recipe", std::nullopt,
               "defaults of the options marked below: standard, or paper, those of the 2018 paper [standard; "
-              "for a training already begun: its own]");
+              "for a training already begun: its own]",
+              core::names_in(kRecipes));
 }
 
 std::string by_recipe(const std::string& option) {

@@ -22,11 +22,18 @@ namespace {
 
 constexpr int kMostEpochs = 1'000'000;
 
+std::vector<std::string> network_choices() {
+  std::vector<std::string> names = core::names_in(nn::networks());
+  names.emplace_back("FILE.json");
+  return names;
+}
+
 }  // namespace
 
 void declare_training(core::Options& options) {
   options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
-  options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json");
+  options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json",
+              network_choices());
   declare_recipe(options);
   options.add("epochs", "50", "passes over the training samples");
   options.add(
@@ -49,7 +56,8 @@ void declare_training(core::Options& options) {
               "learning rate after the decay [adamw: 1e-5, larc-adam: 1e-4, or --learning-rate if that is "
               "lower; sgd: --learning-rate]");
   options.add("decay", std::nullopt,
-              "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"));
+              "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"),
+              core::names_in(kDecayShapes));
   options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
   options.add("warmup-epochs", std::nullopt,
               "epochs over which the learning rate rises linearly from 0 [standard: a twentieth of "
@@ -57,13 +65,15 @@ void declare_training(core::Options& options) {
   options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
   options.add("decay-by", std::nullopt, "FACTORS,... of the rate without any drop, one per --decay-at");
   options.begin_group("Optimizer");
-  options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"));
+  options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"),
+              core::names_in(optimizers()));
   options.add("weight-decay", "1e-4",
               "(adamw) share of the weights, times the learning rate, that each step removes");
   options.add(
       "larc", "paper",
       "(larc-adam) quantity that LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio) "
-      "or none (off)");
+      "or none (off)",
+      core::names_in(kLarcModes));
   options.add("momentum", "0.9", "(sgd) share of the last update that is kept");
   options.add("clip-norm", std::nullopt,
               "largest norm of gradients, to which larger ones are scaled, or off" + by_recipe("clip-norm"));
@@ -80,32 +90,39 @@ void declare_training(core::Options& options) {
       "the loss is -log of the density per label, that Gaussian being cut off outside [-1, 1]; or mixture: "
       "the same with several Gaussians, for posteriors with several peaks or tails; both for up to five "
       "parameters" +
-          by_recipe("loss"));
+          by_recipe("loss"),
+      core::names_in(nn::kLosses));
   options.add("components", "3", "(--loss mixture) number of Gaussians, 1 to 8");
-  options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help());
+  options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
+              dataset::voxel_transform_names());
   options.add("augment", std::nullopt,
               "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
               "shift whole periodic boxes); on: whatever the data allow" +
-                  by_recipe("augment"));
+                  by_recipe("augment"),
+              {"on", "off", "turns", "rolls"});
   options.add("dropout", std::nullopt,
               "probability with which dropout layers drop a value in training [the network's own]");
   options.add(
       "baseline", std::nullopt,
       "predictions to mix in, with shares chosen by validation: summary-statistics (a regression on each "
-      "sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [the network's own]");
+      "sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [the network's own]",
+      {"summary-statistics", "none"});
   options.add(
       "init-from", std::nullopt,
       "directory of a model with the same --network, whose weights are the initial values, to fine-tune what "
       "was trained on cheaper universes [random]");
   options.begin_group("Number formats");
   options.add("precision", "f32",
-              "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)");
+              "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)",
+              core::names_in(nn::kPrecisions));
   options.add(
       "convolution", "auto",
       "method of convolutions: direct, filtered (minimal filtering in f32, an eighth of the products, where the "
-      "form of a layer permits it), or auto (filtered where that is faster)");
+      "form of a layer permits it), or auto (filtered where that is faster)",
+      core::names_in(nn::kConvolutionMethods));
   options.add("reduction-precision", "f32",
-              "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)");
+              "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)",
+              core::names_in(kWireFormats));
   options.begin_group("Stopping and continuing");
   options.add("time-limit", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
@@ -130,9 +147,7 @@ namespace {
 nn::NetworkSpec read_named_network(const core::Options& options) {
   const std::string& name = options.text("network");
   if (!name.ends_with(".json")) {
-    std::vector<std::string> names = core::names_in(nn::networks());
-    names.emplace_back("FILE.json");
-    return nn::find_network(options.choice("network", names));
+    return nn::find_network(options.choice("network"));
   }
   const core::Json json = core::read_json(name);
   try {
@@ -168,8 +183,7 @@ nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCe
 nn::NetworkSpec read_network(const core::Options& options) {
   nn::NetworkSpec network = read_named_network(options);
   if (options.given("baseline"))
-    network.baseline =
-        options.choice("baseline", {"summary-statistics", "none"}) == "none" ? "" : nn::kSummaryStatistics;
+    network.baseline = options.choice("baseline") == "none" ? "" : nn::kSummaryStatistics;
   return options.given("dropout") ? nn::with_dropout(network, options.number("dropout")) : network;
 }
 
@@ -336,7 +350,7 @@ int images_to_choose_by(const TrainingPlan& plan) {
 
 void read_augmentation(const core::Options& options, const dataset::DatasetManifest& data,
                        TrainingPlan& plan) {
-  const std::string& augment = options.choice("augment", {"on", "off", "turns", "rolls"});
+  const std::string& augment = options.choice("augment");
   // Imported data may have been cut from anything.
   const bool whole_boxes = data.subvolumes == 1 && data.origin.cut;
   ensure(augment != "rolls" || whole_boxes, Fault::config,
@@ -397,8 +411,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
-  plan.voxels = options.given("voxels") ? options.choice("voxels", dataset::voxel_transform_names())
-                                        : dataset::default_voxel_transform(data.spec.kind);
+  plan.voxels =
+      options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
   (void)dataset::find_voxel_transform(plan.voxels, data.scale());
   read_augmentation(options, data, plan);
   if (options.given("time-limit")) plan.time_limit = read_minutes(options, "time-limit");

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "core/run/help_text.hpp"
 #include "core/run/options.hpp"
 #include "tests/support/expect_error.hpp"
@@ -56,6 +57,18 @@ TEST_CASE("a switch is on or off, and on when it stands alone") {
   CHECK_FALSE(table({"--table", "off", "--force"}));
   CHECK_FALSE(table({"--table=off"}));
   expect_error(Fault::usage, "--table", [&] { (void)table({"--table", "true"}); });
+}
+
+TEST_CASE("a choice is one of those declared, or a row of their table") {
+  const std::vector<Named<int>> table = {{"coarse", 1}, {"fine", 2}};
+  const auto mesh = [&](const std::string& value) {
+    Options options;
+    options.add("mesh", std::nullopt, "mesh", names_in(table));
+    options.parse({"--mesh=" + value});
+    return options.entry("mesh", table).value;
+  };
+  CHECK(mesh("fine") == 2);
+  expect_error(Fault::usage, "--mesh is 'finer': choose coarse or fine", [&] { (void)mesh("finer"); });
 }
 
 TEST_CASE("a seed is a whole number that JSON keeps") {

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   options.add("redshifts", "0", "numbers");
   options.add("simulations", "1", "whole number");
   options.add("select", "0:1", "interval");
-  options.add("network", "small", "choice");
+  options.add("network", "small", "choice", {"small", "large"});
   options.add("seed", "1", "seed");
   options.add_switch("augment", true, "switch");
   options.add_flag("force", "flag");
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::read_or_refuse([&] { (void)options.numbers("redshifts"); });
   fuzz::read_or_refuse([&] { (void)options.integer("simulations", 1, 1000); });
   fuzz::read_or_refuse([&] { (void)options.interval("select", 100); });
-  fuzz::read_or_refuse([&] { (void)options.choice("network", {"small", "large"}); });
+  fuzz::read_or_refuse([&] { (void)options.choice("network"); });
   fuzz::read_or_refuse([&] { (void)options.seed("seed"); });
   fuzz::read_or_refuse([&] { (void)options.is_on("augment"); });
   fuzz::read_or_refuse([&] { (void)options.flag("force"); });

@@ -73,10 +73,10 @@ REST = {
     "cosmo-infer": {"--model": "model", "--data": "data", "--output": "new"},
 }
 # What installs, builds, or runs this; that its scripts and presets exist is checked.
-NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study|slurm/submit)|tests/(?:faults/fuzz/)?run)\.sh|cmake --preset|python3 tests/)")
+NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study|slurm/submit)|tests/(?:faults/fuzz/)?run|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
-                  "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency"}
+                  "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant"}
 
 SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export",),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
@@ -254,8 +254,8 @@ class Documents(DirectoryTest):
 
 
 class Readme(Documents):
-    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/glossary.md", "docs/optimizer.md",
-             "docs/python.md", "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/training.md")
+    PAGES = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/clusters.md", "docs/cola.md", "docs/glossary.md", "docs/installing.md", "docs/optimizer.md",
+             "docs/python.md", "docs/reading.md", "docs/reliability.md", "docs/results.md", "docs/security.md", "docs/stability.md", "docs/training.md")
 
     def test_commands(self):
         for page in self.PAGES:
@@ -267,7 +267,7 @@ class Readme(Documents):
         self.assertGreater(len(found), 4)
         for text in found:
             for script in re.findall(r"(?:bash|python3) (\S+)", text):
-                self.assertTrue((ROOT / script).is_file(), text)
+                self.assertTrue((ROOT / script.removeprefix("/usr/share/cosmo/")).is_file(), text)
             for kind, preset in re.findall(r"(cmake|cmake --build|ctest) --preset (\w+)", text):
                 kind = {"cmake": "configure", "cmake --build": "build", "ctest": "test"}[kind] + "Presets"
                 self.assertIn(preset, [each["name"] for each in presets[kind]], text)

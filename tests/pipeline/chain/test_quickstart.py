@@ -26,8 +26,8 @@ class Quickstart(DirectoryTest):
 
     @classmethod
     def run_stages(cls):
-        done = subprocess.run(["bash", PIPELINES / "run.sh", BIN, cls.root / "settings", cls.out], env=ENVIRONMENT,
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["bash", PIPELINES / "run.sh", cls.root / "settings", cls.out],
+                              env=dict(ENVIRONMENT, PATH=f"{BIN}:{ENVIRONMENT['PATH']}"), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -66,7 +66,7 @@ class Scripts(unittest.TestCase):
     def test_quickstart_runs_these_stages(self):
         """With the settings of pipelines/quickstart, after what may not run in a test."""
         text = (PIPELINES / "quickstart.sh").read_text()
-        self.assertTrue(text.endswith('. pipelines/run.sh "$root/build/release/bin" "$root/pipelines/quickstart" "$out"\n'))
+        self.assertTrue(text.endswith('PATH=$root/build/release/bin:$PATH\n. pipelines/run.sh "$root/pipelines/quickstart" "$out"\n'))
         self.assertEqual({path.name for path in (PIPELINES / "quickstart").iterdir()}, SMALLER.keys())
 
     def test_shell(self):
@@ -77,8 +77,8 @@ class Scripts(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""), path)
 
     def test_usage(self):
-        done = subprocess.run(["bash", PIPELINES / "run.sh", BIN], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (2, "Usage: run.sh BIN SETTINGS OUTPUT\n"))
+        done = subprocess.run(["bash", PIPELINES / "run.sh", "quickstart"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (2, "Usage: run.sh SETTINGS OUTPUT\n"))
 
 
 if __name__ == "__main__":

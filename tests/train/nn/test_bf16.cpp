@@ -115,7 +115,7 @@ TEST_CASE("bfloat16 is the nearest, ties to even, and what is not finite stays s
 TEST_CASE("a precision has a name, and bf16 a CPU for it") {
   const auto find_precision = [](const std::string& name) {
     core::Options options;
-    options.add("precision", name, "");
+    options.add("precision", name, "", core::names_in(nn::kPrecisions));
     options.parse({});
     const Precision precision = options.entry("precision", nn::kPrecisions).value;
     nn::ensure_units(precision);

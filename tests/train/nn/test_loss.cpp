@@ -21,7 +21,7 @@ TEST_CASE("losses sum the valid rows and give the gradient of the global batch's
 
 TEST_CASE("unknown losses and wrong sizes are refused") {
   core::Options options;
-  options.add("loss", "huber", "");
+  options.add("loss", "huber", "", core::names_in(nn::kLosses));
   options.parse({});
   CHECK_THROWS_AS(options.entry("loss", nn::kLosses), core::Error);
   std::vector<float> gradient(2), predictions(4), targets(4);

@@ -181,7 +181,7 @@ TEST_CASE("optimizer values out of range are refused") {
 TEST_CASE("LARC's mode is named on the command line") {
   const auto mode = [](const std::string& name) {
     core::Options options;
-    options.add("larc", "paper", "");
+    options.add("larc", "paper", "", core::names_in(train::kLarcModes));
     options.parse({"--larc", name});
     return options.entry("larc", train::kLarcModes).value;
   };

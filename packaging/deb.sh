@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Builds the package of this tree for the Debian or Ubuntu it runs on: build/package/cosmo_VERSION_ARCHITECTURE.deb.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. pipelines/setup.sh
+packages+=(dpkg-dev file)
+install_packages
+cmake --workflow --preset package
