@@ -62,6 +62,17 @@ template <int taps, class Value>
   pair(kPoints[1], products[3], products[4]);
 }
 
+/// x p + y q with one rounding of y q. Without the barrier a compiler may fuse either product with the sum, and GCC 14 chooses
+/// differently in copies of the same code, so that fused passes and those in bf16 would differ by a rounding.
+template <class Value>
+[[gnu::always_inline]] inline Value sum_of_products(float x, const Value& p, float y, const Value& q) {
+#if defined(__clang__)
+  return x * p + y * q;  // fuses the first product
+#else
+  return x * p + __builtin_assoc_barrier(y * q);
+#endif
+}
+
 /// outputs = Aᵀ products.
 template <int count, class Value>
 [[gnu::always_inline]] inline void transform_products(const Value (&products)[kTile],
@@ -71,9 +82,9 @@ template <int count, class Value>
   const Value even_a = products[1] + products[2], odd_a = products[1] - products[2];
   const Value even_b = products[3] + products[4], odd_b = products[3] - products[4];
   outputs[0] = products[0] + even_a + even_b;
-  outputs[1] = a * odd_a + b * odd_b;
-  outputs[2] = a * a * even_a + b * b * even_b;
-  if constexpr (count == 4) outputs[3] = a * a * a * odd_a + b * b * b * odd_b;
+  outputs[1] = sum_of_products(a, odd_a, b, odd_b);
+  outputs[2] = sum_of_products(a * a, even_a, b * b, even_b);
+  if constexpr (count == 4) outputs[3] = sum_of_products(a * a * a, odd_a, b * b * b, odd_b);
   outputs[count - 1] += products[5];
 }
 
