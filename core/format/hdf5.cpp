@@ -91,9 +91,12 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
   if (writing) {
     const bool written =
         H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0;
-    // Closing would flush too, but its failure would go unnoticed. HDF5 1.14 flushes no single dataset of a file
-    // opened by way of MPI.
+    // Closing would flush too, but its failure would go unnoticed.
+#if H5_VERSION_GE(1, 14, 0)  // flushes no single dataset of a file opened by way of MPI
     const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_LOCAL) >= 0;
+#else
+    const bool flushed = H5Dflush(id_.get()) >= 0;
+#endif
     ensure_written(written && flushed, where_);
   } else {
     ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0,

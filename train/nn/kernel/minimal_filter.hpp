@@ -4,6 +4,7 @@
 // Complexity of Computations; Lavin & Gray 2015, arXiv:1509.09308.
 
 #include <array>
+#include <type_traits>
 
 #include "train/nn/kernel/floats.hpp"
 
@@ -62,15 +63,14 @@ template <int taps, class Value>
   pair(kPoints[1], products[3], products[4]);
 }
 
-/// x p + y q with one rounding of y q. Without the barrier a compiler may fuse either product with the sum, and GCC 14 chooses
-/// differently in copies of the same code, so that fused passes and those in bf16 would differ by a rounding.
+/// A product that is not fused with a sum. A compiler may fuse either product of x p + y q, and GCC 14 chooses differently in
+/// copies of the same code: fused passes and those in bf16 would differ by a rounding from the others.
 template <class Value>
-[[gnu::always_inline]] inline Value sum_of_products(float x, const Value& p, float y, const Value& q) {
-#if defined(__clang__)
-  return x * p + y * q;  // fuses the first product
-#else
-  return x * p + __builtin_assoc_barrier(y * q);
+[[gnu::always_inline]] inline Value rounded(const Value& product) {
+#if !defined(__clang__)  // which fuses within a statement only
+  if constexpr (!std::is_class_v<Value>) return __builtin_assoc_barrier(product);
 #endif
+  return product;
 }
 
 /// outputs = Aᵀ products.
@@ -82,9 +82,9 @@ template <int count, class Value>
   const Value even_a = products[1] + products[2], odd_a = products[1] - products[2];
   const Value even_b = products[3] + products[4], odd_b = products[3] - products[4];
   outputs[0] = products[0] + even_a + even_b;
-  outputs[1] = sum_of_products(a, odd_a, b, odd_b);
-  outputs[2] = sum_of_products(a * a, even_a, b * b, even_b);
-  if constexpr (count == 4) outputs[3] = sum_of_products(a * a * a, odd_a, b * b * b, odd_b);
+  outputs[1] = a * odd_a + rounded(b * odd_b);
+  outputs[2] = a * a * even_a + rounded(b * b * even_b);
+  if constexpr (count == 4) outputs[3] = a * a * a * odd_a + rounded(b * b * b * odd_b);
   outputs[count - 1] += products[5];
 }
 
