@@ -52,10 +52,6 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string full_name(const Tool& tool, const Command& command) {
-  return command.name.empty() ? tool.name : tool.name + " " + command.name;
-}
-
 /// The values without a name, as " DIR".
 std::string positional_of(const Command& command) {
   std::string text;

@@ -27,6 +27,10 @@ std::string other_commands(const Tool& tool) {
 
 }  // namespace
 
+std::string full_name(const Tool& tool, const Command& command) {
+  return command.name.empty() ? tool.name : tool.name + " " + command.name;
+}
+
 Options declare_options(const Command& command) {
   Options options;
   command.declare(options);
@@ -72,15 +76,14 @@ std::string tool_help(const Tool& tool) {
 
 std::string command_help(const Tool& tool, const Command& command) {
   const std::size_t width = help_width();
-  const std::string name = command.name.empty() ? tool.name : tool.name + " " + command.name;
   const std::string codes = fmt::format(
       "Exit codes: 0 done, 2 usage, 3 values that cannot work, 4 input/output or memory, 5 damaged or "
       "unexpected file, 6 numbers out of range, 70 bug in the toolkit{}.",
       command.on_stop == OnStop::save ? ", 75 stopped before completion: the same command continues" : "");
   return fmt::format("{}\n\nOptions [default]:\n{}\nExample:\n  {}\n\n{}\n{}",
-                     wrapped(name + ": " + command.summary, width, 0, 0), declare_options(command).help(),
-                     wrapped(command.example, width, 2, 6, " \\"), wrapped(codes, width, 0, 0),
-                     command.name.empty() ? other_commands(tool) : "");
+                     wrapped(full_name(tool, command) + ": " + command.summary, width, 0, 0),
+                     declare_options(command).help(), wrapped(command.example, width, 2, 6, " \\"),
+                     wrapped(codes, width, 0, 0), command.name.empty() ? other_commands(tool) : "");
 }
 
 }  // namespace cosmo::core

@@ -8,6 +8,9 @@
 
 namespace cosmo::core {
 
+/// What a user types before the options: the tool, and the command if that has a name.
+std::string full_name(const Tool& tool, const Command& command);
+
 /// The options of a command: its own, then those that all commands have.
 Options declare_options(const Command& command);
 
