@@ -114,6 +114,7 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   Output output{redshift, particles};
   measure(output, forces, config);
   leave_edges(particles, config.particle_grid());
+  forces.release_order();  // makes room for what the observer needs
   if (observers.output) observers.output(output);
 }
 
@@ -216,11 +217,10 @@ void validate(const SimulationConfig& config, int ranks) {
   find_integrator(config.integrator);
 }
 
-std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
+std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks, std::size_t of_observer) {
   const auto n = static_cast<std::size_t>(config.particles_per_side);
   const std::size_t planes = (n + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
-  // Ranks allocate spare room once particles move between them.
-  const std::size_t particles = planes * n * n + (ranks > 1 ? planes * n * n / 32 : 0);
+  const std::size_t particles = planes * n * n;
   const bool keeps = config.redshifts.size() > 1;
   const bool displaced = find_integrator(config.integrator).keeps_displacements;
   const std::size_t columns = 2 + 2 * displaced + keeps + (keeps && config.momenta);
@@ -233,11 +233,12 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks) {
   const std::size_t exchanged = 4 * (field - values);  // of four meshes at once
   const std::size_t third =
       config.lpt_order == 3 ? std::max(14 * values, displacements + 7 * values) + exchanged : 0;
-  return std::max({third, displacements + 2 * field,  // then the meshes are freed
+  const std::size_t order = ParticleOrder::memory_bytes(particles);  // freed for the observer
+  return std::max({third, displacements + 2 * field,                 // then the meshes are freed
                    particles * (columns * 3 * sizeof(float) + ids) +
                        ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks,
-                                               find_force_kernel(config.force_kernel)) +
-                       bispectrum});
+                                               find_force_kernel(config.force_kernel)) -
+                       order + std::max(order + bispectrum, of_observer)});
 }
 
 }  // namespace cosmo::sim

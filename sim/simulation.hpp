@@ -100,7 +100,8 @@ struct Observers {
 /// Collective. Throws, on every rank, Error{config} as validate(), Error{numeric} as a Stepper.
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers);
 
-/// Predicted memory that each of `ranks` processes needs [bytes], if particles stay evenly spread.
-std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks);
+/// Predicted memory that each of `ranks` processes needs, if particles stay evenly spread and Observers::output takes
+/// `of_observer` [bytes].
+std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks, std::size_t of_observer = 0);
 
 }  // namespace cosmo::sim

@@ -35,6 +35,9 @@ class ForceMesh {
   /// Moves the nodes to their places for this step, 0, 1, ..., from which later forces are computed.
   void begin_step(int step) { shifted_ = alternating_ && step % 2 == 1; }
 
+  /// Frees the list of particles, ParticleOrder::memory_bytes(), until the next force.
+  void release_order() { order_.release(); }
+
   const core::Communicator& communicator() const { return mesh_.communicator(); }
   const core::GridSpec& grid() const { return mesh_.grid(); }
 

@@ -33,6 +33,8 @@ class ParticleOrder {
 
   /// Lists the particles by the mesh's nodes, or by those half a cell below; all of them must have x in the slab.
   void sort(const ParticleSet& particles, bool shifted = false);
+  /// Frees the list until the next sort().
+  void release() { index_ = {}; }
   /// The nodes of the last sort().
   const NodeAxis& axis() const { return axis_; }
   /// The particles that lie above plane x, in the slab or next after it, and above the strip's rows.

@@ -27,7 +27,8 @@ void grow(core::Buffer<T>& buffer, std::size_t used, std::size_t size) {
 ParticleSet ParticleSet::at(std::span<const float> x) {
   ParticleSet particles;
   particles.in_use_ = {true};
-  particles.resize(x.size() / 3);
+  particles.reserve(x.size() / 3);
+  particles.size_ = x.size() / 3;
   std::ranges::copy(x, particles.x().begin());
   return particles;
 }
@@ -63,16 +64,15 @@ void ParticleSet::replace(Column to, Column from) {
   in_use_[from] = false;
 }
 
-void ParticleSet::resize(std::size_t size) {
-  if (size > capacity()) {
-    // Grown by a few per cent more than needed once particles have begun to travel, so that most steps
-    // allocate nothing.
-    const std::size_t room = size_ == 0 ? size : size + size / 32;
-    for (std::size_t c = 0; c < kColumns; ++c) {
-      if (in_use_[c]) grow(columns_[c], 3 * size_, 3 * room + 1);
-    }
-    if (has_ids_) grow(ids_, size_, room);
+void ParticleSet::reserve(std::size_t capacity) {
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    if (in_use_[c]) grow(columns_[c], 3 * size_, 3 * capacity + 1);
   }
+  if (has_ids_) grow(ids_, size_, capacity);
+}
+
+void ParticleSet::resize(std::size_t size) {
+  if (size > capacity()) reserve(size + size / 32);  // so that most steps allocate nothing
   size_ = size;
 }
 

@@ -27,8 +27,13 @@ inline int cell_of(float x, float inverse_cell, int cells) {
 class ParticleSet {
  public:
   ParticleSet() = default;
-  /// Values are not initialised.
-  explicit ParticleSet(std::size_t size) { resize(size); }
+  /// Values are not initialised. There is room for `spare` more particles.
+  explicit ParticleSet(std::size_t size, std::size_t spare = 0) {
+    reserve(size + spare);
+    size_ = size;
+  }
+  /// The spare room for travellers from other ranks that most runs need.
+  static std::size_t spare(std::size_t size, int ranks) { return ranks > 1 ? size / 32 : 0; }
   /// Particles that have only positions: their other columns are empty.
   static ParticleSet at(std::span<const float> x);
 
@@ -72,6 +77,8 @@ class ParticleSet {
   std::span<const float> column(Column c) const { return {columns_[c].data(), in_use_[c] ? 3 * size_ : 0}; }
   /// Replaces column `to` by `from`, which is then empty.
   void replace(Column to, Column from);
+  /// Enlarges the columns.
+  void reserve(std::size_t capacity);
   /// Keeps the first min(size(), size) particles.
   void resize(std::size_t size);
   void copy(std::size_t from, std::size_t to);

@@ -58,7 +58,8 @@ void displacements(std::span<float> column, const fourier::FourierMesh& source, 
 ParticleSet lagrangian_particles(fourier::FourierMesh delta, const std::optional<ThirdOrderStart>& third) {
   const core::Slab slab = delta.slab();
   const auto n = static_cast<std::size_t>(delta.side());
-  ParticleSet particles(static_cast<std::size_t>(slab.size()) * n * n);
+  const std::size_t count = static_cast<std::size_t>(slab.size()) * n * n;
+  ParticleSet particles(count, ParticleSet::spare(count, delta.communicator().size()));
   fourier::FourierMesh source(delta.communicator(), delta.grid()),
       scratch(delta.communicator(), delta.grid());
   std::optional<ThirdOrder> third_order;
