@@ -32,12 +32,14 @@ struct Tide {
   }
 
   /// What B_pq (and B_qp) of 1 contributes to tr Φ tr B - tr ΦB.
-  float mixed(std::size_t p, std::size_t q) const {
+  template <std::size_t p, std::size_t q>
+  float mixed() const {
     return p == q ? at(0, 0) + at(1, 1) + at(2, 2) - at(p, p) : -2 * at(p, q);
   }
 
   /// What it contributes to the component of BΦ - ΦB that is ω_i.
-  float curl(std::size_t p, std::size_t q, std::size_t i) const {
+  template <std::size_t p, std::size_t q>
+  float curl(std::size_t i) const {
     const std::size_t j = (i + 1) % 3, k = (i + 2) % 3;
     float sum = 0;
     if (j == p || j == q) sum += at(p + q - j, k);
@@ -45,6 +47,34 @@ struct Tide {
     return sum;
   }
 };
+
+/// A row of nodes.
+struct TideRow {
+  TideRow(const std::vector<FourierMesh>& tides, int x, int y) {
+    for (std::size_t c = 0; c < value.size(); ++c) value[c] = tides[c].row(x, y);
+  }
+  Tide operator[](std::size_t z) const {
+    return {{value[0][z], value[1][z], value[2][z], value[3][z], value[4][z], value[5][z]}};
+  }
+
+  std::array<const float*, 6> value;
+};
+
+/// Adds what component B_pq contributes to rows of the sources. Which component is known to the compiler, which
+/// otherwise would decide at every node.
+template <std::size_t p, std::size_t q>
+void add_component(const TideRow& tides, std::span<const float> b, float* mixed,
+                   const std::array<float*, 3>& curl) {
+#pragma omp simd
+  for (std::size_t z = 0; z < b.size(); ++z) {
+    const Tide tide = tides[z];
+    mixed[z] -= tide.mixed<p, q>() * b[z];
+    for (std::size_t i = 0; i < 3; ++i) curl[i][z] += tide.curl<p, q>(i) * b[z];
+  }
+}
+
+constexpr std::array kAddComponent = {&add_component<0, 0>, &add_component<0, 1>, &add_component<0, 2>,
+                                      &add_component<1, 1>, &add_component<1, 2>, &add_component<2, 2>};
 
 fourier::FourierMesh like(const FourierMesh& mesh) { return {mesh.communicator(), mesh.grid()}; }
 
@@ -60,27 +90,17 @@ ThirdOrder::ThirdOrder(const FourierMesh& delta, const FourierMesh& second, Four
     tides.back().backward_from(delta, tidal(i, j, n));
     tides.back().free_exchange_buffers();
   }
-  const auto tide_at = [&](int x, int y, std::size_t z) {
-    Tide tide;
-    for (std::size_t c = 0; c < tides.size(); ++c) tide.value[c] = tides[c].row(x, y)[z];
-    return tide;
-  };
   determinant_.for_each_row([&](int x, int y, float* row) {
-    for (std::size_t z = 0; z < cells; ++z) row[z] = -tide_at(x, y, z).determinant();
+    const TideRow tide(tides, x, y);
+    for (std::size_t z = 0; z < cells; ++z) row[z] = -tide[z].determinant();
     std::fill_n(mixed_.row(x, y), cells, 0.0f);
     for (FourierMesh& curl : curl_) std::fill_n(curl.row(x, y), cells, 0.0f);
   });
-  for (const auto& [p, q] : kComponents) {
-    scratch.backward_from(second, tidal(p, q, n), [&](int x) {
+  for (std::size_t c = 0; c < kComponents.size(); ++c) {
+    scratch.backward_from(second, tidal(kComponents[c][0], kComponents[c][1], n), [&](int x) {
       for (int y = 0; y < n; ++y) {
-        const float* value = scratch.row(x, y);
-        float* mixed = mixed_.row(x, y);
-        const std::array curl = {curl_[0].row(x, y), curl_[1].row(x, y), curl_[2].row(x, y)};
-        for (std::size_t z = 0; z < cells; ++z) {
-          const Tide tide = tide_at(x, y, z);
-          mixed[z] -= tide.mixed(p, q) * value[z];
-          for (std::size_t i = 0; i < 3; ++i) curl[i][z] += tide.curl(p, q, i) * value[z];
-        }
+        kAddComponent[c](TideRow(tides, x, y), {scratch.row(x, y), cells}, mixed_.row(x, y),
+                         {curl_[0].row(x, y), curl_[1].row(x, y), curl_[2].row(x, y)});
       }
     });
   }
