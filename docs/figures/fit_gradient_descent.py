@@ -1,18 +1,21 @@
 #!/usr/bin/python3
 """Fits --gradient-descent of cosmo-sim to runs on a mesh of 6N with 40 steps from z = 19: the table of docs/cola.md and of sim/gravity/gradient_descent.cpp.
 
-For each (mesh, steps) and pair of wavenumbers, alpha is what makes the largest deviation of P(k) at k < 1 smallest at the centre of the ranges of
-Omega_m and sigma_8, for twice --seeds universes; half of them are then made at the corners, too. All with a start at z = 9, 2 Mpc/h between
+For each (mesh, steps) and pair of wavenumbers, alpha = a (sigma_8 / 0.85)^p with the a and p that make the largest deviation of P(k) at k < 1 smallest at
+the central Omega_m, for three sigma_8. Universes with the same phases are then made at the corners of the ranges, too; errors are those of the mean over them. All with a start at z = 9, 2 Mpc/h between
 particles, fixed amplitudes. What is measured of each universe is kept in the cache directory.
 """
 
 import h5py
 import numpy as np
 
-from make_convergence_figures import Setting, Simulator, mesh_name, parser_of, percent, print_table
+from make_convergence_figures import Setting, Simulator, key, mesh_name, parser_of, percent, print_table
 
 REFERENCE = Setting(40, 6, 19, lpt=3)
-COSMOLOGIES = {"centre": (0.3, 0.85), "0.25, 0.78": (0.25, 0.78), "0.25, 0.95": (0.25, 0.95), "0.35, 0.78": (0.35, 0.78), "0.35, 0.95": (0.35, 0.95)}
+FITTED = {"centre": (0.3, 0.85), "0.3, 0.78": (0.3, 0.78), "0.3, 0.95": (0.3, 0.95)}
+TESTED = {"centre": (0.3, 0.85), "0.25, 0.78": (0.25, 0.78), "0.25, 0.95": (0.25, 0.95), "0.35, 0.78": (0.35, 0.78), "0.35, 0.95": (0.35, 0.95)}
+COSMOLOGIES = {**FITTED, **TESTED}
+PIVOT = 0.85  # sigma_8
 # (setting, k_l, k_s) [h/Mpc] and the largest alpha.
 FITS = [(Setting(10, 1, lpt=3), 2, 3, 0.4), (Setting(10, 1, kernel="alternating"), 2, 3, 0.15),
         (Setting(10, 2, lpt=3), 3, 6, 0.2), (Setting(12, 2, lpt=3), 3, 6, 0.2), (Setting(12, 2), 3, 6, 0.2)]
@@ -23,10 +26,10 @@ SHOWN = (0.3, 0.5, 0.7, 1)
 class Universes(Simulator):
     """Spectra and cross-spectra, measured once."""
 
-    def modes(self, setting, seed, cosmology, descent):
+    def modes(self, setting, seed, cosmology):
         omega_m, sigma_8 = COSMOLOGIES[cosmology]
         universe, _ = self.generate(self.particles, setting, seed, "--grid", str(2 * self.particles), "--omega-m", str(omega_m),
-                                    "--sigma8", str(sigma_8), *(("--gradient-descent", descent) if descent else ()))
+                                    "--sigma8", str(sigma_8))
         with h5py.File(universe / "counts_z0.h5") as file:
             counts = file["counts"][...].astype("f4")
             box = float(file.attrs["box"])
@@ -35,13 +38,13 @@ class Universes(Simulator):
     def reference(self, seed, cosmology):
         path = self.cache / f"descent-{self.particles}-{seed}-{cosmology}.npy"
         if not path.exists():
-            np.save(path, self.modes(REFERENCE, seed, cosmology, "")[0])
+            np.save(path, self.modes(REFERENCE, seed, cosmology)[0])
         return np.load(path)
 
-    def powers(self, setting, seed, cosmology, descent=""):
+    def powers(self, setting, seed, cosmology):
         """(bins, 3): P, that of the reference, and the cross-spectrum, each times the number of modes."""
         def make():
-            modes, box = self.modes(setting, seed, cosmology, descent)
+            modes, box = self.modes(setting, seed, cosmology)
             other, n = self.reference(seed, cosmology), len(modes)
             index = np.fft.fftfreq(n, 1 / n)
             k = 2 * np.pi / box * np.sqrt(index[:, None, None]**2 + index[None, :, None]**2 + np.arange(n // 2 + 1)**2)
@@ -49,44 +52,57 @@ class Universes(Simulator):
             sums = [np.histogram(k, EDGES, weights=weight * product)[0]
                     for product in (abs(modes)**2, abs(other)**2, (modes * other.conj()).real)]
             return np.transpose(sums).tolist()
-        return np.array(self.cached(f"descent-{self.particles}-steps{setting.steps}-mesh{setting.mesh}-seed{seed}-{cosmology}-{descent}{setting.kernel or str()}-lpt{setting.lpt}", make))
+        return np.array(self.cached(f"descent-{self.particles}-{key(setting)}-seed{seed}-{cosmology}", make))
 
-    def deviation(self, setting, seeds, cosmology, descent=""):
-        p, reference, _ = np.sum([self.powers(setting, seed, cosmology, descent) for seed in seeds], axis=0).T
+    def deviation(self, setting, seeds, cosmology):
+        p, reference, _ = np.sum([self.powers(setting, seed, cosmology) for seed in seeds], axis=0).T
         return p / reference - 1
 
-    def correlation(self, setting, seeds, cosmology, descent=""):
+    def scatter(self, setting, seeds, cosmology):
+        """The standard error of deviation(), by leaving out one universe at a time."""
+        each = [self.deviation(setting, [other for other in seeds if other != seed], cosmology) for seed in seeds]
+        return np.std(each, axis=0) * (len(seeds) - 1)**0.5
+
+    def correlation(self, setting, seeds, cosmology):
         return np.mean([cross / np.sqrt(p * other) for p, other, cross in
-                        (self.powers(setting, seed, cosmology, descent).T for seed in seeds)], axis=0)
+                        (self.powers(setting, seed, cosmology).T for seed in seeds)], axis=0)
+
+
+def descending(setting, alpha, long_wave, short_wave):
+    return setting._replace(descent=f"{alpha:.3g},{long_wave},{short_wave}" if alpha else "")
 
 
 def fit(universes, setting, long_wave, short_wave, most, seeds):
-    """alpha to two digits, from parabolas in alpha for the deviation of each bin."""
+    """a to two digits and p to one, from parabolas in alpha for the deviation of each bin."""
     at = (0, most / 2, most)
-    found = [universes.deviation(setting, seeds, "centre", f"{alpha:.3g},{long_wave},{short_wave}" if alpha else "") for alpha in at]
-    curves = np.polyfit(at, found, 2)
-    alphas = np.linspace(0, most, 401)[1:]
-    largest = abs(curves[0] * alphas[:, None]**2 + curves[1] * alphas[:, None] + curves[2]).max(axis=1)
-    return float(f"{alphas[largest.argmin()]:.2g}")
+    a, p = (grid.ravel() for grid in np.meshgrid(np.linspace(0, most, 201)[1:], np.linspace(0, 3, 31)))
+    largest = np.zeros(a.size)
+    for cosmology, (_, sigma_8) in FITTED.items():
+        curves = np.polyfit(at, [universes.deviation(descending(setting, alpha, long_wave, short_wave), seeds, cosmology) for alpha in at], 2)
+        alpha = a * (sigma_8 / PIVOT)**p
+        deviation = abs(curves[0] * alpha[:, None]**2 + curves[1] * alpha[:, None] + curves[2]).max(axis=1)
+        largest = np.maximum(largest, deviation)
+    best = largest.argmin()
+    return float(f"{a[best]:.2g}"), float(f"{p[best]:.1f}")
 
 
 def main():
     parser = parser_of(__doc__)
-    parser.set_defaults(seeds=3)
     options = parser.parse_args()
-    universes = Universes(options)
-    fitted, tested = range(1, 2 * options.seeds + 1), range(options.seeds + 1, 2 * options.seeds + 1)
+    universes, seeds = Universes(options), range(1, options.seeds + 1)
     middle = (EDGES[1:] + EDGES[:-1]) / 2
     shown = [int(np.argmin(abs(middle - min(k, middle[-1])))) for k in SHOWN]
     for setting, long_wave, short_wave, most in FITS:
-        alpha = fit(universes, setting, long_wave, short_wave, most, fitted)
+        a, p = fit(universes, setting, long_wave, short_wave, most, seeds)
         rows = []
-        for cosmology in COSMOLOGIES:
-            for descent in ("", f"{alpha:.3g},{long_wave},{short_wave}"):
-                deviation = universes.deviation(setting, tested, cosmology, descent)
-                lacking = 1 - universes.correlation(setting, tested, cosmology, descent)
-                rows.append([cosmology, descent or "none", *(percent(deviation[i], "+") for i in shown), percent(abs(deviation).max()), percent(lacking[-1])])
-        print_table(f"Mesh {mesh_name(setting.mesh)}, {setting.steps} steps{', ' * bool(setting.kernel)}{setting.kernel or str()}, --lpt-order {setting.lpt}: deviation of P [%]",
+        for cosmology, (_, sigma_8) in TESTED.items():
+            for tested in (setting, descending(setting, a * (sigma_8 / PIVOT)**p, long_wave, short_wave)):
+                deviation, scatter = (of(tested, seeds, cosmology) for of in (universes.deviation, universes.scatter))
+                lacking = 1 - universes.correlation(tested, seeds, cosmology)
+                worst = abs(deviation).argmax()
+                rows.append([cosmology, tested.descent or "none", *(percent(deviation[i], "+") for i in shown),
+                             f"{percent(abs(deviation[worst]))} ± {percent(scatter[worst])}", percent(lacking[-1])])
+        print_table(f"Mesh {mesh_name(setting.mesh)}, {setting.steps} steps{', ' * bool(setting.kernel)}{setting.kernel}, --lpt-order {setting.lpt}: a, p = {a:.2g}, {p:.1f}; deviation of P [%]",
                     ["Omega_m, sigma_8", "alpha, k_l, k_s", *(f"k = {middle[i]:.2f}" for i in shown), "largest, k < 1", "1 - r, last bin"], rows)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures how cosmo-sim's P(k) depends on its settings and what they cost: the tables and figures of docs/cola.md.
+"""Measures how cosmo-sim's P(k) depends on its settings: tables and a figure of docs/cola.md.
 
 Every universe is kept as its spectrum in the cache directory, so that another run only draws. Debian: python3-matplotlib
 """
@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import pathlib
-import resource
 import shutil
 import subprocess
 import sys
@@ -31,8 +30,8 @@ EDGES = (0.3, 0.5, 0.7, 1)  # h/Mpc
 
 KERNELS = ("deconvolved", "alternating", "four-point", "two-point")
 
-# No kernel: the default of that mesh.
-Setting = collections.namedtuple("Setting", "steps mesh z kernel integrator lpt", defaults=(9, None, "cola", 2))
+# No kernel: the default of that mesh; spacing in Mpc/h.
+Setting = collections.namedtuple("Setting", "steps mesh z kernel integrator lpt descent spacing", defaults=(9, "", "cola", 2, "", SPACING))
 DEFAULT = Setting(10, 1)
 REFERENCE = Setting(40, 3)
 
@@ -60,10 +59,11 @@ class Simulator:
         output = self.cache / "universe"
         shutil.rmtree(output, ignore_errors=True)
         return output / "sim-00000", self.command(
-            "generate", "--particles", str(particles), "--box", str(SPACING * particles),
+            "generate", "--particles", str(particles), "--box", str(setting.spacing * particles),
             "--mesh", f"{setting.mesh * particles:.0f}", "--steps", str(setting.steps), "--z-initial", str(setting.z),
             "--integrator", setting.integrator, "--lpt-order", str(setting.lpt),
             *(("--force-kernel", setting.kernel) if setting.kernel else ()),
+            *(("--gradient-descent", setting.descent) if setting.descent else ()),
             "--seed", str(seed), "--fixed-amplitude", "--output", str(output), *words)
 
     def cached(self, name, make):
@@ -83,23 +83,10 @@ class Simulator:
             found = self.command("inspect", str(universe / "counts_z0.h5"))["power_spectrum"]
             table = np.genfromtxt(universe / "power_spectrum.csv", delimiter=",", names=True)
             return {"k": found["k_h_mpc"], "p": found["p"], "p_on_force_mesh": table["p_z0"].tolist()}
-        kernel = f"-{setting.kernel}" if setting.kernel else ""
-        return self.cached(f"{particles}-{setting.integrator}-steps{setting.steps}-mesh{setting.mesh}-z{setting.z}{kernel}"
-                           f"-seed{seed}", make)
+        return self.cached(f"{particles}-{key(setting)}-seed{seed}", make)
 
     def mean_power(self, setting, seeds, column="p"):
         return np.mean([self.spectrum(setting, seed)[column] for seed in seeds], axis=0)
-
-    def seconds(self, particles, setting, repeat):
-        """Processor time and wall clock of a universe with the default output."""
-        def make():
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            _, summary = self.generate(particles, setting, 1)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, summary["seconds"]
-        return self.cached(f"{particles}-seconds-steps{setting.steps}-mesh{setting.mesh}"
-                           f"-threads{self.threads}-{repeat}", make)
-
 
 class Errors:
     """Deviations from a reference, of the mean spectrum of some seeds."""
@@ -122,6 +109,11 @@ class Errors:
 def at(k, deviation, edge):
     """The mean of the bins within 8 % of a wavenumber."""
     return deviation[np.abs(k / edge - 1) < 0.08].mean()
+
+
+def key(setting):
+    """The part of a file's name that is a setting's own."""
+    return "-".join(f"{name}{value}" for name, value in setting._asdict().items() if value)
 
 
 def mesh_name(mesh):
@@ -198,49 +190,6 @@ def draw_convergence(errors, seeds_of_halofit, particles_of_halofit, figure):
     plt.savefig(figure, dpi=90)
 
 
-def front(points):
-    """The (seconds, error, …) for which no other is both cheaper and better."""
-    best = []
-    for point in sorted(points):
-        if not best or point[1] < best[-1][1]:
-            best.append(point)
-    return best
-
-
-def draw_cost(errors, particles, repeats, figure):
-    grid = [Setting(steps, mesh) for mesh in MESHES for steps in STEPS if steps > 3]
-    # One after another, so that other load on the machine affects all settings equally.
-    times = np.median([[errors.simulator.seconds(particles, setting, repeat) for setting in grid] for repeat in range(repeats)],
-                      axis=0)
-    seconds, wall = ({setting: time[i] for setting, time in zip(grid, times)} for i in range(2))
-    panels = plt.subplots(1, 2, figsize=(11, 4.6), constrained_layout=True)[1]
-    on_front = collections.defaultdict(list)
-    for panel, below in zip(panels, (0.5, 1)):
-        error = {setting: errors.largest(setting, REFERENCE, below) for setting in grid if setting != REFERENCE}
-        for mesh in MESHES:
-            row = [setting for setting in error if setting.mesh == mesh]
-            panel.plot([seconds[s] for s in row], [100 * error[s] for s in row], "o-", ms=4, lw=0.8,
-                       label=f"mesh {mesh_name(mesh)}")
-            for s in row:
-                panel.annotate(s.steps, (seconds[s], 100 * error[s]), xytext=(3, 3),
-                               textcoords="offset points", fontsize=7)
-        best = front([(seconds[s], error[s], s) for s in error])
-        for point in best:
-            on_front[point[2]].append(f"k < {below}")
-        panel.plot([p[0] for p in best], [100 * p[1] for p in best], color="k", lw=5, alpha=0.15,
-                   label="the best there is")
-        panel.plot(seconds[DEFAULT], 100 * error[DEFAULT], "s", ms=11, mfc="none", mec="k", label="defaults")
-        panel.set(xscale="log", yscale="log", xlabel=f"processor seconds per universe of {particles}³, "
-                  f"{errors.simulator.threads} threads", ylabel="largest error of P [%]", title=f"k < {below} h/Mpc")
-        panel.legend(fontsize=7, frameon=False)
-    print_table("Cost and largest error of P(k) [%] against 40 steps on mesh 3N",
-                ["steps", "mesh", "processor seconds", "wall clock", "k < 0.5", "k < 1", "on the front"],
-                [[str(s.steps), mesh_name(s.mesh), f"{seconds[s]:.2f}", f"{wall[s]:.2f}",
-                  *(percent(errors.largest(s, REFERENCE, below)) for below in (0.5, 1)), ", ".join(on_front[s])]
-                 for s in sorted(grid, key=seconds.get)])
-    plt.savefig(figure, dpi=90)
-
-
 def print_checks(errors):
     """How far the seeds differ, and what the mesh of power_spectrum.csv does to it."""
     print_table("Largest error of the defaults, seed by seed [%]", ["seed", "k < 0.5", "k < 1"],
@@ -272,16 +221,14 @@ def parser_of(description):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--timed-particles", type=int, default=128,
-                        help="a side, of the universes that are timed or compared with halofit")
+    parser.add_argument("--halofit-particles", type=int, default=128,
+                        help="a side, of the universes that are compared with halofit")
     parser.add_argument("--halofit-seeds", type=int, default=8, help="universes that are compared with halofit")
-    parser.add_argument("--repeats", type=int, default=3, help="timings a setting, of which the median counts")
     options = parser.parse_args()
     errors = Errors(Simulator(options), list(range(1, options.seeds + 1)))
-    draw_convergence(errors, list(range(1, options.halofit_seeds + 1)), options.timed_particles,
+    draw_convergence(errors, list(range(1, options.halofit_seeds + 1)), options.halofit_particles,
                      options.figures / "convergence.png")
     print_checks(errors)
-    draw_cost(errors, options.timed_particles, options.repeats, options.figures / "cost.png")
 
 
 if __name__ == "__main__":

@@ -13,15 +13,19 @@ import pathlib
 import h5py
 import numpy as np
 
-from make_convergence_figures import DEFAULT, EDGES, ROOT, SPACING, Setting, Simulator, at, mesh_name, print_table
+from make_convergence_figures import DEFAULT, EDGES, ROOT, SPACING, Setting, Simulator, at, key, mesh_name, print_table
 
 REFERENCE = Setting(80, 6, 49)
 # Pre-training, training (the defaults) and the universes simulated again of pipelines/study, and what is better.
-TESTED = [Setting(5, 1), DEFAULT, Setting(20, 2), Setting(20, 3), Setting(40, 3, 19)]
+STUDY = [Setting(5, 1), DEFAULT, Setting(20, 2)]
+TESTED = [*STUDY, *(setting._replace(integrator="bullfrog") for setting in STUDY),
+          Setting(10, 1, kernel="alternating", descent="fitted"), Setting(20, 3), Setting(40, 3, 19)]
 # How P depends on one setting at a time: (setting, what it is compared with).
 LIMITS = [*((Setting(80, mesh, 49), REFERENCE) for mesh in (3, 4)),
           *((Setting(steps, 4, 49), Setting(160, 4, 49)) for steps in (40, 80)),
           *((Setting(80, 4, z), Setting(80, 4, 99)) for z in (9, 19, 49))]
+# With eight times as many particles on the reference's mesh: the same, and from another start.
+FINER = REFERENCE._replace(mesh=REFERENCE.mesh // 2, spacing=SPACING / 2)
 SHELLS = (0.3, 0.5, 0.8)  # h/Mpc, of bispectra
 CROWD = 50  # particles in a voxel of 4 Mpc/h
 
@@ -30,12 +34,12 @@ class Universes(Simulator):
     """What is compared of universes, measured once for each setting and seed."""
 
     def path(self, setting, seed):
-        return f"reference-{self.particles}-steps{setting.steps}-mesh{setting.mesh}-z{setting.z}-seed{seed}"
+        return f"reference-{self.particles}-{key(setting)}-seed{seed}"
 
     def measures(self, setting, seed):
         name = self.path(setting, seed)
         def make():
-            universe, _ = self.generate(self.particles, setting, seed, "--grid", str(2 * self.particles))
+            universe, _ = self.generate(round(self.particles * SPACING / setting.spacing), setting, seed, "--grid", str(2 * self.particles))
             counts, table = universe / "counts_z0.h5", universe / "b.csv"
             found = self.command("inspect", str(counts), "--bispectrum", str(table))["power_spectrum"]
             with h5py.File(counts) as file:
@@ -109,7 +113,8 @@ def facts(universes, setting, seeds):
 
 
 def setting_name(setting):
-    return f"{setting.steps} steps, mesh {mesh_name(setting.mesh)}, z = {setting.z}"
+    options = "".join(f", {word}" for word in (setting.integrator.replace("cola", ""), setting.kernel, setting.descent) if word)
+    return f"{setting.steps} steps, mesh {mesh_name(setting.mesh)}, z = {setting.z}{options}"
 
 
 def percent(x):
@@ -123,6 +128,24 @@ def print_limits(universes, seeds):
         k = universes.measures(setting, seeds[0])["k"]
         rows.append([setting_name(setting), setting_name(reference), *(percent(at(k, deviation, edge)) for edge in EDGES)])
     print_table("One setting at a time: P/P_other - 1 [%]", ["", "against", *(f"k = {edge}" for edge in EDGES)], rows)
+
+
+def print_finer(universes, seeds):
+    """The reference against universes of more particles, with and without the noise of particles, volume / number, in each P."""
+    def power(setting, noise):
+        found = np.mean([universes.measures(setting, seed)["p"] for seed in seeds], axis=0)
+        return found - setting.spacing**3 if noise else found
+    def row(setting, reference, noise):
+        deviation = power(setting, noise) / power(reference, noise) - 1
+        return [percent(at(k, deviation, edge)) for edge in EDGES]
+    k = universes.measures(REFERENCE, seeds[0])["k"]
+    lost = 1 - np.mean([cross_correlation(universes.counts(REFERENCE, seed), universes.counts(FINER, seed)) for seed in seeds], axis=0)
+    later = FINER._replace(z=9)
+    print_table("The reference over eight times as many particles on the same mesh, -1 [%]", ["", *(f"k = {edge}" for edge in EDGES)],
+                [["P", *row(REFERENCE, FINER, False)], ["P without noise", *row(REFERENCE, FINER, True)],
+                 ["1 - r", *(percent(at(k, lost, edge)) for edge in EDGES)],
+                 [f"more particles: P, z = {later.z} over {FINER.z}", *row(later, FINER, False)],
+                 [f"without noise, z = {later.z} over {FINER.z}", *row(later, FINER, True)]])
 
 
 def print_halofit(universes, boxes, seeds):
@@ -150,13 +173,13 @@ def main():
     parser.add_argument("--box-seeds", type=int, default=4, help="universes per box")
     parser.add_argument("--threads", type=int, default=2, help="of cosmo-sim")
     options = parser.parse_args()
-    options.timed_particles = options.particles
     universes, seeds = Universes(options), list(range(1, options.seeds + 1))
     print_halofit(universes, [int(box) for box in options.boxes.split(",")], range(1, options.box_seeds + 1))
     columns = [facts(universes, setting, seeds) for setting in TESTED]
     print_table(f"Against {setting_name(REFERENCE)} [%]", ["", *map(setting_name, TESTED)],
                 [[name, *(percent(column[name]) for column in columns)] for name in columns[0]])
     print_limits(universes, seeds)
+    print_finer(universes, seeds)
     with open(options.table, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["quantity", *map(setting_name, TESTED)])
