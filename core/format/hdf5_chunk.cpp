@@ -163,7 +163,7 @@ ChunkReader::~ChunkReader() = default;
 std::uint32_t ChunkReader::read(const std::filesystem::path& path, const Chunk& chunk,
                                 std::span<std::byte> elements) {
   const OpenFile file(path);
-  if (!chunk.deflated && chunk.shuffled == 1) return read_plain(file, chunk.address, elements);
+  if (chunk.is_plain()) return read_plain(file, chunk.address, elements);
   std::span<std::byte> planes = elements;
   if (chunk.shuffled > 1) {
     planes_.resize(elements.size());
@@ -183,7 +183,7 @@ std::uint32_t ChunkReader::read(const std::filesystem::path& path, const Chunk& 
 
 std::uint32_t ChunkReader::read(const std::filesystem::path& path, const Chunk& chunk, std::size_t bytes,
                                 const Visit& visit) {
-  const bool plain = !chunk.deflated && chunk.shuffled == 1;
+  const bool plain = chunk.is_plain();
   elements_.resize(plain ? std::min(bytes, kBlock) : bytes);
   if (!plain) {
     const std::uint32_t crc = read(path, chunk, elements_);
@@ -199,6 +199,18 @@ std::uint32_t ChunkReader::read(const std::filesystem::path& path, const Chunk& 
     visit(block);
   }
   return crc;
+}
+
+void ChunkReader::read_parts(const std::filesystem::path& path, const Chunk& chunk,
+                             std::span<const int> numbers, std::span<std::byte> parts,
+                             const std::function<void(int number, std::uint32_t crc)>& check) const {
+  const OpenFile file(path);
+  const std::size_t size = numbers.empty() ? 0 : parts.size() / numbers.size();
+  for (const int number : numbers) {
+    check(number,
+          read_plain(file, chunk.address + size * static_cast<std::size_t>(number), parts.first(size)));
+    parts = parts.subspan(size);
+  }
 }
 
 }  // namespace cosmo::core::hdf5

@@ -18,6 +18,9 @@ struct Chunk {
   std::uint64_t bytes;       ///< as stored
   std::size_t shuffled = 1;  ///< number of byte planes; 1: not shuffled
   bool deflated = false;     ///< compressed by zlib after shuffling
+
+  /// Whether the file has its bytes as they are.
+  bool is_plain() const { return !deflated && shuffled == 1; }
 };
 
 /// Reads chunks with plain reads; use one per thread. Allocates only for chunks larger than any before.
@@ -35,6 +38,11 @@ class ChunkReader {
   using Visit = std::function<void(std::span<const std::byte> part)>;
   std::uint32_t read(const std::filesystem::path& path, const Chunk& chunk, std::size_t bytes,
                      const Visit& visit);
+  /// Fills `parts` with parts of equal size of a chunk that is stored as it is, of the numbers `numbers`, and passes the
+  /// CRC-32 of each to `check` with its number.
+  void read_parts(const std::filesystem::path& path, const Chunk& chunk, std::span<const int> numbers,
+                  std::span<std::byte> parts,
+                  const std::function<void(int number, std::uint32_t crc)>& check) const;
 
  private:
   struct Inflater;

@@ -13,36 +13,39 @@ namespace cosmo::dataset {
 
 namespace {
 
-/// A cube of `side` read along the axes of a symmetry.
-struct TurnedCube {
+/// A box read along the axes of a symmetry.
+struct TurnedBox {
+  std::array<std::ptrdiff_t, 3> cells;   ///< voxels along each output axis
   std::ptrdiff_t first;                  ///< where output voxel (0, 0, 0) is read
   std::array<std::ptrdiff_t, 3> stride;  ///< in the input, for one step along each output axis
 };
 
-TurnedCube turned(const Symmetry& symmetry, std::ptrdiff_t side) {
-  const std::array<std::ptrdiff_t, 3> input_stride = {side * side, side, 1};
-  TurnedCube cube{0, {}};
+TurnedBox turned(const Symmetry& symmetry, const Box& box) {
+  const std::array<std::ptrdiff_t, 3> input_stride = {std::ptrdiff_t{box[1]} * box[2], box[2], 1};
+  TurnedBox turned{{}, 0, {}};
   for (std::size_t a = 0; a < 3; ++a) {
-    const std::ptrdiff_t stride = input_stride[static_cast<std::size_t>(symmetry.axes[a])];
-    cube.stride[a] = symmetry.flipped[a] ? -stride : stride;
-    if (symmetry.flipped[a]) cube.first += stride * (side - 1);
+    const auto axis = static_cast<std::size_t>(symmetry.axes[a]);
+    const std::ptrdiff_t stride = input_stride[axis];
+    turned.cells[a] = box[axis];
+    turned.stride[a] = symmetry.flipped[a] ? -stride : stride;
+    if (symmetry.flipped[a]) turned.first += stride * (turned.cells[a] - 1);
   }
-  return cube;
+  return turned;
 }
 
-/// Transforms `planes` planes of one channel whose rows stay rows.
+/// Transforms one channel whose rows stay rows.
 template <class T, class Map>
-void transform_rows(const TurnedCube& cube, std::ptrdiff_t planes, std::ptrdiff_t side, const Map& map,
-                    const T* input, float* voxels) {
-  std::vector<T> reversed(static_cast<std::size_t>(side));
+void transform_rows(const TurnedBox& box, const Map& map, const T* input, float* voxels) {
+  const auto [planes, rows, length] = box.cells;
+  std::vector<T> reversed(static_cast<std::size_t>(length));
   for (std::ptrdiff_t x = 0; x < planes; ++x) {
-    for (std::ptrdiff_t y = 0; y < side; ++y) {
-      const T* row = input + x * cube.stride[0] + y * cube.stride[1];
-      if (cube.stride[2] < 0) {
-        std::reverse_copy(row - (side - 1), row + 1, reversed.data());
+    for (std::ptrdiff_t y = 0; y < rows; ++y) {
+      const T* row = input + x * box.stride[0] + y * box.stride[1];
+      if (box.stride[2] < 0) {
+        std::reverse_copy(row - (length - 1), row + 1, reversed.data());
         row = reversed.data();
       }
-      map(row, side, voxels + (x * side + y) * side);
+      map(row, length, voxels + (x * rows + y) * length);
     }
   }
 }
@@ -75,20 +78,20 @@ void read_block(const T* from, const std::array<std::ptrdiff_t, 2>& stride, std:
   }
 }
 
-/// Transforms `planes` planes of one channel whose input rows run along output axis `row`, x or y, by blocks of that
-/// axis and z, each transposed in cache.
+/// Transforms one channel whose input rows run along output axis `row`, x or y, by blocks of that axis and z, each
+/// transposed in cache.
 template <class T, class Map>
-void transform_blocks(const TurnedCube& cube, std::size_t row, std::ptrdiff_t planes, std::ptrdiff_t side,
-                      const Map& map, const T* input, float* voxels) {
-  const std::array<std::ptrdiff_t, 2> output_stride = {side * side, side}, ends = {planes, side};
+void transform_blocks(const TurnedBox& box, std::size_t row, const Map& map, const T* input, float* voxels) {
+  const std::array<std::ptrdiff_t, 2> output_stride = {box.cells[1] * box.cells[2], box.cells[2]};
   const std::size_t other = 1 - row;
   Block<T> block;
-  for (std::ptrdiff_t o = 0; o < ends[other]; ++o) {
-    for (std::ptrdiff_t r = 0; r < ends[row]; r += kBlock) {
-      for (std::ptrdiff_t z = 0; z < side; z += kStretch) {
-        const std::ptrdiff_t height = std::min(kBlock, ends[row] - r), width = std::min(kStretch, side - z);
-        read_block(input + o * cube.stride[other] + r * cube.stride[row] + z * cube.stride[2],
-                   {cube.stride[row], cube.stride[2]}, height, width, block);
+  for (std::ptrdiff_t o = 0; o < box.cells[other]; ++o) {
+    for (std::ptrdiff_t r = 0; r < box.cells[row]; r += kBlock) {
+      for (std::ptrdiff_t z = 0; z < box.cells[2]; z += kStretch) {
+        const std::ptrdiff_t height = std::min(kBlock, box.cells[row] - r),
+                             width = std::min(kStretch, box.cells[2] - z);
+        read_block(input + o * box.stride[other] + r * box.stride[row] + z * box.stride[2],
+                   {box.stride[row], box.stride[2]}, height, width, block);
         float* to = voxels + o * output_stride[other] + r * output_stride[row] + z;
         for (std::ptrdiff_t i = 0; i < height; ++i)
           map(block[static_cast<std::size_t>(i)].data(), width, to + i * output_stride[row]);
@@ -97,29 +100,18 @@ void transform_blocks(const TurnedCube& cube, std::size_t row, std::ptrdiff_t pl
   }
 }
 
-/// voxels = map(input), turned, channel by channel: all planes, or those of a slab. map(from, size, to) does it for a
-/// part of a row.
+/// voxels = map(input), turned, channel by channel. map(from, size, to) does it for a part of a row.
 template <class T, class Map>
-void transform(const Symmetry& symmetry, int side, const Map& map, std::span<const T> input,
-               std::span<float> voxels, const std::optional<Slab>& slab) {
-  const auto n = static_cast<std::size_t>(side);
-  const Slab planes = slab.value_or(Slab{0, side});
-  const TurnedCube cube = turned(symmetry, side);
-  float* to = voxels.data();
-  for (std::size_t channel = 0; channel < input.size(); channel += n * n * n) {
-    for (int plane = planes.begin, end; plane < planes.end; plane = end) {
-      const int shown = (plane % side + side) % side;
-      end = std::min(planes.end, plane + side - shown);  // of this copy of the sample
-      const std::ptrdiff_t count = end - plane;
-      const T* const from = input.data() + channel + cube.first + shown * cube.stride[0];
-      if (plane != shown && !planes.periodic)
-        std::fill_n(to, count * side * side, 0.0f);
-      else if (symmetry.axes[2] == 2)
-        transform_rows(cube, count, side, map, from, to);
-      else
-        transform_blocks(cube, symmetry.axes[0] == 2 ? 0 : 1, count, side, map, from, to);
-      to += count * side * side;
-    }
+void transform(const Symmetry& symmetry, const Box& cells, const Map& map, std::span<const T> input,
+               std::span<float> voxels) {
+  const TurnedBox box = turned(symmetry, cells);
+  for (std::size_t channel = 0; channel < input.size(); channel += cells.voxels()) {
+    const T* const from = input.data() + channel + box.first;
+    float* const to = voxels.data() + channel;
+    if (symmetry.axes[2] == 2)
+      transform_rows(box, map, from, to);
+    else
+      transform_blocks(box, symmetry.axes[0] == 2 ? 0 : 1, map, from, to);
   }
 }
 
@@ -146,41 +138,42 @@ std::array<int, 3> choose_shift(std::uint64_t seed, std::uint32_t epoch, std::ui
 }
 
 template <class T>
-void roll(const std::array<int, 3>& shift, int side, std::span<const T> voxels, std::span<T> rolled) {
-  const auto n = static_cast<std::size_t>(side), along = static_cast<std::size_t>(shift[2]);
-  const std::size_t rows = voxels.size() / n;
+void roll(const std::array<int, 3>& shift, const Box& box, std::span<const T> voxels, std::span<T> rolled) {
+  const auto cells = [&](std::size_t axis) { return static_cast<std::size_t>(box[axis]); };
+  const auto moved = [&](std::size_t x, std::size_t axis) {
+    return (x + static_cast<std::size_t>(shift[axis])) % cells(axis);
+  };
+  const auto along = static_cast<std::size_t>(shift[2]);
+  const std::size_t n = cells(2), rows = voxels.size() / n;
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t channel = row / (n * n), z = row / n % n, y = row % n;
-    const std::size_t to_z = (z + static_cast<std::size_t>(shift[0])) % n;
-    const std::size_t to_y = (y + static_cast<std::size_t>(shift[1])) % n;
+    const std::size_t channel = row / cells(1) / cells(0), z = row / cells(1) % cells(0), y = row % cells(1);
     const T* const from = voxels.data() + row * n;
-    T* const to = rolled.data() + ((channel * n + to_z) * n + to_y) * n;
+    T* const to = rolled.data() + ((channel * cells(0) + moved(z, 0)) * cells(1) + moved(y, 1)) * n;
     std::copy_n(from, n - along, to + along);
     std::copy_n(from + n - along, along, to);
   }
 }
 
-template void roll<std::uint16_t>(const std::array<int, 3>&, int, std::span<const std::uint16_t>,
+template void roll<std::uint16_t>(const std::array<int, 3>&, const Box&, std::span<const std::uint16_t>,
                                   std::span<std::uint16_t>);
-template void roll<float>(const std::array<int, 3>&, int, std::span<const float>, std::span<float>);
+template void roll<float>(const std::array<int, 3>&, const Box&, std::span<const float>, std::span<float>);
 
-void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
-                      std::span<const std::uint16_t> counts, std::span<float> voxels,
-                      const std::optional<Slab>& slab) {
+void transform_voxels(const Symmetry& symmetry, const Box& box, std::span<const float> table,
+                      std::span<const std::uint16_t> counts, std::span<float> voxels) {
   const auto map = [table](const std::uint16_t* row, std::ptrdiff_t size, float* to) {
     const auto length = static_cast<std::size_t>(size);
     look_up(table, {row, length}, {to, length});
   };
-  transform(symmetry, side, map, counts, voxels, slab);
+  transform(symmetry, box, map, counts, voxels);
   end_look_up();
 }
 
-void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
-                      std::span<float> voxels, const std::optional<Slab>& slab) {
+void transform_voxels(const Symmetry& symmetry, const Box& box, const AffineMap& map,
+                      std::span<const float> field, std::span<float> voxels) {
   const auto scaled = [map](const float* row, std::ptrdiff_t size, float* to) {
     for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(row[i]);
   };
-  transform(symmetry, side, scaled, field, voxels, slab);
+  transform(symmetry, box, scaled, field, voxels);
 }
 
 }  // namespace cosmo::dataset

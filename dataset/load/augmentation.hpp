@@ -2,11 +2,9 @@
 // The 48 symmetries of the cube: they change a universe's orientation and none of its parameters.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-
-#include "dataset/load/slab.hpp"
 
 namespace cosmo::dataset {
 
@@ -30,9 +28,22 @@ Symmetry choose_symmetry(std::uint64_t seed, std::uint32_t epoch, std::uint32_t 
 /// arguments.
 std::array<int, 3> choose_shift(std::uint64_t seed, std::uint32_t epoch, std::uint32_t sample, int side);
 
-/// rolled[x] = voxels[x - shift], periodic; both (channels, side, side, side). T is std::uint16_t or float.
+/// The numbers of voxels of a box along x, y and z.
+struct Box {
+  std::array<int, 3> cells;
+
+  Box(int side) : cells{side, side, side} {}  // a cube
+  int& operator[](std::size_t axis) { return cells[axis]; }
+  int operator[](std::size_t axis) const { return cells[axis]; }
+  std::size_t voxels() const {
+    return static_cast<std::size_t>(cells[0]) * static_cast<std::size_t>(cells[1]) *
+           static_cast<std::size_t>(cells[2]);
+  }
+};
+
+/// rolled[x] = voxels[x - shift], periodic; both (channels, box). T is std::uint16_t or float.
 template <class T>
-void roll(const std::array<int, 3>& shift, int side, std::span<const T> voxels, std::span<T> rolled);
+void roll(const std::array<int, 3>& shift, const Box& box, std::span<const T> voxels, std::span<T> rolled);
 
 /// x ↦ scale (x − offset)
 struct AffineMap {
@@ -42,14 +53,12 @@ struct AffineMap {
   float operator()(float x) const { return scale * (x - offset); }
 };
 
-/// voxels = table[counts], turned by the symmetry, or a slab of them; each read once and written once.
-/// `counts` (channels, side, side, side), `voxels` (channels, side or planes of the slab, side, side); `table` has an
-/// entry for each count.
-void transform_voxels(const Symmetry& symmetry, int side, std::span<const float> table,
-                      std::span<const std::uint16_t> counts, std::span<float> voxels,
-                      const std::optional<Slab>& slab = {});
+/// voxels = table[counts], turned by the symmetry; each read once and written once. `counts` (channels, box), `voxels`
+/// (channels, the turned box); `table` has an entry for each count.
+void transform_voxels(const Symmetry& symmetry, const Box& box, std::span<const float> table,
+                      std::span<const std::uint16_t> counts, std::span<float> voxels);
 /// The same with voxels = scale (field − offset).
-void transform_voxels(const Symmetry& symmetry, int side, const AffineMap& map, std::span<const float> field,
-                      std::span<float> voxels, const std::optional<Slab>& slab = {});
+void transform_voxels(const Symmetry& symmetry, const Box& box, const AffineMap& map,
+                      std::span<const float> field, std::span<float> voxels);
 
 }  // namespace cosmo::dataset

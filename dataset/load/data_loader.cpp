@@ -1,7 +1,10 @@
 #include "dataset/load/data_loader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <exception>
 #include <numeric>
+#include <type_traits>
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
@@ -26,6 +29,7 @@ std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> all, std::
 LoaderConfig validated(LoaderConfig config, const SplitReader& reader) {
   validate(config);
   if (!reader.is_plain()) config.readers = 0;
+  if (config.share && !reader.has_planes()) config.share->whole = true;
   return config;
 }
 
@@ -46,30 +50,51 @@ ReadStatistics& ReadStatistics::operator+=(const ReadStatistics& other) {
   return *this;
 }
 
-DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config)
+DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config,
+                       std::span<const core::Communicator> groups)
     : source_(reader),
+      transform_(transform),
       config_(validated(config, reader)),
+      groups_(groups),
       of_field_{static_cast<float>(transform.offset), static_cast<float>(transform.scale)},
       slots_(slots_of(config_)),
-      ahead_(config_.readers, slots_.size(), [this](std::size_t item, int thread) {
-        make(item, readers_[static_cast<std::size_t>(thread)]);
-      }) {
+      ahead_(
+          config_.readers, slots_.size(),
+          [this](std::size_t item, int thread) { make(item, readers_[static_cast<std::size_t>(thread)]); },
+          !groups.empty()) {
   const SampleSpec& spec = reader.spec();
   ensure(kind_of(transform) == spec.kind, Fault::config,
          "The model reads {} and the dataset holds {}: give the kind of data it was trained on.",
          spec.kind == VoxelKind::counts ? "fields" : "counts",
          spec.kind == VoxelKind::counts ? "counts" : "fields");
+  readers_.resize(static_cast<std::size_t>(std::max(1, config_.readers)));
+}
+
+void DataLoader::allocate() {
+  const SampleSpec& spec = source_.spec();
   const auto rows = static_cast<std::size_t>(config_.micro_batch);
   for (Slot& slot : slots_) {
-    slot.voxels = core::Buffer<float>(rows * voxels_in(spec, config_.slab));
+    slot.voxels = core::Buffer<float>(rows * voxels_in(spec, config_.share));
     slot.targets.resize(rows * spec.parameters.size());
   }
-  for (int r = 0; r < std::max(1, config_.readers); ++r) {
-    Reader& made = readers_.emplace_back();
-    made.voxels = core::Buffer<std::byte>(spec.bytes());
-    if (config_.roll) made.rolled = core::Buffer<std::byte>(spec.bytes());
-    if (spec.kind == VoxelKind::counts) made.table.emplace(transform);
+  for (std::size_t r = 0; r < readers_.size(); ++r) {
+    Reader& made = readers_[r];
+    if (config_.share) {
+      made.slabs.emplace(spec, *config_.share, turns(), config_.roll,
+                         groups_.empty() ? nullptr : &groups_[r]);
+    } else {
+      made.voxels = core::Buffer<std::byte>(spec.bytes());
+      if (config_.roll) made.rolled = core::Buffer<std::byte>(spec.bytes());
+    }
+    if (spec.kind == VoxelKind::counts) made.table.emplace(transform_);
   }
+}
+
+void DataLoader::release() {
+  for (Slot& slot : slots_) slot = {};
+  const std::size_t readers = readers_.size();
+  readers_.clear();
+  readers_.resize(readers);
 }
 
 std::uint32_t DataLoader::steps_per_epoch() const {
@@ -83,9 +108,12 @@ std::size_t DataLoader::slots_of(const LoaderConfig& config) {
 
 std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig& config) {
   const std::size_t batch =
-      static_cast<std::size_t>(config.micro_batch) * voxels_in(spec, config.slab) * sizeof(float);
-  const std::size_t reader =
-      (config.roll ? 2 : 1) * spec.bytes() + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
+      static_cast<std::size_t>(config.micro_batch) * voxels_in(spec, config.share) * sizeof(float);
+  const std::size_t sample =
+      config.share
+          ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
+          : (config.roll ? 2 : 1) * spec.bytes();
+  const std::size_t reader = sample + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
 
@@ -98,13 +126,17 @@ void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
     order_.resize(samples());
     std::iota(order_.begin(), order_.end(), 0u);
   }
+  if (slots_.front().voxels.size() == 0) allocate();
   batches_ = steps_per_epoch() * batches_per_step();
   first_ = next_ = first_step * batches_per_step();
   ahead_.start(batches_ - first_);
 }
 
 std::optional<Batch> DataLoader::next() {
-  if (next_ == batches_) return std::nullopt;
+  if (next_ == batches_) {
+    if (config_.releases) release();
+    return std::nullopt;
+  }
   const core::Timer waited;
   const std::size_t batch = next_++;
   const Slot& slot = slots_[ahead_.take()];
@@ -140,10 +172,14 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   slot.bytes = 0;
   std::span<float> voxels = slot.voxels.span();
   std::span<float> targets = slot.targets;
-  const std::size_t size = voxels_in(source_.spec(), config_.slab);
+  const std::size_t size = voxels_in(source_.spec(), config_.share);
+  std::exception_ptr error;  // all samples are loaded, since other ranks may wait for them
   for (const std::uint32_t sample : batch_samples(first_ + item)) {
-    load(sample, reader, voxels.first(size));
-    slot.bytes += source_.stored_bytes(sample);
+    try {
+      slot.bytes += load(sample, reader, voxels.first(size));
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
     voxels = voxels.subspan(size);
     const auto target = source_.target(sample);
     std::copy(target.begin(), target.end(), targets.begin());
@@ -152,6 +188,7 @@ void DataLoader::make(std::size_t item, Reader& reader) {
   std::fill(voxels.begin(), voxels.end(), 0.0f);
   std::fill(targets.begin(), targets.end(), 0.0f);
   slot.seconds = making.seconds();
+  if (error) std::rethrow_exception(error);
 }
 
 /// The sample's voxels, as stored or rolled, in one of the reader's buffers.
@@ -163,18 +200,49 @@ std::span<const T> DataLoader::read(std::uint32_t sample, Reader& reader) {
   } else {
     source_.read_stored(sample, reader.chunks, reader.voxels.span());
   }
-  if (!(config_.shuffle && config_.augment && config_.roll)) return voxels;
+  if (!(turns() && config_.roll)) return voxels;
   const std::span rolled(reinterpret_cast<T*>(reader.rolled.data()), voxels.size());
   const int side = source_.spec().side();
   roll<T>(choose_shift(config_.seed, epoch_, sample, side), side, voxels, rolled);
   return rolled;
 }
 
-void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
-  const bool turned = config_.shuffle && config_.augment;
-  const Symmetry symmetry = turned ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
+/// Gets a part of the sample and transforms it. Planes outside of the sample are zeros.
+template <class T>
+std::uint64_t DataLoader::load_slab(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
+                                    std::span<float> voxels) {
+  const SampleSpec& spec = source_.spec();
+  const Slab& slab = config_.share->own();
+  const int side = spec.side();
+  const std::array<int, 3> shift =
+      turns() && config_.roll ? choose_shift(config_.seed, epoch_, sample, side) : std::array<int, 3>{};
+  std::uint64_t bytes = 0;
+  const StoredPart<T> part = reader.slabs->read<T>(source_, reader.chunks, sample, symmetry, shift, bytes);
+  const std::size_t plane = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+  const std::size_t before = slab.periodic ? 0 : plane * static_cast<std::size_t>(std::max(0, -slab.begin));
+  const std::size_t channels = static_cast<std::size_t>(spec.channels()), size = part.box.voxels();
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const std::span<float> to =
+        voxels.subspan(channel * (voxels.size() / channels), voxels.size() / channels);
+    const std::span<const T> from = part.voxels.subspan(channel * size, size);
+    std::ranges::fill(to.first(before), 0.0f);
+    std::ranges::fill(to.subspan(before + size), 0.0f);
+    if constexpr (std::is_same_v<T, float>)
+      transform_voxels(symmetry, part.box, of_field_, from, to.subspan(before, size));
+    else
+      transform_voxels(symmetry, part.box, reader.table->for_sample(reader.slabs->whole<T>()), from,
+                       to.subspan(before, size));
+  }
+  return bytes;
+}
+
+std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
+  const Symmetry symmetry = turns() ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
+  if (reader.slabs)
+    return reader.table ? load_slab<std::uint16_t>(sample, symmetry, reader, voxels)
+                        : load_slab<float>(sample, symmetry, reader, voxels);
   const int side = source_.spec().side();
-  const bool as_stored = symmetry == Symmetry{} && !(turned && config_.roll) && !config_.slab;
+  const bool as_stored = symmetry == Symmetry{} && !(turns() && config_.roll);
   if (reader.table && reader.table->same_for_all() && config_.readers > 0 && as_stored) {
     source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> part) {
       const std::span counts(reinterpret_cast<const std::uint16_t*>(part.data()),
@@ -185,10 +253,11 @@ void DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> vox
     end_look_up();
   } else if (reader.table) {
     const auto counts = read<std::uint16_t>(sample, reader);
-    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels, config_.slab);
+    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);
   } else {
-    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels, config_.slab);
+    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels);
   }
+  return source_.stored_bytes(sample);
 }
 
 }  // namespace cosmo::dataset

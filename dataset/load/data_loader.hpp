@@ -10,6 +10,7 @@
 #include "core/buffer.hpp"
 #include "dataset/load/augmentation.hpp"
 #include "dataset/load/read_ahead.hpp"
+#include "dataset/load/slab_source.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 
@@ -21,13 +22,14 @@ struct LoaderConfig {
   int global_batch = 1;  ///< samples of one step over all ranks
   int micro_batch = 1;   ///< samples that one rank works on at a time
   std::uint64_t seed = 1;
-  bool shuffle = false;             ///< a new order every epoch; otherwise the natural order
-  bool augment = false;             ///< turn samples by the cube's symmetries; only while shuffling
-  bool roll = false;                ///< shift them, periodic boxes, along the axes; only while augmenting
-  int readers = 1;                  ///< threads that read ahead; 0: next() reads
-  std::optional<Slab> slab = {};    ///< the planes of each sample to deliver; otherwise all
-  std::uint32_t most = UINT32_MAX;  ///< samples to deliver, the first of the split
-  int spare = 1;                    ///< batches beside one per reader and the one that next() returned
+  bool shuffle = false;                 ///< a new order every epoch; otherwise the natural order
+  bool augment = false;                 ///< turn samples by the cube's symmetries; only while shuffling
+  bool roll = false;                    ///< shift them, periodic boxes, along the axes; only while augmenting
+  int readers = 1;                      ///< threads that read ahead; 0: next() reads
+  std::optional<SlabShare> share = {};  ///< what to deliver of each sample; otherwise all
+  std::uint32_t most = UINT32_MAX;      ///< samples to deliver, the first of the split
+  bool releases = false;                ///< whether memory is given back at the end of an epoch
+  int spare = 1;                        ///< batches beside one per reader and the one that next() returned
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -56,16 +58,21 @@ struct ReadStatistics {
 /// Delivers each sample of a split exactly once per epoch, for any number of ranks. A step is the next
 /// `global_batch` samples of the epoch's order; rank r of R works on its r-th contiguous part, in
 /// global_batch / (R micro_batch) batches on every rank, the last step included. So the samples of a step
-/// depend on (seed, epoch) alone, never on the ranks. Does not communicate.
+/// depend on (seed, epoch) alone, never on the ranks. Does not communicate, except as follows.
 ///
 /// Threads read, check, transform and turn samples into a ring of readers + 1 + spare batches, which have
 /// the same bits for any number of threads. Shards that only HDF5 can decode (SplitReader::is_plain) are read
 /// in next().
+///
+/// Where ranks share samples, each reads its planes of x and delivers a slab. If it turns samples, the ranks exchange
+/// planes on these threads: they must start the same epochs and take the same batches.
 class DataLoader {
  public:
-  /// `reader` must outlive the loader. Throws Error{config} unless ranks × micro-batch divides the global
+  /// `reader` must outlive the loader, and so must `groups`: if samples that ranks share are augmented, a communicator
+  /// of these ranks for each reader, at least one. Throws Error{config} unless ranks × micro-batch divides the global
   /// batch, and if the transform is of another kind of voxels.
-  DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config);
+  DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config,
+             std::span<const core::Communicator> groups = {});
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
 
@@ -73,7 +80,7 @@ class DataLoader {
   /// Begins to read the epoch at `first_step`, at most steps_per_epoch(); drops the rest of another epoch.
   void start_epoch(std::uint32_t epoch, std::uint32_t first_step = 0);
   /// The next batch of this rank, or nothing at the end of the epoch and before the first.
-  /// Throws Error{format} naming the shard of a damaged sample.
+  /// Throws Error{format} naming the shard of a damaged sample, in a rank that has read it.
   std::optional<Batch> next();
   const ReadStatistics& statistics() const { return statistics_; }
   /// Bytes that a loader for `spec` allocates, whatever the number of samples.
@@ -91,9 +98,12 @@ class DataLoader {
     std::optional<VoxelTable> table;  ///< transform of counts
     core::Buffer<std::byte> voxels;   ///< a sample as stored
     core::Buffer<std::byte> rolled;   ///< the sample after a roll
+    std::optional<SlabSource> slabs;  ///< instead of both, for parts of samples
     core::hdf5::ChunkReader chunks;
   };
 
+  void allocate();
+  void release();
   std::size_t batches_per_step() const;
   std::uint32_t samples() const { return std::min(config_.most, source_.size()); }
   static std::size_t slots_of(const LoaderConfig& config);
@@ -101,12 +111,19 @@ class DataLoader {
   std::span<const std::uint32_t> step_samples(std::size_t batch) const;
   std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
   void make(std::size_t item, Reader& reader);
-  void load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
+  bool turns() const { return config_.shuffle && config_.augment; }
+  /// Fills `voxels` and returns the number of bytes read.
+  std::uint64_t load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
+  template <class T>
+  std::uint64_t load_slab(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
+                          std::span<float> voxels);
   template <class T>
   std::span<const T> read(std::uint32_t sample, Reader& reader);
 
   SplitReader& source_;
+  VoxelTransform transform_;
   LoaderConfig config_;
+  std::span<const core::Communicator> groups_;
   AffineMap of_field_;
   std::vector<std::uint32_t> order_;
   std::uint32_t epoch_ = 0;

@@ -5,17 +5,26 @@
 
 namespace cosmo::dataset {
 
-ReadAhead::ReadAhead(int threads, std::size_t slots, Make make) : make_(std::move(make)), slots_(slots) {
-  for (int thread = 0; thread < threads; ++thread) {
+ReadAhead::ReadAhead(int threads, std::size_t slots, Make make, bool together)
+    : make_(std::move(make)), together_(together), next_(static_cast<std::size_t>(threads)), slots_(slots) {
+  for (std::size_t thread = 0; thread < next_.size(); ++thread) {
+    next_[thread] = thread;
     threads_.emplace_back([this, thread](const std::stop_token& stop) { work(stop, thread); });
   }
 }
 
 void ReadAhead::drop() {
   std::unique_lock lock(mutex_);
-  items_ = 0;
-  changed_.wait(lock, [&] { return making_ == 0; });
-  begun_ = taken_ = freed_ = 0;
+  const auto all_idle = [&] {
+    for (std::size_t thread = 0; thread < next_.size(); ++thread) {
+      if (!is_idle(thread)) return false;
+    }
+    return true;
+  };
+  if (!together_) items_ = 0;
+  changed_.wait(lock, [&] { return making_ == 0 && all_idle(); });
+  items_ = taken_ = freed_ = 0;
+  for (std::size_t thread = 0; thread < next_.size(); ++thread) next_[thread] = thread;
   std::fill(slots_.begin(), slots_.end(), Slot{});
 }
 
@@ -41,16 +50,16 @@ std::size_t ReadAhead::take() {
   return slot;
 }
 
-void ReadAhead::work(const std::stop_token& stop, int thread) {
+void ReadAhead::work(const std::stop_token& stop, std::size_t thread) {
   std::unique_lock lock(mutex_);
-  const auto has_work = [&] { return begun_ < std::min(items_, freed_ + slots_.size()); };
-  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
-    const std::size_t item = begun_++;
+  while (changed_.wait(lock, stop, [&] { return !is_idle(thread); }) && !stop.stop_requested()) {
+    const std::size_t item = next_[thread];
+    next_[thread] += next_.size();
     ++making_;
     lock.unlock();
     std::exception_ptr error;
     try {
-      make_(item, thread);
+      make_(item, static_cast<int>(thread));
     } catch (...) {
       error = std::current_exception();
     }

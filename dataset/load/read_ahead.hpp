@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -18,12 +19,14 @@ class ReadAhead {
   /// Makes `item` in its slot; `thread` is 0 … threads − 1. Runs for different slots at once.
   using Make = std::function<void(std::size_t item, int thread)>;
 
-  /// `slots` is at least 2 with threads. Without threads an item is made where it is taken.
-  ReadAhead(int threads, std::size_t slots, Make make);
+  /// `slots` is at least 2 with threads. Without threads an item is made where it is taken. `together`: making an item
+  /// waits for other ranks that make the same one. If all take the same items, each makes the same ones, even when they
+  /// are dropped, on the same threads.
+  ReadAhead(int threads, std::size_t slots, Make make, bool together = false);
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
-  /// Finishes the items that are being made and begins no other.
-  ~ReadAhead() = default;
+  /// Finishes the items that are being made and begins no other; together, it makes all for which there are slots.
+  ~ReadAhead() { drop(); }
 
   /// Forgets all items; none is being made afterwards.
   void drop();
@@ -38,13 +41,18 @@ class ReadAhead {
     bool made = false;
     std::exception_ptr error;
   };
-  void work(const std::stop_token& stop, int thread);
+  void work(const std::stop_token& stop, std::size_t thread);
+  /// Items that may be made: the others have no slot yet.
+  std::size_t makeable() const { return std::min(items_, freed_ + slots_.size()); }
+  /// Whether a thread has nothing to do.
+  bool is_idle(std::size_t thread) const { return next_[thread] >= makeable(); }
 
   Make make_;
+  bool together_;
   std::mutex mutex_;                     ///< guards everything below
   std::condition_variable_any changed_;  ///< one of the counts below, or a slot, has changed
   std::size_t items_ = 0;
-  std::size_t begun_ = 0;  ///< items that threads have begun
+  std::vector<std::size_t> next_;  ///< each thread's next item: the threads take turns
   std::size_t taken_ = 0;
   std::size_t freed_ = 0;  ///< items whose slots may be used again
   int making_ = 0;         ///< items that are being made

@@ -1,7 +1,9 @@
 #pragma once
+// The parts of samples that the ranks of a group work on.
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "dataset/shard/shard_format.hpp"
 
@@ -12,13 +14,26 @@ namespace cosmo::dataset {
 struct Slab {
   int begin, end;
   bool periodic = false;
+
+  bool operator==(const Slab&) const = default;
 };
 
-/// Number of voxels of a slab of a sample, or of the whole one.
-inline std::size_t voxels_in(const SampleSpec& spec, const std::optional<Slab>& slab) {
-  if (!slab) return spec.voxels();
+/// A rank's part of each sample.
+struct SlabShare {
+  std::vector<Slab> slabs;  ///< one for each rank that shares the samples
+  int rank;                 ///< this one's number among them
+  /// Whether the rank reads whole samples, not planes of them: those that are compressed, or whose transform depends
+  /// on all voxels.
+  bool whole = false;
+
+  const Slab& own() const { return slabs[static_cast<std::size_t>(rank)]; }
+};
+
+/// Number of voxels of a part of a sample, or of the whole one.
+inline std::size_t voxels_in(const SampleSpec& spec, const std::optional<SlabShare>& share) {
+  if (!share) return spec.voxels();
   return spec.voxels() / static_cast<std::size_t>(spec.side()) *
-         static_cast<std::size_t>(slab->end - slab->begin);
+         static_cast<std::size_t>(share->own().end - share->own().begin);
 }
 
 }  // namespace cosmo::dataset

@@ -28,7 +28,7 @@ void check_listed(const Sample& sample, const SplitRecord& record, const std::fi
 }  // namespace
 
 SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
-                         int rank, int ranks)
+                         int rank, int ranks, bool by_planes)
     : spec_(manifest.spec), split_(split) {
   const SplitRecord& record = manifest.split(split);
   for (std::size_t s = 0; s < record.shards.size(); ++s) {
@@ -41,8 +41,11 @@ SplitReader::SplitReader(const std::filesystem::path& directory, const DatasetMa
     for (std::size_t row = 0; row < shard.size(); ++row) {
       const auto target = shard.target(row);
       const auto stored = shard.stored(row);
+      const auto planes = shard.plane_crc32(row);
       samples_.push_back(shard.sample(row));
       if (stored) stored_.push_back(*stored);
+      if (by_planes && stored && stored->chunk.is_plain())
+        plane_crc32_.insert(plane_crc32_.end(), planes.begin(), planes.end());
       targets_.insert(targets_.end(), target.begin(), target.end());
       check_listed(samples_.back(), record, shards_.back(), split);
     }
@@ -98,6 +101,19 @@ void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chun
   const auto [shard, row] = place(index);
   const auto& [chunk, crc32] = stored_[index];
   check_voxels(shards_[shard], row, crc32, chunks.read(shards_[shard], chunk, spec_.bytes(), visit));
+}
+
+void SplitReader::read_planes(std::uint32_t index, const core::hdf5::ChunkReader& chunks,
+                              std::span<const int> planes, std::span<std::byte> voxels) const {
+  const auto [shard, row] = place(index);
+  const auto known = std::span(plane_crc32_).subspan(index * spec_.planes(), spec_.planes());
+  std::vector<int> all;
+  for (int channel = 0; channel < spec_.channels(); ++channel) {
+    for (const int plane : planes) all.push_back(channel * spec_.side() + plane);
+  }
+  chunks.read_parts(shards_[shard], stored_[index].chunk, all, voxels, [&](int plane, std::uint32_t crc32) {
+    check_voxels(shards_[shard], row, known[static_cast<std::size_t>(plane)], crc32);
+  });
 }
 
 std::uint64_t SplitReader::stored_bytes(std::uint32_t index) const {

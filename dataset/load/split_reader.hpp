@@ -17,9 +17,9 @@ class SplitReader {
  public:
   /// Opens every shard and checks it against the manifest. SHA-256 is computed for every `ranks`-th shard
   /// from shard `rank` on, so that the ranks of a run together check all; run this in Communicator::agree.
-  /// Throws Error{io} or Error{format}.
+  /// `by_planes`: whether planes of samples will be read. Throws Error{io} or Error{format}.
   SplitReader(const std::filesystem::path& directory, const DatasetManifest& manifest, Split split,
-              int rank = 0, int ranks = 1);
+              int rank = 0, int ranks = 1, bool by_planes = false);
 
   const SampleSpec& spec() const { return spec_; }
   Split split() const { return split_; }
@@ -41,6 +41,11 @@ class SplitReader {
   /// The same, but passes the voxels to `visit` part by part, in order.
   void read_stored(std::uint32_t index, core::hdf5::ChunkReader& chunks,
                    const core::hdf5::ChunkReader::Visit& visit) const;
+  /// Whether planes can be read: each sample is stored without a filter, with checksums of planes.
+  bool has_planes() const { return is_plain() && plane_crc32_.size() == samples_.size() * spec_.planes(); }
+  /// Reads these planes along x of every channel, (C, planes, n, n), from any thread, and compares their checksums.
+  void read_planes(std::uint32_t index, const core::hdf5::ChunkReader& chunks, std::span<const int> planes,
+                   std::span<std::byte> voxels) const;
   /// Bytes that the sample takes in its shard, or uncompressed if that is not known.
   std::uint64_t stored_bytes(std::uint32_t index) const;
 
@@ -64,6 +69,8 @@ class SplitReader {
   std::vector<std::uint32_t> firsts_;  ///< (shards) number of each shard's first sample
   std::vector<Sample> samples_;
   std::vector<StoredVoxels> stored_;  ///< (samples), or fewer if some are not plain
+  std::vector<std::uint32_t>
+      plane_crc32_;  ///< (samples, planes), or fewer if they are not all known and needed
   std::vector<float> targets_;
   std::deque<OpenShard> open_;  ///< oldest first
 };

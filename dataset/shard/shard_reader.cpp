@@ -50,7 +50,7 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     samples_.push_back({simulation[row], subvolume[row], seed[row], {values, values + parameters}});
   }
   if (spec.rolls > 0) read_rolls(spec);
-  if (version() > 1) check_planes(spec);
+  if (version() > 1) read_planes(spec);
   statistics_ = read_statistics(spec);
   check_labels(spec);
 }
@@ -105,13 +105,12 @@ void ShardReader::check_attributes(const SampleSpec& spec) const {
   }
 }
 
-void ShardReader::check_planes(const SampleSpec& spec) const {
-  const auto planes = file_.read<std::uint32_t>("plane_crc32", spec.plane_shape(size()));
+void ShardReader::read_planes(const SampleSpec& spec) {
+  plane_crc32_ = file_.read<std::uint32_t>("plane_crc32", spec.plane_shape(size()));
   const std::size_t bytes = spec.bytes() / spec.planes();
   for (std::size_t row = 0; row < size(); ++row) {
     std::uint32_t all = core::crc32({});
-    for (const std::uint32_t plane : std::span(planes).subspan(row * spec.planes(), spec.planes()))
-      all = core::crc32_joined(all, plane, bytes);
+    for (const std::uint32_t plane : plane_crc32(row)) all = core::crc32_joined(all, plane, bytes);
     ensure(all == crc32_[row], Fault::format,
            "{} sample {} has checksums of planes that are not those of its crc32: restore the file.",
            path_.string(), row);
@@ -138,6 +137,11 @@ void ShardReader::check_labels(const SampleSpec& spec) const {
 std::span<const float> ShardReader::target(std::size_t row) const {
   const std::size_t parameters = y_unit_.size() / size();
   return std::span(y_unit_).subspan(row * parameters, parameters);
+}
+
+std::span<const std::uint32_t> ShardReader::plane_crc32(std::size_t row) const {
+  const std::size_t planes = plane_crc32_.size() / size();
+  return std::span(plane_crc32_).subspan(row * planes, planes);
 }
 
 core::hdf5::Shape ShardReader::start_of(std::size_t row) const {

@@ -34,6 +34,8 @@ class ShardReader {
   /// Labels (P) in [−1, 1].
   std::span<const float> target(std::size_t row) const;
   std::uint32_t crc32(std::size_t row) const { return crc32_[row]; }
+  /// Checksums of a sample's planes along x, channel by channel; none in version 1.
+  std::span<const std::uint32_t> plane_crc32(std::size_t row) const;
   const VoxelStatistics& statistics() const { return statistics_; }
 
   /// Reads a sample's counts or field (C, n, n, n), depending on the spec's kind, and compares the crc32.
@@ -51,7 +53,7 @@ class ShardReader {
   VoxelStatistics read_statistics(const SampleSpec& spec) const;
   std::uint64_t version() const;
   void check_attributes(const SampleSpec& spec) const;
-  void check_planes(const SampleSpec& spec) const;
+  void read_planes(const SampleSpec& spec);
   void check_labels(const SampleSpec& spec) const;
   void read_rolls(const SampleSpec& spec);
 
@@ -61,7 +63,7 @@ class ShardReader {
   core::hdf5::Shape sample_shape_;  ///< (1, n, n, n) or (1, C, n, n, n)
   std::vector<Sample> samples_;
   std::vector<float> y_unit_;
-  std::vector<std::uint32_t> crc32_;
+  std::vector<std::uint32_t> crc32_, plane_crc32_;
   VoxelKind kind_;
   VoxelStatistics statistics_;
 };

@@ -89,6 +89,8 @@ VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& sca
   return row.make(scale);
 }
 
+bool needs_whole_sample(const VoxelTransform& transform) { return row_of(transform.name).every_sample; }
+
 VoxelKind kind_of(const VoxelTransform& transform) { return row_of(transform.name).kind; }
 
 VoxelTable::VoxelTable(const VoxelTransform& transform) : transform_(transform), table_(kCounts) {

@@ -41,6 +41,8 @@ struct VoxelScale {
 /// The transform called `name` for such data. Throws Error{config} naming --voxels, also if it is not meant
 /// for this kind of voxels.
 VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale);
+/// Whether a sample's transform depends on all its voxels.
+bool needs_whole_sample(const VoxelTransform& transform);
 /// The kind of voxels that the transform is for. Throws Error{config} if its name is unknown.
 VoxelKind kind_of(const VoxelTransform& transform);
 

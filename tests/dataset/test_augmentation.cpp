@@ -139,30 +139,44 @@ TEST_CASE("the symmetry of a sample depends on seed, epoch and sample and takes 
   REQUIRE(changed > 4400);
 }
 
-TEST_CASE("a slab is the planes of the turned sample, and of its copies or of nothing beside it") {
+TEST_CASE("a box is turned as the cube that it is a part of") {
   const std::vector<float> table = identity_table();
-  for (const auto& [side, channels] : {std::pair(5, 2), std::pair(20, 1)}) {
-    const auto counts = distinct_counts(side, channels);
-    const auto plane = static_cast<std::size_t>(side * side);
-    for (const Slab& slab : {Slab{0, 3}, Slab{2, 5}, Slab{-2, 4}, Slab{-1, side + 2, true},
-                             Slab{3, side + 1, true}, Slab{-1, side + 1}, Slab{-side - 2, 2 * side, true}}) {
-      for (int s = 0; s < kCubeSymmetries; ++s) {
-        const auto whole = turned(s, side, counts);
-        std::vector<float> expected,
-            found(static_cast<std::size_t>((slab.end - slab.begin) * channels) * plane, -1);
-        for (int channel = 0; channel < channels; ++channel) {
-          for (int x = slab.begin; x < slab.end; ++x) {
-            const int shown = (x + 3 * side) % side;
-            const auto first = whole.begin() + static_cast<std::ptrdiff_t>(plane) * (channel * side + shown);
-            if (x == shown || slab.periodic)
-              expected.insert(expected.end(), first, first + static_cast<std::ptrdiff_t>(plane));
-            else
-              expected.insert(expected.end(), plane, 0.0f);
-          }
-        }
-        transform_voxels(cube_symmetry(s), side, table, counts, found, slab);
-        REQUIRE(found == expected);
+  for (const int side : {5, 40}) {
+    const auto counts = distinct_counts(side, 2);
+    const auto n = static_cast<std::size_t>(side), first = n / 4, last = n - 1;
+    for (int s = 0; s < kCubeSymmetries; ++s) {
+      const Symmetry symmetry = cube_symmetry(s);
+      const auto whole = turned(s, side, counts);
+      const auto axis = static_cast<std::size_t>(symmetry.axes[0]);
+      Box box(side);
+      box[axis] = static_cast<int>(last - first);
+      // The planes first to last - 1 of the turned cube, before it is turned.
+      const std::size_t begin = symmetry.flipped[0] ? n - last : first, end = begin + last - first;
+      std::vector<std::uint16_t> part;
+      for (std::size_t v = 0; v < counts.size(); ++v) {
+        const std::size_t plane = axis == 0 ? v / n / n % n : axis == 1 ? v / n % n : v % n;
+        if (plane >= begin && plane < end) part.push_back(counts[v]);
       }
+      std::vector<float> found(part.size(), -1);
+      transform_voxels(symmetry, box, table, part, found);
+      std::vector<float> expected;
+      for (std::size_t v = 0; v < whole.size(); ++v) {
+        if (v / n / n % n >= first && v / n / n % n < last) expected.push_back(static_cast<float>(whole[v]));
+      }
+      REQUIRE(found == expected);
     }
+  }
+}
+
+TEST_CASE("a box is rolled along each of its axes") {
+  Box box(2);
+  box.cells = {2, 3, 4};
+  const std::array<int, 3> shift = {1, 2, 3};
+  std::vector<std::uint16_t> counts(48), rolled(48);
+  std::iota(counts.begin(), counts.end(), std::uint16_t{0});
+  roll<std::uint16_t>(shift, box, counts, rolled);
+  for (int v = 0; v < 48; ++v) {
+    const int c = v / 24, x = (v / 12 + 1) % 2, y = (v / 4 + 2) % 3, z = (v + 3) % 4;
+    REQUIRE(rolled[static_cast<std::size_t>(((c * 2 + x) * 3 + y) * 4 + z)] == v);
   }
 }

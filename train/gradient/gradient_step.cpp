@@ -19,10 +19,9 @@ GradientStep::GradientStep(const core::Communicator& comm, nn::Network& network,
 std::size_t GradientStep::memory_bytes(const nn::NetworkCensus& census, std::size_t voxels, int micro_batch,
                                        int micro_batches_per_step) {
   if (census.normalised == 0) return 0;
-  const std::size_t inputs = micro_batches_per_step > 1 ? voxels : 0;
+  const auto kept = static_cast<std::size_t>(micro_batches_per_step);
   const std::size_t vectors = 3 * static_cast<std::size_t>(census.normalised);
-  return sizeof(float) * static_cast<std::size_t>(micro_batch) *
-         static_cast<std::size_t>(micro_batches_per_step) * (inputs + vectors);
+  return sizeof(float) * static_cast<std::size_t>(micro_batch) * ((kept - 1) * voxels + kept * vectors);
 }
 
 void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
@@ -42,7 +41,7 @@ void GradientStep::take(const dataset::Batch& batch, std::int64_t n, StepLoss& l
 
 void GradientStep::keep(const dataset::Batch& batch) {
   Kept& kept = kept_[count_++];
-  if (kept_.size() > 1) kept.voxels.assign(batch.voxels.begin(), batch.voxels.end());
+  if (!batch.last_of_step) kept.voxels.assign(batch.voxels.begin(), batch.voxels.end());
   kept.targets.assign(batch.targets.begin(), batch.targets.end());
   kept.samples.assign(batch.samples.begin(), batch.samples.end());
   kept.valid = batch.valid;

@@ -18,7 +18,7 @@ namespace cosmo::train {
 /// A network without a normalisation runs forward and backward on each micro-batch as it comes. One with a
 /// normalisation needs the statistics of all samples of the step before any of them can proceed, so the step
 /// runs in phases: trunks forward, one sum over the ranks, heads forward and backward, one sum, trunks
-/// backward. If there are several micro-batches, their inputs are kept and all trunks except the last run
+/// backward. If there are several micro-batches, the inputs of all but the last are kept, and their trunks run
 /// forward a second time: a third more work instead of memory for all their tensors.
 class GradientStep {
  public:
@@ -46,7 +46,7 @@ class GradientStep {
  private:
   /// A micro-batch of a step that runs in phases.
   struct Kept {
-    std::vector<float> voxels;  ///< empty if it is the only one
+    std::vector<float> voxels;  ///< empty in the last one, whose tensors are still in memory
     std::vector<float> targets;
     std::vector<std::uint32_t> samples;
     int valid;

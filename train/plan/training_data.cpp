@@ -6,19 +6,35 @@
 
 namespace cosmo::train {
 
-LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan, int readers) {
-  const int group = ranks.peers.rank(), groups = ranks.peers.size();
-  std::optional<dataset::Slab> slab;
-  if (plan.cut) {
-    const nn::Planes planes = plan.cut->input(ranks.group.rank());
-    slab = {planes.begin, planes.end, plan.cut->periodic_input()};
+namespace {
+
+/// What a rank of a group loads of each sample.
+dataset::SlabShare share_of(const nn::CutPlan& cut, int rank, const dataset::DatasetManifest& data,
+                            const std::string& voxels) {
+  dataset::SlabShare share = {{}, rank};
+  for (int other = 0; other < cut.ranks(); ++other) {
+    const nn::Planes planes = cut.input(other);
+    share.slabs.push_back({planes.begin, planes.end, cut.periodic_input()});
   }
+  share.whole = data.origin.compression != dataset::Compression::none ||
+                dataset::needs_whole_sample(dataset::find_voxel_transform(voxels, data.scale()));
+  return share;
+}
+
+}  // namespace
+
+LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan,
+                         const dataset::DatasetManifest& data, int readers) {
+  const int group = ranks.peers.rank(), groups = ranks.peers.size();
+  const auto share =
+      plan.cut ? std::optional(share_of(*plan.cut, ranks.group.rank(), data, plan.voxels)) : std::nullopt;
   const dataset::LoaderConfig in_order = {.rank = group,
                                           .ranks = groups,
                                           .global_batch = plan.micro_batch * groups,
                                           .micro_batch = plan.micro_batch,
                                           .readers = readers,
-                                          .slab = slab,
+                                          .share = share,
+                                          .releases = true,
                                           .spare = 0};
   dataset::LoaderConfig measured = in_order;
   measured.most = kMeasuredSamples;
@@ -31,7 +47,7 @@ LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan, in
            .augment = plan.augment,
            .roll = plan.roll,
            .readers = readers,
-           .slab = slab},
+           .share = share},
           in_order,
           measured};
 }
@@ -42,15 +58,17 @@ dataset::ReadStatistics Splits::statistics() const {
   return sum += validation_loader->statistics();
 }
 
-void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
-                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
-                 const LoaderConfigs& loaders, Splits& splits) {
-  const int rank = comm.rank(), ranks = comm.size();
+void open_splits(const SampleGroups& ranks, const TrainingPlan& plan, const std::filesystem::path& directory,
+                 const dataset::DatasetManifest& data, const LoaderConfigs& loaders, Splits& splits) {
+  const int rank = ranks.all.rank(), number = ranks.all.size();
+  const bool by_planes = loaders.training.share && !loaders.training.share->whole;
+  for (int r = 0; by_planes && plan.augment && r < std::max(1, loaders.training.readers); ++r)
+    splits.groups.push_back(ranks.group.split(0));
   const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
-  comm.agree([&] {
-    splits.training.emplace(directory, data, dataset::Split::train, rank, ranks);
-    splits.validation.emplace(directory, data, dataset::Split::validation, rank, ranks);
-    splits.training_loader.emplace(*splits.training, transform, loaders.training);
+  ranks.all.agree([&] {
+    splits.training.emplace(directory, data, dataset::Split::train, rank, number, by_planes);
+    splits.validation.emplace(directory, data, dataset::Split::validation, rank, number, by_planes);
+    splits.training_loader.emplace(*splits.training, transform, loaders.training, splits.groups);
     splits.validation_loader.emplace(*splits.validation, transform, loaders.validation);
     if (nn::find_normalisation(plan.network) >= 0)
       splits.measured_loader.emplace(*splits.training, transform, loaders.measured);

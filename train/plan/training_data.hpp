@@ -19,12 +19,15 @@ struct LoaderConfigs {
   dataset::LoaderConfig measured;  ///< training samples on which a normalisation's statistics are measured
 };
 
-LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan, int readers);
+LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan,
+                         const dataset::DatasetManifest& data, int readers);
 
 /// The splits and their loaders. Members refer to earlier ones.
 struct Splits {
   std::optional<dataset::SplitReader> training;
   std::optional<dataset::SplitReader> validation;
+  std::vector<core::Communicator>
+      groups;  ///< for each reader of training samples, where ranks exchange planes
   std::optional<dataset::DataLoader> training_loader;
   std::optional<dataset::DataLoader> validation_loader;
   std::optional<dataset::DataLoader> measured_loader;  ///< if the network normalises
@@ -32,11 +35,10 @@ struct Splits {
   dataset::ReadStatistics statistics() const;
 };
 
-/// Opens both splits in `directory`; the ranks share the check of the shards' contents. Collective over comm.
-/// Throws an agreed Error.
-void open_splits(const core::Communicator& comm, const TrainingPlan& plan,
-                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
-                 const LoaderConfigs& loaders, Splits& splits);
+/// Opens both splits in `directory`; the ranks share the check of the shards' contents. Collective over
+/// all ranks. Throws an agreed Error.
+void open_splits(const SampleGroups& ranks, const TrainingPlan& plan, const std::filesystem::path& directory,
+                 const dataset::DatasetManifest& data, const LoaderConfigs& loaders, Splits& splits);
 
 /// Number of samples, over all epochs, that are still to be trained on.
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,

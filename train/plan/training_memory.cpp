@@ -62,11 +62,12 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
                                               arenas, plan.arithmetic, share);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
-      census, dataset::voxels_in(spec, loaders.training.slab), plan.micro_batch, micro_batches));
+      census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
-         static_cast<std::int64_t>(measuring + dataset::DataLoader::memory_bytes(spec, loaders.training) +
-                                   dataset::DataLoader::memory_bytes(spec, loaders.validation));
+         static_cast<std::int64_t>(
+             dataset::DataLoader::memory_bytes(spec, loaders.training) +
+             std::max(measuring, dataset::DataLoader::memory_bytes(spec, loaders.validation)));
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {

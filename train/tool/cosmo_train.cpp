@@ -191,7 +191,7 @@ core::Report train_on(const core::Invocation& run, const train::SampleGroups& ra
   std::optional<train::MlperfLog> mlperf;
   open_log(run, task, mlperf);
   train::Splits splits;
-  train::open_splits(run.comm, plan, stage(run, task, *mlperf), task.data, loaders, splits);
+  train::open_splits(ranks, plan, stage(run, task, *mlperf), task.data, loaders, splits);
   directory.note_range(
       [&] { return train::measure_input_range(run.comm, *splits.training, task.data.scale()); });
   std::optional<dataset::BaselineLabels> baseline;
@@ -246,7 +246,7 @@ class TrainingStage : public core::Stage {
         task_(read_task(run)),
         census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.outputs())),
         ranks_(run.comm, task_.plan.ranks_per_sample),
-        loaders_(train::loaders_of(ranks_, task_.plan, task_.readers)),
+        loaders_(train::loaders_of(ranks_, task_.plan, task_.data, task_.readers)),
         arithmetic_(task_.plan.arithmetic) {
     request = task_.request;
     overwrite = read_overwrite(run.options);

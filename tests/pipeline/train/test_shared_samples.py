@@ -48,6 +48,16 @@ class SharedSamples(PipelineTest):
     def test_losses_are_those_of_one_rank(self):
         self.check_layouts("plain", tolerance=1e-5)
 
+    def test_ranks_read_their_planes_alone(self):
+        """Layers without padding see 31 of 32 planes, in slabs that overlap by a plane."""
+        bytes_read = {}
+        for shared in (1, 2, 4):
+            summary = self.train(f"read-{shared}", "--ranks-per-sample", shared, ranks=shared, epochs=2)
+            bytes_read[shared] = summary["data_bytes_read"]
+        for shared in (2, 4):
+            self.assertLess(bytes_read[shared], (1 + shared / 32) * bytes_read[1])
+            self.assertGreater(bytes_read[shared], 0.9 * bytes_read[1])
+
     def test_a_network_that_normalises(self):
         """Steps of all samples: their gradients nearly cancel, and what is left of them is soon another for other ranks, whether or
         not they share samples."""

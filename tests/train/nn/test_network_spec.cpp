@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
+#include <tuple>
 #include <variant>
 
 #include "core/error.hpp"
@@ -161,10 +163,37 @@ TEST_CASE("a layer's name can be a group's in a checkpoint") {
   }
 }
 
+TEST_CASE("cosmonet networks halve their volume to 2³ cells, and means of all levels are joined") {
+  for (const auto& [name, levels, weights, mflop] : {std::tuple("cosmonet32", 4, 55'152, 279.6),
+                                                     {"cosmonet64", 5, 114'544, 2'258.5},
+                                                     {"cosmonet128", 6, 229'232, 18'105.3},
+                                                     {"cosmonet256", 7, 343'920, 144'884.5},
+                                                     {"cosmonet512", 8, 458'608, 1'159'117.5}}) {
+    INFO(name);
+    const auto entry = std::ranges::find(nn::networks(), std::string_view(name), &nn::NetworkEntry::name);
+    const nn::NetworkCensus census = nn::take_census(entry->make(), {1, entry->size}, 3);
+    const nn::LayerCensus& last_pool = census.layers[static_cast<std::size_t>(3 * levels - 2)];
+    CHECK(last_pool.output.size == 2);
+    CHECK(entry->size == 2 << levels);
+    CHECK(census.weights() == weights);
+    CHECK(static_cast<double>(census.useful_flop()) * 1e-6 == Approx(mflop).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("mlperf takes any size that its five pools leave cells of") {
+  for (const auto& [size, cells] : {std::pair(32, 1), {48, 1}, {64, 2}, {200, 6}, {256, 8}, {512, 16}}) {
+    const nn::NetworkCensus census = nn::take_census(nn::find_network("mlperf"), {4, size}, 4);
+    CHECK(census.layers[9].output == nn::Shape{512, cells});
+    CHECK(census.layers[10].weights == std::int64_t{128} * 512 * cells * cells * cells);
+  }
+  CHECK_THROWS_AS(nn::take_census(nn::find_network("mlperf"), {4, 31}, 4), core::Error);
+}
+
 TEST_CASE("networks take any number of channels and outputs") {
   for (const nn::NetworkEntry& entry : nn::networks()) {
-    const nn::NetworkCensus one = nn::take_census(entry.make(), {1, 128}, 1);
-    const nn::NetworkCensus four = nn::take_census(entry.make(), {4, 128}, 2);
+    const int size = std::max(128, entry.size);
+    const nn::NetworkCensus one = nn::take_census(entry.make(), {1, size}, 1);
+    const nn::NetworkCensus four = nn::take_census(entry.make(), {4, size}, 2);
     CHECK(entry.make().name == entry.name);
     CHECK(four.layers[0].weights == 4 * one.layers[0].weights);
     CHECK(four.layers.back().output.channels == 2);

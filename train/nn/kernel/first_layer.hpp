@@ -19,13 +19,13 @@ struct FirstLayer {
   static constexpr int kKernel = 3, kWindow = 2, kWindowCells = 8;
   /// With more channels, the input of a row of windows would not fit the first-level cache.
   static constexpr std::int64_t kMostChannels = 8;
-  /// [cells] Longest side of an input that fits the stack.
-  static constexpr std::int64_t kLongestSide = 256;
+  /// [cells] Longest side of an input whose rows fit the stack.
+  static constexpr std::int64_t kLongestSide = 512;
   /// Number of parts of the volume in which backward sums, for any number of threads, before it sums the parts.
   static constexpr std::int64_t kParts = 32;
 
   std::int64_t images, channels;  ///< numbers of images and channels in the input
-  Axis depth, side;               ///< D, and H and W; the padding is 0 or 1 cell of zeros
+  Axis depth, side;               ///< D, and H and W; the padding is 0 or 1 cell
   std::int64_t block;             ///< outputs side by side, 8 or 16
   std::int64_t blocks;            ///< outputs / block
   float slope;                    ///< slope of the leaky ReLU, at least 0

@@ -13,25 +13,39 @@
 namespace cosmo::nn {
 namespace {  // each file that includes this has its own copy, for its own instruction set
 
-/// The input of a row of windows, (channels, kRows, kRows, kLength), including the zeros around and behind
-/// it.
+/// The input of a row of windows, (channels, kRows, kRows, kLength), including the padding around it and the zeros
+/// behind it.
 struct FirstLayerRows {
   /// Input rows, along z and y, that a row of windows sees.
   static constexpr int kRows = FirstLayer::kWindow + FirstLayer::kKernel - 1;
   /// Floats from one row to the next: a compile-time constant keeps addresses out of the registers.
   static constexpr std::int64_t kLength = FirstLayer::kLongestSide + 16;
 
+  explicit FirstLayerRows(const FirstLayer& layer) {
+    std::fill_n(values, layer.channels * kRows * kRows * kLength, 0.0f);
+  }
+
+  /// A coordinate in the padded input as one of a cell; outside of 0 to cells - 1 are zeros.
+  static std::int64_t cell_at(const Axis& axis, std::int64_t x) {
+    const std::int64_t cell = x - axis.padding;
+    return axis.periodic ? (cell + axis.cells) % axis.cells : cell;
+  }
+
   void read(const FirstLayer& layer, const float* input, std::int64_t image, std::int64_t z, std::int64_t y) {
-    const std::int64_t side = layer.side.cells;
+    const std::int64_t side = layer.side.cells, padding = layer.side.padding;
     float* row = values;
     for (std::int64_t plane = image * layer.channels; plane < (image + 1) * layer.channels; ++plane) {
       for (std::int64_t i = 0; i < kRows * kRows; ++i, row += kLength) {
-        const std::int64_t from_z = FirstLayer::kWindow * z + i / kRows - layer.depth.padding;
-        const std::int64_t from_y = FirstLayer::kWindow * y + i % kRows - layer.side.padding;
+        const std::int64_t from_z = cell_at(layer.depth, FirstLayer::kWindow * z + i / kRows);
+        const std::int64_t from_y = cell_at(layer.side, FirstLayer::kWindow * y + i % kRows);
         const bool inside = std::min(from_z, from_y) >= 0 && from_z < layer.depth.cells && from_y < side;
         const float* from = input + ((plane * layer.depth.cells + from_z) * side + from_y) * side;
         if (inside) {
-          std::copy_n(from, side, row + layer.side.padding);
+          std::copy_n(from, side, row + padding);
+          if (layer.side.periodic) {
+            std::copy_n(from + side - padding, padding, row);
+            std::copy_n(from, padding, row + padding + side);
+          }
         } else {
           std::fill_n(row, kLength, 0.0f);
         }
@@ -41,7 +55,7 @@ struct FirstLayerRows {
 
   const float* of_channel(std::int64_t channel) const { return values + channel * kRows * kRows * kLength; }
 
-  float values[FirstLayer::kMostChannels * kRows * kRows * kLength] = {};
+  float values[FirstLayer::kMostChannels * kRows * kRows * kLength];  ///< the rest belongs to channels that the layer lacks
 };
 
 /// The kernels for vectors of `lanes` floats, which are also the blocks of channels.
@@ -189,7 +203,7 @@ struct FirstLayerOf {
     const std::int64_t block_weights = layer.weights() / layer.blocks;
 #pragma omp parallel
     {
-      FirstLayerRows rows;
+      FirstLayerRows rows(layer);
 #pragma omp for schedule(static)
       for (std::int64_t slab = 0; slab < layer.images * depth; ++slab) {
         const std::int64_t image = slab / depth, z = slab % depth;
@@ -215,8 +229,9 @@ struct FirstLayerOf {
     const std::int64_t weights = layer.weights(), part_size = layer.sums();
 #pragma omp parallel
     {
-      FirstLayerRows rows;
-      alignas(V) float d_cells[(FirstLayer::kLongestSide + 2 * kKernel) * lanes] = {};
+      FirstLayerRows rows(layer);
+      alignas(V) float d_cells[(FirstLayer::kLongestSide + 2 * kKernel) * lanes];
+      std::fill_n(d_cells, (layer.side.cells + 2 * kKernel) * lanes, 0.0f);
 #pragma omp for schedule(static)
       for (std::int64_t part = 0; part < parts; ++part) {
         float *const sums = scratch + part * part_size, *const of_slab = sums + parts * part_size;

@@ -220,6 +220,10 @@ struct ConvolutionPrimitives {
   }
 };
 
+Axis padded_axis(const Convolution& layer, std::int64_t cells, std::int64_t padding) {
+  return {cells, padding, layer.periodic && padding > 0};
+}
+
 /// Memory that forward and backward of a first layer work on.
 struct FirstLayerMemory {
   dnnl::memory input, weights, biases, output, notes;
@@ -267,8 +271,8 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
   const std::int64_t outputs = convolution.outputs, k = convolution.kernel, cells = k * k * k;
   const FirstLayer layer = {input[0],
                             input[1],
-                            {input[2], builder.depth_padding(convolution)},
-                            {input[3], convolution.padding},
+                            padded_axis(convolution, input[2], builder.depth_padding(convolution)),
+                            padded_axis(convolution, input[3], convolution.padding),
                             kernels().block,
                             outputs / kernels().block,
                             static_cast<float>(convolution.slope),
@@ -355,15 +359,11 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
   const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const WeightedLayer weighted = weighted_layer(builder, layer, dims);
   const auto type = type_of(weighted.output);
-  const std::int64_t depth_padding = builder.depth_padding(layer);
-  FilteredLayer filtered = {{dims[0],
-                             dims[1],
-                             layer.outputs,
-                             layer.kernel,
-                             {dims[2], depth_padding, layer.periodic && depth_padding > 0},
-                             {dims[3], layer.padding, layer.periodic && layer.padding > 0}},
-                            layer.slope,
-                            pooling_of(layer, reader)};
+  FilteredLayer filtered = {
+      {dims[0], dims[1], layer.outputs, layer.kernel,
+       padded_axis(layer, dims[2], builder.depth_padding(layer)), padded_axis(layer, dims[3], layer.padding)},
+      layer.slope,
+      pooling_of(layer, reader)};
   const auto add = [&](const char* suffix, Parameter::Role role, const Layout& layout) {
     return builder.add_parameter(
         compiled,
@@ -420,14 +420,13 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution
              const Layer* reader) {
   const Layout source_layout = source.values.get_desc();
   const dnnl::memory::dims input = dims_of(source_layout);  // (N, C, D, H, W)
-  const bool filtered = is_filtered(builder, compiled);
-  const bool periodic = layer.periodic && layer.padding > 0;
-  if (periodic &&
-      !(filtered && layer.kernel == 2 * layer.padding + 1))  // filtered ones read around the volume
-    return build_periodic(builder, compiled, layer, source, reader);
-  if (!periodic && !source.gradient && source_layout == plain_layout(input) &&
+  if (!source.gradient && source_layout == plain_layout(input) &&
       is_first_layer(layer, input[1], input[3], reader, kernels().block))
     return build_first_layer(builder, compiled, layer, source, *reader);
+  const bool filtered = is_filtered(builder, compiled);
+  const bool reads_around = filtered && layer.kernel == 2 * layer.padding + 1;  // the volume
+  if (layer.periodic && layer.padding > 0 && !reads_around)
+    return build_periodic(builder, compiled, layer, source, reader);
   if (filtered) return build_filtered(builder, compiled, layer, source, reader);
   return build_weighted(builder, compiled, primitives_of(builder, layer),
                         weighted_layer(builder, layer, input), source, reader);

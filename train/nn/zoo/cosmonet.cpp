@@ -38,4 +38,8 @@ NetworkSpec cosmonet64() { return level_means("cosmonet64", {16, 16, 32, 32, 64}
 
 NetworkSpec cosmonet128() { return level_means("cosmonet128", {16, 16, 32, 32, 64, 64}); }
 
+NetworkSpec cosmonet256() { return level_means("cosmonet256", {16, 16, 32, 32, 64, 64, 64}); }
+
+NetworkSpec cosmonet512() { return level_means("cosmonet512", {16, 16, 32, 32, 64, 64, 64, 64}); }
+
 }  // namespace cosmo::nn::zoo

@@ -35,11 +35,13 @@ NetworkSpec cosmoflow64();
 /// A small network for 32³ inputs in the style of the 2018 network, ending in an average over the volume.
 NetworkSpec cosmoflow32();
 
-/// Small networks that read the means of each level, for 32³, 64³ and 128³ inputs; docs/network.md describes
+/// Small networks that read the means of each level, for inputs of 32³ to 512³; docs/network.md describes
 /// the search that chose them.
 NetworkSpec cosmonet32();
 NetworkSpec cosmonet64();
 NetworkSpec cosmonet128();
+NetworkSpec cosmonet256();
+NetworkSpec cosmonet512();
 
 /// MLPerf HPC v1.0's CosmoFlow, for 128³ inputs of 4 channels (redshifts). Source: github.com/mlcommons/hpc,
 /// cosmoflow/models/cosmoflow.py (kernel, dropout) and configs/cosmo.yaml (sizes); the slope is that of

@@ -70,6 +70,8 @@ class Reference {
  private:
   double input(std::int64_t channel, std::int64_t z, std::int64_t y, std::int64_t x) const {
     const std::int64_t depth = layer_.depth.cells, side = layer_.side.cells;
+    if (layer_.depth.periodic) z = (z + depth) % depth;
+    if (layer_.side.periodic) y = (y + side) % side, x = (x + side) % side;
     if (std::min({z, y, x}) < 0 || z >= depth || std::max(y, x) >= side) return 0;
     const std::int64_t plane = image_ * layer_.channels + channel;
     return static_cast<double>(
@@ -150,14 +152,21 @@ void check_close(const std::vector<double>& found, const std::vector<double>& ex
   CHECK(difference < 1e-5 * largest);
 }
 
-/// Odd and even sides, whole and broken tiles, several images, channels and blocks; slabs.
+/// Odd and even sides, whole and broken tiles, several images, channels and blocks; slabs; periodic volumes.
 std::vector<FirstLayer> layers(std::int64_t block) {
-  return {{1, 1, {4}, {4}, block, 1, 0.01f, false},      {2, 1, {13}, {13}, block, 2, 0.01f, false},
-          {3, 3, {9, 1}, {9, 1}, block, 1, 0.3f, false}, {1, 8, {6, 1}, {6, 1}, block, 1, 1.0f, false},
-          {1, 4, {3, 1}, {3, 1}, block, 1, 0.3f, true},  {2, 4, {8, 1}, {8, 1}, block, 2, 0.3f, true},
-          {1, 2, {11}, {11}, block, 3, 0.0f, true},      {1, 1, {33, 1}, {33, 1}, block, 1, 2.0f, false},
-          {2, 2, {7}, {12, 1}, block, 2, 0.01f, false},  {1, 4, {4}, {9, 1}, block, 1, 0.3f, true},
-          {1, 1, {15, 1}, {5}, block, 1, 0.01f, false}};
+  return {{1, 1, {4}, {4}, block, 1, 0.01f, false},
+          {2, 1, {13}, {13}, block, 2, 0.01f, false},
+          {3, 3, {9, 1}, {9, 1}, block, 1, 0.3f, false},
+          {1, 8, {6, 1}, {6, 1}, block, 1, 1.0f, false},
+          {1, 4, {3, 1}, {3, 1}, block, 1, 0.3f, true},
+          {2, 4, {8, 1}, {8, 1}, block, 2, 0.3f, true},
+          {1, 2, {11}, {11}, block, 3, 0.0f, true},
+          {1, 1, {33, 1}, {33, 1}, block, 1, 2.0f, false},
+          {2, 2, {7}, {12, 1}, block, 2, 0.01f, false},
+          {1, 4, {4}, {9, 1}, block, 1, 0.3f, true},
+          {1, 1, {15, 1}, {5}, block, 1, 0.01f, false},
+          {2, 2, {6, 1, true}, {6, 1, true}, block, 1, 0.01f, false},
+          {1, 3, {6}, {9, 1, true}, block, 2, 0.3f, true}};
 }
 
 /// The kernels for this CPU, and those of both widths with the instructions that this file is compiled for; each
@@ -174,14 +183,44 @@ TEST_CASE("the first layer's kernels agree with their definition") {
     for (const FirstLayer& layer : layers(block)) {
       INFO(kernels.name << ": " << layer.images << " images, " << layer.channels << " channels of "
                         << layer.depth.cells << " × " << layer.side.cells << "², padding "
-                        << layer.depth.padding << " and " << layer.side.padding << ", " << layer.blocks
-                        << " blocks, slope " << layer.slope << (layer.maximum ? ", maxima" : ", averages"));
+                        << layer.depth.padding << " and " << layer.side.padding
+                        << (layer.side.periodic ? ", periodic, " : ", ") << layer.blocks << " blocks, slope "
+                        << layer.slope << (layer.maximum ? ", maxima" : ", averages"));
       const Problem problem(kernels, layer);
       const Result found = run(problem), expected = reference(problem);
       check_close(found.pooled, expected.pooled);
       check_close(found.d_weights, expected.d_weights);
       check_close(found.d_biases, expected.d_biases);
     }
+  }
+}
+
+TEST_CASE("the longest rows of a first layer are as those of the periodic volume that they repeat") {
+  constexpr std::int64_t kSide = FirstLayer::kLongestSide, kPart = 16, kCopies = kSide / kPart;
+  for (const auto& [block, kernels] : kKernels) {
+    const Problem part(kernels, {1, 1, {4}, {kPart, 1, true}, block, 1, 0.01f, false});
+    Problem whole(kernels, {1, 1, {4}, {kSide, 1, true}, block, 1, 0.01f, false});
+    const auto repeat = [](std::vector<float>& to, const std::vector<float>& from, std::int64_t side,
+                           std::int64_t values) {
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const std::int64_t c = at % values, x = at / values % (side * kCopies),
+                           y = at / values / (side * kCopies);
+        to[i] = from[static_cast<std::size_t>(
+            (((y / (side * kCopies) * side) + y % side) * side + x % side) * values + c)];
+      }
+    };
+    repeat(whole.input, part.input, kPart, 1);
+    repeat(whole.d_pooled, part.d_pooled, kPart / 2, block);
+    const Result found = run(whole);
+    Result expected = run(part);
+    std::vector<float> pooled(found.pooled.size());
+    repeat(pooled, {expected.pooled.begin(), expected.pooled.end()}, kPart / 2, block);
+    CHECK(found.pooled == in_double(pooled));
+    for (double& value : expected.d_weights) value *= kCopies * kCopies;
+    for (double& value : expected.d_biases) value *= kCopies * kCopies;
+    check_close(found.d_weights, expected.d_weights);
+    check_close(found.d_biases, expected.d_biases);
   }
 }
 
@@ -237,7 +276,8 @@ TEST_CASE("only first layers of this form are taken") {
   CHECK(nn::is_first_layer(convolution, 4, 128, &pool, 16));
   CHECK_FALSE(nn::is_first_layer(convolution, 4, 128, nullptr, 16));
   CHECK_FALSE(nn::is_first_layer(convolution, 9, 128, &pool, 16));
-  CHECK_FALSE(nn::is_first_layer(convolution, 4, 257, &pool, 16));
+  CHECK(nn::is_first_layer(convolution, 4, 512, &pool, 16));
+  CHECK_FALSE(nn::is_first_layer(convolution, 4, 513, &pool, 16));
   CHECK_FALSE(nn::is_first_layer({24, 3, 1, 1, 0.3}, 4, 128, &pool, 16));
   CHECK(nn::is_first_layer({24, 3, 1, 1, 0.3}, 4, 128, &pool, 8));
   CHECK_FALSE(nn::is_first_layer({32, 3, 2, 1, 0.3}, 4, 128, &pool, 16));

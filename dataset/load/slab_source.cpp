@@ -1,0 +1,167 @@
+#include "dataset/load/slab_source.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cosmo::dataset {
+
+namespace {
+
+/// Number of planes of a sample in a slab.
+int planes_in(const Slab& slab, int side) {
+  return slab.periodic ? slab.end - slab.begin : std::min(slab.end, side) - std::max(slab.begin, 0);
+}
+
+/// Where rank r's planes of x begin that it reads for the others.
+int first_plane(int side, int rank, std::size_t ranks) {
+  return static_cast<int>(std::int64_t{side} * rank / static_cast<std::int64_t>(ranks));
+}
+
+/// Copies planes of an axis with `extent` cells from (outer, extent, inner); returns where the copy ends.
+template <class T>
+T* copy_planes(const T* from, std::size_t outer, int extent, std::size_t inner,
+               std::span<const PlaneRun> runs, T* to) {
+  for (std::size_t o = 0; o < outer; ++o, from += static_cast<std::size_t>(extent) * inner) {
+    for (const auto [first, count] : runs)
+      to = std::copy_n(from + static_cast<std::size_t>(first) * inner,
+                       static_cast<std::size_t>(count) * inner, to);
+  }
+  return to;
+}
+
+}  // namespace
+
+std::vector<PlaneRun> stored_planes(const Slab& slab, int side, bool flipped, int shift) {
+  const int begin = slab.periodic ? slab.begin : std::max(slab.begin, 0), count = planes_in(slab, side);
+  std::vector<PlaneRun> runs;
+  for (int i = 0; i < count; ++i) {
+    const int rolled = flipped ? side - begin - count + i : begin + i;
+    const int plane = ((rolled - shift) % side + side) % side;
+    if (!runs.empty() && runs.back().first + runs.back().count == plane)
+      ++runs.back().count;
+    else
+      runs.push_back({plane, 1});
+  }
+  return runs;
+}
+
+SlabSource::Sizes SlabSource::sizes(const SampleSpec& spec, const SlabShare& share, bool augmented,
+                                    bool roll) {
+  const int side = spec.side();
+  const std::size_t plane = spec.voxels() / static_cast<std::size_t>(side), ranks = share.slabs.size();
+  const auto planes = [&](int count) { return plane * static_cast<std::size_t>(count); };
+  const std::size_t own = planes(planes_in(share.own(), side));
+  if (share.whole) return {spec.voxels(), own, augmented && roll ? own : 0};
+  if (!augmented) return {0, own, 0};
+  const int read = first_plane(side, share.rank + 1, ranks) - first_plane(side, share.rank, ranks);
+  const int sent = std::accumulate(share.slabs.begin(), share.slabs.end(), 0,
+                                   [&](int sum, const Slab& slab) { return sum + planes_in(slab, side); });
+  const std::size_t packed = planes(read) / static_cast<std::size_t>(side) * static_cast<std::size_t>(sent);
+  return {0, std::max(own, planes(read)), std::max(packed, roll ? own : 0)};
+}
+
+SlabSource::SlabSource(const SampleSpec& spec, const SlabShare& share, bool augmented, bool roll,
+                       const core::Communicator* group)
+    : spec_(spec), share_(share), group_(group) {
+  const Sizes voxels = sizes(spec, share, augmented, roll);
+  const std::size_t bytes = spec.bytes() / spec.voxels();
+  whole_ = core::Buffer<std::byte>(voxels.whole * bytes);
+  part_ = core::Buffer<std::byte>(voxels.part * bytes);
+  packed_ = core::Buffer<std::byte>(voxels.packed * bytes);
+}
+
+std::size_t SlabSource::memory_bytes(const SampleSpec& spec, const SlabShare& share, bool augmented,
+                                     bool roll) {
+  const Sizes voxels = sizes(spec, share, augmented, roll);
+  return (voxels.whole + voxels.part + voxels.packed) * (spec.bytes() / spec.voxels());
+}
+
+/// Sends each rank what it needs of the planes of x that this one has read, and receives its own planes of `axis`.
+template <class T>
+void SlabSource::exchange(std::size_t axis, bool flipped, int shift) {
+  const int side = spec_.side();
+  const auto n = static_cast<std::size_t>(side), channels = static_cast<std::size_t>(spec_.channels());
+  const std::size_t ranks = share_.slabs.size();
+  const auto read = [&](std::size_t rank) {
+    const int r = static_cast<int>(rank);
+    return first_plane(side, r + 1, ranks) - first_plane(side, r, ranks);
+  };
+  const auto mine = static_cast<std::size_t>(read(static_cast<std::size_t>(share_.rank)));
+  T *const part = reinterpret_cast<T*>(part_.data()), *const packed = reinterpret_cast<T*>(packed_.data());
+  std::vector<std::vector<PlaneRun>> needed;
+  std::vector<int> send_counts, receive_counts;
+  const int width = planes_in(share_.own(), side);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const Slab& slab = share_.slabs[rank];
+    needed.push_back(stored_planes(slab, side, flipped, shift));
+    send_counts.push_back(static_cast<int>(mine) * planes_in(slab, side));
+    receive_counts.push_back(read(rank) * width);
+  }
+  const std::size_t outer = axis == 1 ? mine : mine * n, inner = axis == 1 ? n : 1;
+  T* to = packed;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    for (const auto& runs : needed)
+      to = copy_planes(part + channel * mine * n * n, outer, side, inner, runs, to);
+  }
+  const std::size_t sent = static_cast<std::size_t>(to - packed) / channels;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    group_->all_to_all(packed + channel * sent, send_counts,
+                       part + channel * n * n * static_cast<std::size_t>(width), receive_counts, n);
+  }
+}
+
+template <class T>
+StoredPart<T> SlabSource::read(SplitReader& source, core::hdf5::ChunkReader& chunks, std::uint32_t sample,
+                               const Symmetry& symmetry, std::array<int, 3> shift, std::uint64_t& bytes) {
+  const int side = spec_.side();
+  const auto n = static_cast<std::size_t>(side), axis = static_cast<std::size_t>(symmetry.axes[0]);
+  const std::vector<PlaneRun> own = stored_planes(share_.own(), side, symmetry.flipped[0], shift[axis]);
+  Box box(side);
+  box[axis] = planes_in(share_.own(), side);
+  const std::size_t voxels = static_cast<std::size_t>(spec_.channels()) * box.voxels();
+  T *const part = reinterpret_cast<T*>(part_.data()), *const rolled = reinterpret_cast<T*>(packed_.data());
+  const auto read_planes = [&](std::span<const PlaneRun> runs) {
+    std::vector<int> planes;
+    for (const auto [first, count] : runs) {
+      for (int i = 0; i < count; ++i) planes.push_back(first + i);
+    }
+    const std::size_t size = static_cast<std::size_t>(spec_.channels()) * planes.size() * n * n;
+    source.read_planes(sample, chunks, planes, std::as_writable_bytes(std::span(part, size)));
+    bytes += size * sizeof(T);
+  };
+  if (share_.whole) {
+    const std::span whole(reinterpret_cast<T*>(whole_.data()), spec_.voxels());
+    if (source.is_plain())
+      source.read_stored(sample, chunks, std::as_writable_bytes(whole));
+    else
+      source.read(sample, whole);
+    bytes += source.stored_bytes(sample);
+    const std::size_t inner = axis == 0 ? n * n : axis == 1 ? n : 1;
+    copy_planes(whole.data(), spec_.voxels() / n / inner, side, inner, own, part);
+  } else if (axis == 0) {
+    read_planes(own);
+  } else {
+    std::exception_ptr damaged;  // the others wait for this rank
+    const int first = first_plane(side, share_.rank, share_.slabs.size());
+    try {
+      read_planes(
+          std::array{PlaneRun{first, first_plane(side, share_.rank + 1, share_.slabs.size()) - first}});
+    } catch (...) {
+      damaged = std::current_exception();
+    }
+    exchange<T>(axis, symmetry.flipped[0], shift[axis]);
+    if (damaged) std::rethrow_exception(damaged);
+  }
+  shift[axis] = 0;
+  if (shift == std::array<int, 3>{}) return {{part, voxels}, box};
+  roll<T>(shift, box, {part, voxels}, {rolled, voxels});
+  return {{rolled, voxels}, box};
+}
+
+template StoredPart<std::uint16_t> SlabSource::read<std::uint16_t>(SplitReader&, core::hdf5::ChunkReader&,
+                                                                   std::uint32_t, const Symmetry&,
+                                                                   std::array<int, 3>, std::uint64_t&);
+template StoredPart<float> SlabSource::read<float>(SplitReader&, core::hdf5::ChunkReader&, std::uint32_t,
+                                                   const Symmetry&, std::array<int, 3>, std::uint64_t&);
+
+}  // namespace cosmo::dataset
