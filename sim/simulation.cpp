@@ -105,7 +105,7 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   const double a = 1 / (1 + redshift);
   stepper.drift_to(particles, a);
   if (config.momenta) stepper.finish(particles, a);
-  if (config.descent.alpha != 0) descend(particles, forces, config.descent);
+  if (config.descent.alpha != 0) descend(particles, forces, config.descent, config.universe.cosmology.sigma8);
   if (!config.line_of_sight.empty()) {
     const auto axis = static_cast<std::size_t>(config.line_of_sight.front() - 'x');
     to_redshift_space(particles, axis, 1 / (a * a * background.E(a)), forces.communicator(),

@@ -68,8 +68,8 @@ struct ReadStatistics {
 /// planes on these threads: they must start the same epochs and take the same batches.
 class DataLoader {
  public:
-  /// `reader` must outlive the loader, and so must `groups`: if samples that ranks share are augmented, a communicator
-  /// of these ranks for each reader, at least one. Throws Error{config} unless ranks × micro-batch divides the global
+  /// `reader` must outlive the loader, and so must `groups`: if samples that ranks share are augmented, one communicator
+  /// between these ranks for each reader, at least one. Throws Error{config} unless ranks × micro-batch divides the global
   /// batch, and if the transform is of another kind of voxels.
   DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config,
              std::span<const core::Communicator> groups = {});

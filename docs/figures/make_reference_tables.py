@@ -24,7 +24,7 @@ TESTED = [*STUDY, *(setting._replace(integrator="bullfrog") for setting in STUDY
 LIMITS = [*((Setting(80, mesh, 49), REFERENCE) for mesh in (3, 4)),
           *((Setting(steps, 4, 49), Setting(160, 4, 49)) for steps in (40, 80)),
           *((Setting(80, 4, z), Setting(80, 4, 99)) for z in (9, 19, 49))]
-# With eight times as many particles on the reference's mesh: the same, and from another start.
+# A denser lattice, of 8 particles for each, on the same mesh.
 FINER = REFERENCE._replace(mesh=REFERENCE.mesh // 2, spacing=SPACING / 2)
 SHELLS = (0.3, 0.5, 0.8)  # h/Mpc, of bispectra
 CROWD = 50  # particles in a voxel of 4 Mpc/h
@@ -141,7 +141,7 @@ def print_finer(universes, seeds):
     k = universes.measures(REFERENCE, seeds[0])["k"]
     lost = 1 - np.mean([cross_correlation(universes.counts(REFERENCE, seed), universes.counts(FINER, seed)) for seed in seeds], axis=0)
     later = FINER._replace(z=9)
-    print_table("The reference over eight times as many particles on the same mesh, -1 [%]", ["", *(f"k = {edge}" for edge in EDGES)],
+    print_table("The reference over 8 particles for each on the same mesh, -1 [%]", ["", *(f"k = {edge}" for edge in EDGES)],
                 [["P", *row(REFERENCE, FINER, False)], ["P without noise", *row(REFERENCE, FINER, True)],
                  ["1 - r", *(percent(at(k, lost, edge)) for edge in EDGES)],
                  [f"more particles: P, z = {later.z} over {FINER.z}", *row(later, FINER, False)],

@@ -23,11 +23,9 @@ struct Fit {
 };
 
 constexpr std::array kFits = {
-    Fit{"deconvolved", 3, 2, 2, 10, {0.22, 2, 3}},
-    Fit{"alternating", 2, 2, 2, 10, {0.082, 2, 3}},
-    Fit{"four-point", 3, 2, 1, 10, {0.087, 3, 6}},
-    Fit{"four-point", 3, 2, 1, 12, {0.069, 3, 6}},
-    Fit{"four-point", 2, 2, 1, 12, {0.1, 3, 6}},
+    Fit{"deconvolved", 3, 2, 2, 10, {0.23, 2, 3, 0.5}}, Fit{"alternating", 2, 2, 2, 10, {0.088, 2, 3, 0.8}},
+    Fit{"four-point", 3, 2, 1, 10, {0.093, 3, 6, 2.8}}, Fit{"four-point", 3, 2, 1, 12, {0.076, 3, 6, 1.8}},
+    Fit{"four-point", 2, 2, 1, 12, {0.11, 3, 6, 3}},
 };
 
 }  // namespace
@@ -51,8 +49,8 @@ GradientDescent find_descent(std::string_view force_kernel, int lpt_order, doubl
       force_kernel, lpt_order, spacing, cell, steps, fmt::join(all, "; "));
 }
 
-void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent) {
-  const auto along_g = static_cast<float>(-descent.alpha);
+void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent, double sigma_8) {
+  const auto along_g = static_cast<float>(-descent.alpha_of(sigma_8));
   const Wrap wrap(forces.grid().box_size);
   float* x = particles.x().data();
   std::atomic<bool> stray = false;

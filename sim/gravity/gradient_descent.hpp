@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string_view>
 
 #include "sim/gravity/force_mesh.hpp"
@@ -12,11 +13,15 @@ namespace cosmo::sim {
 ///   x -= α ∇∇⁻² (F δ),  F(k) = exp(-(k_l/k)² - (k/k_s)⁴),
 ///
 /// which gives haloes the concentration that they have on a finer mesh. Source: Dai, Feng & Seljak 2018
-/// (arXiv:1804.00671), section 2, in units where α is a share of the displacement that δ belongs to.
+/// (arXiv:1804.00671), section 2, in units where α is a share of the displacement that δ belongs to. Few steps lose more of
+/// what haloes have where these are heavier, so α grows with sigma_8.
 struct GradientDescent {
-  double alpha = 0;       ///< 0: particles stay
+  double alpha = 0;       ///< α for sigma_8 = 0.85; 0: particles stay
   double long_wave = 0;   ///< k_l [h/Mpc]
   double short_wave = 0;  ///< k_s [h/Mpc]
+  double growth = 0;      ///< α grows as sigma_8 to this power
+
+  double alpha_of(double sigma_8) const { return alpha * std::pow(sigma_8 / 0.85, growth); }
 };
 
 /// The fit to runs on a mesh of 6N, at z = 0, for COLA from z = 9, with a force kernel, an order of the start, particles and cells these
@@ -27,6 +32,6 @@ GradientDescent find_descent(std::string_view force_kernel, int lpt_order, doubl
 
 /// Moves the particles. Each must be on the rank that owns its x, and is so afterwards. Overwrites the force mesh.
 /// Collective. Throws as ForceMesh::solve() and settle() do.
-void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent);
+void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent, double sigma_8);
 
 }  // namespace cosmo::sim

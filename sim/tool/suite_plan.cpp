@@ -244,7 +244,7 @@ void declare_suite(core::Options& options) {
   options.begin_group("What is written, and by whom");
   options.add(
       "gradient-descent", std::nullopt,
-      "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/cola.md, or "
+      "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/cola.md and by sigma8, or "
       "ALPHA,KL,KS with KL and KS in h/Mpc [none]");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both",
               {"counts", "particles", "both"});
@@ -340,8 +340,9 @@ core::Request request_of(const Plan& plan) {
   if (numerics.radiation) config["radiation"] = true;
   if (numerics.lpt_order != 2) config["lpt_order"] = numerics.lpt_order;
   if (numerics.descent.alpha != 0) {
-    const auto& [alpha, long_wave, short_wave] = numerics.descent;
+    const auto& [alpha, long_wave, short_wave, growth] = numerics.descent;
     config["gradient_descent"] = {alpha, long_wave, short_wave};
+    if (growth != 0) config["gradient_descent"].push_back(growth);
   }
   if (numerics.f_nl != 0) config["f_nl"] = numerics.f_nl;
   if (numerics.noise) config["white_noise"] = {{"sha256", numerics.noise->sha256}};

@@ -30,7 +30,7 @@ TEST_CASE("gradient descent makes a plane wave higher by α F(k)") {
     particles.x()[i] = static_cast<float>(wrapped < 0 ? wrapped + grid.box_size : wrapped);
   }
   sim::ForceMesh forces(comm, grid, sim::find_force_kernel("deconvolved"));
-  sim::descend(particles, forces, {alpha, long_wave, short_wave});
+  sim::descend(particles, forces, {alpha / 4, long_wave, short_wave, 2}, 1.7);  // α × 2²
   const double share = std::exp(-std::pow(long_wave / k, 2) - std::pow(k / short_wave, 4));
   double worst = 0;
   for (std::size_t i = 2; i < q.size(); i += 3) {

@@ -1,6 +1,7 @@
 #include "train/gradient/gradient_reducer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 namespace cosmo::train {
@@ -14,13 +15,15 @@ constexpr std::chrono::microseconds kNap{500}, kShortNap{20};
 }  // namespace
 
 GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float> gradients,
-                                 int micro_batches_per_step, WireFormat wire)
+                                 int micro_batches_per_step, WireFormat wire, SumOrder order)
     : lane_(comm.split(0)),
-      sum_(lane_, wire),
+      sum_(lane_, wire, order),
       gradients_(gradients),
       micro_batches_(micro_batches_per_step),
-      accumulated_(micro_batches_per_step > 1 ? gradients.size() : 0),
+      order_(order),
       cutter_(gradients) {
+  for (int sum = 0; sum < kept_sums(micro_batches_per_step, order); ++sum)
+    sums_.emplace_back(gradients.size());
   if (comm.size() > 1) thread_ = std::thread([this] { reduce_buckets(); });
 }
 
@@ -35,18 +38,41 @@ GradientReducer::~GradientReducer() {
   if (in_step_) lane_.abandon();
 }
 
+int GradientReducer::kept_sums(int micro_batches_per_step, SumOrder order) {
+  if (micro_batches_per_step == 1) return 0;
+  return order == SumOrder::tree ? std::countr_zero(static_cast<unsigned>(micro_batches_per_step)) : 1;
+}
+
+/// Adds the sum of the earlier deliveries to a part, and keeps the result.
+void GradientReducer::accumulate(std::span<float> part, int delivery) {
+  float* const kept = sums_.front().data() + (part.data() - gradients_.data());
+  const bool first = delivery == 1;
+#pragma omp parallel for simd schedule(static)
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (!first) part[i] += kept[i];
+    kept[i] = part[i];
+  }
+}
+
+/// The same as a counter in binary: a part is added to the sum of as many deliveries as it stands for, and stands for
+/// both, until there is no such sum; then it is kept. The last delivery of the step stands for all.
+void GradientReducer::accumulate_in_tree(std::span<float> part, int delivery) {
+  const auto before = static_cast<unsigned>(delivery - 1);
+  const auto level = static_cast<std::size_t>(std::countr_one(before));
+  const std::ptrdiff_t at = part.data() - gradients_.data();
+#pragma omp parallel for simd schedule(static)
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    float sum = part[i];
+    for (std::size_t l = 0; l < level; ++l) sum += sums_[l].data()[at + static_cast<std::ptrdiff_t>(i)];
+    (level < sums_.size() ? sums_[level].data()[at + static_cast<std::ptrdiff_t>(i)] : part[i]) = sum;
+  }
+}
+
 void GradientReducer::ready(std::span<float> part) {
   in_step_ = true;
   const int delivery = ++deliveries_[part.data()];
-  if (micro_batches_ > 1) {
-    float* const accumulated = accumulated_.data() + (part.data() - gradients_.data());
-    const bool first = delivery == 1;
-#pragma omp parallel for simd schedule(static)
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (!first) part[i] += accumulated[i];
-      accumulated[i] = part[i];
-    }
-  }
+  if (micro_batches_ > 1)
+    order_ == SumOrder::tree ? accumulate_in_tree(part, delivery) : accumulate(part, delivery);
   if (!thread_.joinable() || delivery < micro_batches_) return;
   const auto bucket = cutter_.add(part);
   if (!bucket) return;

@@ -35,7 +35,10 @@ class GradientReducer {
  public:
   /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
   GradientReducer(const core::Communicator& comm, std::span<float> gradients, int micro_batches_per_step,
-                  WireFormat wire = WireFormat::f32);
+                  WireFormat wire = WireFormat::f32, SumOrder order = SumOrder::layout);
+  /// Number of sums, each as long as the arena, that it keeps of a step's micro-batches; in a tree they must be a power of
+  /// two.
+  static int kept_sums(int micro_batches_per_step, SumOrder order);
   /// In mid-step (after an exception) it does not wait until other ranks have their buckets ready. A
   /// reduction that has begun is completed, because all ranks have arrived at it. An arrival that others have
   /// not joined is abandoned together with the communicator, which cannot be freed without them. An exception
@@ -56,6 +59,8 @@ class GradientReducer {
   const ReductionTimes& times() const { return times_; }
 
  private:
+  void accumulate(std::span<float> part, int delivery);
+  void accumulate_in_tree(std::span<float> part, int delivery);
   void reduce_buckets();
   bool wait_for_ranks(std::unique_lock<std::mutex>& lock);
 
@@ -65,7 +70,8 @@ class GradientReducer {
   int micro_batches_;
   std::map<const float*, int> deliveries_;  ///< number of deliveries of each part in this step
   bool in_step_ = false;                    ///< parts have arrived whose sum is not finished
-  core::Buffer<float> accumulated_;         ///< empty if a step has one micro-batch
+  SumOrder order_;
+  std::vector<core::Buffer<float>> sums_;  ///< in a tree, sum l is of 2^l micro-batches; else there is one
   GradientBuckets cutter_;
   ReductionTimes times_;
   core::Timer clock_;

@@ -54,8 +54,8 @@ void GradientStep::keep(const dataset::Batch& batch) {
 void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   const nn::Normalisation at = network_.normalisation();
   sums_.clear();
-  for (const Kept& kept : kept_) sums_.add(kept.values, kept.values, kept.valid);
-  sum_over_ranks(sums_);
+  const std::vector<float> values = rows_of_all(&Kept::values);
+  sums_.add(values, values, batch.samples_in_step);
   set_statistics(at, sums_, batch.samples_in_step);
   sums_.clear();
   for (Kept& kept : kept_) {
@@ -64,9 +64,8 @@ void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLo
              loss);
     kept.normalised.assign(at.normalised.begin(), at.normalised.end());
     kept.d_normalised.assign(at.d_normalised.begin(), at.d_normalised.end());
-    sums_.add(kept.d_normalised, kept.normalised, kept.valid);
   }
-  sum_over_ranks(sums_);
+  sums_.add(rows_of_all(&Kept::d_normalised), rows_of_all(&Kept::normalised), batch.samples_in_step);
   set_mean_gradients(at, sums_, batch.samples_in_step);
 }
 
@@ -96,10 +95,16 @@ void GradientStep::run_head(const dataset::Batch& batch, std::int64_t n, StepLos
   network_.backward_head(d_output_, [this](std::span<float> part) { reducer_.ready(part); });
 }
 
-void GradientStep::sum_over_ranks(nn::MomentSums& sums) {
+/// The rows of all ranks' samples in their order in the step, so that sums over them do not depend on who has them; those that
+/// hold samples are the first.
+std::vector<float> GradientStep::rows_of_all(std::vector<float> Kept::*rows) {
+  std::vector<float> own;
+  for (const Kept& kept : kept_) own.insert(own.end(), (kept.*rows).begin(), (kept.*rows).end());
+  std::vector<float> all(own.size() * static_cast<std::size_t>(comm_.size()));
   const core::Timer timer;
-  comm_.sum(sums.values());
+  comm_.all_gather(std::span<const float>(own), std::span(all));
   summing_ += timer.seconds();
+  return all;
 }
 
 }  // namespace cosmo::train

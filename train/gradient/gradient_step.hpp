@@ -59,7 +59,7 @@ class GradientStep {
   void run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
   void run_trunks_backward(std::int64_t n);
   void run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss);
-  void sum_over_ranks(nn::MomentSums& sums);
+  std::vector<float> rows_of_all(std::vector<float> Kept::*rows);
 
   const core::Communicator& comm_;
   nn::Network& network_;

@@ -23,26 +23,39 @@ void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
   }
 }
 
+/// The same in a tree: neighbouring pieces first.
+void sum_pieces_in_tree(std::span<float> pieces, std::size_t piece) {
+  for (std::size_t apart = piece; apart < pieces.size(); apart *= 2) {
+    for (std::size_t to = 0; to + apart < pieces.size(); to += 2 * apart) {
+      for (std::size_t i = to; i < to + piece; ++i) pieces[i] += pieces[i + apart];
+    }
+  }
+}
+
 }  // namespace
 
 void GradientSum::operator()(std::span<float> values) {
+  if (order_ == SumOrder::tree)
+    return sum_by_pieces(values, all_in_tree_, pieces_in_tree_, &sum_pieces_in_tree);
   if (wire_ == WireFormat::f32) return comm_.sum(values);
-  sum_bfloat16(values);
+  sum_by_pieces(values, all_, pieces_, &sum_pieces);
 }
 
-/// Rank r sums the r-th piece, in f32 and rank order, and sends the rounded sum to all.
-void GradientSum::sum_bfloat16(std::span<float> values) {
+/// Rank r sums the r-th piece, in rank order or a tree, and sends the sum to all.
+template <class T, class SumPieces>
+void GradientSum::sum_by_pieces(std::span<float> values, std::vector<T>& all, std::vector<T>& pieces,
+                                const SumPieces& sum_pieces) {
   const auto ranks = static_cast<std::size_t>(comm_.size());
   const std::size_t piece = (values.size() + ranks - 1) / ranks;
-  all_.resize(ranks * piece);
-  pieces_.resize(ranks * piece);
-  for (std::size_t i = 0; i < values.size(); ++i) all_[i] = core::Bfloat16(values[i]);
-  std::fill(all_.begin() + static_cast<std::ptrdiff_t>(values.size()), all_.end(), core::Bfloat16());
+  all.resize(ranks * piece);
+  pieces.resize(ranks * piece);
+  for (std::size_t i = 0; i < values.size(); ++i) all[i] = T(values[i]);
+  std::fill(all.begin() + static_cast<std::ptrdiff_t>(values.size()), all.end(), T());
   const std::vector<int> counts(ranks, static_cast<int>(piece));
-  comm_.all_to_all(all_.data(), counts, pieces_.data(), counts);
-  sum_pieces(pieces_, piece);
-  comm_.all_gather(std::span<const core::Bfloat16>(pieces_).first(piece), std::span(all_));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(all_[i]);
+  comm_.all_to_all(all.data(), counts, pieces.data(), counts);
+  sum_pieces(pieces, piece);
+  comm_.all_gather(std::span<const T>(pieces).first(piece), std::span(all));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(all[i]);
 }
 
 }  // namespace cosmo::train

@@ -19,23 +19,38 @@ enum class WireFormat {
 inline constexpr std::array<core::Named<WireFormat>, 2> kWireFormats = {
     {{"f32", WireFormat::f32}, {"bf16", WireFormat::bf16}}};
 
+/// On what the order of a step's sum over samples depends.
+enum class SumOrder {
+  layout,  ///< on ranks and micro-batches
+  tree,    ///< on nothing: pairs of neighbouring samples are added, then pairs of pairs, and so on
+};
+
+/// By the training that they make reproducible.
+inline constexpr std::array<core::Named<SumOrder>, 2> kSumOrders = {
+    {{"layout", SumOrder::layout}, {"any", SumOrder::tree}}};
+
 /// Sums gradients over all ranks in an order that depends only on their number: the same bits on every rank
-/// and in every run.
+/// and in every run. In a tree it goes on with what each rank has summed of its samples.
 class GradientSum {
  public:
-  /// comm must outlive this.
-  GradientSum(const core::Communicator& comm, WireFormat wire) : comm_(comm), wire_(wire) {}
+  /// comm must outlive this. A tree needs f32.
+  GradientSum(const core::Communicator& comm, WireFormat wire, SumOrder order = SumOrder::layout)
+      : comm_(comm), wire_(wire), order_(order) {}
 
   /// Replaces `values` by their sum over ranks. Collective.
   void operator()(std::span<float> values);
 
  private:
-  void sum_bfloat16(std::span<float> values);
+  template <class T, class SumPieces>
+  void sum_by_pieces(std::span<float> values, std::vector<T>& all, std::vector<T>& pieces,
+                     const SumPieces& sum_pieces);
 
   const core::Communicator& comm_;
   WireFormat wire_;
-  std::vector<core::Bfloat16> all_;     ///< one piece for each rank to sum, then the sums
-  std::vector<core::Bfloat16> pieces_;  ///< every rank's values of the piece that this rank sums
+  SumOrder order_;
+  std::vector<core::Bfloat16> all_;                  ///< one piece for each rank to sum, then the sums
+  std::vector<core::Bfloat16> pieces_;               ///< every rank's values of the piece that this rank sums
+  std::vector<float> all_in_tree_, pieces_in_tree_;  ///< likewise
 };
 
 }  // namespace cosmo::train

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "core/parallel/communicator.hpp"
 
 namespace cosmo::train {
@@ -12,8 +15,10 @@ struct SampleGroups {
         group(all.split(all.rank() / ranks_per_sample)),
         peers(all.split(all.rank() % ranks_per_sample)) {}
 
-  /// A value of this rank's samples, for sums over all ranks: that of one rank of each group counts.
-  double once(double value) const { return group.is_root() ? value : 0; }
+  /// Values of this rank's samples, for sums over all ranks: those of one rank of each group count.
+  std::vector<double> once(std::span<const double> values) const {
+    return group.is_root() ? std::vector(values.begin(), values.end()) : std::vector<double>(values.size());
+  }
 
   const core::Communicator& all;
   core::Communicator group;  ///< ranks that work on the same samples

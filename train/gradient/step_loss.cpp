@@ -1,7 +1,6 @@
 #include "train/gradient/step_loss.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -22,11 +21,20 @@ bool has_finite_weights(const nn::Network& network) {
 
 }  // namespace
 
-Agreement agree(const core::Communicator& comm, double loss, const Votes& votes) {
-  std::array<double, 4> sums = {loss, votes.stop ? 1.0 : 0.0, votes.time_is_up ? 1.0 : 0.0,
-                                votes.save ? 1.0 : 0.0};
-  comm.sum(std::span<double>(sums));
-  return {sums[0], {sums[1] > 0, sums[2] > 0, sums[3] > 0}};
+Agreement agree(const core::Communicator& comm, std::span<const double> losses, const Votes& votes) {
+  std::vector<double> own = {votes.stop ? 1.0 : 0.0, votes.time_is_up ? 1.0 : 0.0, votes.save ? 1.0 : 0.0};
+  const std::size_t counted = own.size();
+  own.insert(own.end(), losses.begin(), losses.end());
+  std::vector<double> all(own.size() * static_cast<std::size_t>(comm.size()));
+  comm.all_gather(std::span<const double>(own), std::span(all));
+  Agreement agreement{};
+  for (std::size_t rank = 0; rank < all.size(); rank += own.size()) {
+    agreement.votes.stop |= all[rank] > 0;
+    agreement.votes.time_is_up |= all[rank + 1] > 0;
+    agreement.votes.save |= all[rank + 2] > 0;
+    for (std::size_t i = counted; i < own.size(); ++i) agreement.loss += all[rank + i];
+  }
+  return agreement;
 }
 
 std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const float> values) const {
@@ -39,8 +47,8 @@ std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const 
 }
 
 void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {
-  sum_ += loss;
-  if (!std::isfinite(sum_) && culprit_.empty()) culprit_ = find_culprit(batch, predictions);
+  losses_.push_back(loss);
+  if (!std::isfinite(loss) && culprit_.empty()) culprit_ = find_culprit(batch, predictions);
 }
 
 void StepLoss::examine(const dataset::Batch& batch, std::span<const float> features) {
@@ -48,7 +56,7 @@ void StepLoss::examine(const dataset::Batch& batch, std::span<const float> featu
 }
 
 void StepLoss::reset() {
-  sum_ = 0;
+  losses_.clear();
   origin_.clear();
   culprit_.clear();
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
@@ -20,14 +21,15 @@ struct Votes {
 
 /// The ranks' agreement after a step.
 struct Agreement {
-  double loss;  ///< summed over ranks; the same bits everywhere
+  double loss;  ///< the losses' sum; the same bits everywhere, and however the same losses are dealt to ranks
   Votes votes;
 };
 
-/// Combines the loss and the votes of all ranks. Collective over comm: one small all-reduce.
-Agreement agree(const core::Communicator& comm, double loss, const Votes& votes);
+/// Combines the votes of all ranks, and their losses, the same number on each, in the order of ranks. Collective over
+/// comm: one small exchange.
+Agreement agree(const core::Communicator& comm, std::span<const double> losses, const Votes& votes);
 
-/// A rank's loss for one step, and the first of its samples for which it is not finite.
+/// A rank's losses in one step, and the first of its samples for which it is not finite.
 class StepLoss {
  public:
   /// `reader` reads the samples; it must outlive this.
@@ -35,7 +37,8 @@ class StepLoss {
 
   /// Adds the loss of a batch, which follows from the predictions (batch, outputs).
   void add(const dataset::Batch& batch, std::span<const float> predictions, double loss);
-  double sum() const { return sum_; }
+  /// Those of its micro-batches.
+  std::span<const double> losses() const { return losses_; }
   /// Checks features (batch, any) before they are normalised over the step, which spreads one sample's
   /// infinity to all samples on all ranks. A sample found here takes precedence over those that add() finds.
   void examine(const dataset::Batch& batch, std::span<const float> features);
@@ -51,7 +54,7 @@ class StepLoss {
   std::string find_culprit(const dataset::Batch& batch, std::span<const float> values) const;
 
   const dataset::SplitReader& reader_;
-  double sum_ = 0;
+  std::vector<double> losses_;
   std::string origin_;   ///< the sample whose own features are not finite, or empty
   std::string culprit_;  ///< the sample whose predictions are not finite, or empty
 };

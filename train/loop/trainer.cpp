@@ -83,7 +83,8 @@ class EpochLoop {
         data_(data),
         state_(state),
         save_(save),
-        reducer_(ranks.all, state.network.gradients(), config.micro_batches_per_step, config.wire),
+        reducer_(ranks.all, state.network.gradients(), config.micro_batches_per_step, config.wire,
+                 config.order),
         gradient_(ranks.peers, state.network, reducer_,
                   {config.loss, static_cast<int>(data.validation.parameters.size()),
                    config.micro_batches_per_step, config.seed}),
@@ -114,7 +115,7 @@ class EpochLoop {
     const bool last =
         progress_.step + 1 == (progress_.epoch + 1) * std::int64_t{data_.loader.steps_per_epoch()};
     const Agreement step =
-        agree(ranks_.all, ranks_.once(loss_.sum()), watch_.before(last ? Work::validation : Work::step));
+        agree(ranks_.all, ranks_.once(loss_.losses()), watch_.before(last ? Work::validation : Work::step));
     if (!std::isfinite(step.loss)) loss_.fail(ranks_.all, state_.network, progress_.step);
     clock_.compute([&] { update_weights(); });
     clock_.finished_step();
@@ -149,7 +150,7 @@ class EpochLoop {
     monitor_.end_epoch(validation);
     save();
     if (progress_.epoch == config_.epochs) return std::nullopt;
-    return ending_of(agree(ranks_.all, 0, watch_.before(Work::step)).votes);
+    return ending_of(agree(ranks_.all, {}, watch_.before(Work::step)).votes);
   }
 
   /// With the average of the weights in place of the weights, if there is one.

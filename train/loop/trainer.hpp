@@ -32,6 +32,7 @@ struct TrainerConfig {
   std::uint64_t seed;                                          ///< seed for dropout
   int micro_batches_per_step;                                  ///< number on one rank
   WireFormat wire;                                             ///< format of gradients sent between ranks
+  SumOrder order;                                              ///< order of the sum over samples
   double clip_norm = std::numeric_limits<double>::infinity();  ///< largest norm of gradients
   Interruptions interruptions = {};
 };

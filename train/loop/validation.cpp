@@ -35,20 +35,14 @@ double mean_absolute_error(const dataset::PredictionTable& table) {
   return sum / static_cast<double>(table.rows.size() * table.parameters.size());
 }
 
-/// Chooses the baseline's shares, replaces the network's outputs (samples, P) by the mixture, and returns its
-/// mean loss.
-double mix(const nn::LossEntry& loss, const dataset::SplitToPredict& data, dataset::BaselineLabels& baseline,
-           std::vector<float>& outputs) {
+/// The labels (samples, P) of the split.
+std::vector<float> labels_of(const dataset::SplitToPredict& data) {
   std::vector<float> truth;
   for (std::uint32_t i = 0; i < data.reader.size(); ++i) {
     const std::span<const float> target = data.reader.target(i);
     truth.insert(truth.end(), target.begin(), target.end());
   }
-  baseline.choose_shares(outputs, truth);
-  outputs = baseline.mix(outputs);
-  std::vector<float> gradient(outputs.size());
-  const auto rows = static_cast<int>(data.reader.size());
-  return loss.value(gradient, outputs, truth, {static_cast<int>(data.parameters.size()), rows, 1.0}) / rows;
+  return truth;
 }
 
 }  // namespace
@@ -56,19 +50,23 @@ double mix(const nn::LossEntry& loss, const dataset::SplitToPredict& data, datas
 Validation validate(const core::Communicator& comm, const nn::LossEntry& loss,
                     const dataset::SplitToPredict& data, nn::Network& network,
                     dataset::BaselineLabels* baseline) {
-  double sum = 0;
   const auto width = static_cast<std::size_t>(network.outputs());
-  const auto parameters = static_cast<int>(data.parameters.size());
-  std::vector<float> gradient(static_cast<std::size_t>(network.batch()) * width);
   std::vector<float> outputs = dataset::predict_split(comm, data, width, [&](const dataset::Batch& batch) {
     network.set_input(batch.voxels);
-    const std::span<const float> said = network.forward();
-    sum += loss.value(gradient, said, batch.targets, {parameters, batch.valid, 1.0, loss.components});
-    return said;
+    return network.forward();
   });
   ensure_finite(outputs, width, data.reader);
-  double validation_loss = comm.sum(sum) / static_cast<double>(data.reader.size());
-  if (baseline != nullptr) validation_loss = mix(loss, data, *baseline, outputs);
+  const std::vector<float> labels = labels_of(data);
+  if (baseline != nullptr) {
+    baseline->choose_shares(outputs, labels);
+    outputs = baseline->mix(outputs);
+  }
+  std::vector<float> gradient(outputs.size());
+  const auto rows = static_cast<int>(data.reader.size());
+  const double validation_loss =
+      loss.value(gradient, outputs, labels,
+                 {static_cast<int>(data.parameters.size()), rows, 1.0, loss.components}) /
+      rows;
 
   CalibratedSplit split;
   if (loss.density) {

@@ -15,6 +15,9 @@ struct Arithmetic {
   Precision precision;
   FilteredPhases
       filtered;  ///< phases to filter; if not all of a layer's, then where oneDNN's layouts permit it
+  bool one_thread =
+      false;  ///< oneDNN's convolutions and dense layers run on one thread, so that the network computes
+              ///< the same bits with any number of threads
 };
 
 }  // namespace cosmo::nn

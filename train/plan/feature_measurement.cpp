@@ -1,6 +1,7 @@
 #include "train/plan/feature_measurement.hpp"
 
-#include <algorithm>
+#include <span>
+#include <vector>
 
 #include "train/nn/tensor/moment_sums.hpp"
 
@@ -10,15 +11,17 @@ void measure_features(const core::Communicator& comm, nn::Network& network, data
   const nn::Normalisation at = network.normalisation();
   nn::MomentSums sums(at.mean.size());
   double samples = 0;
+  std::vector<float> values(at.values.size() *
+                            static_cast<std::size_t>(comm.size()));  // of all ranks, in order
   loader.start_epoch(0);
   while (const auto batch = loader.next()) {
     network.set_input(batch->voxels);
     network.forward_trunk();
-    sums.add(at.values, at.values, batch->valid);
-    samples += batch->valid;
+    comm.all_gather(std::span<const float>(at.values), std::span(values));
+    sums.add(values, values, batch->samples_in_step);
+    samples += batch->samples_in_step;
   }
-  comm.sum(sums.values());
-  set_statistics(at, sums, comm.sum(samples));
+  set_statistics(at, sums, samples);
 }
 
 }  // namespace cosmo::train

@@ -1,6 +1,7 @@
 #include "train/plan/training_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "core/error.hpp"
@@ -123,6 +124,11 @@ void declare_training(core::Options& options) {
   options.add("reduction-precision", "f32",
               "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)",
               core::names_in(kWireFormats));
+  options.add(
+      "deterministic", std::string(kSumOrders.front().name),
+      "when a training gives the same bits: layout (with the same ranks, threads and micro-batch), or any (with any "
+      "of these, one sample at a time; a stopped training continues with the same bits on other ranks)",
+      core::names_in(kSumOrders));
   options.begin_group("Stopping and continuing");
   options.add("time-limit", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
@@ -326,6 +332,25 @@ void check_batches(const core::Options& options, const TrainingPlan& plan, std::
          plan.global_batch, plan.micro_batch, groups, ranks);
 }
 
+/// Checks whether the step's samples can be summed in a tree.
+void check_tree(const TrainingPlan& plan, int groups) {
+  ensure(
+      plan.ranks_per_sample == 1, Fault::config,
+      "--deterministic any is for samples on one rank, since sums over a cut sample depend on the cut: leave out "
+      "--ranks-per-sample {}, or give --deterministic layout.",
+      plan.ranks_per_sample);
+  ensure(
+      plan.wire == WireFormat::f32, Fault::config,
+      "--deterministic any sends sums in f32, since bf16 rounds what each rank has summed: leave out --reduction-precision "
+      "bf16, or give --deterministic layout.");
+  const auto share = static_cast<unsigned>(plan.global_batch / groups);
+  ensure(
+      std::has_single_bit(share), Fault::config,
+      "--deterministic any needs a power of two of samples on each rank and step, not {}: change --global-batch {} or the "
+      "number of ranks, {}.",
+      share, plan.global_batch, groups);
+}
+
 /// Reads --ranks-per-sample and plans the cut. Returns the number of groups of ranks.
 int read_groups(const core::Options& options, const nn::NetworkCensus& census, int ranks,
                 TrainingPlan& plan) {
@@ -398,6 +423,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, groups, plan.input,
                                                nn::find_normalisation(plan.network) >= 0);
+  plan.order = options.entry("deterministic", kSumOrders).value;
+  if (plan.order == SumOrder::tree) plan.micro_batch = 1;
   check_batches(options, plan, samples, groups);
   ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
          "Network {} normalises by the batch, but --global-batch is 1: give at least 2, or better 8 or more.",
@@ -408,6 +435,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.arithmetic = arithmetic_of(plan.network, census, images_to_choose_by(plan), plan.precision.value,
                                   plan.convolution.value);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
+  if (plan.order == SumOrder::tree) check_tree(plan, groups);
+  plan.arithmetic.one_thread = plan.order == SumOrder::tree;
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
@@ -445,6 +474,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   if (plan.convolution.value != nn::ConvolutionMethod::automatic)
     config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
+  if (plan.order == SumOrder::tree) config["deterministic"] = "any";
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {.stage = "train",

@@ -54,6 +54,7 @@ struct TrainingPlan {
   std::vector<double> decay_at;  ///< epochs from which the rate is multiplied by decay_by
   std::vector<double> decay_by;
   WireFormat wire;  ///< format of gradients sent between ranks
+  SumOrder order;   ///< order of the sum over samples
   std::string voxels;
   bool augment;
   bool roll;                                                    ///< roll whole periodic boxes

@@ -179,6 +179,7 @@ train::TrainerConfig trainer_config(const core::Invocation& run, const train::Tr
           plan.seed,
           plan.micro_batches_per_step(run.comm.size()),
           plan.wire,
+          plan.order,
           plan.clip_norm,
           {&core::stop_received, run_time, plan.time_limit, plan.checkpoint_interval, checkpoint_guess}};
 }

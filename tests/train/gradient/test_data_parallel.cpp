@@ -131,6 +131,36 @@ TEST_CASE("a step's gradient is the same however its samples are dealt to ranks 
   }
 }
 
+TEST_CASE("in a tree, samples are summed in the same order by any ranks") {
+  const core::Communicator comm = core::Communicator::world();
+  constexpr int kNumbers = 10, kAll = 12;  // on three ranks four of each, otherwise eight of them
+  const int samples = comm.size() == 3 ? kAll : 8, own = samples / comm.size();
+  // Sums of these depend on the order.
+  const auto value = [](int sample, int i) {
+    return std::pow(-1.9f, static_cast<float>(3 * sample + i)) / 7;
+  };
+  const auto in_tree = [&](int i) {
+    std::vector<float> sums;
+    for (int sample = 0; sample < samples; ++sample) sums.push_back(value(sample, i));
+    for (std::size_t apart = 1; apart < sums.size(); apart *= 2)
+      for (std::size_t to = 0; to + apart < sums.size(); to += 2 * apart) sums[to] += sums[to + apart];
+    return sums.front();
+  };
+  std::vector<float> arena(kNumbers);
+  train::GradientReducer reducer(comm, arena, own, train::WireFormat::f32, train::SumOrder::tree);
+  CHECK(train::GradientReducer::kept_sums(own, train::SumOrder::tree) ==
+        std::countr_zero(static_cast<unsigned>(own)));
+  for (int step = 0; step < 2; ++step) {
+    for (int m = 0; m < own; ++m) {
+      for (int i = 0; i < kNumbers; ++i) arena[static_cast<std::size_t>(i)] = value(comm.rank() * own + m, i);
+      reducer.ready(std::span(arena).subspan(4));
+      reducer.ready(std::span(arena).first(4));
+    }
+    reducer.finish();
+    for (int i = 0; i < kNumbers; ++i) CHECK(arena[static_cast<std::size_t>(i)] == in_tree(i));
+  }
+}
+
 TEST_CASE("losses do not depend on how samples are dealt, and are the same bits in the same layout") {
   const core::Communicator world = core::Communicator::world();
   const core::Communicator alone = world.split(world.rank());

@@ -124,7 +124,7 @@ class Experiment {
     const train::Ending ending =
         train::train({comm_, 1}, monitor,
                      {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks),
-                      train::WireFormat::f32, 0.5, interruptions},
+                      train::WireFormat::f32, train::SumOrder::layout, 0.5, interruptions},
                      {reader, loader, &measured, {reader, validation, data_.spec.parameters}}, state,
                      [&] { model.save(state, kEpochs, core::Json::object()); });
     comm_.barrier();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "train/nn/layer/one_thread.hpp"
 #include "train/nn/tensor/layout_copy.hpp"
 
 namespace cosmo::nn {
@@ -26,6 +27,7 @@ NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int bat
     : mode(mode_),
       precision(arithmetic.precision),
       filtered(arithmetic.filtered),
+      one_thread(arithmetic.one_thread),
       batch(batch_),
       engine(dnnl::engine::kind::cpu, 0),
       share(share_ == nullptr ? std::nullopt : std::optional(*share_)),
@@ -123,8 +125,11 @@ void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::prim
                             const dnnl::primitive& primitive,
                             std::unordered_map<int, dnnl::memory> arguments) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
-  operations.push_back({kind_of(description.get_kind()), description.impl_info_str(),
-                        [primitive, arguments = std::move(arguments)](const Pass& pass) {
+  const OperationKind kind = kind_of(description.get_kind());
+  const bool alone = one_thread && (kind == OperationKind::convolution || kind == OperationKind::dense);
+  operations.push_back({kind, description.impl_info_str(),
+                        [primitive, arguments = std::move(arguments), alone](const Pass& pass) {
+                          const OneThread sums(alone);
                           primitive.execute(pass.stream, arguments);
                         }});
 }

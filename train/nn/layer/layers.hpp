@@ -80,6 +80,7 @@ class NetworkBuilder {
   Mode mode;
   Precision precision;
   FilteredPhases filtered;
+  bool one_thread;  ///< as in Arithmetic
   int batch;
   dnnl::engine engine;
   MemoryPlan memory;

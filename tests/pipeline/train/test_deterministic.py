@@ -1,0 +1,94 @@
+"""--deterministic any: trainings with any ranks, threads and micro-batches have the same bits."""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from toolkit import ENVIRONMENT, PipelineTest, children, command, cosmo_train, error_line, run, succeed
+
+EPOCHS = 3
+# Ranks, threads, micro-batch.
+LAYOUTS = ((1, 1, 1), (1, 2, 1), (1, 3, 4), (1, 8, 2), (2, 1, 1), (2, 2, 2), (2, 3, 1), (4, 1, 1), (4, 2, 2), (8, 1, 1))
+
+
+class Deterministic(PipelineTest):
+    def words(self, output, network="cosmoflow32"):
+        return ["--data", self.data, "--network", network, "--global-batch", 8, "--output", self.root / output, "--deterministic", "any",
+                "--epochs", EPOCHS]
+
+    def last_checkpoint(self, output):
+        """The bytes of the last state: weights, moments and history."""
+        path = sorted((self.root / output / "checkpoints").iterdir())[-1]
+        return path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def kill(self, processes):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while any(pathlib.Path(f"/proc/{process}/fd").exists() and os.listdir(f"/proc/{process}/fd") for process in processes[:-1]):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def check_layouts(self, network, layouts):
+        found = {}
+        for ranks, threads, micro_batch in layouts:
+            name = f"{network}-{ranks}-{threads}-{micro_batch}"
+            summary = cosmo_train(*self.words(name, network), "--threads", threads, "--micro-batch", micro_batch, ranks=ranks)
+            found[name] = self.last_checkpoint(name)
+            self.assertEqual(summary["micro_batch"], 1)
+        self.assertEqual(len(set(found.values())), 1, found)
+
+    def test_any_layout_gives_the_same_bits(self):
+        self.check_layouts("cosmoflow32", LAYOUTS)
+
+    def test_a_network_that_normalises(self):
+        self.check_layouts("cosmonet32", LAYOUTS[1::3])
+
+    def test_a_killed_training_goes_on_with_other_ranks(self):
+        """4, 2, 1 and 4 ranks, each killed with SIGKILL after a step that it has saved, but the last."""
+        succeed("cosmo-train", *self.words("whole"))
+        for ranks in (4, 2, 1):
+            words = [*self.words("killed"), "--checkpoint-minutes", 0, "--quiet"]
+            process = subprocess.Popen(command(ranks, "cosmo-train", *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            saved = self.root / "killed" / "checkpoints"
+            before = set(saved.iterdir()) if saved.exists() else set()
+            deadline = time.monotonic() + 60
+            while process.poll() is None and time.monotonic() < deadline:
+                if saved.exists() and set(saved.glob("*.h5")) - before:
+                    break
+                time.sleep(0.002)
+            self.kill([*children(process.pid), process.pid])
+            process.wait()
+        succeed("cosmo-train", *self.words("killed"), ranks=4)
+        self.assertEqual(self.last_checkpoint("killed"), self.last_checkpoint("whole"))
+
+    def test_the_id_tells_how_bits_came_about(self):
+        ids = {way: succeed("cosmo-train", *self.words("planned")[:-4], "--deterministic", way, "--epochs", EPOCHS, "--dry-run")["id"]
+               for way in ("any", "layout")}
+        self.assertNotEqual(ids["any"], ids["layout"])
+
+    def test_what_cannot_be_is_refused(self):
+        for ranks, words, sentence in (
+                (2, ["--ranks-per-sample", 2], "--deterministic any is for samples on one rank"),
+                (2, ["--reduction-precision", "bf16"], "--deterministic any sends sums in f32"),
+                (2, ["--global-batch", 12], "a power of two of samples on each rank and step, not 6"),
+                (1, ["--deterministic", "all"], "--deterministic")):
+            given = [word for word in self.words("refused")]
+            for option in words[::2]:
+                if option in given:
+                    del given[given.index(option):given.index(option) + 2]
+            done = run("cosmo-train", *given, *words, ranks=ranks)
+            self.assertIn(done.returncode, (2, 3), done.stderr)
+            self.assertIn(sentence, error_line(done, "cosmo-train"))
+        self.assertFalse((self.root / "refused").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
