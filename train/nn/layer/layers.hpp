@@ -96,7 +96,7 @@ class NetworkBuilder {
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
   /// Begins layer `index`, whose output is last read by layer `last_reader`, which fetches `before` planes before it
-  /// (nothing: there is to be no room for planes).
+  /// (nothing: its readers need no room for planes).
   void begin_layer(int index, int last_reader, std::optional<int> before);
   /// Whether the current layer reads a slab of a tensor.
   bool reads_slab() const { return share && share->plan.reads_slab(layer_); }

@@ -55,8 +55,10 @@ Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations,
   const auto place = [&](int slot) {
     return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout, builder.engine);
   };
-  const Tensor seen = source.room ? Tensor{place(source.room->values), place(source.room->gradient)}
-                                  : builder.inner_tensor(layout);
+  const Tensor seen =
+      source.room
+          ? Tensor{place(source.room->values), place(source.room->gradient), 1, false, false, source.lane}
+          : builder.inner_tensor(layout);
   const dnnl::memory scratch = builder.temporary(plain_layout({exchange.scratch()}));
   operations.push_back(exchanging(
       builder, "fetch planes",
