@@ -68,9 +68,9 @@ struct ReadStatistics {
 /// planes on these threads: they must start the same epochs and take the same batches.
 class DataLoader {
  public:
-  /// `reader` must outlive the loader, and so must `groups`: if samples that ranks share are augmented, one communicator
-  /// between these ranks for each reader, at least one. Throws Error{config} unless ranks × micro-batch divides the global
-  /// batch, and if the transform is of another kind of voxels.
+  /// `reader` must outlive the loader, and so must `groups`: if samples that ranks share are augmented, each
+  /// reader's communicator of these ranks, at least one. Throws Error{config} unless ranks × micro-batch divides the
+  /// global batch, and if the transform is of another kind of voxels.
   DataLoader(SplitReader& reader, const VoxelTransform& transform, const LoaderConfig& config,
              std::span<const core::Communicator> groups = {});
   DataLoader(const DataLoader&) = delete;

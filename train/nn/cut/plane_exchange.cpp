@@ -68,8 +68,11 @@ void PlaneExchange::fetch(const core::Communicator& group, const T* own, T* seen
     copy(piece.count, own + piece.source * plane_, owned_image, packed, piece.count * plane_);
     packed += images_ * piece.count * plane_;
   }
-  for (const Piece& piece : own_)
-    copy(piece.count, own + piece.source * plane_, owned_image, seen + piece.target * plane_, seen_image);
+  for (const Piece& piece : own_) {
+    const T* const from = own + piece.source * plane_;
+    T* const to = seen + piece.target * plane_;
+    if (from != to) copy(piece.count, from, owned_image, to, seen_image);
+  }
   for (std::int64_t image = 0; image < images_; ++image) {
     for (const int plane : zeros_) std::fill_n(seen + at(image, seen_, plane), plane_, T());
   }
@@ -106,7 +109,7 @@ void PlaneExchange::sum(const T* d_seen, const T* received, T* d_own) const {
       bool first = true;
       const auto add = [&](const T* from) {
         if (first) {
-          std::copy_n(from, plane_, to);
+          if (from != to) std::copy_n(from, plane_, to);
         } else {
 #pragma omp simd
           for (std::int64_t i = 0; i < plane_; ++i)

@@ -18,7 +18,8 @@ class PlaneExchange {
 
   /// Number of T that each call needs as working memory.
   std::int64_t scratch() const { return (sent_ + received_) * images_ * plane_; }
-  /// Puts together what this rank sees from what the ranks own.
+  /// Puts together what this rank sees from what the ranks own. What this rank owns may be a part of what it sees, for
+  /// one image, if that has no plane twice; likewise in give_back().
   template <class T>
   void fetch(const core::Communicator& group, const T* own, T* seen, T* scratch) const;
   /// The gradient of what this rank owns: the sum over all ranks that see it, in the order of the ranks, those of this

@@ -34,9 +34,18 @@ NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int bat
       scratch_slot_(memory.slot()),
       temporary_slot_(memory.slot()) {}
 
-void NetworkBuilder::begin_layer(int index, int last_reader) {
+void NetworkBuilder::begin_layer(int index, int last_reader, std::optional<int> before) {
   layer_ = index;
   last_reader_ = last_reader;
+  before_ = before;
+}
+
+std::optional<std::size_t> NetworkBuilder::offset(const dnnl::memory::desc& layout) const {
+  const dnnl::memory::dims dims = dims_of(layout);
+  const bool one_image =
+      before_ && dims.size() == 5 && dims[0] == 1 && channel_block(layout).channels == dims[1];
+  if (!one_image) return std::nullopt;
+  return layout.get_size() / static_cast<std::size_t>(dims[2]) * static_cast<std::size_t>(*before_);
 }
 
 int NetworkBuilder::take_lane(int last) {
@@ -56,13 +65,17 @@ void NetworkBuilder::keep_for_readers(int lane) {
 Tensor NetworkBuilder::next_tensor(const dnnl::memory::desc& layout, double slope, bool transient) {
   const int lane = take_lane(last_reader_);
   const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
-  if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, slope, false, false, lane};
-  return {memory.place(transient ? shared : memory.slot(), layout, engine),
-          memory.place(shared, layout, engine),
+  const auto behind = transient ? std::nullopt : offset(layout);
+  const bool training = mode == Mode::training;
+  const Room room = {training && !transient ? memory.slot() : shared, training ? shared : -1};
+  return {memory.place(room.values, layout, engine, behind.value_or(0)),
+          training ? memory.place(shared, layout, engine, behind.value_or(0)) : dnnl::memory(),
           slope,
-          transient,
+          training && transient,
           false,
-          lane};
+          lane,
+          false,
+          behind ? std::optional(room) : std::nullopt};
 }
 
 Tensor NetworkBuilder::inner_tensor(const dnnl::memory::desc& layout) {

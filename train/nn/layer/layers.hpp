@@ -33,6 +33,11 @@ struct Operation {
   double seconds = 0;  ///< time spent in it while operations were timed
 };
 
+/// Where a slab lies with room around it for the planes that its reader fetches.
+struct Room {
+  int values, gradient;  ///< slots in which the slab and those planes lie one after another; no gradient: -1
+};
+
 /// The output of a layer, or the network's input.
 struct Tensor {
   dnnl::memory values;
@@ -46,6 +51,7 @@ struct Tensor {
   int lane = -1;  ///< lane that holds it or its gradient; -1 for the network's input
   /// Whether the layer that reads it adds to the gradient, which another reader has written.
   bool adds = false;
+  std::optional<Room> room = std::nullopt;
 };
 
 /// One layer ready to run. The backward lists turn the gradient of its output into the gradients of its
@@ -90,8 +96,9 @@ class NetworkBuilder {
   double exchanging = 0;        ///< [s] time spent in communication with the ranks that share the samples
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
-  /// Begins layer `index`, whose output is last read by layer `last_reader`.
-  void begin_layer(int index, int last_reader);
+  /// Begins layer `index`, whose output is last read by layer `last_reader`, which fetches `before` planes before it
+  /// (nothing: its readers need no room for planes).
+  void begin_layer(int index, int last_reader, std::optional<int> before);
   /// Whether the current layer reads a slab of a tensor.
   bool reads_slab() const { return share && share->plan.reads_slab(layer_); }
   /// The padding of the current layer along D: a slab includes it.
@@ -139,6 +146,9 @@ class NetworkBuilder {
     int slot;
     int busy_until;  ///< last layer that needs its contents
   };
+  /// [bytes] Where the current layer's output lies in its slot, if there is to be room for planes and these would be
+  /// next to it.
+  std::optional<std::size_t> offset(const dnnl::memory::desc& layout) const;
   /// Takes a lane that is free from this layer on and keeps it until layer `last`.
   int take_lane(int last);
 
@@ -147,6 +157,7 @@ class NetworkBuilder {
   std::vector<Lane> lanes_;
   int layer_ = 0;
   int last_reader_ = 0;
+  std::optional<int> before_;
 };
 
 using Tensors = std::span<const Tensor>;

@@ -112,7 +112,7 @@ struct Network::Backend {
     CompiledLayer& compiled = layers.back();
     const Layer& layer = spec.layers[static_cast<std::size_t>(index)];
     const std::vector<int>& sources = graph.sources(index);
-    builder.begin_layer(index, graph.last_reader(index));
+    builder.begin_layer(index, graph.last_reader(index), planes_before(graph, index));
     std::vector<Tensor> inputs, seen;
     for (std::size_t i = 0; i < sources.size(); ++i) {
       inputs.push_back(input_of(spec, graph, {index, i}));
@@ -140,6 +140,24 @@ struct Network::Backend {
   /// What this rank must fetch of a layer's input.
   std::optional<Fetch> fetch_of(const Graph::Read& read) const {
     return builder.share ? builder.share->plan.fetch(read.layer, read.input) : std::nullopt;
+  }
+
+  /// The number of planes that the last reader of a layer's output fetches before it, if it fetches planes around what
+  /// this rank has and no other reader fetches any. Of a layer that a pool reads the pool's, which may be computed with it.
+  std::optional<int> planes_before(const Graph& graph, int layer) const {
+    const std::vector<Graph::Read>& reads = graph.reads(layer);
+    if (const Layer* reader = graph.only_reader(layer);
+        reader != nullptr && !fetch_of(reads.front()) &&
+        (std::holds_alternative<AveragePool>(reader->kind) || std::holds_alternative<MaxPool>(reader->kind)))
+      return planes_before(graph, reads.front().layer);
+    const auto fetches =
+        std::ranges::count_if(reads, [&](const Graph::Read& read) { return fetch_of(read).has_value(); });
+    const auto fetch = fetches == 1 ? fetch_of(reads.back()) : std::nullopt;
+    if (!fetch || fetch->whole) return std::nullopt;
+    const Planes &own = fetch->owned[static_cast<std::size_t>(builder.share->rank)],
+                 &seen = fetch->seen[static_cast<std::size_t>(builder.share->rank)];
+    const bool around = seen.begin <= own.begin && seen.end >= own.end && seen.count() <= fetch->depth;
+    return around ? std::optional(own.begin - seen.begin) : std::nullopt;
   }
 
   /// The only layer that reads a layer's output, if it reads it as it is.

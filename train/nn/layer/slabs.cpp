@@ -51,7 +51,14 @@ Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations,
   const dnnl::memory own = builder.reordered(operations, source.values, walked.layout(), false);
   const PlaneExchange exchange = exchange_of(builder, fetch, walked);
   const int planes = fetch.seen[static_cast<std::size_t>(builder.share->rank)].count();
-  const Tensor seen = builder.inner_tensor(walked.layout(planes, walked.side()));
+  const dnnl::memory::desc layout = walked.layout(planes, walked.side());
+  const auto place = [&](int slot) {
+    return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout, builder.engine);
+  };
+  const Tensor seen =
+      source.room
+          ? Tensor{place(source.room->values), place(source.room->gradient), 1, false, false, source.lane}
+          : builder.inner_tensor(layout);
   const dnnl::memory scratch = builder.temporary(plain_layout({exchange.scratch()}));
   operations.push_back(exchanging(
       builder, "fetch planes",

@@ -10,10 +10,11 @@ int MemoryPlan::slot() {
   return static_cast<int>(slot_bytes_.size()) - 1;
 }
 
-dnnl::memory MemoryPlan::place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine) {
+dnnl::memory MemoryPlan::place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine,
+                               std::size_t offset) {
   std::size_t& bytes = slot_bytes_.at(static_cast<std::size_t>(slot));
-  bytes = std::max(bytes, layout.get_size());
-  placements_.push_back({slot, dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
+  bytes = std::max(bytes, offset + layout.get_size());
+  placements_.push_back({slot, offset, dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
   return placements_.back().memory;
 }
 
@@ -36,7 +37,8 @@ dnnl::memory MemoryPlan::view(const dnnl::memory& whole, const dnnl::memory::des
 void MemoryPlan::allocate() {
   for (const std::size_t bytes : slot_bytes_) buffers_.push_back(core::zeros<std::byte>(bytes));
   for (Placement& placement : placements_) {
-    placement.memory.set_data_handle(buffers_[static_cast<std::size_t>(placement.slot)].data());
+    placement.memory.set_data_handle(buffers_[static_cast<std::size_t>(placement.slot)].data() +
+                                     placement.offset);
   }
   for (View& view : views_) view.part.set_data_handle(view.whole.get_data_handle());
 }

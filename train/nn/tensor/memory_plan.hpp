@@ -15,8 +15,10 @@ class MemoryPlan {
  public:
   /// Adds a slot and returns its number.
   int slot();
-  /// Places a tensor in `slot`, without data until allocate(). Tensors in one slot overwrite each other.
-  dnnl::memory place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  /// Places a tensor in `slot`, `offset` bytes behind its begin, without data until allocate(). Tensors in one slot
+  /// overwrite each other.
+  dnnl::memory place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine,
+                     std::size_t offset = 0);
   /// A tensor whose data bind() gives.
   dnnl::memory outside(const dnnl::memory::desc& layout, const dnnl::engine& engine) const;
   /// Points a tensor from outside(), and its views, at `data`.
@@ -31,6 +33,7 @@ class MemoryPlan {
  private:
   struct Placement {
     int slot;
+    std::size_t offset;
     dnnl::memory memory;
   };
   struct View {

@@ -49,7 +49,8 @@ nn::NetworkSpec mixed() {
 std::vector<Case> cases() {
   return {{nn::find_network("cosmoflow32"), {2, 32}},   {nn::find_network("cosmoflow64"), {1, 64}},
           {nn::find_network("cosmonet32"), {1, 32}},    {nn::find_network("mlperf"), {4, 36}},
-          {nn::find_network("cosmoflow"), {1, 128}, 1}, {mixed(), {3, 41}}};
+          {nn::find_network("cosmoflow"), {1, 128}, 1}, {mixed(), {3, 41}},
+          {nn::find_network("cosmonet32"), {1, 32}, 1}, {mixed(), {3, 41}, 1}};
 }
 
 /// Planes of voxels (batch, channels, size, size, size), zeros or the opposite face's outside of them.
