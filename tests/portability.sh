@@ -72,8 +72,8 @@ inside() {
 }
 
 step_system() {
-  if [ ! "$dry" ] && [ ! -e "$chroot/etc/debian_version" ]; then
-    debootstrap --variant=minbase "$suite" "$chroot"
+  if [ ! "$dry" ]; then
+    [ -e "$chroot/etc/debian_version" ] || debootstrap --variant=minbase "$suite" "$chroot"
     echo "127.0.0.1 localhost $(hostname)" >"$chroot/etc/hosts"  # or else Open MPI waits for a name server
     mkdir -p "$chroot/var/cache/ccache"
   fi
