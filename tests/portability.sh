@@ -16,7 +16,7 @@ debian12-mpich | bookworm | release | openmpi | mpich libmpich-dev libhdf5-mpich
 debian13-gcc   | trixie   | release | |
 portable       | bookworm | portable | |
 debug          | bookworm | debug | |
-aarch64        | bookworm | release --toolchain cmake/aarch64.cmake | :arm64 | g++-aarch64-linux-gnu qemu-user
+aarch64        | bookworm | release --toolchain cmake/aarch64.cmake -DCOSMO_ARCHITECTURE= | :arm64 | g++-aarch64-linux-gnu qemu-user
 "
 root=$(cd "$(dirname "$0")/.." && pwd)
 directory=/var/tmp/cosmo-portability words="" dry="" every="system build tests quickstart counts"
