@@ -48,8 +48,8 @@ void ensure_stored(hid_t dataset, hid_t creation, const std::string& where) {
          where, kMostChunk >> 20);
 }
 
-/// Of a file opened by way of MPI, HDF5 1.14 flushes no single dataset; elsewhere to flush the file would write
-/// its metadata again for each.
+/// HDF5 1.14 flushes no single dataset of a file opened by way of MPI. Flushing the file writes its metadata again, so other
+/// files are not flushed as a whole.
 bool flush(hid_t dataset) {
   const Handle file(H5Iget_file_id(dataset), H5Fclose);
   const Handle access(H5Fget_access_plist(file.get()), H5Pclose);
