@@ -37,7 +37,10 @@ struct Settings {
 
   int side() const { return grid / 2; }
   int shards() const { return simulations * 8 / samples_per_shard; }
-  std::size_t voxels() const { return static_cast<std::size_t>(side()) * side() * side(); }
+  std::size_t voxels() const {
+    const auto length = static_cast<std::size_t>(side());
+    return length * length * length;
+  }
 };
 
 /// Counts with mostly empty voxels.

@@ -35,7 +35,7 @@ int CellFinder::operator()(T x) const {
 
 /// Finds the cells of kGroup particles; returns false if one is uncertain.
 template <class T>
-#ifndef __clang__  // which has no such option
+#if defined(__x86_64__) && !defined(__clang__)  // others have no such option
 [[gnu::target("prefer-vector-width=512")]]
 #endif
 bool CellFinder::find_roughly(

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . pipelines/setup.sh
-packages+=(catch2 python3 python3-h5py python3-numpy python3-onnx python3-pandas python3-torch python3-yaml python3-yt groff-base)
+packages+=("${test_packages[@]}")
 install_packages
 build release -DBUILD_TESTING=ON ${COSMO_STRICT:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON}
 # Tests wait for each other's ranks and for the disk: three tests per core at once keep the cores busy.

@@ -48,6 +48,15 @@ void ensure_stored(hid_t dataset, hid_t creation, const std::string& where) {
          where, kMostChunk >> 20);
 }
 
+/// HDF5 1.14 flushes no single dataset of a file opened by way of MPI. Flushing the file writes its metadata again, so other
+/// files are not flushed as a whole.
+bool flush(hid_t dataset) {
+  const Handle file(H5Iget_file_id(dataset), H5Fclose);
+  const Handle access(H5Fget_access_plist(file.get()), H5Pclose);
+  const bool shared = H5Pget_driver(access.get()) == H5FD_MPIO;
+  return (shared ? H5Fflush(dataset, H5F_SCOPE_LOCAL) : H5Dflush(dataset)) >= 0;
+}
+
 }  // namespace
 
 Dataset::Dataset(Handle id, std::string where) : id_(std::move(id)), where_(std::move(where)) {
@@ -92,11 +101,7 @@ void Dataset::transfer(hid_t type, const Shape& start, const Shape& count, void*
     const bool written =
         H5Dwrite(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0;
     // Closing would flush too, but its failure would go unnoticed.
-#if H5_VERSION_GE(1, 14, 0)  // flushes no single dataset of a file opened by way of MPI
-    const bool flushed = H5Fflush(id_.get(), H5F_SCOPE_LOCAL) >= 0;
-#else
-    const bool flushed = H5Dflush(id_.get()) >= 0;
-#endif
+    const bool flushed = flush(id_.get());
     ensure_written(written && flushed, where_);
   } else {
     ensure(H5Dread(id_.get(), type, memory_space.get(), file_space.get(), H5P_DEFAULT, data) >= 0,

@@ -37,7 +37,7 @@ core::SimulationManifest plan(int simulations, int grid, std::size_t varying, bo
   const core::RandomStream stream(1, core::Purpose::design);
   for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(simulations); ++s) {
     core::SimulationRecord record{
-        s + 10, shared_seed ? 5u : 1000u + s, {}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
+        s + 10, {shared_seed ? 5u : 1000u + s, {}}, {{0, fmt::format("sim-{:05}/counts_z0.h5", s), ""}}, ""};
     for (std::uint32_t p = 0; p < varying; ++p) {
       double& value = record.universe.cosmology.*core::kCosmologyParameters[p].member;
       value *= 0.9 + 0.2 * stream.uniform({s, p, 0});

@@ -24,7 +24,7 @@ TEST_CASE("items come in order from any number of threads, each from its slot") 
       dawdle(item);
       slots[item % kSlots] = 100 + item;
     });
-    for (const std::size_t items : {1, 50}) {
+    for (const std::size_t items : {1u, 50u}) {
       ahead.drop();
       ahead.start(items);
       for (std::size_t item = 0; item < items; ++item) {

@@ -31,7 +31,7 @@ TEST_CASE("counts are looked up alike together and one by one, at any place") {
     for (unsigned i = 0; i < 1000; ++i)
       counts.push_back(static_cast<std::uint16_t>(i * i * 977 % (largest + 1)));
     counts.back() = static_cast<std::uint16_t>(largest);
-    for (const std::size_t first : {0, 1, 16}) {  // on a boundary of 64 bytes, or not
+    for (const std::size_t first : {0u, 1u, 16u}) {  // on a boundary of 64 bytes, or not
       for (const std::size_t size : {std::size_t{0}, std::size_t{15}, std::size_t{64}, counts.size()}) {
         cosmo::core::Buffer<float> voxels(counts.size() + 32);
         std::fill_n(voxels.data(), voxels.size(), -7.0f);

@@ -141,7 +141,7 @@ TEMPLATE_TEST_CASE("coordinates outside the box are wrapped, and NaN and infinit
 TEST_CASE("every item is taken once: each thread its own in order, then the last of others") {
   histogram::WorkShares items(7, 2);  // 0 … 2 and 3 … 6
   std::vector<std::size_t> taken;
-  for (const std::size_t thread : {0, 0, 0, 0, 1, 0, 1}) taken.push_back(items.take(thread).value());
+  for (const std::size_t thread : {0u, 0u, 0u, 0u, 1u, 0u, 1u}) taken.push_back(items.take(thread).value());
   CHECK(taken == std::vector<std::size_t>{0, 1, 2, 6, 3, 5, 4});
   CHECK(items.left() == 0);
   CHECK_FALSE(items.take(0));

@@ -305,7 +305,7 @@ TEST_CASE("a crowd in one cell attracts as one particle of its mass, until even 
   };
   const Point alone = pull_of(1);
   // At this place a cell of 2^21, 2^19 and 2^17 quanta per particle is full at about 10, 40 and 160 thousand.
-  for (const std::size_t crowd : {2000, 20'000, 100'000, 400'000}) {
+  for (const std::size_t crowd : {2000u, 20'000u, 100'000u, 400'000u}) {
     const Point together = pull_of(crowd);
     for (std::size_t c = 0; c < 3; ++c) CHECK(together[c] == Approx(alone[c]).epsilon(3e-5));
   }

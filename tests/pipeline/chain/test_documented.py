@@ -73,7 +73,7 @@ REST = {
     "cosmo-infer": {"--model": "model", "--data": "data", "--output": "new"},
 }
 # What installs, builds, or runs this; that its scripts and presets exist is checked.
-NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study|slurm/submit)|tests/(?:faults/fuzz/)?run|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
+NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study|slurm/submit)|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
                   "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant"}

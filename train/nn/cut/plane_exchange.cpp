@@ -7,8 +7,7 @@
 namespace cosmo::nn {
 
 PlaneExchange::PlaneExchange(const Fetch& fetch, int rank, std::int64_t images, std::int64_t plane)
-    : rank_(rank),
-      ranks_(static_cast<int>(fetch.owned.size())),
+    : ranks_(static_cast<int>(fetch.owned.size())),
       whole_(fetch.whole),
       images_(images),
       plane_(plane),

@@ -53,7 +53,7 @@ class PlaneExchange {
   template <class T>
   void sum(const T* d_seen, const T* received, T* d_own) const;
 
-  int rank_, ranks_;
+  int ranks_;
   bool whole_;
   std::int64_t images_, plane_;
   int owned_, seen_;                                  ///< planes of this rank's tensors
