@@ -5,6 +5,7 @@ The run may end with one sentence. Then the same command has to give every file 
 Usage: moments.py SIGNALS RANKS RACES   (how many of each)
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -100,7 +101,8 @@ class Life:
             os.kill(hit, signal.SIGKILL if fault == "killed" else signal.SIGSTOP)
             if fault == "late":
                 time.sleep(0.5 * SILENCE)
-                os.kill(hit, signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):  # it was about to end
+                    os.kill(hit, signal.SIGCONT)
         try:
             remarks = process.communicate(timeout=30)[1]
         except subprocess.TimeoutExpired:

@@ -64,6 +64,14 @@ class Training:
         time.sleep(chance.uniform(0.01, 2))
         os.kill(rank, signal.SIGCONT)
 
+    def memory(self):
+        """The least of each rank within a second: validation takes some MB for a part of each epoch."""
+        samples = []
+        for _ in range(25):
+            samples.append([memory(rank) for rank in self.ranks])
+            time.sleep(0.04)
+        return [min(each) for each in zip(*samples)]
+
     def end(self):
         """Asks it to stop; returns its exit code and standard error."""
         self.process.send_signal(signal.SIGUSR1)
@@ -79,8 +87,8 @@ def soak(minutes, data, network, output, report):
     while (elapsed := (time.monotonic() - begin) / 60) < minutes:
         training.delay(chance)
         delays += 1
-        time.sleep(chance.uniform(0, 2))
-        now = [memory(rank) for rank in training.ranks]
+        time.sleep(chance.uniform(0, 1))
+        now = training.memory()
         if elapsed > minutes / 10:
             least = [min(pair) for pair in zip(least or now, now)]
             growth = max(growth, *(size - first for size, first in zip(now, least)))

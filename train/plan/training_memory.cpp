@@ -54,8 +54,9 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
                              const LoaderConfigs& loaders, const nn::Share* share) {
   const dataset::SampleSpec& spec = data.spec;
   const int micro_batches = plan.micro_batches_per_step(loaders.training.ranks * plan.ranks_per_sample);
-  const int arenas = plan.optimizer->moments + GradientReducer::kept_sums(micro_batches, plan.order) +
-                     (plan.average > 0 ? 1 : 0);
+  const bool exchanges_in_tree = plan.order == SumOrder::tree && loaders.training.ranks > 1;
+  const int arenas = plan.optimizer->moments + (exchanges_in_tree ? 2 : 0) +
+                     GradientReducer::kept_sums(micro_batches, plan.order) + (plan.average > 0 ? 1 : 0);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
