@@ -9,6 +9,9 @@ namespace {
 #ifdef __AVX512F__
 constexpr int kLanes = 16;
 constexpr int kChains = 24;  // of 32 registers; more than latency × issue width
+#elif defined(__aarch64__)
+constexpr int kLanes = 4;
+constexpr int kChains = 24;  // of 32 registers
 #else
 constexpr int kLanes = 8;
 constexpr int kChains = 12;  // of 16 registers
@@ -16,7 +19,13 @@ constexpr int kChains = 12;  // of 16 registers
 using Register [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
 /// Hides the value from the compiler, so that it is not optimised away.
-void hide(Register& value) { asm volatile("" : "+v"(value)); }
+void hide(Register& value) {
+#ifdef __aarch64__
+  asm volatile("" : "+w"(value));
+#else
+  asm volatile("" : "+v"(value));
+#endif
+}
 
 constexpr long kRounds = 400'000;
 
