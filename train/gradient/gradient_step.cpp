@@ -13,7 +13,6 @@ GradientStep::GradientStep(const core::Communicator& comm, nn::Network& network,
       reducer_(reducer),
       config_(config),
       d_output_(static_cast<std::size_t>(network.batch() * network.outputs())),
-      sums_(network.normalisation().mean.size()),
       kept_(network.normalises() ? static_cast<std::size_t>(config.micro_batches_per_step) : 0) {}
 
 std::size_t GradientStep::memory_bytes(const nn::NetworkCensus& census, std::size_t voxels, int micro_batch,
@@ -53,11 +52,10 @@ void GradientStep::keep(const dataset::Batch& batch) {
 /// gradients' means.
 void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   const nn::Normalisation at = network_.normalisation();
-  sums_.clear();
+  nn::MomentSums of_values(at.mean.size()), of_gradients(at.mean.size());
   const std::vector<float> values = rows_of_all(&Kept::values);
-  sums_.add(values, values, batch.samples_in_step);
-  set_statistics(at, sums_, batch.samples_in_step);
-  sums_.clear();
+  of_values.add(values, values, batch.samples_in_step);
+  set_statistics(at, of_values, batch.samples_in_step);
   for (Kept& kept : kept_) {
     std::copy(kept.values.begin(), kept.values.end(), at.values.begin());
     run_head({{}, kept.targets, kept.valid, kept.samples, batch.samples_in_step, batch.last_of_step}, n,
@@ -65,8 +63,8 @@ void GradientStep::run_heads(const dataset::Batch& batch, std::int64_t n, StepLo
     kept.normalised.assign(at.normalised.begin(), at.normalised.end());
     kept.d_normalised.assign(at.d_normalised.begin(), at.d_normalised.end());
   }
-  sums_.add(rows_of_all(&Kept::d_normalised), rows_of_all(&Kept::normalised), batch.samples_in_step);
-  set_mean_gradients(at, sums_, batch.samples_in_step);
+  of_gradients.add(rows_of_all(&Kept::d_normalised), rows_of_all(&Kept::normalised), batch.samples_in_step);
+  set_mean_gradients(at, of_gradients, batch.samples_in_step);
 }
 
 /// Runs the trunks backward, beginning with the last one, whose tensors are still in memory.

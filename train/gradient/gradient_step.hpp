@@ -66,7 +66,6 @@ class GradientStep {
   GradientReducer& reducer_;
   Config config_;
   std::vector<float> d_output_;
-  nn::MomentSums sums_;
   std::vector<Kept> kept_;
   std::size_t count_ = 0;  ///< number of kept ones in this step
   double summing_ = 0;

@@ -217,9 +217,9 @@ TEST_CASE("rows without samples change neither statistics nor gradients") {
     std::vector<float> gradient = d_output;
     gradient.resize(static_cast<std::size_t>(network->batch() * kOutputs));
     network->backward_head(gradient, [](std::span<float>) {});
-    sums.clear();
-    sums.add(at.d_normalised, at.normalised, 3);
-    set_mean_gradients(at, sums, 3);
+    nn::MomentSums of_gradients(at.mean.size());
+    of_gradients.add(at.d_normalised, at.normalised, 3);
+    set_mean_gradients(at, of_gradients, 3);
     network->backward_trunk([](std::span<float>) {});
   }
   for (const nn::Parameter& parameter : three.parameters()) {

@@ -1,5 +1,5 @@
 #pragma once
-// The sums over samples that a normalisation needs: small vectors that are summed over ranks.
+// The sums over samples that a normalisation needs.
 
 #include <span>
 #include <vector>
@@ -13,18 +13,15 @@ class MomentSums {
  public:
   explicit MomentSums(std::size_t features) : sums_(2 * features) {}
 
-  void clear() { sums_.assign(sums_.size(), 0); }
   /// Adds the first `rows` rows of x and y (at least rows, F).
   void add(std::span<const float> x, std::span<const float> y, int rows);
-  /// All sums (2, F), of x and then of x × y, to be summed over ranks.
-  std::span<double> values() { return sums_; }
 
   std::size_t features() const { return sums_.size() / 2; }
   double first(std::size_t f) const { return sums_[f]; }
   double second(std::size_t f) const { return sums_[features() + f]; }
 
  private:
-  std::vector<double> sums_;
+  std::vector<double> sums_;  ///< (2, F), of x and then of x × y
 };
 
 /// Sets mean and deviation from the sums of values and their squares over `count` samples. The variance
