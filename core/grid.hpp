@@ -16,13 +16,15 @@ struct GridSpec {
   }
 };
 
-/// Consecutive planes first <= i < last of a grid's slowest axis.
+/// Consecutive planes first <= i < last of a grid's or a tensor's slowest axis. Where something lies around it (padding, or
+/// the opposite side), planes may be negative or beyond its end.
 struct Slab {
   int first;
   int last;
 
   int size() const { return last - first; }
   bool contains(int plane) const { return plane >= first && plane < last; }
+  bool operator==(const Slab&) const = default;
 };
 
 /// The slab that `part` of `parts` owns when `planes` are divided as evenly as possible.

@@ -212,14 +212,15 @@ template <class T>
 std::uint64_t DataLoader::load_slab(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
                                     std::span<float> voxels) {
   const SampleSpec& spec = source_.spec();
-  const Slab& slab = config_.share->own();
   const int side = spec.side();
   const std::array<int, 3> shift =
       turns() && config_.roll ? choose_shift(config_.seed, epoch_, sample, side) : std::array<int, 3>{};
   std::uint64_t bytes = 0;
   const StoredPart<T> part = reader.slabs->read<T>(source_, reader.chunks, sample, symmetry, shift, bytes);
   const std::size_t plane = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-  const std::size_t before = slab.periodic ? 0 : plane * static_cast<std::size_t>(std::max(0, -slab.begin));
+  const std::size_t before = config_.share->periodic
+                                 ? 0
+                                 : plane * static_cast<std::size_t>(std::max(0, -config_.share->own().first));
   const std::size_t channels = static_cast<std::size_t>(spec.channels()), size = part.box.voxels();
   for (std::size_t channel = 0; channel < channels; ++channel) {
     const std::span<float> to =

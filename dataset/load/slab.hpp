@@ -5,35 +5,33 @@
 #include <optional>
 #include <vector>
 
-#include "dataset/shard/shard_format.hpp"
+#include "core/grid.hpp"
+#include "dataset/shard/dataset_manifest.hpp"
+#include "dataset/shard/voxel_transform.hpp"
 
 namespace cosmo::dataset {
 
-/// Planes begin to end - 1 of a sample along x; those outside of it are zeros or, if periodic, those of the opposite
-/// face.
-struct Slab {
-  int begin, end;
-  bool periodic = false;
-
-  bool operator==(const Slab&) const = default;
-};
-
 /// A rank's part of each sample.
 struct SlabShare {
-  std::vector<Slab> slabs;  ///< one for each rank that shares the samples
-  int rank;                 ///< this one's number among them
+  std::vector<core::Slab> slabs;  ///< planes along x of each rank that shares the samples
+  bool periodic;  ///< whether planes outside of a sample are those of the opposite face, not zeros
+  int rank;       ///< this one's number among the ranks
   /// Whether the rank reads whole samples, not planes of them: those that are compressed, or whose transform depends
   /// on all voxels.
   bool whole = false;
 
-  const Slab& own() const { return slabs[static_cast<std::size_t>(rank)]; }
+  const core::Slab& own() const { return slabs[static_cast<std::size_t>(rank)]; }
 };
+
+/// The part of a rank, of slabs of the samples of a dataset for a network that reads them by this transform.
+SlabShare share_of(const std::vector<core::Slab>& slabs, bool periodic, int rank, const DatasetManifest& data,
+                   const VoxelTransform& transform);
 
 /// Number of voxels of a part of a sample, or of the whole one.
 inline std::size_t voxels_in(const SampleSpec& spec, const std::optional<SlabShare>& share) {
   if (!share) return spec.voxels();
   return spec.voxels() / static_cast<std::size_t>(spec.side()) *
-         static_cast<std::size_t>(share->own().end - share->own().begin);
+         static_cast<std::size_t>(share->own().size());
 }
 
 }  // namespace cosmo::dataset

@@ -1,20 +1,30 @@
 #include "dataset/load/slab_source.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace cosmo::dataset {
 
+using core::Slab;
+
 namespace {
 
-/// Number of planes of a sample in a slab.
-int planes_in(const Slab& slab, int side) {
-  return slab.periodic ? slab.end - slab.begin : std::min(slab.end, side) - std::max(slab.begin, 0);
+/// Without planes that are zeros.
+Slab stored(const Slab& slab, bool periodic, int side) {
+  return periodic ? slab : Slab{std::max(slab.first, 0), std::min(slab.last, side)};
 }
 
-/// Where rank r's planes of x begin that it reads for the others.
-int first_plane(int side, int rank, std::size_t ranks) {
-  return static_cast<int>(std::int64_t{side} * rank / static_cast<std::int64_t>(ranks));
+/// Number of planes of a sample that a rank has.
+int planes_of(const SlabShare& share, std::size_t rank, int side) {
+  return stored(share.slabs[rank], share.periodic, side).size();
+}
+
+int own_planes(const SlabShare& share, int side) {
+  return planes_of(share, static_cast<std::size_t>(share.rank), side);
+}
+
+/// The planes of x that a rank reads for all ranks.
+Slab read_by(const SlabShare& share, std::size_t rank, int side) {
+  return core::slab_of(side, static_cast<int>(rank), static_cast<int>(share.slabs.size()));
 }
 
 /// Copies planes of an axis with `extent` cells from (outer, extent, inner); returns where the copy ends.
@@ -31,11 +41,11 @@ T* copy_planes(const T* from, std::size_t outer, int extent, std::size_t inner,
 
 }  // namespace
 
-std::vector<PlaneRun> stored_planes(const Slab& slab, int side, bool flipped, int shift) {
-  const int begin = slab.periodic ? slab.begin : std::max(slab.begin, 0), count = planes_in(slab, side);
+std::vector<PlaneRun> stored_planes(const Slab& slab, bool periodic, int side, bool flipped, int shift) {
+  const auto [first, last] = stored(slab, periodic, side);
   std::vector<PlaneRun> runs;
-  for (int i = 0; i < count; ++i) {
-    const int rolled = flipped ? side - begin - count + i : begin + i;
+  for (int i = 0; i < last - first; ++i) {
+    const int rolled = flipped ? side - last + i : first + i;
     const int plane = ((rolled - shift) % side + side) % side;
     if (!runs.empty() && runs.back().first + runs.back().count == plane)
       ++runs.back().count;
@@ -48,14 +58,14 @@ std::vector<PlaneRun> stored_planes(const Slab& slab, int side, bool flipped, in
 SlabSource::Sizes SlabSource::sizes(const SampleSpec& spec, const SlabShare& share, bool augmented,
                                     bool roll) {
   const int side = spec.side();
-  const std::size_t plane = spec.voxels() / static_cast<std::size_t>(side), ranks = share.slabs.size();
+  const std::size_t plane = spec.voxels() / static_cast<std::size_t>(side);
   const auto planes = [&](int count) { return plane * static_cast<std::size_t>(count); };
-  const std::size_t own = planes(planes_in(share.own(), side));
+  const std::size_t own = planes(own_planes(share, side));
   if (share.whole) return {spec.voxels(), own, augmented && roll ? own : 0};
   if (!augmented) return {0, own, 0};
-  const int read = first_plane(side, share.rank + 1, ranks) - first_plane(side, share.rank, ranks);
-  const int sent = std::accumulate(share.slabs.begin(), share.slabs.end(), 0,
-                                   [&](int sum, const Slab& slab) { return sum + planes_in(slab, side); });
+  const int read = read_by(share, static_cast<std::size_t>(share.rank), side).size();
+  int sent = 0;
+  for (std::size_t rank = 0; rank < share.slabs.size(); ++rank) sent += planes_of(share, rank, side);
   const std::size_t packed = planes(read) / static_cast<std::size_t>(side) * static_cast<std::size_t>(sent);
   return {0, std::max(own, planes(read)), std::max(packed, roll ? own : 0)};
 }
@@ -82,20 +92,16 @@ void SlabSource::exchange(std::size_t axis, bool flipped, int shift) {
   const int side = spec_.side();
   const auto n = static_cast<std::size_t>(side), channels = static_cast<std::size_t>(spec_.channels());
   const std::size_t ranks = share_.slabs.size();
-  const auto read = [&](std::size_t rank) {
-    const int r = static_cast<int>(rank);
-    return first_plane(side, r + 1, ranks) - first_plane(side, r, ranks);
-  };
-  const auto mine = static_cast<std::size_t>(read(static_cast<std::size_t>(share_.rank)));
+  const auto mine =
+      static_cast<std::size_t>(read_by(share_, static_cast<std::size_t>(share_.rank), side).size());
   T *const part = reinterpret_cast<T*>(part_.data()), *const packed = reinterpret_cast<T*>(packed_.data());
   std::vector<std::vector<PlaneRun>> needed;
   std::vector<int> send_counts, receive_counts;
-  const int width = planes_in(share_.own(), side);
+  const int width = own_planes(share_, side);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const Slab& slab = share_.slabs[rank];
-    needed.push_back(stored_planes(slab, side, flipped, shift));
-    send_counts.push_back(static_cast<int>(mine) * planes_in(slab, side));
-    receive_counts.push_back(read(rank) * width);
+    needed.push_back(stored_planes(share_.slabs[rank], share_.periodic, side, flipped, shift));
+    send_counts.push_back(static_cast<int>(mine) * planes_of(share_, rank, side));
+    receive_counts.push_back(read_by(share_, rank, side).size() * width);
   }
   const std::size_t outer = axis == 1 ? mine : mine * n, inner = axis == 1 ? n : 1;
   T* to = packed;
@@ -115,9 +121,10 @@ StoredPart<T> SlabSource::read(SplitReader& source, core::hdf5::ChunkReader& chu
                                const Symmetry& symmetry, std::array<int, 3> shift, std::uint64_t& bytes) {
   const int side = spec_.side();
   const auto n = static_cast<std::size_t>(side), axis = static_cast<std::size_t>(symmetry.axes[0]);
-  const std::vector<PlaneRun> own = stored_planes(share_.own(), side, symmetry.flipped[0], shift[axis]);
+  const std::vector<PlaneRun> own =
+      stored_planes(share_.own(), share_.periodic, side, symmetry.flipped[0], shift[axis]);
   Box box(side);
-  box[axis] = planes_in(share_.own(), side);
+  box[axis] = own_planes(share_, side);
   const std::size_t voxels = static_cast<std::size_t>(spec_.channels()) * box.voxels();
   T *const part = reinterpret_cast<T*>(part_.data()), *const rolled = reinterpret_cast<T*>(packed_.data());
   const auto read_planes = [&](std::span<const PlaneRun> runs) {
@@ -142,10 +149,9 @@ StoredPart<T> SlabSource::read(SplitReader& source, core::hdf5::ChunkReader& chu
     read_planes(own);
   } else {
     std::exception_ptr damaged;  // the others wait for this rank
-    const int first = first_plane(side, share_.rank, share_.slabs.size());
+    const Slab mine = read_by(share_, static_cast<std::size_t>(share_.rank), side);
     try {
-      read_planes(
-          std::array{PlaneRun{first, first_plane(side, share_.rank + 1, share_.slabs.size()) - first}});
+      read_planes(std::array{PlaneRun{mine.first, mine.size()}});
     } catch (...) {
       damaged = std::current_exception();
     }

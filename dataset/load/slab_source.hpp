@@ -66,7 +66,7 @@ class SlabSource {
 };
 
 /// The stored planes, along the axis that becomes x, of which a slab of a turned sample is made, in their order along
-/// that axis after a roll by `shift`. Planes of zeros are left out.
-std::vector<PlaneRun> stored_planes(const Slab& slab, int side, bool flipped, int shift);
+/// that axis after a roll by `shift`. Outside of the sample are those of the opposite face or, unless it is periodic, none.
+std::vector<PlaneRun> stored_planes(const core::Slab& slab, bool periodic, int side, bool flipped, int shift);
 
 }  // namespace cosmo::dataset

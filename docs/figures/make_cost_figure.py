@@ -58,7 +58,6 @@ def draw(panel, seconds, error, below):
     panel.plot([p[0] for p in best], [100 * p[1] for p in best], color="k", lw=5, alpha=0.15, label="the best there is")
     panel.plot(seconds[DEFAULT], 100 * error[DEFAULT], "s", ms=11, mfc="none", mec="k", label="defaults")
     panel.set(xscale="log", yscale="log", ylabel="largest error of P [%]", title=f"k < {below} h/Mpc")
-    panel.legend(fontsize=7, frameon=False)
     return [setting for _, _, setting in best]
 
 
@@ -83,6 +82,7 @@ def main():
                 ["", "steps", "processor seconds", "wall clock", *(f"k < {below}" for below in LIMITS), "on the front"],
                 [[families[s], str(s.steps), f"{seconds[s]:.2f}", f"{wall[s]:.2f}", *(percent(errors[below][s]) for below in LIMITS),
                   ", ".join(on_front[s])] for s in sorted(seconds, key=seconds.get)])
+    plt.gcf().axes[-1].legend(fontsize=7, frameon=False, loc="lower right")
     plt.savefig(options.figures / "cost.png", dpi=90)
 
 

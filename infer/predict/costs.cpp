@@ -7,18 +7,21 @@
 
 namespace cosmo::infer {
 
-std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch) {
+std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch,
+                            std::span<const nn::Share> shares) {
   std::uint64_t bytes = 0;
-  for (const nn::ModelManifest& model : models) {
-    bytes += nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch,
-                                        nn::Mode::inference, arithmetic_of(model));
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    const nn::ModelManifest& model = models[m];
+    bytes +=
+        nn::Network::planned_bytes(model.network, model.input, model.outputs(), batch, nn::Mode::inference,
+                                   arithmetic_of(model), shares.empty() ? nullptr : &shares[m]);
   }
   return bytes;
 }
 
 std::uint64_t memory_bytes(std::span<const nn::ModelManifest> models, const dataset::SampleSpec& spec,
-                           const dataset::LoaderConfig& loader) {
-  return network_bytes(models, loader.micro_batch) + core::kLibraryMemory + core::resident_memory() +
+                           const dataset::LoaderConfig& loader, std::span<const nn::Share> shares) {
+  return network_bytes(models, loader.micro_batch, shares) + core::kLibraryMemory + core::resident_memory() +
          dataset::DataLoader::memory_bytes(spec, loader);
 }
 

@@ -7,17 +7,20 @@
 #include "core/format/json.hpp"
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
+#include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 
-/// What the networks of an ensemble allocate to predict batches of this size. [bytes]
-std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch);
+/// What the networks of an ensemble allocate to predict batches of this size; `shares`: a rank's of each, if ranks share
+/// each sample. [bytes]
+std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch,
+                            std::span<const nn::Share> shares = {});
 
 /// Bytes that a rank needs to predict a split: what it holds now, the networks for batches of the loader's
 /// size, and what is read ahead, whatever the number of samples. Builds the networks' primitives.
 std::uint64_t memory_bytes(std::span<const nn::ModelManifest> models, const dataset::SampleSpec& spec,
-                           const dataset::LoaderConfig& loader);
+                           const dataset::LoaderConfig& loader, std::span<const nn::Share> shares);
 
 /// What the predictions of a split took.
 struct Costs {

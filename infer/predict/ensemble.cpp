@@ -50,8 +50,10 @@ void ensure_finite(std::span<const float> outputs, std::size_t width,
        name(static_cast<std::size_t>(bad - outputs.begin()) / width));
 }
 
-Ensemble::Ensemble(const std::vector<std::string>& directories, int batch) {
-  for (const std::string& directory : directories) predictors_.emplace_back(directory, batch);
+Ensemble::Ensemble(const std::vector<std::string>& directories, int batch,
+                   std::span<const nn::Share> shares) {
+  for (std::size_t m = 0; m < directories.size(); ++m)
+    predictors_.emplace_back(directories[m], batch, shares.empty() ? nullptr : &shares[m]);
 }
 
 bool need_statistics(std::span<const nn::ModelManifest> models) {

@@ -28,11 +28,11 @@ void ensure_finite(std::span<const float> outputs, std::size_t width,
 /// One or several trained networks that predict the same samples.
 class Ensemble {
  public:
-  /// Throws as Predictor does.
-  Ensemble(const std::vector<std::string>& directories, int batch);
+  /// `shares`: this rank's of each network, if ranks share each sample. Throws as Predictor does.
+  Ensemble(const std::vector<std::string>& directories, int batch, std::span<const nn::Share> shares = {});
 
-  /// Outputs (batch, outputs_of) of voxels (batch, channels, size, size, size), those of one model after
-  /// another's in a row; valid until the next call.
+  /// Outputs (batch, outputs_of) of voxels as Predictor takes them, those of one model after another's in a row;
+  /// valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
   /// The outputs of predict() for samples (samples, outputs_of), each model's mixed by Predictor::mix().

@@ -21,10 +21,10 @@ nn::Arithmetic arithmetic_of(const nn::ModelManifest& model) {
           nn::choose_filtered(model.network, census, 1, nn::ConvolutionMethod::automatic)};
 }
 
-Predictor::Predictor(const std::filesystem::path& directory, int batch)
+Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn::Share* share)
     : model_(nn::load_model_manifest(directory)),
       network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference,
-               arithmetic_of(model_)) {
+               arithmetic_of(model_), share) {
   nn::read_weights(directory, model_, network_);
   if (model_.network.baseline.empty()) return;
   const core::FileRecord* record = model_.base.find(nn::kBaselineFile);

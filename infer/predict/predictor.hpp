@@ -27,15 +27,16 @@ dataset::VoxelScale scale_of(const nn::ModelManifest& model);
 /// A trained network with the weights of its best epoch, ready to predict batches of one size.
 class Predictor {
  public:
-  /// Loads what cosmo-train wrote and checks it. Throws Error{io} or Error{format} naming the file.
-  Predictor(const std::filesystem::path& directory, int batch);
+  /// Loads what cosmo-train wrote and checks it. `share`: this rank's, if ranks share each sample. Throws Error{io} or
+  /// Error{format} naming the file.
+  Predictor(const std::filesystem::path& directory, int batch, const nn::Share* share = nullptr);
 
   const nn::ModelManifest& model() const { return model_; }
   const nn::Network& network() const { return network_; }
   int batch() const { return network_.batch(); }
   dataset::VoxelTransform transform() const { return transform_of(model_); }
   /// Outputs (batch, outputs), labels in [-1, 1] or what nn::mixture_of reads, of voxels (batch, channels,
-  /// size, size, size); valid until the next call.
+  /// size, size, size), or of this rank's planes of them; valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
   /// The labels that predict() gave for samples (samples, P); if the model has a baseline, mixed with those

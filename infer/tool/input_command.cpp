@@ -96,6 +96,8 @@ void run_input(const core::Invocation& run) {
   core::Json summary;
   std::string text;
   run.comm.agree([&] {
+    core::ensure(!run.options.chosen("ranks-per-sample"), core::Fault::usage,
+                 "Option --ranks-per-sample applies only with --data: leave it out.");
     for (const char* name : {"data", "output"}) {
       core::ensure(!run.options.given(name), core::Fault::usage,
                    "Options --input and --{} exclude each other: give one.", name);

@@ -18,6 +18,7 @@
 #include "infer/predict/ensemble.hpp"
 #include "infer/predict/familiarity.hpp"
 #include "infer/predict/independence.hpp"
+#include "infer/predict/sample_cut.hpp"
 #include "infer/predict/unfinished.hpp"
 #include "infer/report/report.hpp"
 #include "infer/tool/tables.hpp"
@@ -48,6 +49,8 @@ struct Job {
   dataset::Split split;
   std::vector<std::string> directories;  ///< directories of the models
   std::vector<nn::ModelManifest> models;
+  int ranks_per_sample = 1;
+  std::optional<SampleCut> cut = {};
   std::vector<std::string> unfinished;  ///< a sentence on each unfinished model
   Independence independence;
   core::Request request;
@@ -78,7 +81,7 @@ core::Request request_of(const core::Options& options, const Job& job) {
 }
 
 /// Throws Error{usage}, Error{config}, or what reading the manifests does.
-Job read_job(const core::Options& options) {
+Job checked_job(const core::Options& options, int ranks) {
   for (const char* name : {"model", "data", "output"}) (void)options.text(name);
   for (const char* name : {"box", "particle-type", "length-unit"})
     core::ensure(!options.chosen(name), Fault::usage, "Option --{} applies only with --input: leave it out.",
@@ -91,6 +94,8 @@ Job read_job(const core::Options& options) {
   job.unfinished = unfinished(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
+  job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
+  job.cut.emplace(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
     const Independence own = independence_of(model, job.manifest, job.split);
     if (!job.independence.leak) job.independence.leak = own.leak;
@@ -98,6 +103,13 @@ Job read_job(const core::Options& options) {
   }
   dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
   job.request = request_of(options, job);
+  return job;
+}
+
+/// Collective. Throws an agreed error.
+Job read_job(const core::Invocation& run) {
+  Job job;
+  run.comm.agree([&] { job = checked_job(run.options, run.comm.size()); });
   return job;
 }
 
@@ -115,9 +127,13 @@ std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader)
   return doubts;
 }
 
-dataset::LoaderConfig loader_of(const core::Communicator& comm, const nn::ModelManifest& model) {
-  const int batch = batch_of(model);
-  return {comm.rank(), comm.size(), batch * comm.size(), batch};
+dataset::LoaderConfig loader_of(const dataset::SampleGroups& ranks, const Job& job) {
+  const int batch = batch_of(job.model()), groups = ranks.peers.size();
+  return {.rank = ranks.peers.rank(),
+          .ranks = groups,
+          .global_batch = batch * groups,
+          .micro_batch = batch,
+          .share = job.cut->slab(ranks, job.manifest, transform_of(job.model()))};
 }
 
 /// Memory of the largest rank [bytes].
@@ -127,10 +143,11 @@ struct Memory {
 };
 
 /// Builds the networks' primitives. Collective.
-Memory plan_memory(const core::Invocation& run, const Job& job) {
+Memory plan_memory(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job) {
   std::uint64_t network = 0;
-  run.comm.agree(
-      [&] { network = memory_bytes(job.models, job.manifest.spec, loader_of(run.comm, job.model())); });
+  run.comm.agree([&] {
+    network = memory_bytes(job.models, job.manifest.spec, loader_of(ranks, job), job.cut->shares(ranks));
+  });
   const std::size_t mixing =
       need_statistics(job.models) ? dataset::summary_bytes(job.manifest.spec, job.samples()) : 0;
   const std::uint64_t baselines =
@@ -150,20 +167,22 @@ struct Findings {
 
 /// Predicts the split by the networks. If they are mixed with their baselines, `alone` gets the predictions
 /// without these. Collective.
-NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
+NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job,
+                          dataset::SplitReader& reader,
                           const std::optional<dataset::StatisticsTable>& statistics,
                           std::optional<Method>& alone, Costs& costs) {
+  const std::vector<nn::Share> shares = job.cut->shares(ranks);
   std::optional<Ensemble> ensemble;
   std::optional<dataset::DataLoader> loader;
   run.comm.agree([&] {
-    ensemble.emplace(job.directories, batch_of(job.model()));
-    loader.emplace(reader, transform_of(job.model()), loader_of(run.comm, job.model()));
+    ensemble.emplace(job.directories, batch_of(job.model()), shares);
+    loader.emplace(reader, transform_of(job.model()), loader_of(ranks, job));
   });
   core::Progress progress(run.log, "samples", static_cast<std::int64_t>(reader.size()));
   const core::Timer timer;
   const dataset::SplitToPredict split{reader, *loader, job.model().parameters};
   const std::vector<float> outputs =
-      dataset::predict_split(run.comm, split, outputs_of(job.models), [&](const dataset::Batch& batch) {
+      dataset::predict_split(ranks.peers, split, outputs_of(job.models), [&](const dataset::Batch& batch) {
         progress.advance(batch.samples_in_step);
         return ensemble->predict(batch.voxels);
       });
@@ -182,8 +201,8 @@ NetworkPrediction predict(const core::Invocation& run, const Job& job, dataset::
 }
 
 /// Predicts the split by the networks and by the baselines. Collective.
-Findings predict_by_all(const core::Invocation& run, const Job& job, dataset::SplitReader& reader,
-                        std::uint64_t memory_predicted) {
+Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job,
+                        dataset::SplitReader& reader, std::uint64_t memory_predicted) {
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
   const PredictedSplit split{job.data, job.manifest, reader};
@@ -192,7 +211,7 @@ Findings predict_by_all(const core::Invocation& run, const Job& job, dataset::Sp
   std::optional<dataset::StatisticsTable> statistics;
   if (need_statistics(job.models)) statistics = summarise_all(run, split, learned);
   std::optional<Method> alone;
-  findings.network = predict(run, job, reader, statistics, alone, findings.costs);
+  findings.network = predict(run, ranks, job, reader, statistics, alone, findings.costs);
   findings.methods = {findings.network.method};
   if (alone) findings.methods.push_back(*alone);
   if (chosen_baselines(run.options) == "all" && (!statistics || learned != own))
@@ -247,14 +266,14 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
 
 class SplitStage : public core::Stage {
  public:
-  explicit SplitStage(const core::Invocation& invocation) : Stage(invocation) {
-    run.comm.agree([&] { job_ = read_job(run.options); });
+  explicit SplitStage(const core::Invocation& invocation)
+      : Stage(invocation), job_(read_job(run)), ranks_(run.comm, job_.ranks_per_sample) {
     request = job_.request;
     warn_of(run.log, job_);
   }
 
   core::Needs needs(const core::Manifest&) override {
-    memory_ = plan_memory(run, job_);
+    memory_ = plan_memory(run, ranks_, job_);
     const std::uint64_t disk = job_.samples() * kBytesPerRow + kReportBytes;
     return {.memory = memory_.most,
             .memory_cause = "The predictions need",
@@ -273,12 +292,14 @@ class SplitStage : public core::Stage {
   core::Report make(core::OutputDirectory& output) override {
     std::optional<dataset::SplitReader> reader;
     run.comm.agree([&] {
-      reader.emplace(job_.data, job_.manifest, job_.split, run.comm.rank(), run.comm.size());
+      const auto share = loader_of(ranks_, job_).share;
+      reader.emplace(job_.data, job_.manifest, job_.split, run.comm.rank(), run.comm.size(),
+                     share && !share->whole);
       if (run.comm.is_root()) job_.doubts = doubts_of(job_, *reader);
     });
     job_.doubts = Json::parse(run.comm.broadcast(Json(job_.doubts).dump()));
     for (const std::string& doubt : job_.doubts) run.log.warn("{}", doubt);
-    const Findings findings = predict_by_all(run, job_, *reader, memory_.network);
+    const Findings findings = predict_by_all(run, ranks_, job_, *reader, memory_.network);
     for (const std::string& doubt : outside_of_training(job_, findings)) {
       run.log.warn("{}", doubt);
       job_.doubts.push_back(doubt);
@@ -294,6 +315,7 @@ class SplitStage : public core::Stage {
 
  private:
   Job job_;
+  dataset::SampleGroups ranks_;
   Memory memory_{};
 };
 
@@ -303,6 +325,7 @@ void declare_split(core::Options& options) {
   options.begin_group("A split of a dataset");
   options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
   options.add("split", "test", "train, validation or test", {"train", "validation", "test"});
+  dataset::declare_ranks_per_sample(options, "Predictions do not depend on it, except for rounding");
   declare_baselines(options);
   dataset::declare_allow_leak(options);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures what networks, regressions and both together learn from universes, whether posteriors are calibrated, how errors fall
-# with the number of universes, what pre-training on cheap universes gains, whether the results hold for finer simulations, and how
-# they depend on voxel size and training time. Ends with tables.md.
+# with the number of universes, what pre-training on cheap universes gains, whether the results hold for finer simulations, how
+# they depend on voxel size and training time, and whether networks learn more from whole boxes than from sub-volumes. Ends with
+# tables.md.
 # It takes a day on two cores. The same command continues where it was stopped.
 # Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN contains the tools; SETTINGS is a directory with other sizes)
 set -euo pipefail
@@ -78,6 +79,17 @@ for point in $limits; do  # DATA:NETWORK:EPOCHS
   number=$((number + 1))
   train "model/limit-$number" --data "$trained" --network "$network" --epochs "$passes" --global-batch "$limits_batch"
   predict "$trained" "model/limit-$number" "predictions/limit-$number"
+done
+
+for side in 1 2; do
+  shard "views$side" --input voxels --subvolumes "$side" --validation "$voxels_validation" --test "$views_test"
+done
+number=0
+for point in $views; do  # SUBVOLUMES_PER_SIDE:NETWORK:EPOCHS:GLOBAL_BATCH
+  IFS=: read -r side network passes batch <<< "$point"
+  number=$((number + 1))
+  train "model/view-$number" --data "views$side" --network "$network" --epochs "$passes" --global-batch "$batch"
+  predict "views$side" "model/view-$number" "predictions/view-$number"
 done
 
 python3 "$here/tables.py" tables "$out" > tables.md

@@ -20,6 +20,9 @@ import sys
 NAMES = {"omega_m": "Ω_m", "sigma8": "σ_8", "n_s": "n_s"}
 BASELINES = {"centre": "centre of the ranges", "power_spectrum": "regression on P(k)",
              "summary_statistics": "regression on all statistics"}
+# These take statistics averaged over a universe's sub-volumes.
+UNIVERSE_BASELINES = {"universe_power_spectrum": "regression on P(k) of universes",
+                      "universe_summary_statistics": "regression on all statistics of universes"}
 
 
 def rows_of(path):
@@ -67,7 +70,7 @@ class Predictions:
             self.truths[seed] = {name: float(row[f"true_{name}"]) for name in NAMES}
             self.of["network"][seed] = {name: float(row[f"predicted_{name}"]) for name in NAMES}
         for row in rows_of(directory / "baselines.csv"):
-            if row["subvolume"] == "0":  # a universe is one sample
+            if row["subvolume"] == "-1":  # a whole universe
                 method = self.of.setdefault(row["method"], {})
                 method[seeds[row["simulation"]]] = {name: float(row[f"predicted_{name}"]) for name in NAMES}
         self.uncertainty = json_of(directory / "metrics.json").get("uncertainty", {})
@@ -111,10 +114,14 @@ def methods_of(run):
 
 
 def ratio_row(title, run, method, other):
+    """Ratios of a method's mean errors to those of another."""
+    return ratios(title, [(run.errors(method, name), run.errors(other, name)) for name in NAMES])
+
+
+def ratios(title, pairs):
     """Ratios of mean errors, with the standard errors of ratios of paired means."""
     cells = []
-    for name in NAMES:
-        ours, theirs = run.errors(method, name), run.errors(other, name)
+    for ours, theirs in pairs:
         scale = statistics.fmean(theirs)
         ratio = statistics.fmean(ours) / scale
         error = mean_and_error([(a - ratio * b) / scale for a, b in zip(ours, theirs)])[1]
@@ -204,16 +211,35 @@ def tuned_tables(tuned, curve):
 def limit_tables(study, trainings):
     """Results of trainings on other voxels or of another length, by their models' names."""
     print("## Voxels and time\n")
-    errors, ratios = [], []
+    errors, compared = [], []
     for model, run in trainings.items():
         manifest = json_of(study / f"model/{model}/manifest.json")
         title = (f"{manifest['normalisation']['voxel_mpc_h']:g} Mpc/h, {len(manifest['seeds']['train'])} universes, "
                  f"{manifest['config']['epochs']} epochs")
         methods = {key: name for key, name in methods_of(run).items() if key != "centre"}
         errors += [row_of(f"{title}: {name}", [run], key) for key, name in methods.items()]
-        ratios += [ratio_row(f"{title}: {name}", run, key, "summary_statistics") for key, name in methods.items() if key.startswith("network")]
+        compared += [ratio_row(f"{title}: {name}", run, key, "summary_statistics") for key, name in methods.items() if key.startswith("network")]
     print_table(["mean relative error", *NAMES.values()], errors)
-    print_table([f"ratio to the {BASELINES['summary_statistics']}", *NAMES.values()], ratios)
+    print_table([f"ratio to the {BASELINES['summary_statistics']}", *NAMES.values()], compared)
+
+
+def view_tables(study, trainings):
+    """Results of trainings on whole boxes and on their sub-volumes, by their models' names."""
+    print("## Whole boxes and sub-volumes\n")
+    errors, compared = [], []
+    whole = next(iter(trainings.values()))
+    for model, run in trainings.items():
+        config = json_of(study / f"model/{model}/manifest.json")["config"]
+        samples = json_of(study / f"predictions/{model}/metrics.json")
+        cut = samples["samples"] // samples["universes"]
+        title = f"{'whole boxes' if cut == 1 else f'{cut} sub-volumes'}, batches of {config['global_batch']}"
+        for key, name in {**UNIVERSE_BASELINES, **methods_of(run)}.items():
+            if key != "centre" and key in run.of:
+                errors.append(row_of(f"{title}: {name}", [run], key))
+                if key.startswith("network") and run is not whole:
+                    compared.append(ratios(f"{title}: {name}", [(run.errors(key, p), whole.errors(key, p)) for p in NAMES]))
+    print_table(["mean relative error", *NAMES.values()], errors)
+    print_table(["ratio to the same from whole boxes", *NAMES.values()], compared)
 
 
 def cost_table(study):
@@ -247,6 +273,8 @@ def print_tables(study):
         finer_tables(groups["all"], groups["finer"])
     if "limit" in groups:
         limit_tables(study, {name: run for name, run in found.items() if name.startswith("limit-")})
+    if "view" in groups:
+        view_tables(study, {name: run for name, run in found.items() if name.startswith("view-")})
     cost_table(study)
 
 

@@ -75,11 +75,17 @@ struct Data {
   SplitReader reader;
 };
 
+/// The slabs of all ranks.
+struct Cut {
+  std::vector<core::Slab> slabs;
+  bool periodic;
+};
+
 /// A loader of this rank's slab, and what it communicates by.
 struct SlabLoader {
   SlabLoader(const core::Communicator& comm, Data& data, const VoxelTransform& transform, LoaderConfig config,
-             const std::vector<Slab>& slabs, bool whole = false) {
-    config.share = {slabs, comm.rank(), whole};
+             const Cut& cut, bool whole = false) {
+    config.share = {cut.slabs, cut.periodic, comm.rank(), whole};
     for (int r = 0; config.augment && r < std::max(1, config.readers); ++r) groups.push_back(comm.split(0));
     loader = std::make_unique<DataLoader>(data.reader, transform, config, groups);
   }
@@ -89,22 +95,23 @@ struct SlabLoader {
 };
 
 /// The slabs of ranks whose layer sees `padding` planes more on either side.
-std::vector<Slab> slabs_of(int ranks, int padding, bool periodic) {
-  std::vector<Slab> slabs;
+Cut cut_over(int ranks, int padding, bool periodic) {
+  Cut cut = {{}, periodic};
   for (int rank = 0; rank < ranks; ++rank)
-    slabs.push_back({kCells * rank / ranks - padding, kCells * (rank + 1) / ranks + padding, periodic});
-  return slabs;
+    cut.slabs.push_back({kCells * rank / ranks - padding, kCells * (rank + 1) / ranks + padding});
+  return cut;
 }
 
 /// A slab of a batch of whole samples.
-std::vector<float> slab_of(std::span<const float> voxels, const Slab& slab) {
+std::vector<float> slab_of(std::span<const float> voxels, const Cut& cut, int rank) {
+  const auto [first, last] = cut.slabs[static_cast<std::size_t>(rank)];
   constexpr std::size_t kPlane = kCells * kCells;
   std::vector<float> found;
   for (std::size_t channel = 0; channel < voxels.size(); channel += kPlane * kCells) {
-    for (int plane = slab.begin; plane < slab.end; ++plane) {
+    for (int plane = first; plane < last; ++plane) {
       const int shown = (plane + kCells) % kCells;
       const auto from = voxels.subspan(channel + kPlane * static_cast<std::size_t>(shown), kPlane);
-      if (plane == shown || slab.periodic)
+      if (plane == shown || cut.periodic)
         found.insert(found.end(), from.begin(), from.end());
       else
         found.insert(found.end(), kPlane, 0.0f);
@@ -117,13 +124,13 @@ std::vector<float> slab_of(std::span<const float> voxels, const Slab& slab) {
 
 TEST_CASE("a slab's planes are those that are turned into it") {
   using Runs = std::vector<PlaneRun>;
-  CHECK(stored_planes({2, 5}, 8, false, 0) == Runs{{2, 3}});
-  CHECK(stored_planes({2, 5}, 8, true, 0) == Runs{{3, 3}});
-  CHECK(stored_planes({-1, 3}, 8, false, 0) == Runs{{0, 3}});
-  CHECK(stored_planes({-1, 3, true}, 8, false, 0) == Runs{{7, 1}, {0, 3}});
-  CHECK(stored_planes({-1, 3, true}, 8, true, 0) == Runs{{5, 3}, {0, 1}});
-  CHECK(stored_planes({2, 5}, 8, false, 3) == Runs{{7, 1}, {0, 2}});
-  CHECK(stored_planes({-1, 9, true}, 8, false, 0) == Runs{{7, 1}, {0, 8}, {0, 1}});
+  CHECK(stored_planes({2, 5}, false, 8, false, 0) == Runs{{2, 3}});
+  CHECK(stored_planes({2, 5}, false, 8, true, 0) == Runs{{3, 3}});
+  CHECK(stored_planes({-1, 3}, false, 8, false, 0) == Runs{{0, 3}});
+  CHECK(stored_planes({-1, 3}, true, 8, false, 0) == Runs{{7, 1}, {0, 3}});
+  CHECK(stored_planes({-1, 3}, true, 8, true, 0) == Runs{{5, 3}, {0, 1}});
+  CHECK(stored_planes({2, 5}, false, 8, false, 3) == Runs{{7, 1}, {0, 2}});
+  CHECK(stored_planes({-1, 9}, true, 8, false, 0) == Runs{{7, 1}, {0, 8}, {0, 1}});
 }
 
 TEST_CASE("slabs are those of whole samples, bit by bit") {
@@ -141,11 +148,11 @@ TEST_CASE("slabs are those of whole samples, bit by bit") {
         LoaderConfig config = {
             .global_batch = 4, .micro_batch = 2, .shuffle = true, .augment = augment, .roll = roll};
         DataLoader whole(data.reader, transform, config);
-        for (const auto& slabs : {slabs_of(comm.size(), 0, false), slabs_of(comm.size(), 1, false),
-                                  slabs_of(comm.size(), 2, true)}) {
+        for (const Cut& cut : {cut_over(comm.size(), 0, false), cut_over(comm.size(), 1, false),
+                               cut_over(comm.size(), 2, true)}) {
           for (const int readers : {0, 1, 3}) {
             config.readers = readers;
-            SlabLoader part(comm, data, transform, config, slabs, name == std::string("mean"));
+            SlabLoader part(comm, data, transform, config, cut, name == std::string("mean"));
             for (const std::uint32_t epoch : {0u, 5u}) {
               whole.start_epoch(epoch);
               part.loader->start_epoch(epoch);
@@ -153,8 +160,7 @@ TEST_CASE("slabs are those of whole samples, bit by bit") {
                 const auto found = part.loader->next();
                 REQUIRE(found);
                 CHECK(std::ranges::equal(found->samples, batch->samples));
-                REQUIRE(std::ranges::equal(
-                    found->voxels, slab_of(batch->voxels, slabs[static_cast<std::size_t>(comm.rank())])));
+                REQUIRE(std::ranges::equal(found->voxels, slab_of(batch->voxels, cut, comm.rank())));
               }
               REQUIRE_FALSE(part.loader->next());
             }
@@ -171,7 +177,7 @@ TEST_CASE("a rank reads its planes of a sample, and no more than a halo beside t
   const VoxelTransform transform = find_voxel_transform("log1p", {VoxelKind::counts, 8});
   for (const bool augment : {false, true}) {
     SlabLoader part(comm, data, transform, {.shuffle = true, .augment = augment},
-                    slabs_of(comm.size(), 0, true));
+                    cut_over(comm.size(), 0, true));
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
       part.loader->start_epoch(epoch);
       while (part.loader->next()) continue;
@@ -179,7 +185,7 @@ TEST_CASE("a rank reads its planes of a sample, and no more than a halo beside t
     CHECK(part.loader->statistics().bytes ==
           3 * kSamples * kVoxels * sizeof(std::uint16_t) / static_cast<std::size_t>(comm.size()));
   }
-  SlabLoader halo(comm, data, transform, {}, slabs_of(comm.size(), 1, true));
+  SlabLoader halo(comm, data, transform, {}, cut_over(comm.size(), 1, true));
   halo.loader->start_epoch(0);
   while (halo.loader->next()) continue;
   CHECK(halo.loader->statistics().bytes == kSamples * kVoxels * sizeof(std::uint16_t) / kCells *
@@ -193,7 +199,7 @@ TEST_CASE("loaders of a group stop and start together in mid-epoch") {
   for (const int readers : {0, 1, 2}) {
     for (int batches = 0; batches < 7; ++batches) {
       const LoaderConfig config = {.shuffle = true, .augment = true, .readers = readers};
-      SlabLoader part(comm, data, transform, config, slabs_of(comm.size(), 1, true));
+      SlabLoader part(comm, data, transform, config, cut_over(comm.size(), 1, true));
       for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
         part.loader->start_epoch(epoch, epoch);
         for (int batch = 0; batch < batches - static_cast<int>(epoch); ++batch) REQUIRE(part.loader->next());
@@ -216,7 +222,7 @@ TEST_CASE("a damaged plane is found by the rank that reads it, and the others go
   const VoxelTransform transform = find_voxel_transform("log1p", {VoxelKind::counts, 8});
   for (const int readers : {0, 1, 2}) {
     const LoaderConfig config = {.shuffle = true, .augment = true, .readers = readers};
-    SlabLoader part(comm, data, transform, config, slabs_of(comm.size(), 0, false));
+    SlabLoader part(comm, data, transform, config, cut_over(comm.size(), 0, false));
     int damaged = 0, taken = 0;
     for (std::uint32_t epoch = 0; epoch < 4; ++epoch) {
       part.loader->start_epoch(epoch);

@@ -75,7 +75,7 @@ class StepClock {
 /// A training from its first step in this run to its last.
 class EpochLoop {
  public:
-  EpochLoop(const SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
+  EpochLoop(const dataset::SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
             const TrainingData& data, TrainingState& state, const std::function<void()>& save)
       : ranks_(ranks),
         monitor_(monitor),
@@ -176,7 +176,7 @@ class EpochLoop {
     watch_.finished(Work::checkpoint);
   }
 
-  const SampleGroups& ranks_;
+  const dataset::SampleGroups& ranks_;
   TrainingMonitor& monitor_;
   const TrainerConfig& config_;
   const TrainingData& data_;
@@ -192,7 +192,7 @@ class EpochLoop {
 
 }  // namespace
 
-Ending train(const SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
+Ending train(const dataset::SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save) {
   return EpochLoop(ranks, monitor, config, data, state, save).run();
 }

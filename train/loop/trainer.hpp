@@ -6,7 +6,7 @@
 
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"
-#include "train/gradient/sample_groups.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/loop/training_monitor.hpp"
 #include "train/loop/validation.hpp"
@@ -56,7 +56,7 @@ enum class Ending { complete, asked, out_of_time };
 /// after a step when the interval is over; and before it stops. Collective over all ranks; returns the
 /// same on every rank. Throws an agreed Error{numeric} if the loss of a step or of the validation split is not
 /// finite, before changing or saving anything, or if ranks' weights differ.
-Ending train(const SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
+Ending train(const dataset::SampleGroups& ranks, TrainingMonitor& monitor, const TrainerConfig& config,
              const TrainingData& data, TrainingState& state, const std::function<void()>& save);
 
 }  // namespace cosmo::train

@@ -6,28 +6,13 @@
 
 namespace cosmo::train {
 
-namespace {
-
-/// What a rank of a group loads of each sample.
-dataset::SlabShare share_of(const nn::CutPlan& cut, int rank, const dataset::DatasetManifest& data,
-                            const std::string& voxels) {
-  dataset::SlabShare share = {{}, rank};
-  for (int other = 0; other < cut.ranks(); ++other) {
-    const nn::Planes planes = cut.input(other);
-    share.slabs.push_back({planes.begin, planes.end, cut.periodic_input()});
-  }
-  share.whole = data.origin.compression != dataset::Compression::none ||
-                dataset::needs_whole_sample(dataset::find_voxel_transform(voxels, data.scale()));
-  return share;
-}
-
-}  // namespace
-
-LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan,
+LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
                          const dataset::DatasetManifest& data, int readers) {
   const int group = ranks.peers.rank(), groups = ranks.peers.size();
-  const auto share =
-      plan.cut ? std::optional(share_of(*plan.cut, ranks.group.rank(), data, plan.voxels)) : std::nullopt;
+  std::optional<dataset::SlabShare> share;
+  if (plan.cut)
+    share = dataset::share_of(plan.cut->inputs(), plan.cut->periodic_input(), ranks.group.rank(), data,
+                              dataset::find_voxel_transform(plan.voxels, data.scale()));
   const dataset::LoaderConfig in_order = {.rank = group,
                                           .ranks = groups,
                                           .global_batch = plan.micro_batch * groups,
@@ -58,8 +43,9 @@ dataset::ReadStatistics Splits::statistics() const {
   return sum += validation_loader->statistics();
 }
 
-void open_splits(const SampleGroups& ranks, const TrainingPlan& plan, const std::filesystem::path& directory,
-                 const dataset::DatasetManifest& data, const LoaderConfigs& loaders, Splits& splits) {
+void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
+                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
+                 const LoaderConfigs& loaders, Splits& splits) {
   const int rank = ranks.all.rank(), number = ranks.all.size();
   const bool by_planes = loaders.training.share && !loaders.training.share->whole;
   for (int r = 0; by_planes && plan.augment && r < std::max(1, loaders.training.readers); ++r)

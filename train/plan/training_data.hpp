@@ -6,7 +6,7 @@
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
-#include "train/gradient/sample_groups.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "train/plan/training_plan.hpp"
 #include "train/state/checkpoint.hpp"
 
@@ -19,7 +19,7 @@ struct LoaderConfigs {
   dataset::LoaderConfig measured;  ///< training samples on which a normalisation's statistics are measured
 };
 
-LoaderConfigs loaders_of(const SampleGroups& ranks, const TrainingPlan& plan,
+LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
                          const dataset::DatasetManifest& data, int readers);
 
 /// The splits and their loaders. Members refer to earlier ones.
@@ -37,8 +37,9 @@ struct Splits {
 
 /// Opens both splits in `directory`; the ranks share the check of the shards' contents. Collective over
 /// all ranks. Throws an agreed Error.
-void open_splits(const SampleGroups& ranks, const TrainingPlan& plan, const std::filesystem::path& directory,
-                 const dataset::DatasetManifest& data, const LoaderConfigs& loaders, Splits& splits);
+void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
+                 const std::filesystem::path& directory, const dataset::DatasetManifest& data,
+                 const LoaderConfigs& loaders, Splits& splits);
 
 /// Number of samples, over all epochs, that are still to be trained on.
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/named.hpp"
 #include "dataset/load/data_loader.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "train/nn/model/model_manifest.hpp"
 #include "train/nn/network.hpp"
@@ -45,10 +46,7 @@ void declare_training(core::Options& options) {
   options.add("micro-batch", std::nullopt,
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
-  options.add(
-      "ranks-per-sample", "1",
-      "ranks that share each sample, cut along x, for samples that need more memory or time than one rank "
-      "has; the others work on other samples. Neither weights nor losses depend on it, except for rounding");
+  dataset::declare_ranks_per_sample(options, "Neither weights nor losses depend on it, except for rounding");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.begin_group("Learning rate");
   options.add("learning-rate", std::nullopt,
@@ -354,11 +352,7 @@ void check_tree(const TrainingPlan& plan, int groups) {
 /// Reads --ranks-per-sample and plans the cut. Returns the number of groups of ranks.
 int read_groups(const core::Options& options, const nn::NetworkCensus& census, int ranks,
                 TrainingPlan& plan) {
-  plan.ranks_per_sample = static_cast<int>(options.integer("ranks-per-sample", 1, 1 << 16));
-  ensure(
-      ranks % plan.ranks_per_sample == 0, Fault::config,
-      "--ranks-per-sample {} does not divide the number of ranks, {}: give a divisor, or start other ranks.",
-      plan.ranks_per_sample, ranks);
+  plan.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   if (plan.ranks_per_sample > 1) plan.cut.emplace(plan.network, census, plan.input, plan.ranks_per_sample);
   return ranks / plan.ranks_per_sample;
 }

@@ -185,7 +185,7 @@ train::TrainerConfig trainer_config(const core::Invocation& run, const train::Tr
 }
 
 /// Does the planned training that is not done yet, and saves it. Collective.
-core::Report train_on(const core::Invocation& run, const train::SampleGroups& ranks, const Task& task,
+core::Report train_on(const core::Invocation& run, const dataset::SampleGroups& ranks, const Task& task,
                       const nn::Arithmetic& arithmetic, const core::Timer& run_time,
                       const train::LoaderConfigs& loaders, train::ModelDirectory& directory) {
   const train::TrainingPlan& plan = task.plan;
@@ -301,7 +301,7 @@ class TrainingStage : public core::Stage {
   core::Timer run_time_;
   Task task_;
   nn::NetworkCensus census_;
-  train::SampleGroups ranks_;
+  dataset::SampleGroups ranks_;
   train::LoaderConfigs loaders_;
   nn::Arithmetic arithmetic_;  ///< the plan's, or that of the training to continue
 };

@@ -20,6 +20,7 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "mixed.ini": {},
            "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
                          "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1,
+                         "views_test": 2, "views": '"1:cosmonet64:1:4 2:cosmonet32:1:4"',
                          "voxels_grids": '"32 64"', "voxels_validation": 2, "voxels_test": 2, "limits_batch": 4,
                          "limits": '"voxels32:cosmonet32:2 voxels64:cosmonet64:1"'}}
 
@@ -100,6 +101,20 @@ class Study(DirectoryTest):
             for method, error in (("regression on P(k)", of["power_spectrum"]), ("network", of["network_alone"]), ("network and statistics", run["network"])):
                 found = self.row(f"{title}: {method}", "Voxels and time")[1]
                 self.assertAlmostEqual(found, error["sigma8"]["relative_error"], delta=6e-5)
+
+    def test_whole_boxes_and_sub_volumes(self):
+        whole, cut = self.metrics("view-1"), self.metrics("view-2")
+        self.assertEqual((whole["samples"], cut["samples"]), (2, 16))
+        for title, error in (("whole boxes, batches of 4: network", whole["baselines"]["network_alone"]),
+                             ("8 sub-volumes, batches of 4: network", cut["baselines"]["network_alone"]),
+                             ("8 sub-volumes, batches of 4: regression on P(k) of universes", cut["baselines"]["universe_power_spectrum"])):
+            found = self.row(title, "Whole boxes and sub-volumes")[1]
+            self.assertAlmostEqual(found, error["sigma8"]["relative_error"], delta=6e-5, msg=title)
+        ratio = cut["network"]["sigma8"]["relative_error"] / whole["network"]["sigma8"]["relative_error"]
+        text = self.tables[self.tables.index("ratio to the same from whole boxes"):]
+        self.assertIn(f"8 sub-volumes, batches of 4: network and statistics | ", text)
+        cells = re.search(r"batches of 4: network and statistics \| (.*) \|", text)[1].split(" | ")
+        self.assertAlmostEqual(float(cells[1].split(" ")[0]), ratio, delta=6e-4)
 
     def test_no_model_has_learned_from_test_universes(self):
         tested = set(json.loads((self.out / "data/manifest.json").read_text())["splits"]["test"]["seeds"])

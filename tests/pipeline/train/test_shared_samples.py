@@ -1,5 +1,6 @@
 """Trainings in which several ranks share each sample are those of one rank, but for rounding."""
 
+import csv
 import os
 import signal
 import subprocess
@@ -86,6 +87,36 @@ class SharedSamples(PipelineTest):
         self.assertIn("1 groups of 2 ranks", done.stdout)
         whole = succeed("cosmo-train", *self.words("planned"), "--dry-run", ranks=2)
         self.assertEqual(whole["ranks_per_sample"], 1)
+
+    def test_predictions_are_those_of_one_rank(self):
+        for name, network in (("flat", "cosmoflow32"), ("means", "cosmonet32")):
+            self.train(f"{name}-model", epochs=1, network=network)
+            rows = {}
+            for ranks, shared in ((1, 1), (2, 2), (4, 2), (4, 4)):
+                output = self.root / f"{name}-predictions-{ranks}-{shared}"
+                succeed("cosmo-infer", "--model", self.root / f"{name}-model", "--data", self.data, "--output", output,
+                        "--ranks-per-sample", shared, "--baselines", "centre", "--threads", 1, ranks=ranks)
+                with open(output / "predictions.csv", newline="") as file:
+                    rows[ranks, shared] = [[float(value) for value in row] for row in list(csv.reader(file))[1:]]
+            for layout, found in rows.items():
+                self.assertEqual(len(found), len(rows[1, 1]))
+                for row, other in zip(found, rows[1, 1]):
+                    for value, expected in zip(row, other):
+                        self.assertAlmostEqual(value, expected, delta=2e-6 * max(1, abs(expected)), msg=layout)
+
+    def test_networks_that_see_different_planes_are_refused(self):
+        for network in ("cosmoflow32", "cosmonet32"):
+            self.train(f"refused-{network}", epochs=1, network=network)
+        models = f"{self.root}/refused-cosmoflow32,{self.root}/refused-cosmonet32"
+        done = run("cosmo-infer", "--model", models, "--data", self.data, "--output", self.root / "no", "--ranks-per-sample", 2, ranks=2)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("need different planes of a sample", error_line(done, "cosmo-infer"))
+        done = run("cosmo-infer", "--model", self.root / "refused-cosmonet32", "--data", self.data, "--output", self.root / "no",
+                   "--ranks-per-sample", 3, ranks=2)
+        self.assertIn("--ranks-per-sample 3 does not divide the number of ranks, 2", error_line(done, "cosmo-infer"))
+        done = run("cosmo-infer", "--model", self.root / "refused-cosmonet32", "--input", "x.h5", "--ranks-per-sample", 2, ranks=2)
+        self.assertIn("--ranks-per-sample applies only with --data", error_line(done, "cosmo-infer"))
+        self.assertFalse((self.root / "no").exists())
 
     def test_what_does_not_fit_is_refused(self):
         for ranks, batch, shared, sentence in (

@@ -13,6 +13,7 @@ namespace cosmo::nn {
 
 using core::ensure;
 using core::Fault;
+using core::Slab;
 
 namespace {
 
@@ -34,10 +35,10 @@ Reach reach_of(const Layer& layer) {
 }
 
 /// Equal shares, as nearly as possible; cuts are at multiples of `grain` if there are enough of these.
-std::vector<Planes> shares(int planes, int ranks, int grain) {
+std::vector<Slab> shares(int planes, int ranks, int grain) {
   if (planes <= (ranks - 1) * grain) grain = 1;
   const std::int64_t grains = (planes + grain - 1) / grain;
-  std::vector<Planes> all;
+  std::vector<Slab> all;
   for (int rank = 0; rank < ranks; ++rank) {
     const auto at = [&](int r) { return std::min(planes, static_cast<int>(grains * r / ranks) * grain); };
     all.push_back({at(rank), at(rank + 1)});
@@ -132,25 +133,31 @@ void CutPlan::choose_planes(const NetworkSpec& spec) {
     const LayerCut* reader = follower(i);
     if (reader == nullptr) continue;
     for (std::size_t rank = 0; rank < layer.made.size(); ++rank) {
-      const auto [begin, end] = reader->made[rank];
-      layer.made[rank] = {begin * reader->stride, end * reader->stride};
+      const auto [first, last] = reader->made[rank];
+      layer.made[rank] = {first * reader->stride, last * reader->stride};
     }
-    layer.made.back().end = planes;  // with those of an incomplete window
+    layer.made.back().last = planes;  // with those of an incomplete window
   }
 }
 
-Planes CutPlan::seen(std::size_t layer, int rank) const {
+Slab CutPlan::seen(std::size_t layer, int rank) const {
   const LayerCut& cut = layers_[layer];
-  const auto [begin, end] = cut.made[static_cast<std::size_t>(rank)];
-  return {begin * cut.stride - cut.padding, (end - 1) * cut.stride - cut.padding + cut.window};
+  const auto [first, last] = cut.made[static_cast<std::size_t>(rank)];
+  return {first * cut.stride - cut.padding, (last - 1) * cut.stride - cut.padding + cut.window};
+}
+
+std::vector<Slab> CutPlan::inputs() const {
+  std::vector<Slab> inputs;
+  for (int rank = 0; rank < ranks_; ++rank) inputs.push_back(seen(first_, rank));
+  return inputs;
 }
 
 bool CutPlan::sees_own(const LayerCut& layer, const LayerCut& source) const {
   for (std::size_t rank = 0; rank < source.made.size(); ++rank) {
-    const Planes& own = source.made[rank];
-    const Planes& made = layer.made[rank];
-    if (layer.padding > 0 || own.begin != made.begin * layer.stride || own.count() < layer.window ||
-        (own.count() - layer.window) / layer.stride + 1 != made.count())
+    const Slab& own = source.made[rank];
+    const Slab& made = layer.made[rank];
+    if (layer.padding > 0 || own.first != made.first * layer.stride || own.size() < layer.window ||
+        (own.size() - layer.window) / layer.stride + 1 != made.size())
       return false;
   }
   return true;
@@ -171,7 +178,7 @@ std::optional<Fetch> CutPlan::fetch(int layer, std::size_t input) const {
   if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(cut, source))) return std::nullopt;
   Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut};
   for (int rank = 0; rank < ranks_; ++rank)
-    fetch.seen.push_back(cut.is_cut ? seen(index, rank) : Planes{0, depth});
+    fetch.seen.push_back(cut.is_cut ? seen(index, rank) : Slab{0, depth});
   return fetch;
 }
 
@@ -202,7 +209,7 @@ std::string CutPlan::describe() const {
     std::vector<int> counts;
     for (int rank = 0; rank < ranks_; ++rank) {
       most = std::max(most, received(static_cast<int>(i), rank));
-      counts.push_back(cut.made[static_cast<std::size_t>(rank)].count());
+      counts.push_back(cut.made[static_cast<std::size_t>(rank)].size());
     }
     all += most;
     text += fmt::format("  {:<12}  {:>6}  {:<15}  {}\n", cut.name, cut.census.output.size,
@@ -218,18 +225,18 @@ std::string CutPlan::describe() const {
 std::vector<Piece> pieces_of(const Fetch& fetch) {
   std::vector<Piece> pieces;
   for (int to = 0; to < static_cast<int>(fetch.seen.size()); ++to) {
-    const auto [begin, end] = fetch.seen[static_cast<std::size_t>(to)];
-    for (int plane = begin; plane < end; ++plane) {
+    const auto [first, last] = fetch.seen[static_cast<std::size_t>(to)];
+    for (int plane = first; plane < last; ++plane) {
       const bool inside = plane >= 0 && plane < fetch.depth;
       if (!inside && !fetch.periodic) continue;
       const int shown = (plane % fetch.depth + fetch.depth) % fetch.depth;
-      const auto owner = std::ranges::find_if(
-          fetch.owned, [&](const Planes& own) { return shown >= own.begin && shown < own.end; });
-      const Piece next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->begin,
-                          plane - begin, 1};
-      const Piece* last = pieces.empty() ? nullptr : &pieces.back();
-      if (last != nullptr && last->from == next.from && last->to == to &&
-          last->source + last->count == next.source && last->target + last->count == next.target)
+      const auto owner =
+          std::ranges::find_if(fetch.owned, [&](const Slab& own) { return own.contains(shown); });
+      const Piece next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->first,
+                          plane - first, 1};
+      const Piece* before = pieces.empty() ? nullptr : &pieces.back();
+      if (before != nullptr && before->from == next.from && before->to == to &&
+          before->source + before->count == next.source && before->target + before->count == next.target)
         ++pieces.back().count;
       else
         pieces.push_back(next);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/grid.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
 
@@ -15,20 +16,12 @@ class Communicator;
 
 namespace cosmo::nn {
 
-/// Planes begin to end - 1 of a tensor along its first axis.
-struct Planes {
-  int begin, end;
-
-  int count() const { return end - begin; }
-  bool operator==(const Planes&) const = default;
-};
-
 /// What the ranks of a group have of a tensor, and what they need of it for the next layer. Planes before the first
 /// and behind the last one are padding.
 struct Fetch {
-  std::vector<Planes> owned, seen;  ///< by rank
-  int depth;                        ///< planes of the tensor
-  bool periodic;                    ///< whether planes outside are those of the opposite face, not zeros
+  std::vector<core::Slab> owned, seen;  ///< by rank
+  int depth;                            ///< planes of the tensor
+  bool periodic;                        ///< whether planes outside are those of the opposite face, not zeros
   /// Whether each rank sees the whole tensor and computes the same from it, so that it has the whole gradient of
   /// its own planes.
   bool whole;
@@ -54,8 +47,8 @@ class CutPlan {
   CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks);
 
   int ranks() const { return ranks_; }
-  /// What a rank has of a sample: all that the first layer needs, the padding included.
-  Planes input(int rank) const { return seen(first_, rank); }
+  /// What each rank has of a sample: all that the first layer needs, the padding included.
+  std::vector<core::Slab> inputs() const;
   /// Whether planes of the input outside of the sample are those of the opposite face, not zeros.
   bool periodic_input() const { return layers_[first_].periodic; }
   /// Whether a layer is computed in slabs.
@@ -78,12 +71,12 @@ class CutPlan {
     bool mean;    ///< whether it is a global mean
     bool is_cut;  ///< whether it makes slabs
     bool periodic;
-    int window, stride, padding;  ///< planes of the input that a plane of the output sees
-    std::vector<Planes> made;     ///< (ranks) planes of its output
+    int window, stride, padding;   ///< planes of the input that a plane of the output sees
+    std::vector<core::Slab> made;  ///< (ranks) planes of its output
   };
   void choose_planes(const NetworkSpec& spec);
   /// Planes of the input that a rank's planes of the output see.
-  Planes seen(std::size_t layer, int rank) const;
+  core::Slab seen(std::size_t layer, int rank) const;
   /// Whether a layer makes its planes from exactly those that its input's layer made.
   bool sees_own(const LayerCut& layer, const LayerCut& source) const;
 

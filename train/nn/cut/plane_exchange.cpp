@@ -11,8 +11,8 @@ PlaneExchange::PlaneExchange(const Fetch& fetch, int rank, std::int64_t images, 
       whole_(fetch.whole),
       images_(images),
       plane_(plane),
-      owned_(fetch.owned[static_cast<std::size_t>(rank)].count()),
-      seen_(fetch.seen[static_cast<std::size_t>(rank)].count()),
+      owned_(fetch.owned[static_cast<std::size_t>(rank)].size()),
+      seen_(fetch.seen[static_cast<std::size_t>(rank)].size()),
       terms_(static_cast<std::size_t>(owned_)) {
   std::vector<bool> found(static_cast<std::size_t>(seen_));
   const auto add_terms = [&](const Piece& piece, const auto& add) {

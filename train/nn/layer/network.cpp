@@ -88,7 +88,9 @@ struct Network::Backend {
   void build_layers(const NetworkSpec& spec, Shape shape) {
     const Graph graph(spec);
     normalisation = find_normalisation(spec);
-    const int planes = builder.share ? builder.share->plan.input(builder.share->rank).count() : shape.size;
+    const int planes =
+        builder.share ? builder.share->plan.inputs()[static_cast<std::size_t>(builder.share->rank)].size()
+                      : shape.size;
     input =
         builder.input_tensor(plain_layout({builder.batch, shape.channels, planes, shape.size, shape.size}));
     for (std::size_t i = 0; i < spec.layers.size(); ++i) {
@@ -154,10 +156,10 @@ struct Network::Backend {
         std::ranges::count_if(reads, [&](const Graph::Read& read) { return fetch_of(read).has_value(); });
     const auto fetch = fetches == 1 ? fetch_of(reads.back()) : std::nullopt;
     if (!fetch || fetch->whole) return std::nullopt;
-    const Planes &own = fetch->owned[static_cast<std::size_t>(builder.share->rank)],
-                 &seen = fetch->seen[static_cast<std::size_t>(builder.share->rank)];
-    const bool around = seen.begin <= own.begin && seen.end >= own.end && seen.count() <= fetch->depth;
-    return around ? std::optional(own.begin - seen.begin) : std::nullopt;
+    const core::Slab &own = fetch->owned[static_cast<std::size_t>(builder.share->rank)],
+                     &seen = fetch->seen[static_cast<std::size_t>(builder.share->rank)];
+    const bool around = seen.first <= own.first && seen.last >= own.last && seen.size() <= fetch->depth;
+    return around ? std::optional(own.first - seen.first) : std::nullopt;
   }
 
   /// The only layer that reads a layer's output, if it reads it as it is.

@@ -50,7 +50,7 @@ Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations,
   const WalkedLayout walked(source.values.get_desc());
   const dnnl::memory own = builder.reordered(operations, source.values, walked.layout(), false);
   const PlaneExchange exchange = exchange_of(builder, fetch, walked);
-  const int planes = fetch.seen[static_cast<std::size_t>(builder.share->rank)].count();
+  const int planes = fetch.seen[static_cast<std::size_t>(builder.share->rank)].size();
   const dnnl::memory::desc layout = walked.layout(planes, walked.side());
   const auto place = [&](int slot) {
     return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout, builder.engine);

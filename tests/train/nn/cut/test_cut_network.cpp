@@ -46,20 +46,23 @@ nn::NetworkSpec mixed() {
            {"dense", {"join"}, Dense{0}}}};
 }
 
-std::vector<Case> cases() {
+/// For more than four ranks a larger input: where a layer has fewer tiles of minimal filtering than there are ranks, these
+/// are cut, and kinks make differences of 2e-5.
+std::vector<Case> cases(int ranks) {
+  const nn::Shape odd = {3, ranks > 4 ? 61 : 41};
   return {{nn::find_network("cosmoflow32"), {2, 32}},   {nn::find_network("cosmoflow64"), {1, 64}},
           {nn::find_network("cosmonet32"), {1, 32}},    {nn::find_network("mlperf"), {4, 36}},
-          {nn::find_network("cosmoflow"), {1, 128}, 1}, {mixed(), {3, 41}},
-          {nn::find_network("cosmonet32"), {1, 32}, 1}, {mixed(), {3, 41}, 1}};
+          {nn::find_network("cosmoflow"), {1, 128}, 1}, {mixed(), odd},
+          {nn::find_network("cosmonet32"), {1, 32}, 1}, {mixed(), odd, 1}};
 }
 
 /// Planes of voxels (batch, channels, size, size, size), zeros or the opposite face's outside of them.
-std::vector<float> slab_of(const std::vector<float>& voxels, nn::Shape shape, const nn::Planes& planes,
+std::vector<float> slab_of(const std::vector<float>& voxels, nn::Shape shape, const core::Slab& planes,
                            bool periodic) {
   const auto n = static_cast<std::size_t>(shape.size);
   std::vector<float> slab;
   for (std::size_t volume = 0; volume < voxels.size() / (n * n * n); ++volume) {
-    for (int plane = planes.begin; plane < planes.end; ++plane) {
+    for (int plane = planes.first; plane < planes.last; ++plane) {
       const int wrapped = (plane % shape.size + shape.size) % shape.size;
       const auto first = voxels.begin() + static_cast<std::ptrdiff_t>(
                                               (volume * n + static_cast<std::size_t>(wrapped)) * n * n);
@@ -110,7 +113,7 @@ Results run(const core::Communicator& comm, nn::Network& network, const std::vec
 
 TEST_CASE("a network cut over ranks computes what one rank does") {
   const core::Communicator comm = core::Communicator::world();
-  for (const auto& [named, input, batch] : cases()) {
+  for (const auto& [named, input, batch] : cases(comm.size())) {
     const nn::NetworkSpec spec = nn::with_outputs(nn::with_dropout(named, 0), kOutputs);
     const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
     const std::vector<float> voxels =
@@ -123,8 +126,9 @@ TEST_CASE("a network cut over ranks computes what one rank does") {
       nn::Network whole(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
       nn::Network cut(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
       const Results expected = run(core::Communicator::self(), whole, voxels);
-      const Results found =
-          run(comm, cut, slab_of(voxels, input, plan.input(comm.rank()), plan.periodic_input()));
+      const Results found = run(comm, cut,
+                                slab_of(voxels, input, plan.inputs()[static_cast<std::size_t>(comm.rank())],
+                                        plan.periodic_input()));
       INFO(spec.name << " over " << comm.size() << " ranks, filtered layers: " << arithmetic.filtered.size());
       CHECK(norm(expected.outputs) > 0);
       CHECK(difference(found.outputs, expected.outputs) < 5e-6 * norm(expected.outputs));

@@ -7,8 +7,8 @@
 #include "train/nn/zoo/zoo.hpp"
 
 using namespace cosmo;
+using core::Slab;
 using nn::CutPlan;
-using nn::Planes;
 
 namespace {
 
@@ -28,14 +28,14 @@ CutPlan plan_of(const char* name, nn::Shape input, int ranks) {
 TEST_CASE("cosmoflow on two ranks is cut to its last convolution") {
   const CutPlan plan = plan_of("cosmoflow", {1, 128}, 2);
   // 31 and 32 planes of the pool are 62 and 64 of the convolution, which see two more.
-  CHECK(plan.input(0) == Planes{0, 64});
-  CHECK(plan.input(1) == Planes{62, 128});
+  CHECK(plan.inputs().at(0) == Slab{0, 64});
+  CHECK(plan.inputs().at(1) == Slab{62, 128});
   CHECK_FALSE(plan.fetch(0, 0));
   CHECK_FALSE(plan.fetch(1, 0));  // the pool's windows are whole
   const auto conv2 = plan.fetch(2, 0);
   REQUIRE(conv2);
-  CHECK(conv2->owned == std::vector<Planes>{{0, 31}, {31, 63}});
-  CHECK(conv2->seen == std::vector<Planes>{{0, 33}, {30, 63}});
+  CHECK(conv2->owned == std::vector<Slab>{{0, 31}, {31, 63}});
+  CHECK(conv2->seen == std::vector<Slab>{{0, 33}, {30, 63}});
   CHECK_FALSE(conv2->whole);
   // Rank 0 receives two planes and the gradient of one, rank 1 one plane and the gradient of two.
   CHECK(plan.received(2, 0) == 3 * 16 * 63 * 63 * 4);
@@ -44,7 +44,7 @@ TEST_CASE("cosmoflow on two ranks is cut to its last convolution") {
   const auto dense1 = plan.fetch(10, 0);
   REQUIRE(dense1);
   CHECK(dense1->whole);
-  CHECK(dense1->seen == std::vector<Planes>{{0, 2}, {0, 2}});
+  CHECK(dense1->seen == std::vector<Slab>{{0, 2}, {0, 2}});
   CHECK_FALSE(plan.is_cut(10));
   CHECK_FALSE(plan.fetch(11, 0));
   CHECK(plan.describe().find("conv2             60  30               762.0 kB") != std::string::npos);
@@ -55,19 +55,19 @@ TEST_CASE("cuts are between the tiles of minimal filtering and the windows of po
   const CutPlan plan = plan_of("cosmoflow", {1, 128}, 3);
   const auto conv4 = plan.fetch(6, 0);
   REQUIRE(conv4);
-  CHECK(conv4->owned == std::vector<Planes>{{0, 3}, {3, 9}, {9, 13}});
+  CHECK(conv4->owned == std::vector<Slab>{{0, 3}, {3, 9}, {9, 13}});
   const auto conv3 = plan.fetch(4, 0);
   REQUIRE(conv3);
-  CHECK(conv3->seen == std::vector<Planes>{{0, 9}, {6, 21}, {18, 30}});
+  CHECK(conv3->seen == std::vector<Slab>{{0, 9}, {6, 21}, {18, 30}});
 }
 
 TEST_CASE("planes outside of a tensor are those of the opposite face, or zeros, which are not sent") {
   const CutPlan periodic = plan_of("cosmonet32", {1, 32}, 4);
-  CHECK(periodic.input(0) == Planes{-1, 9});
+  CHECK(periodic.inputs().at(0) == Slab{-1, 9});
   CHECK(periodic.periodic_input());
   const auto conv2 = periodic.fetch(3, 0);
   REQUIRE(conv2);
-  CHECK(conv2->seen.front() == Planes{-1, 5});
+  CHECK(conv2->seen.front() == Slab{-1, 5});
   const std::vector<nn::Piece> pieces = nn::pieces_of(*conv2);
   REQUIRE(pieces.size() == 12);
   CHECK((pieces[0].from == 3 && pieces[0].to == 0 && pieces[0].source == 3 && pieces[0].target == 0));
@@ -75,11 +75,11 @@ TEST_CASE("planes outside of a tensor are those of the opposite face, or zeros, 
   CHECK_FALSE(periodic.fetch(2, 0));  // a global mean adds what ranks have
 
   const CutPlan zeros = plan_of("mlperf", {4, 128}, 2);
-  CHECK(zeros.input(0) == Planes{-1, 65});
+  CHECK(zeros.inputs().at(0) == Slab{-1, 65});
   CHECK_FALSE(zeros.periodic_input());
   const auto padded = zeros.fetch(2, 0);
   REQUIRE(padded);
-  CHECK(padded->seen.front() == Planes{-1, 33});
+  CHECK(padded->seen.front() == Slab{-1, 33});
   CHECK(nn::pieces_of(*padded).size() == 4);
 }
 

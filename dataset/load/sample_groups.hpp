@@ -5,7 +5,11 @@
 
 #include "core/parallel/communicator.hpp"
 
-namespace cosmo::train {
+namespace cosmo::core {
+class Options;
+}
+
+namespace cosmo::dataset {
 
 /// The ranks of a run in groups, each of which works on the same samples; the ranks of a group are consecutive.
 struct SampleGroups {
@@ -26,4 +30,10 @@ struct SampleGroups {
       peers;  ///< ranks with the same share of other samples, one of each group: rank() is the group's
 };
 
-}  // namespace cosmo::train
+/// Declares --ranks-per-sample; `more` is a clause of its help.
+void declare_ranks_per_sample(core::Options& options, const char* more);
+
+/// The number of ranks in a group. Throws Error{usage}, and Error{config} if it does not divide the number of ranks.
+int read_ranks_per_sample(const core::Options& options, int ranks);
+
+}  // namespace cosmo::dataset
