@@ -12,129 +12,13 @@
 #include "train/nn/model/model_manifest.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/posterior/mixture_head.hpp"
-#include "train/nn/zoo/zoo.hpp"
-#include "train/optimizer/sgd.hpp"
+#include "train/plan/network_options.hpp"
+#include "train/plan/optimizer_options.hpp"
 
 namespace cosmo::train {
 
 using core::ensure;
 using core::Fault;
-
-namespace {
-
-constexpr int kMostEpochs = 1'000'000;
-
-std::vector<std::string> network_choices() {
-  std::vector<std::string> names = core::names_in(nn::networks());
-  names.emplace_back("FILE.json");
-  return names;
-}
-
-}  // namespace
-
-void declare_training(core::Options& options) {
-  options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
-  options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json",
-              network_choices());
-  declare_recipe(options);
-  options.add("epochs", "50", "passes over the training samples");
-  options.add(
-      "global-batch", std::nullopt,
-      "samples per step on all ranks together; the default falls to the number of training samples if "
-      "there are fewer" +
-          by_recipe("global-batch"));
-  options.add("micro-batch", std::nullopt,
-              "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
-              "normalises, since it runs forward twice with several micro-batches per step]");
-  dataset::declare_ranks_per_sample(options, "Neither weights nor losses depend on it, except for rounding");
-  options.add("seed", "1", "seed of weights, order, symmetries and dropout");
-  options.begin_group("Learning rate");
-  options.add("learning-rate", std::nullopt,
-              "learning rate before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
-  options.add("min-learning-rate", std::nullopt,
-              "learning rate after the decay [adamw: 1e-5, larc-adam: 1e-4, or --learning-rate if that is "
-              "lower; sgd: --learning-rate]");
-  options.add("decay", std::nullopt,
-              "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"),
-              core::names_in(kDecayShapes));
-  options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
-  options.add("warmup-epochs", std::nullopt,
-              "epochs over which the learning rate rises linearly from 0 [standard: a twentieth of "
-              "--decay-epochs; paper: 0]");
-  options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
-  options.add("decay-by", std::nullopt, "FACTORS,... of the rate without any drop, one per --decay-at");
-  options.begin_group("Optimizer");
-  options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"),
-              core::names_in(optimizers()));
-  options.add("weight-decay", "1e-4",
-              "(adamw) share of the weights, times the learning rate, that each step removes");
-  options.add(
-      "larc", "paper",
-      "(larc-adam) quantity that LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio) "
-      "or none (off)",
-      core::names_in(kLarcModes));
-  options.add("momentum", "0.9", "(sgd) share of the last update that is kept");
-  options.add("clip-norm", std::nullopt,
-              "largest norm of gradients, to which larger ones are scaled, or off" + by_recipe("clip-norm"));
-  options.add("average", std::nullopt,
-              "decay per step of the weights' exponential average, which is then validated and used, or off" +
-                  by_recipe("average"));
-  options.begin_group("What is learned");
-  options.add("choice-epochs", std::nullopt,
-              "number of epochs over which the validation loss that chooses the best epoch is averaged" +
-                  by_recipe("choice-epochs"));
-  options.add(
-      "loss", std::nullopt,
-      "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
-      "the loss is -log of the density per label, that Gaussian being cut off outside [-1, 1]; or mixture: "
-      "the same with several Gaussians, for posteriors with several peaks or tails; both for up to five "
-      "parameters" +
-          by_recipe("loss"),
-      core::names_in(nn::kLosses));
-  options.add("components", "3", "(--loss mixture) number of Gaussians, 1 to 8");
-  options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
-              dataset::voxel_transform_names());
-  options.add("augment", std::nullopt,
-              "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also "
-              "shift whole periodic boxes); on: whatever the data allow" +
-                  by_recipe("augment"),
-              {"on", "off", "turns", "rolls"});
-  options.add("dropout", std::nullopt,
-              "probability with which dropout layers drop a value in training [the network's own]");
-  options.add(
-      "baseline", std::nullopt,
-      "predictions to mix in, with shares chosen by validation: summary-statistics (a regression on each "
-      "sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [the network's own]",
-      {"summary-statistics", "none"});
-  options.add(
-      "init-from", std::nullopt,
-      "directory of a model with the same --network, whose weights are the initial values, to fine-tune what "
-      "was trained on cheaper universes [random]");
-  options.begin_group("Number formats");
-  options.add("precision", "f32",
-              "format of convolutions and pools: f32, or bf16 with f32 weights (needs AVX512_BF16)",
-              core::names_in(nn::kPrecisions));
-  options.add(
-      "convolution", "auto",
-      "method of convolutions: direct, filtered (minimal filtering in f32, an eighth of the products, where the "
-      "form of a layer permits it), or auto (filtered where that is faster)",
-      core::names_in(nn::kConvolutionMethods));
-  options.add("reduction-precision", "f32",
-              "format of gradients sent between ranks: f32, or bf16 (half the bytes, 8 significant bits)",
-              core::names_in(kWireFormats));
-  options.add(
-      "deterministic", std::string(kSumOrders.front().name),
-      "when a training gives the same bits: layout (with the same ranks, threads and micro-batch), or any (with any "
-      "of these, one sample at a time; a stopped training continues with the same bits on other ranks)",
-      core::names_in(kSumOrders));
-  options.begin_group("Stopping and continuing");
-  options.add("time-limit", std::nullopt,
-              "minutes that this run may take, saving included; it ends after a step, and the same command "
-              "continues from there [none]");
-  options.add("checkpoint-minutes", "10",
-              "minutes after which the state is saved even within an epoch; 0: after every step");
-  options.add_flag("resume", "continue the training in --output, even a finished one with more --epochs");
-}
 
 int default_micro_batch(int global_batch, int groups, nn::Shape input, bool normalises) {
   const int share = std::max(1, global_batch / groups);
@@ -148,61 +32,6 @@ int default_micro_batch(int global_batch, int groups, nn::Shape input, bool norm
 
 namespace {
 
-nn::NetworkSpec read_named_network(const core::Options& options) {
-  const std::string& name = options.text("network");
-  if (!name.ends_with(".json")) {
-    return nn::find_network(options.choice("network"));
-  }
-  const core::Json json = core::read_json(name);
-  try {
-    return json.get<nn::NetworkSpec>();
-  } catch (const core::Error& error) {
-    core::fail(error.fault(), "{} of --network: {}", name, error.what());
-  }
-}
-
-}  // namespace
-
-core::Named<nn::Precision> read_precision(const core::Options& options) {
-  const core::Named<nn::Precision> precision = options.entry("precision", nn::kPrecisions);
-  nn::ensure_units(precision.value);
-  return precision;
-}
-
-core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options) {
-  return options.entry("convolution", nn::kConvolutionMethods);
-}
-
-nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCensus& census, int batch,
-                             nn::Precision precision, nn::ConvolutionMethod method) {
-  const bool in_bf16 = precision == nn::Precision::bf16;
-  if (in_bf16 && method == nn::ConvolutionMethod::automatic && nn::bf16_units() == nn::Bf16Units::tiles)
-    return precision;  // tiles are faster
-  nn::FilteredPhases filtered = nn::choose_filtered(network, census, batch, method);
-  if (in_bf16)  // a layer's tensors have one layout, so all its phases or none
-    std::erase_if(filtered, [](const auto& layer) { return layer.second.size() < nn::kPhases.size(); });
-  return {precision, std::move(filtered)};
-}
-
-nn::NetworkSpec read_network(const core::Options& options) {
-  nn::NetworkSpec network = read_named_network(options);
-  if (options.given("baseline"))
-    network.baseline = options.choice("baseline") == "none" ? "" : nn::kSummaryStatistics;
-  return options.given("dropout") ? nn::with_dropout(network, options.number("dropout")) : network;
-}
-
-namespace {
-
-/// --decay-epochs, or that of a resumed training, or --epochs.
-int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
-  if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, kMostEpochs));
-  int decay_epochs = plan.epochs;
-  const auto begun = options.flag("resume") ? config_of_begun(plan.output) : std::nullopt;
-  if (begun && begun->contains("decay_epochs") && (*begun)["decay_epochs"].is_number_integer())
-    decay_epochs = (*begun)["decay_epochs"];
-  return decay_epochs;
-}
-
 nn::LossEntry read_loss(const core::Options& options) {
   nn::LossEntry loss = options.entry("loss", nn::kLosses);
   ensure(loss.components > 0 || !options.chosen("components"), Fault::usage,
@@ -210,71 +39,6 @@ nn::LossEntry read_loss(const core::Options& options) {
   if (loss.components > 0)
     loss.components = static_cast<int>(options.integer("components", 1, nn::kMostComponents));
   return loss;
-}
-
-/// A number, or the value that "off" stands for.
-double read_limit(const core::Options& options, const std::string& name, double off) {
-  return options.text(name) == "off" ? off : options.number(name);
-}
-
-/// Reads the optimizer and its schedule.
-void read_optimizer(const core::Options& options, TrainingPlan& plan) {
-  const OptimizerEntry& optimizer = options.entry("optimizer", optimizers());
-  plan.optimizer = &optimizer;
-  for (const OptimizerEntry& other : optimizers()) {
-    ensure(&other == &optimizer || !options.chosen(other.option), Fault::usage,
-           "Option --{} applies only with --optimizer {}, and this training has {}{}: leave it out, or give "
-           "--optimizer {}.",
-           other.option, other.name, optimizer.name,
-           options.chosen("optimizer") ? "" : fmt::format(", that of --recipe {}", plan.recipe), other.name);
-  }
-  plan.optimizer_settings.larc = options.entry("larc", kLarcModes);
-  plan.optimizer_settings.momentum = options.number("momentum");
-  validate(SgdConfig{plan.optimizer_settings.momentum, {}});
-  plan.optimizer_settings.weight_decay = options.number("weight-decay");
-  LarcAdamConfig adamw;
-  adamw.weight_decay = plan.optimizer_settings.weight_decay;
-  validate(adamw);
-  plan.decay = options.entry("decay", kDecayShapes).value;
-  plan.clip_norm = read_limit(options, "clip-norm", std::numeric_limits<double>::infinity());
-  ensure(plan.clip_norm > 0, Fault::config, "--clip-norm {} is not positive: give a norm, or off.",
-         plan.clip_norm);
-  plan.average = read_limit(options, "average", 0);
-  ensure(options.text("average") == "off" || (plan.average > 0 && plan.average < 1), Fault::config,
-         "The --average of the weights is {}: give a number above 0 and below 1, or off.", plan.average);
-  plan.choice_epochs = static_cast<int>(options.integer("choice-epochs", 1, kMostEpochs));
-  plan.learning_rate = options.given("learning-rate") ? options.number("learning-rate")
-                                                      : optimizer.learning_rate(plan.global_batch);
-  plan.min_learning_rate = options.given("min-learning-rate")
-                               ? options.number("min-learning-rate")
-                               : optimizer.min_learning_rate(plan.learning_rate);
-  plan.warmup_epochs = options.given("warmup-epochs") ? options.number("warmup-epochs")
-                                                      : find_recipe(options).warmup * plan.decay_epochs;
-  if (options.given("decay-at")) plan.decay_at = options.numbers("decay-at");
-  if (options.given("decay-by")) plan.decay_by = options.numbers("decay-by");
-  ensure(plan.decay_at.size() == plan.decay_by.size(), Fault::usage,
-         "Options --decay-at and --decay-by name {} epochs and {} factors: give the same number of each.",
-         plan.decay_at.size(), plan.decay_by.size());
-}
-
-/// Checks the schedule in epochs, as the options give it, and in steps of this training.
-void check_schedule(const TrainingPlan& plan, std::int64_t steps_per_epoch) {
-  const int most = std::max(plan.epochs, plan.decay_epochs);
-  ensure(plan.warmup_epochs >= 0 && plan.warmup_epochs <= most, Fault::config,
-         "--warmup-epochs {} is not between 0 and the {} of --epochs: choose a value in that range.",
-         plan.warmup_epochs, most);
-  double before = 0;
-  for (const double epochs : plan.decay_at) {
-    ensure(epochs > before && epochs <= kMostEpochs, Fault::config,
-           "--decay-at {} does not rise between 0 and {}: give epochs each of which is later than the last.",
-           fmt::join(plan.decay_at, ","), kMostEpochs);
-    before = epochs;
-  }
-  for (const double factor : plan.decay_by) {
-    ensure(factor > 0 && factor <= 1, Fault::config,
-           "--decay-by {} is not above 0 and at most 1: give factors of the rate without drops.", factor);
-  }
-  validate(plan.schedule(steps_per_epoch));
 }
 
 }  // namespace
@@ -356,10 +120,6 @@ int read_groups(const core::Options& options, const nn::NetworkCensus& census, i
   if (plan.ranks_per_sample > 1) plan.cut.emplace(plan.network, census, plan.input, plan.ranks_per_sample);
   return ranks / plan.ranks_per_sample;
 }
-
-}  // namespace
-
-namespace {
 
 /// The number of samples by which is chosen what to filter. Where a network normalises, gradients of samples cancel,
 /// and with them 99 % of what all kernels compute: ranks and micro-batches must not change the kernels.

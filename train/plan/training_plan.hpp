@@ -73,26 +73,10 @@ struct TrainingPlan {
   LearningRate schedule(std::int64_t steps_per_epoch) const;
 };
 
-/// Declares the options of training.
-void declare_training(core::Options& options);
-
 /// Default of --micro-batch, the samples that a rank, or a group of ranks, works on at once: a divisor of its share of
 /// the global batch, at most the number whose elements make up one 128³ volume, or four volumes for networks that
 /// normalise, whose trunks run twice for all micro-batches of a step except the last.
 int default_micro_batch(int global_batch, int groups, nn::Shape input, bool normalises);
-
-/// The network that --network names, from the zoo or a JSON file, with its --dropout. Throws Error.
-nn::NetworkSpec read_network(const core::Options& options);
-
-/// The precision that --precision names. Throws Error{usage} for other names, Error{config} if the CPU has no
-/// units for it.
-core::Named<nn::Precision> read_precision(const core::Options& options);
-/// The method that --convolution names. Throws Error{usage} for other names.
-core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options);
-/// How a network computes with a precision and a method. Throws Error{config} if none of it can be filtered and
-/// the method is `filtered`.
-nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCensus& census, int batch,
-                             nn::Precision precision, nn::ConvolutionMethod method);
 
 /// Reads and checks the options against the data set. Throws Error{usage} or Error{config}.
 TrainingPlan read_training_plan(const core::Options& options, const dataset::DatasetManifest& data,

@@ -7,8 +7,8 @@
 #include "train/nn/summary.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/plan/memory_check.hpp"
+#include "train/plan/network_options.hpp"
 #include "train/plan/training_memory.hpp"
-#include "train/plan/training_plan.hpp"
 #include "train/tool/training_report.hpp"
 
 namespace cosmo::train {

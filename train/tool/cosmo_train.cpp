@@ -19,6 +19,7 @@
 #include "train/plan/pretrained.hpp"
 #include "train/plan/training_data.hpp"
 #include "train/plan/training_memory.hpp"
+#include "train/plan/training_options.hpp"
 #include "train/state/model_directory.hpp"
 #include "train/tool/benchmark_command.hpp"
 #include "train/tool/training_report.hpp"
