@@ -27,6 +27,9 @@ struct Slab {
   bool operator==(const Slab&) const = default;
 };
 
+/// The plane of a periodic grid with `planes` planes that lies at `plane`, which may be anything.
+inline int wrapped(int plane, int planes) { return (plane % planes + planes) % planes; }
+
 /// The slab that `part` of `parts` owns when `planes` are divided as evenly as possible.
 inline Slab slab_of(int planes, int part, int parts) {
   const auto bound = [&](int p) { return static_cast<int>(static_cast<long>(planes) * p / parts); };

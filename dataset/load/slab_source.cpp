@@ -46,7 +46,7 @@ std::vector<PlaneRun> stored_planes(const Slab& slab, bool periodic, int side, b
   std::vector<PlaneRun> runs;
   for (int i = 0; i < last - first; ++i) {
     const int rolled = flipped ? side - last + i : first + i;
-    const int plane = ((rolled - shift) % side + side) % side;
+    const int plane = core::wrapped(rolled - shift, side);
     if (!runs.empty() && runs.back().first + runs.back().count == plane)
       ++runs.back().count;
     else

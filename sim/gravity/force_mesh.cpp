@@ -184,8 +184,7 @@ void ForceMesh::fetch_halo() {
   const auto& comm = mesh_.communicator();
   const int n = mesh_.side();
   const std::size_t plane_size = static_cast<std::size_t>(n) * mesh_.row_stride();
-  const auto wrapped = [n](int plane) { return (plane % n + n) % n; };
-  const auto owner = [&](int plane) { return core::owner_of(n, wrapped(plane), comm.size()); };
+  const auto owner = [&](int plane) { return core::owner_of(n, core::wrapped(plane, n), comm.size()); };
   // Calls f(plane) for the planes around rank's slab that `from` owns and rank does not.
   const auto for_each_wanted = [&](int rank, int from, auto&& f) {
     const core::Slab slab = core::slab_of(n, rank, comm.size());
@@ -199,7 +198,8 @@ void ForceMesh::fetch_halo() {
   std::vector<int> incoming;
   for (int rank = 0; rank < comm.size(); ++rank) {
     const std::size_t sent = outgoing.size(), received = incoming.size();
-    for_each_wanted(rank, comm.rank(), [&](int plane) { outgoing.push_back(mesh_.row(wrapped(plane), 0)); });
+    for_each_wanted(rank, comm.rank(),
+                    [&](int plane) { outgoing.push_back(mesh_.row(core::wrapped(plane, n), 0)); });
     for_each_wanted(comm.rank(), rank, [&](int plane) { incoming.push_back(plane); });
     send_counts.push_back(static_cast<int>((outgoing.size() - sent) * plane_size));
     receive_counts.push_back(static_cast<int>((incoming.size() - received) * plane_size));
@@ -218,7 +218,7 @@ void ForceMesh::fetch_halo() {
   const int lowest = slab.first - kBelow, highest = last_plane(slab) + kAbove;
   planes_.assign(static_cast<std::size_t>(highest - lowest + 1), nullptr);
   for (int plane = lowest; plane <= highest; ++plane) {
-    const int home = wrapped(plane);
+    const int home = core::wrapped(plane, n);
     if (slab.contains(home)) planes_[static_cast<std::size_t>(plane - lowest)] = mesh_.row(home, 0);
   }
   for (std::size_t i = 0; i < incoming.size(); ++i) {

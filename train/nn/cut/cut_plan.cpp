@@ -229,7 +229,7 @@ std::vector<Piece> pieces_of(const Fetch& fetch) {
     for (int plane = first; plane < last; ++plane) {
       const bool inside = plane >= 0 && plane < fetch.depth;
       if (!inside && !fetch.periodic) continue;
-      const int shown = (plane % fetch.depth + fetch.depth) % fetch.depth;
+      const int shown = core::wrapped(plane, fetch.depth);
       const auto owner =
           std::ranges::find_if(fetch.owned, [&](const Slab& own) { return own.contains(shown); });
       const Piece next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->first,

@@ -63,7 +63,7 @@ std::vector<float> slab_of(const std::vector<float>& voxels, nn::Shape shape, co
   std::vector<float> slab;
   for (std::size_t volume = 0; volume < voxels.size() / (n * n * n); ++volume) {
     for (int plane = planes.first; plane < planes.last; ++plane) {
-      const int wrapped = (plane % shape.size + shape.size) % shape.size;
+      const int wrapped = core::wrapped(plane, shape.size);
       const auto first = voxels.begin() + static_cast<std::ptrdiff_t>(
                                               (volume * n + static_cast<std::size_t>(wrapped)) * n * n);
       if (plane == wrapped || periodic)
