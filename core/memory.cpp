@@ -1,5 +1,7 @@
 #include "core/memory.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -97,5 +99,7 @@ std::uint64_t resident_memory(const fs::path& root) {
 std::uint64_t peak_resident_memory(const fs::path& root) {
   return kilobytes(root / "proc/self/status", "VmHWM:", 0);
 }
+
+void give_back_large_blocks() { ::mallopt(M_MMAP_THRESHOLD, 1 << 20); }
 
 }  // namespace cosmo::core

@@ -18,4 +18,8 @@ constexpr std::uint64_t kLibraryMemory = 8 << 20;
 std::uint64_t resident_memory(const std::filesystem::path& root = "/");
 std::uint64_t peak_resident_memory(const std::filesystem::path& root = "/");
 
+/// Makes blocks of 1 MB and more go back to the system as soon as they are freed. The C library would soon cut them from
+/// its heap instead, which grows with every universe, and predictions of memory would be too low.
+void give_back_large_blocks();
+
 }  // namespace cosmo::core

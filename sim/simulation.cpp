@@ -233,10 +233,12 @@ std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks, st
   const std::size_t exchanged = 4 * (field - values);  // of four meshes at once
   const std::size_t third =
       config.lpt_order == 3 ? std::max(14 * values, displacements + 7 * values) + exchanged : 0;
-  const std::size_t order = ParticleOrder::memory_bytes(particles);  // freed for the observer
-  return std::max({third, displacements + 2 * field,                 // then the meshes are freed
-                   particles * (columns * 3 * sizeof(float) + ids) +
-                       ForceMesh::memory_bytes(config.mesh_per_side, particles, ranks,
+  const double dense = ranks == 1 ? 0 : 2 * rms_in_slabs(linear_power(config), config.box_size, ranks);
+  const auto gathered = static_cast<std::size_t>(static_cast<double>(particles) * (1 + dense));
+  const std::size_t order = ParticleOrder::memory_bytes(gathered);  // freed for the observer
+  return std::max({third, displacements + 2 * field,                // then the meshes are freed
+                   gathered * (columns * 3 * sizeof(float) + ids) +
+                       ForceMesh::memory_bytes(config.mesh_per_side, gathered, ranks,
                                                find_force_kernel(config.force_kernel)) -
                        order + std::max(order + bispectrum, of_observer)});
 }

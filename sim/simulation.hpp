@@ -100,8 +100,8 @@ struct Observers {
 /// Collective. Throws, on every rank, Error{config} as validate(), Error{numeric} as a Stepper.
 void simulate(const core::Communicator& comm, const SimulationConfig& config, const Observers& observers);
 
-/// Predicted memory that each of `ranks` processes needs, if particles stay evenly spread and Observers::output takes
-/// `of_observer` [bytes].
+/// Predicted memory that the largest of `ranks` processes needs if Observers::output takes `of_observer` [bytes]. With several
+/// ranks particles gather in some slabs: two standard deviations of the linear density in a slab today are allowed for.
 std::size_t predicted_memory_bytes(const SimulationConfig& config, int ranks, std::size_t of_observer = 0);
 
 }  // namespace cosmo::sim

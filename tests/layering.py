@@ -45,6 +45,7 @@ THIRD_PARTY = {
     r"openssl/": {"core/file", "core/format"},
     r"zlib\.h": {"core/file", "core/format"},
     r"isa-l/": {"core/file"},
+    r"malloc\.h": {"core/memory.cpp"},
     r"png\.h": {"core/picture"},
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},

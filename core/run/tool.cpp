@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/format/foreign_hdf5.hpp"
 #include "core/host.hpp"
+#include "core/memory.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/parallel/watchdog.hpp"
 #include "core/printable.hpp"
@@ -199,6 +200,7 @@ void Invocation::report(const Json& summary, const std::string& text) const {
 
 int run_tool(int argc, char** argv, const Tool& tool) {
   hold_standard_files();
+  give_back_large_blocks();
   remember_stop_signals();
   std::vector<std::string> words(argv + 1, argv + argc);
   std::ranges::replace(words, "-h", "--help");

@@ -49,4 +49,14 @@ double rms_in_spheres(const std::function<double(double)>& power, double radius)
   return std::sqrt(integral_over_ln_k(integrand) / (2 * pi * pi));
 }
 
+double rms_in_slabs(const std::function<double(double)>& power, double box_size, int slabs) {
+  using std::numbers::pi;
+  double sum = 0;
+  for (int m = 1; m < 100 * slabs; ++m) {
+    const double x = pi * m / slabs;
+    sum += 2 * power(2 * pi * m / box_size) * std::pow(std::sin(x) / x, 2);
+  }
+  return std::sqrt(sum / std::pow(box_size, 3));
+}
+
 }  // namespace cosmo::sim

@@ -12,6 +12,10 @@ namespace cosmo::sim {
 /// for radii from 1 to 16 Mpc/h.
 double rms_in_spheres(const std::function<double(double)>& power, double radius);
 
+/// Rms density contrast of a slab that is one of `slabs` parts of a periodic box, whose own contrast is 0. Only the box's waves
+/// k_m = 2π m/L across the slab count: σ² = Σ_{m≠0} P(k_m)/L³ sinc²(π m/slabs).
+double rms_in_slabs(const std::function<double(double)>& power, double box_size, int slabs);
+
 /// The linear matter power spectrum today, P(k) = A k^ns T(k)², normalised to sigma8.
 class LinearPower {
  public:

@@ -72,10 +72,12 @@ void read_grafic_header(std::span<const std::byte> beginning, int side, NoiseFil
       "--white-noise {} is neither grafic nor .npy: give a file of cosmo-sim noise, MUSIC or monofonIC, or "
       "what numpy.save wrote.",
       file.path);
+  file.start = sizeof(Sizes) + 2 * file.marker_bytes;
+  ensure(beginning.size() >= file.start, Fault::format, "--white-noise {} is cut short: restore it.",
+         file.path);
   const auto sizes = value_at<Sizes>(beginning, file.marker_bytes);
   ensure_side(file.path, fmt::format("{} x {} x {}", sizes[0], sizes[1], sizes[2]),
               std::all_of(sizes.begin(), sizes.end() - 1, [&](int n) { return n == side; }), side);
-  file.start = sizeof(Sizes) + 2 * file.marker_bytes;
   file.x_fastest = true;
   const std::uint64_t values = static_cast<std::uint64_t>(side) * static_cast<std::uint64_t>(side);
   file.value_bytes = marker_at(beginning, file.start, file.marker_bytes) / values;

@@ -152,6 +152,22 @@ void warn_of_lattice(const core::Log& log, const sim::Plan& plan) {
       spacing, fmt::join(sparse, ", "));
 }
 
+/// Warns if fitted descent is used where its fit has not been tested (docs/cola.md).
+void warn_of_fit(const core::Log& log, const sim::Plan& plan) {
+  const sim::SimulationConfig& numerics = plan.numerics;
+  if (numerics.descent.growth == 0) return;
+  const bool beyond = numerics.f_nl != 0 || numerics.radiation ||
+                      std::ranges::any_of(plan.universes, [](const core::Universe& universe) {
+                        const core::Cosmology& at = universe.cosmology;
+                        return at.omega_m < 0.25 || at.omega_m > 0.35 || at.sigma8 < 0.78 ||
+                               at.sigma8 > 0.95 || at.w0 != -1 || at.wa != 0;
+                      });
+  if (beyond)
+    log.warn(
+        "--gradient-descent fitted has been tested for omega_m of 0.25 to 0.35, sigma8 of 0.78 to 0.95, w0 = -1, wa = 0, "
+        "without --f-nl and --radiation: compare with a mesh of three times the --particles before relying on it here.");
+}
+
 /// How the ranks share this number of universes. Collective.
 sim::RankLayout layout_for(const core::Invocation& run, const sim::Plan& plan, int universes) {
   const int threads = run.comm.max(run.threads);
@@ -199,7 +215,10 @@ class GenerateStage : public core::Stage {
   }
 
   core::Report outline() override {
-    if (!missing_.own.empty()) warn_of_lattice(run.log, plan_);
+    if (!missing_.own.empty()) {
+      warn_of_lattice(run.log, plan_);
+      warn_of_fit(run.log, plan_);
+    }
     core::Report report{facts(), describe(plan_)};
     report.facts["ranks_per_simulation"] = layout_.ranks_per_simulation;
     report.facts["simulations_to_make"] = missing_.own.size();

@@ -26,13 +26,16 @@ std::uint64_t thread_memory(const core::GridSpec& mesh) {
 
 std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
   validate(plan.numerics, ranks);
+  SimulationConfig numerics = plan.numerics;
+  numerics.universe = *std::ranges::max_element(
+      plan.universes, {}, [](const core::Universe& universe) { return universe.cosmology.sigma8; });
   const std::uint64_t particles = plan.numerics.particle_grid().cells();
   const std::uint64_t counts = plan.save_counts ? histogram::ParticleCounter::memory_bytes(
                                                       plan.count_grid(), particles, ranks, threads)
                                                 : 0;
   const std::uint64_t snapshot = snapshot_memory(particles, ranks);
   return core::kLibraryMemory +
-         predicted_memory_bytes(plan.numerics, ranks, std::max(counts, plan.save_particles ? snapshot : 0)) +
+         predicted_memory_bytes(numerics, ranks, std::max(counts, plan.save_particles ? snapshot : 0)) +
          static_cast<std::uint64_t>(threads) * thread_memory(plan.numerics.force_grid());
 }
 

@@ -138,6 +138,12 @@ TEST_CASE("the memory predicted for the paper's box is its columns, its mesh and
   CHECK(one > 6.0 + 13.5);
   CHECK(one < 6.0 + 13.5 + 1.0);
   CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 8)) / gib < one / 8 + 0.5);
+  // Particles gather in slabs, more so in a smaller box.
+  const auto in_box = [&](double box_size) {
+    config.box_size = box_size;
+    return sim::predicted_memory_bytes(config, 4);
+  };
+  CHECK(in_box(128) > in_box(1024) + in_box(1024) / 25);
   config.integrator = "bullfrog";
   CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib == Approx(one - 3));
   config.mesh_per_side = 512;

@@ -184,3 +184,12 @@ TEST_CASE("the rms displacement is the integral of P") {
   CHECK(power.rms_displacement() == Approx(expected).epsilon(2e-3));
   CHECK(power.rms_displacement() == Approx(5.5).margin(0.6));  // [Mpc/h]
 }
+
+TEST_CASE("densities of slabs of white noise are those of independent slabs in a box of fixed mass") {
+  for (const int slabs : {2, 3, 4, 8})
+    CHECK(sim::rms_in_slabs([](double) { return 7.0; }, 10, slabs) ==
+          Approx(std::sqrt(7.0 / 1000 * (slabs - 1))).epsilon(2e-3));
+  const core::Cosmology cosmology;
+  const sim::LinearPower power(cosmology, sim::eisenstein_hu(cosmology));
+  CHECK(sim::rms_in_slabs(power, 1e5, 1) == Approx(0).margin(1e-9));
+}

@@ -41,6 +41,14 @@ class Starts(DirectoryTest):
         self.made("from three", *words, ranks=3)
         self.assertEqual(contents(self.root / "from three"), contents(self.root / "alternating"))
 
+    def test_a_fit_far_from_where_it_was_tested_warns(self):
+        words = [*SIM, *FITTED, "--steps", 10]
+        for more, warns in (([], False), (["--sigma8", 0.5], True), (["--sigma8", "0.7:0.9", "--simulations", 2], True), (["--f-nl", 100], True)):
+            output = self.root / f"fit {len(more)} {more[-1:]}"
+            done = run("cosmo-sim", *words, *more, "--output", output)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("fitted has been tested for omega_m" in done.stderr, warns, more)
+
     def test_an_output_before_the_last_does_not_change_it(self):
         words = ["--steps", 3, "--gradient-descent", "0.2,1,3"]
         alone, _ = self.made("alone", *words)

@@ -482,6 +482,16 @@ class Memory(Suite):
                             "--save", "particles", "--integrator", integrator, "--output", self.root / integrator)
             self.assertAlmostEqual(found["peak_rss_bytes"] / found["memory_bytes_per_rank"], 1, delta=0.01)
 
+    def test_memory_does_not_grow_with_the_number_of_universes(self):
+        found = succeed("cosmo-sim", "generate", "--particles", 64, "--box", 128, "--grid", 64, "--steps", 2, "--threads", 1, "--simulations", 24,
+                        "--omega-m", "0.25:0.35", "--output", self.root / "many")
+        self.assertLess(found["peak_rss_bytes"], 1.02 * found["memory_bytes_per_rank"])
+
+    def test_memory_suffices_where_particles_gather_in_some_ranks_slabs(self):
+        found = succeed("cosmo-sim", "generate", "--particles", 128, "--box", 32, "--grid", 64, "--steps", 5, "--threads", 1,
+                        "--output", self.root / "gathered", ranks=4)
+        self.assertLess(found["peak_rss_bytes"], found["memory_bytes_per_rank"])
+
 
 if __name__ == "__main__":
     unittest.main()
