@@ -115,7 +115,7 @@ python3 -c 'import h5py, hashlib; print(\"counts:\", hashlib.sha256(h5py.File(\"
 for combination in "$@"; do
   look_up "$combination"
   emulator=""
-  [[ $options != *aarch64* ]] || emulator="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+  [[ $options != *aarch64* ]] || emulator=qemu-aarch64
   for step in $steps; do
     [[ $step != quickstart || $options != @(debug|*aarch64)* ]] || continue  # too slow
     log=$directory/logs/$combination.$step.txt result=$directory/results/$combination.$step
