@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds and tests the commit at HEAD in chroots of the systems below and prints a table. Needs root, debootstrap and Debian's servers.
+# Builds and tests the commit at HEAD in chroots of the systems below and prints a table; exits with 1 if a row has
+# a failure. Needs root, debootstrap and Debian's servers.
 set -euo pipefail
 usage="Usage: portability.sh [-n] [-d DIRECTORY] [-s STEPS] [-t WORDS] [COMBINATION...]   (default: all combinations)
   -n            only print what would be run
@@ -83,7 +84,7 @@ step_system() {
 }
 step_build() {
   if [ ! "$dry" ]; then
-    rm -rf "${chroot:?}$source"
+    rm -rf "${chroot:?}$source" "$directory/results/$combination".{tests,quickstart,counts}
     git clone -q "$root" "$chroot$source"
   fi
   inside "cd $source && cmake --preset $options -DBUILD_TESTING=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
@@ -94,10 +95,12 @@ step_tests() {
   local chosen="-j $((3 * $(nproc))) $words"
   [[ $options != debug* ]] || chosen+=" -L '^(fast|mpi|chain)$'"
   [[ $options != *aarch64* ]] || chosen+=" -L fast"
-  inside "cd $source && ctest --test-dir $build --no-tests=error --output-on-failure $chosen" || true
-  sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+)$/\1 \2/p' "$log" | while read -r failed all; do
-    echo "$((all - failed)) / $all${words:+ ($words)}"
-  done
+  local code=0 failed all
+  inside "cd $source && ctest --test-dir $build --no-tests=error --output-on-failure $chosen" || code=$?
+  [ ! "$dry" ] || return 0
+  # There is nothing to read where ctest was stopped or found no test, which ends this step as failed.
+  read -r failed all < <(sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+)$/\1 \2/p' "$log")
+  echo "$([ $code -eq 0 ] || echo "failed: ")$((all - failed)) / $all${words:+ ($words)}"
 }
 step_quickstart() {
   inside "export PATH=$build/bin:\$PATH && rm -rf /tmp/quickstart && time bash $source/pipelines/run.sh $source/pipelines/quickstart /tmp/quickstart"
@@ -112,7 +115,7 @@ python3 -c 'import h5py, hashlib; print(\"counts:\", hashlib.sha256(h5py.File(\"
 for combination in "$@"; do
   look_up "$combination"
   emulator=""
-  [[ $options != *aarch64* ]] || emulator="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+  [[ $options != *aarch64* ]] || emulator=qemu-aarch64
   for step in $steps; do
     [[ $step != quickstart || $options != @(debug|*aarch64)* ]] || continue  # too slow
     log=$directory/logs/$combination.$step.txt result=$directory/results/$combination.$step
@@ -123,6 +126,11 @@ for combination in "$@"; do
       continue
     fi
     mkdir -p "$directory"/{logs,results,ccache}
+    rm -f "$result"
+    if [[ $step != @(system|build) && $(cat "$directory/results/$combination.build" 2>/dev/null) != yes ]]; then
+      echo "failed: not built" | tee "$result"
+      break
+    fi
     # A function in a condition would go on after an error, hence the shell of its own.
     set +e
     (set -e; "step_$step") >"$log" 2>&1
@@ -135,12 +143,15 @@ for combination in "$@"; do
 done
 [ ! "$dry" ] || exit 0
 
+bad=0
 column=%-15s\ %-22s\ %-30s\ %-18s\ %s\\n
 echo
 # shellcheck disable=SC2059
 printf "$column" combination "builds without warnings" "tests passed / run" quickstart "SHA-256 of the counts of one seed"
 for combination in "$@"; do
   of() { cat "$directory/results/$combination.$1" 2>/dev/null || echo "-"; }
+  ! grep -q ^failed "$directory/results/$combination".* || bad=1
   # shellcheck disable=SC2059
   printf "$column" "$combination" "$(of build)" "$(of tests)" "$(of quickstart)" "$(of counts)"
 done
+exit $bad

@@ -1,8 +1,11 @@
 """portability.sh at its smallest: what it would run, and what it refuses. Chroots need root, Debian's servers and hours."""
 
+import os
 import re
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from toolkit import ROOT
 
@@ -10,8 +13,8 @@ SCRIPT = ROOT / "tests/portability.sh"
 NAMES = ["debian12-gcc", "debian12-clang", "debian12-mpich", "debian13-gcc", "portable", "debug", "aarch64"]
 
 
-def run(*words):
-    return subprocess.run(["bash", SCRIPT, *words], capture_output=True, text=True, cwd="/")
+def run(*words, **environment):
+    return subprocess.run(["bash", SCRIPT, *words], capture_output=True, text=True, cwd="/", env=os.environ | environment)
 
 
 class Portability(unittest.TestCase):
@@ -37,6 +40,23 @@ class Portability(unittest.TestCase):
         done = run("-n", "-s", "tests counts", "-t", "-L fast", "portable")
         self.assertEqual(re.findall(r"(?m)^== (.*)$", done.stdout), ["portable: tests", "portable: counts"])
         self.assertIn(" -L fast", done.stdout)
+
+    def test_failures_are_said(self):
+        ctest = "{}% tests passed, {} tests failed out of 376"
+        for built, printed, code, said in (
+                ("yes", ctest.format(100, 0), 0, "376 / 376"), ("yes", ctest.format(99, 1), 8, "failed: 375 / 376"),
+                ("yes", "No tests were found!!!", 8, "failed"), ("failed", ctest.format(100, 0), 0, "failed: not built")):
+            with self.subTest(said), tempfile.TemporaryDirectory() as directory:
+                results = Path(directory, "results")
+                results.mkdir()
+                (results / "portable.build").write_text(built)
+                chroot = Path(directory, "unshare")  # stands for the chroot and what runs in it
+                chroot.write_text(f"#!/bin/sh\necho '{printed}'\nexit {code}\n")
+                chroot.chmod(0o755)
+                done = run("-d", directory, "-s", "tests", "portable", PATH=f"{directory}:{os.environ['PATH']}")
+                self.assertEqual(done.returncode, int("failed" in said), done.stderr)
+                self.assertEqual((results / "portable.tests").read_text(), said + "\n")
+                self.assertIn(said, done.stdout.splitlines()[-1])
 
     def test_refusals(self):
         for words, said in ((["debian11"], "'debian11': choose from debian12-gcc, "), (["-s", "install"], "'install'; there are system "),

@@ -149,7 +149,9 @@ TEST_CASE("every operation reports what it is, its implementation and, while tim
   step();
   for (const nn::OperationRecord& operation : network.operations()) {
     INFO(operation.layer << ": " << operation.implementation);
+#ifdef __x86_64__  // elsewhere oneDNN has nothing but its reference code for pools and dense layers
     CHECK(operation.implementation.find("ref") == std::string::npos);
+#endif
     CHECK(operation.seconds == 0);
   }
   network.time_operations(true);

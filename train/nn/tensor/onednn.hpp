@@ -72,8 +72,13 @@ struct Blocking {
   }
 };
 
-/// Whether oneDNN's copies lose values of layouts with padding or gaps, as those of 3.7 do (its issue 3280).
+/// Whether oneDNN's copies lose values of layouts with padding or gaps, as those of 3.7 do (its issue 3280); on ARM 2.6
+/// loses the sign of zero there.
+#ifdef __aarch64__
+constexpr bool kCopiesLoseValues = true;
+#else
 constexpr bool kCopiesLoseValues = DNNL_VERSION_MAJOR >= 3;
+#endif
 
 /// Pools with a dilation, which version 3 always has.
 #if DNNL_VERSION_MAJOR >= 3
