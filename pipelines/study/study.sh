@@ -2,7 +2,7 @@
 # Measures what networks, regressions and both together learn from universes, whether posteriors are calibrated, how errors fall
 # with the number of universes, what pre-training on cheap universes gains, whether the results hold for finer simulations, how
 # they depend on voxel size and training time, and whether networks learn more from whole boxes than from sub-volumes. Ends with
-# tables.md.
+# tables.md. Debian: python3-numpy
 # It takes a day on two cores. The same command continues where it was stopped.
 # Usage: study.sh BIN OUTPUT [SETTINGS]   (BIN contains the tools; SETTINGS is a directory with other sizes)
 set -euo pipefail
@@ -57,13 +57,13 @@ for seed in $curve_seeds; do
   predict "data-$tuned_universes" "model/tuned-$seed" "predictions/tuned-$seed"
 done
 
-python3 "$here/tables.py" design "$out" "$finer_universes"
+/usr/bin/python3 "$here/tables.py" design "$out" "$finer_universes"
 simulate finer --config "$settings/finer.ini" --design finer.csv
 make finer-data "$bin/cosmo-prep" shard --output finer-data --input finer --subvolumes 1 --validation 1 --test "$finer_universes"
 for name in data finer-data; do
   make "npy/$name" "$bin/cosmo-prep" export --format npy --input "$name" --output "npy/$name"
 done
-python3 "$here/tables.py" mix "$out"
+/usr/bin/python3 "$here/tables.py" mix "$out"
 make mixed-data "$bin/cosmo-prep" import --config "$settings/mixed.ini" --input npy --samples mixed.csv --output mixed-data
 for seed in $seeds; do
   predict mixed-data "model/all-$seed" "predictions/finer-$seed"
@@ -92,5 +92,5 @@ for point in $views; do  # SUBVOLUMES_PER_SIDE:NETWORK:EPOCHS:GLOBAL_BATCH
   predict "views$side" "model/view-$number" "predictions/view-$number"
 done
 
-python3 "$here/tables.py" tables "$out" > tables.md
+/usr/bin/python3 "$here/tables.py" tables "$out" > tables.md
 cat tables.md
