@@ -14,7 +14,9 @@ namespace cosmo::infer {
 /// How the networks of an ensemble cut the samples that ranks share.
 class SampleCut {
  public:
-  /// Not cut if a sample has one rank. Throws Error{config} if a network cannot be cut so, or if they need
+  /// Samples are not cut.
+  SampleCut() = default;
+  /// They are not cut if each has one rank. Throws Error{config} if a network cannot be cut so, or if they need
   /// different planes of the samples.
   SampleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample);
 

@@ -50,7 +50,7 @@ struct Job {
   std::vector<std::string> directories;  ///< directories of the models
   std::vector<nn::ModelManifest> models;
   int ranks_per_sample = 1;
-  std::optional<SampleCut> cut = {};
+  SampleCut cut = {};
   std::vector<std::string> unfinished;  ///< a sentence on each unfinished model
   Independence independence;
   core::Request request;
@@ -95,7 +95,7 @@ Job checked_job(const core::Options& options, int ranks) {
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
-  job.cut.emplace(job.models, job.ranks_per_sample);
+  job.cut = SampleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
     const Independence own = independence_of(model, job.manifest, job.split);
     if (!job.independence.leak) job.independence.leak = own.leak;
@@ -133,7 +133,7 @@ dataset::LoaderConfig loader_of(const dataset::SampleGroups& ranks, const Job& j
           .ranks = groups,
           .global_batch = batch * groups,
           .micro_batch = batch,
-          .share = job.cut->slab(ranks, job.manifest, transform_of(job.model()))};
+          .share = job.cut.slab(ranks, job.manifest, transform_of(job.model()))};
 }
 
 /// Memory of the largest rank [bytes].
@@ -146,7 +146,7 @@ struct Memory {
 Memory plan_memory(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job) {
   std::uint64_t network = 0;
   run.comm.agree([&] {
-    network = memory_bytes(job.models, job.manifest.spec, loader_of(ranks, job), job.cut->shares(ranks));
+    network = memory_bytes(job.models, job.manifest.spec, loader_of(ranks, job), job.cut.shares(ranks));
   });
   const std::size_t mixing =
       need_statistics(job.models) ? dataset::summary_bytes(job.manifest.spec, job.samples()) : 0;
@@ -171,7 +171,7 @@ NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGrou
                           dataset::SplitReader& reader,
                           const std::optional<dataset::StatisticsTable>& statistics,
                           std::optional<Method>& alone, Costs& costs) {
-  const std::vector<nn::Share> shares = job.cut->shares(ranks);
+  const std::vector<nn::Share> shares = job.cut.shares(ranks);
   std::optional<Ensemble> ensemble;
   std::optional<dataset::DataLoader> loader;
   run.comm.agree([&] {

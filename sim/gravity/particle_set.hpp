@@ -32,8 +32,8 @@ class ParticleSet {
     reserve(size + spare);
     size_ = size;
   }
-  /// Room for travellers from other ranks, once more the particles: what is not used takes no memory, and columns that grow are
-  /// in memory twice.
+  /// Room for travellers from other ranks. It is ample, because what is not used takes no memory, and columns that grow are in
+  /// memory twice.
   static std::size_t spare(std::size_t size, int ranks) { return ranks > 1 ? size : 0; }
   /// Particles that have only positions: their other columns are empty.
   static ParticleSet at(std::span<const float> x);

@@ -4,8 +4,8 @@
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
-#include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/graph.hpp"
+#include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/layer/layers.hpp"
 #include "train/nn/tensor/layout_copy.hpp"
 

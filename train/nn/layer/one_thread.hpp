@@ -8,15 +8,17 @@ namespace cosmo::nn {
 /// for which a primitive is described.
 class OneThread {
  public:
-  explicit OneThread(bool wanted) : before_(omp_get_max_threads()) {
+  explicit OneThread(bool wanted) : before_(wanted ? omp_get_max_threads() : 0) {
     if (wanted) omp_set_num_threads(1);
   }
-  ~OneThread() { omp_set_num_threads(before_); }
+  ~OneThread() {
+    if (before_ > 0) omp_set_num_threads(before_);
+  }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
 
  private:
-  int before_;
+  int before_;  ///< 0: not wanted
 };
 
 }  // namespace cosmo::nn
