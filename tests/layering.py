@@ -14,7 +14,7 @@ FOLDERS = {
     "sim": ["linear", "gravity", "nbody", "suite", "", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "load", "exchange", "measure", "regression", "tool"],
-    "train/nn": ["posterior", "", "kernel", "tensor", "cut", "layer", "zoo", "model"],
+    "train/nn": ["posterior", "", "kernel", "tensor", "cut", "layer", "network", "zoo", "model"],
     "train": ["optimizer", "gradient", "state", "plan", "loop", "benchmark", "tool"],
     "infer": ["predict", "evaluate", "baseline", "onnx", "report/figure", "report", "tool"],
 }

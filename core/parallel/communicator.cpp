@@ -95,6 +95,30 @@ bool Arrival::complete() {
   return done != 0;
 }
 
+void Messages::send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to, int tag) {
+  for (std::size_t done = 0; done < bytes; done += kMaxCount) {
+    const auto count = static_cast<int>(std::min(kMaxCount, bytes - done));
+    check(MPI_Isend(static_cast<const char*>(values) + done, count, MPI_BYTE, to, tag, comm.handle(),
+                    &requests_.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Isend");
+  }
+}
+
+void Messages::receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from, int tag) {
+  for (std::size_t done = 0; done < bytes; done += kMaxCount) {
+    const auto count = static_cast<int>(std::min(kMaxCount, bytes - done));
+    check(MPI_Irecv(static_cast<char*>(values) + done, count, MPI_BYTE, from, tag, comm.handle(),
+                    &requests_.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Irecv");
+  }
+}
+
+void Messages::wait() {
+  check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
+  requests_.clear();
+}
+
 std::string Communicator::broadcast(std::string text, int root) const {
   std::uint64_t length = text.size();
   broadcast(std::span(&length, 1), root);

@@ -34,6 +34,33 @@ class Arrival {
   MPI_Request request_;
 };
 
+class Communicator;
+
+/// Messages between two ranks of a communicator each, or of a rank to itself, that are on their way. Those between the
+/// same ranks with the same tag arrive in the order in which they were sent.
+class Messages {
+ public:
+  /// Begins to send or receive; the values belong to MPI until wait(). Not collective.
+  template <class T>
+  void send(const Communicator& comm, std::span<const T> values, int to, int tag) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    send_bytes(comm, values.data(), values.size_bytes(), to, tag);
+  }
+  template <class T>
+  void receive(const Communicator& comm, std::span<T> values, int from, int tag) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    receive_bytes(comm, values.data(), values.size_bytes(), from, tag);
+  }
+  /// Waits until all have been sent and received.
+  void wait();
+
+ private:
+  void send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to, int tag);
+  void receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from, int tag);
+
+  std::vector<MPI_Request> requests_;
+};
+
 /// A group of ranks. Every member except rank() and size() is collective over the group. Must be used within
 /// the lifetime of an MpiSession. Failures of MPI itself are Error{io}.
 class Communicator {
@@ -56,7 +83,7 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
-  /// For parallel HDF5 within core only.
+  /// For core only: parallel HDF5 and messages.
   MPI_Comm handle() const { return comm_; }
 
   void barrier() const;

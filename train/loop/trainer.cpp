@@ -83,7 +83,7 @@ class EpochLoop {
         data_(data),
         state_(state),
         save_(save),
-        reducer_(ranks.all, state.network.gradients(), config.micro_batches_per_step, config.wire,
+        reducer_(ranks.all, state.network.all_gradients(), config.micro_batches_per_step, config.wire,
                  config.order),
         gradient_(ranks.peers, state.network, reducer_,
                   {config.loss, static_cast<int>(data.validation.parameters.size()),
@@ -111,6 +111,7 @@ class EpochLoop {
   /// Sums the gradients over ranks and updates the weights; saves the state if it is time to.
   std::optional<Ending> finish_step(int samples) {
     reducer_.finish();
+    state_.network.sum_slabs();
     watch_.finished(Work::step);
     const bool last =
         progress_.step + 1 == (progress_.epoch + 1) * std::int64_t{data_.loader.steps_per_epoch()};

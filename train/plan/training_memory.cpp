@@ -18,6 +18,16 @@ std::int64_t arena_values(const nn::NetworkCensus& census) {
   return census.parameters() + census.statistics();
 }
 
+/// Gradients of slabs other than the first, where those of each are kept apart.
+std::int64_t apart_values(const TrainingPlan& plan, const nn::NetworkCensus& census) {
+  if (!plan.cut || plan.order != SumOrder::tree) return 0;
+  std::int64_t values = 0;
+  for (std::size_t i = 0; i < census.layers.size(); ++i) {
+    if (plan.cut->is_cut(static_cast<int>(i))) values += census.layers[i].weights + census.layers[i].biases;
+  }
+  return (plan.slabs - 1) * values;
+}
+
 /// Memory of a checkpoint's largest array, which is copied into the order of the file.
 std::int64_t writing_memory(const nn::NetworkCensus& census) {
   const auto largest = std::ranges::max_element(census.layers, {}, &nn::LayerCensus::weights);
@@ -55,13 +65,15 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const dataset::SampleSpec& spec = data.spec;
   const int micro_batches = plan.micro_batches_per_step(loaders.training.ranks * plan.ranks_per_sample);
   const bool exchanges_in_tree = plan.order == SumOrder::tree && loaders.training.ranks > 1;
-  const int arenas = plan.optimizer->moments + (exchanges_in_tree ? 2 : 0) +
-                     GradientReducer::kept_sums(micro_batches, plan.order) + (plan.average > 0 ? 1 : 0);
+  const int gradients = (exchanges_in_tree ? 2 : 0) + GradientReducer::kept_sums(micro_batches, plan.order);
+  const int arenas = plan.optimizer->moments + gradients + (plan.average > 0 ? 1 : 0);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
-                                              arenas, plan.arithmetic, share);
+  const std::int64_t network =
+      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic,
+                     share) +
+      gradients * static_cast<std::int64_t>(sizeof(float)) * apart_values(plan, census);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.

@@ -42,6 +42,10 @@ void declare_training(core::Options& options) {
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
   dataset::declare_ranks_per_sample(options, "Neither weights nor losses depend on it, except for rounding");
+  options.add(
+      "slabs", std::nullopt,
+      "(--deterministic any) slabs of each sample, which its ranks share: a power of two, which must stay the same "
+      "for the same bits, while --ranks-per-sample may be any divisor of it [--ranks-per-sample]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.begin_group("Learning rate");
   options.add("learning-rate", std::nullopt,
@@ -120,7 +124,8 @@ void declare_training(core::Options& options) {
   options.add(
       "deterministic", std::string(kSumOrders.front().name),
       "when a training gives the same bits: layout (with the same ranks, threads and micro-batch), or any (with any "
-      "of these, one sample at a time; a stopped training continues with the same bits on other ranks)",
+      "of these, one sample at a time, and with any --ranks-per-sample if --slabs is the same; a stopped training continues "
+      "with the same bits on other ranks)",
       core::names_in(kSumOrders));
   options.begin_group("Stopping and continuing");
   options.add("time-limit", std::nullopt,

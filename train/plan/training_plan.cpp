@@ -96,11 +96,9 @@ void check_batches(const core::Options& options, const TrainingPlan& plan, std::
 
 /// Checks whether the step's samples can be summed in a tree.
 void check_tree(const TrainingPlan& plan, int groups) {
-  ensure(
-      plan.ranks_per_sample == 1, Fault::config,
-      "--deterministic any is for samples on one rank, since sums over a cut sample depend on the cut: leave out "
-      "--ranks-per-sample {}, or give --deterministic layout.",
-      plan.ranks_per_sample);
+  ensure(std::has_single_bit(static_cast<unsigned>(plan.slabs)), Fault::config,
+         "--deterministic any needs a power of two of slabs, not {}: change --slabs or --ranks-per-sample.",
+         plan.slabs);
   ensure(
       plan.wire == WireFormat::f32, Fault::config,
       "--deterministic any sends sums in f32, since bf16 rounds what each rank has summed: leave out --reduction-precision "
@@ -113,11 +111,22 @@ void check_tree(const TrainingPlan& plan, int groups) {
       share, plan.global_batch, groups);
 }
 
-/// Reads --ranks-per-sample and plans the cut. Returns the number of groups of ranks.
+/// Reads --ranks-per-sample and --slabs and plans the cut. Returns the number of groups of ranks.
 int read_groups(const core::Options& options, const nn::NetworkCensus& census, int ranks,
                 TrainingPlan& plan) {
   plan.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
-  if (plan.ranks_per_sample > 1) plan.cut.emplace(plan.network, census, plan.input, plan.ranks_per_sample);
+  plan.slabs = plan.ranks_per_sample;
+  if (options.given("slabs")) {
+    ensure(plan.order == SumOrder::tree, Fault::usage,
+           "Option --slabs applies only with --deterministic any: leave it out, and each rank has one slab.");
+    plan.slabs = static_cast<int>(options.integer("slabs", 1, 1 << 10));
+    ensure(plan.slabs % plan.ranks_per_sample == 0, Fault::config,
+           "--slabs {} is not a multiple of --ranks-per-sample {}: change one of the two.", plan.slabs,
+           plan.ranks_per_sample);
+  }
+  if (plan.slabs > 1)
+    plan.cut.emplace(plan.network, census, plan.input, plan.ranks_per_sample,
+                     plan.slabs / plan.ranks_per_sample);
   return ranks / plan.ranks_per_sample;
 }
 
@@ -166,6 +175,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
          "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
          plan.network.baseline, plan.loss.name);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
+  plan.order = options.entry("deterministic", kSumOrders).value;
   const int groups = read_groups(options, census, ranks, plan);
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
@@ -177,7 +187,6 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, groups, plan.input,
                                                nn::find_normalisation(plan.network) >= 0);
-  plan.order = options.entry("deterministic", kSumOrders).value;
   if (plan.order == SumOrder::tree) plan.micro_batch = 1;
   check_batches(options, plan, samples, groups);
   ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
@@ -190,7 +199,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                                   plan.convolution.value);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
   if (plan.order == SumOrder::tree) check_tree(plan, groups);
-  plan.arithmetic.one_thread = plan.order == SumOrder::tree;
+  plan.arithmetic.any_layout = plan.order == SumOrder::tree;
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
@@ -229,6 +238,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
     config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.order == SumOrder::tree) config["deterministic"] = "any";
+  if (plan.order == SumOrder::tree && plan.slabs > 1) config["slabs"] = plan.slabs;
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {.stage = "train",

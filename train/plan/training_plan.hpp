@@ -36,7 +36,8 @@ struct TrainingPlan {
   int global_batch;
   int micro_batch;  ///< samples that a rank, or a group of ranks that share them, works on at once
   int ranks_per_sample;
-  std::optional<nn::CutPlan> cut;  ///< if several ranks share each sample
+  int slabs;                       ///< parts of each sample, one or more on each of its ranks
+  std::optional<nn::CutPlan> cut;  ///< if there are several
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
   core::Named<nn::ConvolutionMethod> convolution;

@@ -27,12 +27,14 @@ Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ran
           {"global_batch", plan.global_batch},
           {"micro_batch", plan.micro_batch},
           {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
-          {"ranks_per_sample", plan.ranks_per_sample}};
+          {"ranks_per_sample", plan.ranks_per_sample},
+          {"slabs", plan.slabs}};
 }
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                     const dataset::DatasetManifest& data) {
-  const std::string groups = plan.cut ? fmt::format(" groups of {}", plan.ranks_per_sample) : "";
+  const std::string groups =
+      plan.ranks_per_sample > 1 ? fmt::format(" groups of {}", plan.ranks_per_sample) : "";
   return (plan.cut ? plan.cut->describe() : "") +
          fmt::format(
              "{} epochs of {} samples in steps of {}, {} at once on each of {}{} ranks x {} threads\n",

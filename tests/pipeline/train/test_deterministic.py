@@ -50,14 +50,35 @@ class Deterministic(PipelineTest):
     def test_a_network_that_normalises(self):
         self.check_layouts("cosmonet32", LAYOUTS[1::3])
 
+    def test_slabs_on_any_ranks_give_the_same_bits(self):
+        """The slabs of a sample on one rank, on two, and on four, with one group of these and with several."""
+        every = ((1, 1, 1), (1, 1, 2), (2, 1, 1), (2, 2, 1), (2, 2, 2), (4, 4, 1), (4, 2, 1), (4, 1, 1), (8, 4, 1), (8, 2, 1))
+        for network, layouts in (("cosmoflow32", every), ("cosmonet32", ((1, 1, 1), (4, 2, 1)))):
+            found = {}
+            for ranks, shared, threads in layouts:
+                name = f"slabs-{network}-{ranks}-{shared}-{threads}"
+                summary = cosmo_train(*self.words(name, network), "--threads", threads, "--ranks-per-sample", shared, "--slabs", 4,
+                                      ranks=ranks)
+                self.assertEqual((summary["ranks_per_sample"], summary["slabs"]), (shared, 4))
+                found[name] = self.last_checkpoint(name)
+            self.assertEqual(len(set(found.values())), 1, found)
+
     def test_a_killed_training_goes_on_with_other_ranks(self):
         """4, 2, 1 and 4 ranks, each killed with SIGKILL after a step that it has saved, but the last."""
-        succeed("cosmo-train", *self.words("whole"))
+        self.check_killed("", [])
+
+    def test_a_killed_training_goes_on_with_other_ranks_per_sample(self):
+        self.check_killed("slabs-", ["--slabs", 4], {4: 4, 2: 1, 1: 1})
+
+    def check_killed(self, name, slabs, shared=None):
+        succeed("cosmo-train", *self.words(f"{name}whole"), *slabs)
         for ranks in (4, 2, 1):
-            words = [*self.words("killed"), "--checkpoint-minutes", 0, "--quiet"]
+            words = [*self.words(f"{name}killed"), *slabs, "--checkpoint-minutes", 0, "--quiet"]
+            if shared:
+                words += ["--ranks-per-sample", shared[ranks]]
             process = subprocess.Popen(command(ranks, "cosmo-train", *words), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-            saved = self.root / "killed" / "checkpoints"
+            saved = self.root / f"{name}killed" / "checkpoints"
             before = set(saved.iterdir()) if saved.exists() else set()
             deadline = time.monotonic() + 60
             while process.poll() is None and time.monotonic() < deadline:
@@ -66,8 +87,8 @@ class Deterministic(PipelineTest):
                 time.sleep(0.002)
             self.kill([*children(process.pid), process.pid])
             process.wait()
-        succeed("cosmo-train", *self.words("killed"), ranks=4)
-        self.assertEqual(self.last_checkpoint("killed"), self.last_checkpoint("whole"))
+        succeed("cosmo-train", *self.words(f"{name}killed"), *slabs, *(["--ranks-per-sample", 2] if shared else []), ranks=4)
+        self.assertEqual(self.last_checkpoint(f"{name}killed"), self.last_checkpoint(f"{name}whole"))
 
     def test_the_id_tells_how_bits_came_about(self):
         ids = {way: succeed("cosmo-train", *self.words("planned")[:-4], "--deterministic", way, "--epochs", EPOCHS, "--dry-run")["id"]
@@ -76,7 +97,10 @@ class Deterministic(PipelineTest):
 
     def test_what_cannot_be_is_refused(self):
         for ranks, words, sentence in (
-                (2, ["--ranks-per-sample", 2], "--deterministic any is for samples on one rank"),
+                (3, ["--ranks-per-sample", 3, "--global-batch", 8], "--deterministic any needs a power of two of slabs, not 3"),
+                (4, ["--ranks-per-sample", 4, "--slabs", 2], "--slabs 2 is not a multiple of --ranks-per-sample 4"),
+                (1, ["--slabs", 2, "--deterministic", "layout"], "--slabs applies only with --deterministic any"),
+                (1, ["--slabs", 64], "--slabs 64 is more than the"),
                 (2, ["--reduction-precision", "bf16"], "--deterministic any sends sums in f32"),
                 (2, ["--global-batch", 12], "a power of two of samples on each rank and step, not 6"),
                 (1, ["--deterministic", "all"], "--deterministic")):

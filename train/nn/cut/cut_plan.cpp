@@ -35,13 +35,13 @@ Reach reach_of(const Layer& layer) {
 }
 
 /// Equal shares, as nearly as possible; cuts are at multiples of `grain` if there are enough of these.
-std::vector<Slab> shares(int planes, int ranks, int grain) {
-  if (planes <= (ranks - 1) * grain) grain = 1;
+std::vector<Slab> shares(int planes, int slabs, int grain) {
+  if (planes <= (slabs - 1) * grain) grain = 1;
   const std::int64_t grains = (planes + grain - 1) / grain;
   std::vector<Slab> all;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const auto at = [&](int r) { return std::min(planes, static_cast<int>(grains * r / ranks) * grain); };
-    all.push_back({at(rank), at(rank + 1)});
+  for (int slab = 0; slab < slabs; ++slab) {
+    const auto at = [&](int s) { return std::min(planes, static_cast<int>(grains * s / slabs) * grain); };
+    all.push_back({at(slab), at(slab + 1)});
   }
   return all;
 }
@@ -62,13 +62,16 @@ std::string range_of(const std::vector<int>& values) {
 
 }  // namespace
 
-CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks)
-    : ranks_(ranks) {
+CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks,
+                 int slabs_per_rank)
+    : slabs_(ranks * slabs_per_rank), slabs_per_rank_(slabs_per_rank) {
+  const std::string option =
+      fmt::format("{} {}", slabs_per_rank > 1 ? "--slabs" : "--ranks-per-sample", slabs_);
   const std::vector<std::vector<int>> sources = resolve_inputs(spec);
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const Reach reach = reach_of(spec.layers[i]);
-    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= ranks;
+    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= slabs_;
     const bool reads_slabs = std::ranges::all_of(sources[i], [&](int source) {
       return source < 0 || layers_[static_cast<std::size_t>(source)].is_cut;
     });
@@ -86,24 +89,23 @@ CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape inp
   }
   ensure(
       first.size() == 1, Fault::config,
-      "Layers {} and {} of network {} both read the sample, which --ranks-per-sample can cut for one layer only: "
-      "leave it out.",
-      layers_[first.front()].name, layers_[first.back()].name, spec.name);
+      "Layers {} and {} of network {} both read the sample, which {} can cut for one layer only: leave it out.",
+      layers_[first.front()].name, layers_[first.back()].name, spec.name, option);
   first_ = first.front();
   const LayerCut& layer = layers_[first_];
-  ensure(
-      reach_of(spec.layers[first_]).known && !layer.census.vector && layer.sources.size() == 1, Fault::config,
-      "Layer {} of network {} reads the whole sample, so that --ranks-per-sample cannot cut it: leave it out.",
-      layer.name, spec.name);
-  ensure(layer.census.output.size >= ranks && input.size >= ranks, Fault::config,
-         "--ranks-per-sample {} is more than the {} planes of layer {}: give at most that many.", ranks,
+  ensure(reach_of(spec.layers[first_]).known && !layer.census.vector && layer.sources.size() == 1,
+         Fault::config,
+         "Layer {} of network {} reads the whole sample, so that {} cannot cut it: leave it out.", layer.name,
+         spec.name, option);
+  ensure(layer.census.output.size >= slabs_ && input.size >= slabs_, Fault::config,
+         "{} is more than the {} planes of layer {}: give at most that many.", option,
          std::min(layer.census.output.size, input.size), layer.name);
   choose_planes(spec);
 }
 
 /// Cuts a tensor into nearly equal parts, between the tiles of minimal filtering, whose rounding would depend on the
 /// cut otherwise. A tensor that one layer reads plane by plane, or by windows side by side, is cut where its output is,
-/// so that this layer needs nothing of other ranks.
+/// so that this layer needs nothing of other slabs.
 void CutPlan::choose_planes(const NetworkSpec& spec) {
   std::vector<std::vector<std::size_t>> readers(layers_.size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -129,33 +131,34 @@ void CutPlan::choose_planes(const NetworkSpec& spec) {
   for (std::size_t i = layers_.size(); i-- > 0;) {
     LayerCut& layer = layers_[i];
     const int planes = layer.census.output.size;
-    layer.made = shares(planes, ranks_, grains[i]);
+    layer.made = shares(planes, slabs_, grains[i]);
     const LayerCut* reader = follower(i);
     if (reader == nullptr) continue;
-    for (std::size_t rank = 0; rank < layer.made.size(); ++rank) {
-      const auto [first, last] = reader->made[rank];
-      layer.made[rank] = {first * reader->stride, last * reader->stride};
+    for (std::size_t slab = 0; slab < layer.made.size(); ++slab) {
+      const auto [first, last] = reader->made[slab];
+      layer.made[slab] = {first * reader->stride, last * reader->stride};
     }
     layer.made.back().last = planes;  // with those of an incomplete window
   }
 }
 
-Slab CutPlan::seen(std::size_t layer, int rank) const {
+Slab CutPlan::seen(std::size_t layer, int slab) const {
   const LayerCut& cut = layers_[layer];
-  const auto [first, last] = cut.made[static_cast<std::size_t>(rank)];
+  const auto [first, last] = cut.made[static_cast<std::size_t>(slab)];
   return {first * cut.stride - cut.padding, (last - 1) * cut.stride - cut.padding + cut.window};
 }
 
 std::vector<Slab> CutPlan::inputs() const {
   std::vector<Slab> inputs;
-  for (int rank = 0; rank < ranks_; ++rank) inputs.push_back(seen(first_, rank));
+  for (int slab = 0; slab < slabs_; slab += slabs_per_rank_)
+    inputs.push_back({input(slab).first, input(slab + slabs_per_rank_ - 1).last});
   return inputs;
 }
 
 bool CutPlan::sees_own(const LayerCut& layer, const LayerCut& source) const {
-  for (std::size_t rank = 0; rank < source.made.size(); ++rank) {
-    const Slab& own = source.made[rank];
-    const Slab& made = layer.made[rank];
+  for (std::size_t slab = 0; slab < source.made.size(); ++slab) {
+    const Slab& own = source.made[slab];
+    const Slab& made = layer.made[slab];
     if (layer.padding > 0 || own.first != made.first * layer.stride || own.size() < layer.window ||
         (own.size() - layer.window) / layer.stride + 1 != made.size())
       return false;
@@ -176,9 +179,11 @@ std::optional<Fetch> CutPlan::fetch(int layer, std::size_t input) const {
   const LayerCut& source = layers_[static_cast<std::size_t>(cut.sources[input])];
   const int depth = source.census.output.size;
   if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(cut, source))) return std::nullopt;
-  Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut};
-  for (int rank = 0; rank < ranks_; ++rank)
-    fetch.seen.push_back(cut.is_cut ? seen(index, rank) : Slab{0, depth});
+  Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut, slabs_per_rank_};
+  for (int slab = 0; slab < slabs_; ++slab) {
+    const bool computes = slab % slabs_per_rank_ == 0;
+    fetch.seen.push_back(cut.is_cut ? seen(index, slab) : Slab{0, computes ? depth : 0});
+  }
   return fetch;
 }
 
@@ -191,8 +196,9 @@ std::int64_t CutPlan::received(int layer, int rank) const {
     const Shape& shape = layers_[static_cast<std::size_t>(cut.sources[i])].census.output;
     const std::int64_t plane = std::int64_t{4} * shape.channels * shape.size * shape.size;
     for (const Piece& piece : pieces_of(*fetched)) {
-      if (piece.from == piece.to) continue;
-      const bool forward = piece.to == rank, backward = piece.from == rank && !fetched->whole;
+      const int from = fetched->rank_of(piece.from), to = fetched->rank_of(piece.to);
+      if (from == to) continue;
+      const bool forward = to == rank, backward = from == rank && !fetched->whole;
       bytes += plane * piece.count * ((forward ? 1 : 0) + (backward ? 1 : 0));
     }
   }
@@ -207,9 +213,11 @@ std::string CutPlan::describe() const {
     const LayerCut& cut = layers_[i];
     std::int64_t most = 0;
     std::vector<int> counts;
-    for (int rank = 0; rank < ranks_; ++rank) {
+    for (int rank = 0; rank < slabs_ / slabs_per_rank_; ++rank) {
       most = std::max(most, received(static_cast<int>(i), rank));
-      counts.push_back(cut.made[static_cast<std::size_t>(rank)].size());
+      const auto [first, last] = slabs_of(rank);
+      counts.push_back(cut.made[static_cast<std::size_t>(last - 1)].last -
+                       cut.made[static_cast<std::size_t>(first)].first);
     }
     all += most;
     text += fmt::format("  {:<12}  {:>6}  {:<15}  {}\n", cut.name, cut.census.output.size,

@@ -18,7 +18,7 @@ struct DensePrimitives {
 
   Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
                                   const Layout& weights, const Layout& biases, const Layout& output) const {
-    const OneThread sums(builder.one_thread);
+    const OneThread sums(builder.any_layout);
     return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, source, weights,
                                      biases, output);
   }
@@ -26,14 +26,14 @@ struct DensePrimitives {
                                                    const Forward::primitive_desc& forward,
                                                    const Layout& source, const Layout& weights,
                                                    const Layout& biases, const Layout& output) const {
-    const OneThread sums(builder.one_thread);
+    const OneThread sums(builder.any_layout);
     return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, source, weights,
                                               biases, output);
   }
   BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
                                              const Forward::primitive_desc& forward, const Layout& source,
                                              const Layout& weights, const Layout& output) const {
-    const OneThread sums(builder.one_thread);
+    const OneThread sums(builder.any_layout);
     return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, source, weights,
                                            output);
   }

@@ -157,13 +157,14 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   const MeanGeometry geometry{dims[0], dims[1],      (dims[1] + block - 1) / block, cells, block,
                               all,     layer.squares};
   const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
+  if (slab && source.gradient) append_share_with_slabs(builder, compiled.input_gradient, output.gradient);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient
                                                  : builder.gradient_part(layout);
   (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(builder, compiled, geometry,
                                                                            values, d_values, source.adds,
                                                                            output);
-  if (slab) append_group_sum(builder, compiled.forward, output.values);
+  if (slab) append_sum_over_slabs(builder, compiled.forward, output.values);
   if (!source.gradient || source.adds) return output;
   if (!known) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);
   append_leaky_relu_backward(builder, compiled.input_gradient, source);

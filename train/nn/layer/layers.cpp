@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "train/nn/layer/one_thread.hpp"
+#include "train/nn/tensor/one_thread.hpp"
 #include "train/nn/tensor/layout_copy.hpp"
 
 namespace cosmo::nn {
@@ -23,14 +23,16 @@ OperationKind kind_of(dnnl::primitive::kind kind) {
 
 }  // namespace
 
-NetworkBuilder::NetworkBuilder(Mode mode_, const Arithmetic& arithmetic, int batch_, const Share* share_)
+NetworkBuilder::NetworkBuilder(const dnnl::engine& engine_, Mode mode_, const Arithmetic& arithmetic,
+                               int batch_, const Share* share_, int slab_)
     : mode(mode_),
       precision(arithmetic.precision),
       filtered(arithmetic.filtered),
-      one_thread(arithmetic.one_thread),
+      any_layout(arithmetic.any_layout),
       batch(batch_),
-      engine(dnnl::engine::kind::cpu, 0),
+      engine(engine_),
       share(share_ == nullptr ? std::nullopt : std::optional(*share_)),
+      slab(slab_),
       scratch_slot_(memory.slot()),
       temporary_slot_(memory.slot()) {}
 
@@ -139,7 +141,7 @@ void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::prim
                             std::unordered_map<int, dnnl::memory> arguments) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
   const OperationKind kind = kind_of(description.get_kind());
-  const bool alone = one_thread && (kind == OperationKind::convolution || kind == OperationKind::dense);
+  const bool alone = any_layout && (kind == OperationKind::convolution || kind == OperationKind::dense);
   operations.push_back({kind, description.impl_info_str(),
                         [primitive, arguments = std::move(arguments), alone](const Pass& pass) {
                           const OneThread sums(alone);

@@ -30,6 +30,8 @@ struct Operation {
   OperationKind kind;
   std::string implementation;  ///< as in OperationRecord
   std::function<void(const Pass&)> run;
+  /// Ends an exchange with other slabs that run() begins; a rank begins it for all its slabs before it ends it for any.
+  std::function<void()> end = nullptr;
   double seconds = 0;  ///< time spent in it while operations were timed
 };
 
@@ -80,25 +82,29 @@ struct NormalisationMemory {
 /// What layers are built from: the engine and the memory plans.
 class NetworkBuilder {
  public:
-  /// `share`: what this rank computes of each sample, or nullptr for all.
-  NetworkBuilder(Mode mode, const Arithmetic& arithmetic, int batch, const Share* share);
+  /// For slab `slab` of the samples that the ranks of `share` share, or for whole samples (nullptr).
+  NetworkBuilder(const dnnl::engine& engine, Mode mode, const Arithmetic& arithmetic, int batch,
+                 const Share* share, int slab);
 
   Mode mode;
   Precision precision;
   FilteredPhases filtered;
-  bool one_thread;  ///< as in Arithmetic
+  bool any_layout;  ///< as in Arithmetic
   int batch;
   dnnl::engine engine;
   MemoryPlan memory;
   ParameterArena parameters;
   NormalisationMemory normalisation;  ///< the network's, if it has one
   std::optional<Share> share;
+  int slab;
   double exchanging = 0;        ///< [s] time spent in communication with the ranks that share the samples
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
   /// Begins layer `index`, whose output is last read by layer `last_reader`, which fetches `before` planes before it
   /// (nothing: its readers need no room for planes).
   void begin_layer(int index, int last_reader, std::optional<int> before);
+  /// Whether this is the first slab of its rank, which computes what is not cut.
+  bool leads() const { return !share || slab == share->plan.slabs_of(share->rank).first; }
   /// Whether the current layer reads a slab of a tensor.
   bool reads_slab() const { return share && share->plan.reads_slab(layer_); }
   /// The padding of the current layer along D: a slab includes it.
@@ -229,15 +235,19 @@ bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source);
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
 
-/// Appends an operation that fetches the planes of `source` that the current layer sees, and returns these.
+/// Appends an operation that fetches the planes of `source` that the current layer sees, and returns these; an empty
+/// tensor if it sees none.
 Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations, const Tensor& source,
                     const Fetch& fetch);
 /// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of what the ranks saw.
 void append_give_back(NetworkBuilder& builder, std::vector<Operation>& operations, const Tensor& seen,
                       const Tensor& source, const Fetch& fetch);
-/// Appends an operation that replaces values by their sums over the ranks that share the samples.
-void append_group_sum(NetworkBuilder& builder, std::vector<Operation>& operations,
-                      const dnnl::memory& values);
+/// Appends an operation that replaces values by their sums over all slabs of the samples, in the slabs' order.
+void append_sum_over_slabs(NetworkBuilder& builder, std::vector<Operation>& operations,
+                           const dnnl::memory& values);
+/// Appends an operation that gives the values of a rank's first slab to its others.
+void append_share_with_slabs(NetworkBuilder& builder, std::vector<Operation>& operations,
+                             const dnnl::memory& values);
 
 /// Cells added at both ends of D, and of H and W.
 struct Padding {

@@ -23,7 +23,7 @@ struct TransposedPrimitives {
 
   Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
                                   const Layout& weights, const Layout&, const Layout& output) const {
-    const OneThread sums(builder.one_thread);
+    const OneThread sums(builder.any_layout);
     return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, kAlgorithm,
                                      source, weights, output, stride, padding, padding);
   }
@@ -31,14 +31,14 @@ struct TransposedPrimitives {
                                                    const Forward::primitive_desc& forward,
                                                    const Layout& source, const Layout& weights, const Layout&,
                                                    const Layout& output) const {
-    const OneThread sums(builder.one_thread);
+    const OneThread sums(builder.any_layout);
     return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, kAlgorithm,
                                               source, weights, output, stride, padding, padding);
   }
   BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
                                              const Forward::primitive_desc& forward, const Layout& source,
                                              const Layout& weights, const Layout& output) const {
-    const OneThread sums(builder.one_thread);
+    const OneThread sums(builder.any_layout);
     return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
                                            weights, output, stride, padding, padding);
   }

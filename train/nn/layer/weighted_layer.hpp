@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "train/nn/layer/layers.hpp"
-#include "train/nn/layer/one_thread.hpp"
+#include "train/nn/tensor/one_thread.hpp"
 
 namespace cosmo::nn {
 

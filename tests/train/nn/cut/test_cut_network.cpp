@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <numeric>
 #include <vector>
@@ -51,10 +53,15 @@ nn::NetworkSpec mixed() {
 /// are cut, and kinks make differences of 2e-5.
 std::vector<Case> cases(int ranks) {
   const nn::Shape odd = {3, ranks > 4 ? 61 : 41};
-  return {{nn::find_network("cosmoflow32"), {2, 32}},   {nn::find_network("cosmoflow64"), {1, 64}},
-          {nn::find_network("cosmonet32"), {1, 32}},    {nn::find_network("mlperf"), {4, 36}},
-          {nn::find_network("cosmoflow"), {1, 128}, 1}, {mixed(), odd},
-          {nn::find_network("cosmonet32"), {1, 32}, 1}, {mixed(), odd, 1}};
+  return {{nn::find_network("cosmoflow32"), {2, 32}},
+          {nn::find_network("cosmoflow64"), {1, 64}},
+          {nn::find_network("cosmonet32"), {1, 32}},
+          {nn::find_network("mlperf"), {4, 36}},
+          {nn::find_network("cosmoflow"), {1, 128}, 1},
+          {mixed(), odd},
+          {nn::find_network("cosmonet32"), {1, 32}, 1},
+          {mixed(), odd, 1},
+          {mixed(), {1, odd.size}, 1}};
 }
 
 /// Planes of voxels (batch, channels, size, size, size), zeros or the opposite face's outside of them.
@@ -103,25 +110,27 @@ Results run(const core::Communicator& comm, nn::Network& network, const std::vec
   const std::span<const float> outputs = network.forward();
   results.outputs.assign(outputs.begin(), outputs.end());
   network.backward(test::hashed_values(8, outputs.size()), [](std::span<float>) {});
-  for (const nn::Parameter& parameter : network.parameters()) {
+  comm.sum(network.all_gradients());
+  network.sum_slabs();
+  for (const nn::Parameter& parameter : network.parameters())
     results.gradients.push_back(test::plain(network, parameter, parameter.gradient));
-    comm.sum(std::span<float>(results.gradients.back()));
-  }
+
   return results;
 }
 
 /// Compares what the ranks compute together with what each of them computes alone.
 void check_alike(const core::Communicator& comm, const Case& of,
-                 std::initializer_list<nn::ConvolutionMethod> methods) {
+                 std::initializer_list<nn::ConvolutionMethod> methods, int slabs_per_rank = 1) {
   const auto& [named, input, batch] = of;
   const nn::NetworkSpec spec = nn::with_outputs(nn::with_dropout(named, 0), kOutputs);
   const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
   const std::vector<float> voxels =
       test::hashed_values(5, static_cast<std::size_t>(batch * input.elements()));
-  const nn::CutPlan plan(spec, census, input, comm.size());
+  const nn::CutPlan plan(spec, census, input, comm.size(), slabs_per_rank);
   const nn::Share share = {plan, comm.rank(), &comm};
   for (const nn::ConvolutionMethod method : methods) {
-    const nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
+    nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
+    arithmetic.any_layout = slabs_per_rank > 1;
     nn::Network whole(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
     nn::Network cut(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
     const Results expected = run(core::Communicator::self(), whole, voxels);
@@ -140,7 +149,55 @@ void check_alike(const core::Communicator& comm, const Case& of,
   }
 }
 
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::ranges::equal(a, b, {}, std::bit_cast<std::uint32_t, float>,
+                            std::bit_cast<std::uint32_t, float>);
+}
+
+/// Compares bits of slabs of which each rank has a part with those of one rank that has all.
+void check_same_bits(const core::Communicator& comm, const Case& of, int slabs) {
+  const auto& [named, input, batch] = of;
+  const nn::NetworkSpec spec = nn::with_outputs(nn::with_dropout(named, 0), kOutputs);
+  const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
+  const std::vector<float> voxels =
+      test::hashed_values(5, static_cast<std::size_t>(batch * input.elements()));
+  const auto results = [&](const core::Communicator& group, const nn::Arithmetic& arithmetic) {
+    const nn::CutPlan plan(spec, census, input, group.size(), slabs / group.size());
+    const nn::Share share = {plan, group.rank(), &group};
+    nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
+    return run(
+        group, network,
+        slab_of(voxels, input, plan.inputs()[static_cast<std::size_t>(group.rank())], plan.periodic_input()));
+  };
+  for (const auto method : {nn::ConvolutionMethod::direct, nn::ConvolutionMethod::automatic}) {
+    nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
+    arithmetic.any_layout = true;
+    const Results expected = results(core::Communicator::self(), arithmetic),
+                  found = results(comm, arithmetic);
+    INFO(spec.name << " in " << slabs << " slabs on " << comm.size() << " ranks");
+    CHECK(norm(expected.outputs) > 0);
+    CHECK(same_bits(found.outputs, expected.outputs));
+    for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
+      INFO(census.layers.size() << ", parameter " << i);
+      CHECK(same_bits(found.gradients[i], expected.gradients[i]));
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("slabs have the same bits on any number of ranks") {
+  const core::Communicator comm = core::Communicator::world();
+  if (!std::has_single_bit(static_cast<unsigned>(comm.size()))) return;
+  for (const Case& of : cases(comm.size())) check_same_bits(comm, of, 8);
+}
+
+TEST_CASE("slabs on one rank compute what whole samples do") {
+  const core::Communicator self = core::Communicator::self();
+  if (!core::Communicator::world().is_root()) return;
+  for (const Case& of : cases(1))
+    check_alike(self, of, {nn::ConvolutionMethod::direct, nn::ConvolutionMethod::automatic}, 4);
+}
 
 TEST_CASE("a network cut over ranks computes what one rank does") {
   const core::Communicator comm = core::Communicator::world();

@@ -1,0 +1,37 @@
+#pragma once
+// Private to train/nn: the layers that a slab of the samples runs through, or whole samples.
+
+#include <vector>
+
+#include "train/nn/graph.hpp"
+#include "train/nn/layer/layers.hpp"
+
+namespace cosmo::nn {
+
+/// The layers of a network, built from its specification. Where samples are cut into slabs, each slab has its own
+/// layers, and the first of a rank also those that are not cut, which the others have without operations.
+struct SlabNetwork {
+  SlabNetwork(const dnnl::engine& engine, const NetworkSpec& spec, Shape input_shape, int batch, Mode mode,
+              const Arithmetic& arithmetic, const Share* share, int slab);
+  SlabNetwork(const SlabNetwork&) = delete;  // operations refer to the builder
+  SlabNetwork& operator=(const SlabNetwork&) = delete;
+
+  NetworkBuilder builder;
+  Tensor input;
+  std::vector<Tensor> tensors;  ///< the layers' outputs
+  std::vector<CompiledLayer> layers;
+  std::vector<Operation> last_relu;  ///< backward pass of the last leaky ReLU
+
+ private:
+  const Tensor& tensor(int index) const {
+    return index < 0 ? input : tensors[static_cast<std::size_t>(index)];
+  }
+  void build_layer(const NetworkSpec& spec, const Graph& graph, int index);
+  std::optional<Fetch> fetch_of(const Graph::Read& read) const;
+  std::optional<int> planes_before(const Graph& graph, int layer) const;
+  const Layer* next_to_read(const Graph& graph, int layer) const;
+  Tensor input_of(const NetworkSpec& spec, const Graph& graph, const Graph::Read& read);
+  void append_sum_of_gradients(const Graph& graph, const Graph::Read& read, const Tensor& seen);
+};
+
+}  // namespace cosmo::nn
