@@ -1,9 +1,11 @@
 #include "train/nn/network.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <exception>
 
 #include "core/error.hpp"
-#include "core/timer.hpp"
 #include "train/nn/kernel/kernel_set.hpp"
 #include "train/nn/network/slab_gradients.hpp"
 #include "train/nn/network/slab_network.hpp"
@@ -97,33 +99,40 @@ struct Network::Backend {
 
   // Passes.
 
-  void run(Operation& operation, const Pass& pass) {
-    if (!timing) return operation.run(pass);
-    const core::Timer timer;
-    operation.run(pass);
-    stream.wait();
-    operation.seconds += timer.seconds();
+  using Operations = std::vector<Operation> CompiledLayer::*;
+
+  /// Runs the operations of a layer for all slabs. At an exchange all begin it before the first one ends it.
+  void run(Operations list, std::size_t layer, const std::optional<DropoutDraw>& dropout = std::nullopt) {
+    for (const auto& slab : slabs) slab->next = 0;
+    for (bool exchange = true; exchange;) {
+      exchange = false;
+      for_slabs(layer,
+                [&](SlabNetwork& slab) { slab.run_to_exchange(slab.layers[layer].*list, dropout, timing); });
+      for_slabs(layer, [&](SlabNetwork& slab) { slab.end_exchange(slab.layers[layer].*list); });
+      for (const auto& slab : slabs) exchange |= slab->next < (slab->layers[layer].*list).size();
+    }
   }
 
-  /// Runs a list of operations of each slab. At an exchange all slabs begin it before the first one ends it.
-  void run(std::vector<Operation>& (*list)(SlabNetwork&, std::size_t), std::size_t layer, const Pass& pass) {
-    next.assign(slabs.size(), 0);
-    for (bool more = true; more;) {
-      more = false;
-      for (std::size_t s = 0; s < slabs.size(); ++s) {
-        std::vector<Operation>& operations = list(*slabs[s], layer);
-        for (; next[s] < operations.size(); ++next[s]) {
-          run(operations[next[s]], pass);
-          if (operations[next[s]].end) break;
-        }
-      }
-      for (std::size_t s = 0; s < slabs.size(); ++s) {
-        std::vector<Operation>& operations = list(*slabs[s], layer);
-        if (next[s] == operations.size()) continue;
-        operations[next[s]++].end();
-        more = true;
+  /// One slab after the other, each with all threads; or where they can be shared out evenly, a slab for each thread.
+  void for_slabs(std::size_t layer, const std::function<void(SlabNetwork&)>& work) const {
+    const auto threads = static_cast<std::size_t>(omp_get_max_threads());
+    const bool side_by_side =
+        threads > 1 && slabs.size() % threads == 0 && share->plan.reads_slab(static_cast<int>(layer));
+    if (!side_by_side) {
+      for (const auto& slab : slabs) work(*slab);
+      return;
+    }
+    std::exception_ptr failure;
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t s = 0; s < slabs.size(); ++s) {
+      try {
+        work(*slabs[s]);
+      } catch (...) {
+#pragma omp critical
+        failure = std::current_exception();
       }
     }
+    if (failure) std::rethrow_exception(failure);
   }
 
   void reorder(const dnnl::memory::desc& from_layout, const float* from, const dnnl::memory::desc& to_layout,
@@ -131,38 +140,27 @@ struct Network::Backend {
     dnnl::memory source(from_layout, engine, const_cast<float*>(from));  // oneDNN has no const memory
     dnnl::memory target(to_layout, engine, to);
     if (needs_own_copy(from_layout, to_layout)) return copy_layout(source, target);
+    dnnl::stream& stream = first().stream;
     dnnl::reorder(source, target).execute(stream, source, target);
     stream.wait();
   }
 
   /// Runs layers begin … end - 1 forward.
-  void run_forward(std::size_t begin, std::size_t end, const Pass& pass) {
+  void run_forward(std::size_t begin, std::size_t end, const std::optional<DropoutDraw>& dropout) {
     ensure(has_input, Fault::internal, "The network has no input.");
-    for (std::size_t i = begin; i < end; ++i)
-      run(
-          [](SlabNetwork & slab, std::size_t layer) -> auto& { return slab.layers[layer].forward; }, i, pass);
-    stream.wait();
+    for (std::size_t i = begin; i < end; ++i) run(&CompiledLayer::forward, i, dropout);
   }
 
   /// Runs backward from layer end - 1 to layer begin.
   void run_backward(std::size_t begin, std::size_t end, const std::function<void(std::span<float>)>& ready) {
-    const Pass pass{stream, std::nullopt};
     for (std::size_t i = end; i-- > begin;) {
-      run(
-          [](SlabNetwork & slab, std::size_t layer) -> auto& {
-            return slab.layers[layer].parameter_gradients;
-          },
-          i, pass);
+      run(&CompiledLayer::parameter_gradients, i);
       if (!first().layers[i].parameters.empty()) {
-        stream.wait();
         gradients->leave_to_others(i);
         ready(gradients->of_layer(i));
       }
-      run(
-          [](SlabNetwork & slab, std::size_t layer) -> auto& { return slab.layers[layer].input_gradient; }, i,
-          pass);
+      run(&CompiledLayer::input_gradient, i);
     }
-    stream.wait();
     if (begin == 0 && gradients->extra() > 0) ready(first().builder.parameters.extra());
   }
 
@@ -171,7 +169,6 @@ struct Network::Backend {
   std::size_t head() const { return static_cast<std::size_t>(normalisation + 1); }
 
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
   NetworkCensus census;
   int outputs, batch;
   Mode mode;
@@ -185,8 +182,7 @@ struct Network::Backend {
   std::vector<core::Buffer<float>> slab_inputs;  ///< if they are copied
   core::Buffer<float> own_input;                 ///< empty unless asked for
   bool has_input = false;
-  std::vector<std::size_t> next;  ///< operation of each slab
-  bool timing = false;            ///< whether operations are timed
+  bool timing = false;  ///< whether operations are timed
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
@@ -212,7 +208,7 @@ std::span<float> Network::input() {
 }
 
 std::span<const float> Network::forward(const std::optional<DropoutDraw>& dropout) {
-  backend_->run_forward(0, backend_->first().layers.size(), {backend_->stream, dropout});
+  backend_->run_forward(0, backend_->first().layers.size(), dropout);
   return values_of(backend_->first().tensors.back().values);
 }
 
@@ -228,8 +224,9 @@ void Network::begin_backward(std::span<const float> d_output) {
   ensure(d_output.size() == target.size(), Fault::internal, "Backward needs {} values, not {}.",
          target.size(), d_output.size());
   std::copy(d_output.begin(), d_output.end(), target.begin());
-  for (Operation& operation : backend_->first().last_relu)
-    backend_->run(operation, {backend_->stream, std::nullopt});
+  SlabNetwork& first = backend_->first();
+  first.next = 0;
+  first.run_to_exchange(first.last_relu, std::nullopt, backend_->timing);
 }
 
 bool Network::normalises() const { return backend_->normalisation >= 0; }
@@ -244,11 +241,11 @@ Normalisation Network::normalisation() {
 }
 
 void Network::forward_trunk(const std::optional<DropoutDraw>& dropout) {
-  backend_->run_forward(0, backend_->trunk(), {backend_->stream, dropout});
+  backend_->run_forward(0, backend_->trunk(), dropout);
 }
 
 std::span<const float> Network::forward_head(const std::optional<DropoutDraw>& dropout) {
-  backend_->run_forward(backend_->trunk(), backend_->first().layers.size(), {backend_->stream, dropout});
+  backend_->run_forward(backend_->trunk(), backend_->first().layers.size(), dropout);
   return values_of(backend_->first().tensors.back().values);
 }
 

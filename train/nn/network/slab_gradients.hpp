@@ -27,8 +27,8 @@ class SlabGradients {
   std::span<float> of_slab(std::size_t layer, int slab) const;
   /// Makes a slab's layers write there.
   void attach(std::span<const CompiledLayer> layers, int slab, ParameterArena& parameters) const;
-  /// Gives −0, which changes nothing that it is added to, to what other ranks compute: gradients of their slabs, and those
-  /// of layers that are not cut, unless this is the first rank.
+  /// Gives −0, which changes nothing that it is added to, to gradients that other ranks compute: those of their slabs, and
+  /// unless this is the first rank those of whole layers.
   void leave_to_others(std::size_t layer) const;
   /// Adds those of all slabs in a tree: neighbours, then pairs of neighbours.
   void sum() const;

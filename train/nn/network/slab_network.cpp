@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/timer.hpp"
 
 namespace cosmo::nn {
 
@@ -104,6 +105,22 @@ void SlabNetwork::append_sum_of_gradients(const Graph& graph, const Graph::Read&
   std::vector<Operation>& operations = layers.back().input_gradient;
   if (read != graph.reads(source).back() && !seen.adds) append_sum(operations, whole.gradient, seen.gradient);
   if (read == graph.reads(source).front()) append_leaky_relu_backward(builder, operations, whole);
+}
+
+void SlabNetwork::run_to_exchange(std::vector<Operation>& operations,
+                                  const std::optional<DropoutDraw>& dropout, bool timing) {
+  for (; next < operations.size(); ++next) {
+    Operation& operation = operations[next];
+    const core::Timer timer;
+    operation.run({stream, dropout});
+    stream.wait();
+    if (timing) operation.seconds += timer.seconds();
+    if (operation.end) return;
+  }
+}
+
+void SlabNetwork::end_exchange(std::vector<Operation>& operations) {
+  if (next < operations.size()) operations[next++].end();
 }
 
 }  // namespace cosmo::nn

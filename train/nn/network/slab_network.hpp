@@ -16,11 +16,19 @@ struct SlabNetwork {
   SlabNetwork(const SlabNetwork&) = delete;  // operations refer to the builder
   SlabNetwork& operator=(const SlabNetwork&) = delete;
 
+  /// Runs operations from `next` on, up to one that exchanges, which it begins.
+  void run_to_exchange(std::vector<Operation>& operations, const std::optional<DropoutDraw>& dropout,
+                       bool timing);
+  /// Ends that.
+  void end_exchange(std::vector<Operation>& operations);
+
   NetworkBuilder builder;
+  dnnl::stream stream{builder.engine};
   Tensor input;
   std::vector<Tensor> tensors;  ///< the layers' outputs
   std::vector<CompiledLayer> layers;
   std::vector<Operation> last_relu;  ///< backward pass of the last leaky ReLU
+  std::size_t next = 0;              ///< number of operations of a list that are done
 
  private:
   const Tensor& tensor(int index) const {
