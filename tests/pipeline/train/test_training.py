@@ -140,7 +140,7 @@ class Repeats(Trained):
         words = [str(word) for word in (BIN / "cosmo-train", "--data", self.data, "--network", "cosmonet32", "--global-batch", 8,
                                         "--epochs", 1, "--output", self.root / "mixed")]
         start = command(2, "cosmo-train")
-        mixed = [*start[:start.index("-n")], "-n", "1", *words, ":", "-n", "1", "-x", "ONEDNN_MAX_CPU_ISA=SSE41", *words]
+        mixed = [*start[:start.index("-n")], "-n", "1", *words, ":", "-n", "1", "env", "ONEDNN_MAX_CPU_ISA=SSE41", *words]
         done = subprocess.run(mixed, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 3, done.stderr)
         line = error_line(done, "cosmo-train")
