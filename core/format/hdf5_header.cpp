@@ -102,7 +102,7 @@ std::uint64_t type_size(Cursor& cursor, int nested) {
   const int kind = first & 0x0F, version = (first >> 4) & 0x0F;
   const auto members = static_cast<std::uint16_t>(first >> 8);
   const auto size = cursor.number<std::uint32_t>();
-  demand(version >= 1 && version <= 3 && size > 0);
+  demand(version >= 1 && version <= 4 && size > 0);  // 4: as 3, with another kind of reference
   switch (kind) {
     case integer:
     case bits:

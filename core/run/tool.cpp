@@ -234,7 +234,10 @@ int run_tool(int argc, char** argv, const Tool& tool) {
     return code;
   } catch (...) {
     const Error error = current_error();
-    if (process_number() == 0) print_error(Log(true, false), tool, error);
+    if (process_number() == 0)
+      print_error(Log(true, false), tool, error);
+    else
+      sleep(2);  // a launcher ends all when one fails: the first is to print before; a signal ends this wait
     return error.exit_code();
   }
 }

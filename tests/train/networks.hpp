@@ -67,6 +67,10 @@ inline void backward_of_batch(nn::Network& network, const std::vector<float>& d_
   network.backward_trunk(ready);
 }
 
+inline double norm(const std::vector<float>& x) {
+  return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+}
+
 /// Checks a parameter's gradient against half the difference of `projection()`, a function of the network's
 /// weights, between two points along a random direction plus the gradient's, so that the slope is never close
 /// to zero.
@@ -76,9 +80,6 @@ void check_gradient_along(nn::Network& network, const nn::Parameter& parameter, 
   const std::vector<float> start = plain(network, parameter, parameter.values);
   const std::vector<float> gradient = plain(network, parameter, parameter.gradient);
   std::vector<float> step = hashed_values(direction, start.size());
-  const auto norm = [](const std::vector<float>& x) {
-    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
-  };
   const double of_step = norm(step), of_gradient = norm(gradient);
   for (std::size_t i = 0; i < step.size(); ++i)
     step[i] = static_cast<float>(length * (step[i] / of_step + gradient[i] / of_gradient));

@@ -4,9 +4,9 @@
 
 namespace cosmo::nn {
 
-using Tag = dnnl::memory::format_tag;
-
 namespace {
+
+using Tag = dnnl::memory::format_tag;
 
 /// One buffer for the transformed weights and the scratch space of a filtered convolution.
 class FilterBuffer {
