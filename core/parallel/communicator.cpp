@@ -38,6 +38,13 @@ struct ElementType {
 /// The largest piece given to one MPI call, whose counts are int.
 constexpr std::size_t kMaxCount = std::size_t{1} << 30;
 
+/// Calls piece(first byte, number of bytes) for pieces of that size at most.
+template <class Piece>
+void for_pieces(std::size_t bytes, const Piece& piece) {
+  for (std::size_t done = 0; done < bytes; done += kMaxCount)
+    piece(done, static_cast<int>(std::min(kMaxCount, bytes - done)));
+}
+
 }  // namespace
 
 MpiSession::MpiSession(int& argc, char**& argv) {
@@ -96,21 +103,19 @@ bool Arrival::complete() {
 }
 
 void Messages::send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to, int tag) {
-  for (std::size_t done = 0; done < bytes; done += kMaxCount) {
-    const auto count = static_cast<int>(std::min(kMaxCount, bytes - done));
-    check(MPI_Isend(static_cast<const char*>(values) + done, count, MPI_BYTE, to, tag, comm.handle(),
+  for_pieces(bytes, [&](std::size_t first, int count) {
+    check(MPI_Isend(static_cast<const char*>(values) + first, count, MPI_BYTE, to, tag, comm.handle(),
                     &requests_.emplace_back(MPI_REQUEST_NULL)),
           "MPI_Isend");
-  }
+  });
 }
 
 void Messages::receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from, int tag) {
-  for (std::size_t done = 0; done < bytes; done += kMaxCount) {
-    const auto count = static_cast<int>(std::min(kMaxCount, bytes - done));
-    check(MPI_Irecv(static_cast<char*>(values) + done, count, MPI_BYTE, from, tag, comm.handle(),
+  for_pieces(bytes, [&](std::size_t first, int count) {
+    check(MPI_Irecv(static_cast<char*>(values) + first, count, MPI_BYTE, from, tag, comm.handle(),
                     &requests_.emplace_back(MPI_REQUEST_NULL)),
           "MPI_Irecv");
-  }
+  });
 }
 
 void Messages::wait() {
@@ -168,10 +173,9 @@ void Communicator::agree(const std::function<void()>& step) const {
 }
 
 void Communicator::broadcast_bytes(void* data, std::size_t bytes, int root) const {
-  for (std::size_t done = 0; done < bytes; done += kMaxCount) {
-    const auto count = static_cast<int>(std::min(kMaxCount, bytes - done));
-    check(MPI_Bcast(static_cast<char*>(data) + done, count, MPI_BYTE, root, comm_), "MPI_Bcast");
-  }
+  for_pieces(bytes, [&](std::size_t first, int count) {
+    check(MPI_Bcast(static_cast<char*>(data) + first, count, MPI_BYTE, root, comm_), "MPI_Bcast");
+  });
 }
 
 void Communicator::all_reduce(void* data, std::size_t count, MPI_Datatype type, MPI_Op operation) const {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,8 +69,12 @@ inline void backward_of_batch(nn::Network& network, const std::vector<float>& d_
   network.backward_trunk(ready);
 }
 
-inline double norm(const std::vector<float>& x) {
+inline double norm(std::span<const float> x) {
   return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+}
+
+inline bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 /// Checks a parameter's gradient against half the difference of `projection()`, a function of the network's

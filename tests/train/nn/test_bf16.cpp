@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
-#include <numeric>
 
 #include "core/bfloat16.hpp"
 #include "core/error.hpp"
@@ -71,26 +70,23 @@ std::vector<float> pass(nn::Network& network, const std::vector<float>& d_output
   return copy;
 }
 
-double norm(std::span<const float> values) {
-  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
-}
-
 double distance(std::span<const float> a, std::span<const float> b) {
   std::vector<float> difference(a.begin(), a.end());
   for (std::size_t i = 0; i < b.size(); ++i) difference[i] -= b[i];
-  return norm(difference);
+  return test::norm(difference);
 }
 
 /// Runs both networks forward and backward and compares outputs and each parameter's gradient, of its norm.
 void check_pass(nn::Network& exact, nn::Network& rounded, double tolerance) {
   const std::vector<float> d_output = test::hashed_values(1001, 3 * kBatch);
   const std::vector<float> expected = pass(exact, d_output), found = pass(rounded, d_output);
-  CHECK(distance(found, expected) < 0.01 * norm(expected));
+  CHECK(distance(found, expected) < 0.01 * test::norm(expected));
   for (const nn::Parameter& parameter : exact.parameters()) {
     const nn::Parameter& other = rounded.parameters()[parameter.index];
     const std::vector<float> gradient = test::plain(exact, parameter, parameter.gradient);
     INFO(parameter.name);
-    const double error = distance(test::plain(rounded, other, other.gradient), gradient) / norm(gradient);
+    const double error =
+        distance(test::plain(rounded, other, other.gradient), gradient) / test::norm(gradient);
     CHECK(error < tolerance);
   }
 }

@@ -2,7 +2,6 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstring>
 #include <set>
 #include <string>
 
@@ -33,10 +32,6 @@ nn::Network padded_network(nn::Mode mode = nn::Mode::training) {
   return network;
 }
 
-bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
-
 }  // namespace
 
 TEST_CASE("padding of the arenas is zero and stays so under gradient steps") {
@@ -56,7 +51,7 @@ TEST_CASE("parameters go to the plain layout and back bit by bit") {
     values.back() = std::bit_cast<float>(std::uint32_t{3});  // subnormal
     std::vector<float> blocked(parameter.values.size(), 7.0f);
     network.copy_from_plain(parameter, values, blocked);
-    CHECK(same_bits(test::plain(network, parameter, blocked), values));
+    CHECK(test::same_bits(test::plain(network, parameter, blocked), values));
     CHECK(reinterpret_cast<std::uintptr_t>(parameter.values.data()) % 64 == 0);
   }
 }
@@ -68,9 +63,9 @@ TEST_CASE("two instances and two passes give the same bits") {
   const std::vector<float> output(result.begin(), result.end());
   first.backward(d_output, [](std::span<float>) {});
   for (int pass = 0; pass < 2; ++pass) {
-    CHECK(same_bits(second.forward(), output));
+    CHECK(test::same_bits(second.forward(), output));
     second.backward(d_output, [](std::span<float>) {});
-    CHECK(same_bits(first.gradients(), second.gradients()));
+    CHECK(test::same_bits(first.gradients(), second.gradients()));
   }
 }
 

@@ -46,8 +46,8 @@ struct Network::Backend {
     normalisation = find_normalisation(complete);
     const core::Slab own = share ? share->plan.slabs_of(share->rank) : core::Slab{0, 1};
     for (int slab = own.first; slab < own.last; ++slab)
-      slabs.push_back(std::make_unique<SlabNetwork>(engine, complete, shape, batch, mode, arithmetic,
-                                                    share ? &*share : nullptr, slab));
+      slabs.push_back(
+          std::make_unique<SlabNetwork>(engine, complete, shape, batch, mode, arithmetic, share_, slab));
     const bool apart = arithmetic.any_layout && mode == Mode::training;
     gradients.emplace(share, apart, first().builder.parameters, first().layers);
   }
@@ -94,7 +94,6 @@ struct Network::Backend {
         to = std::copy_n(from, static_cast<std::size_t>(own.size()) * plane, to);
       slab.builder.memory.bind(slab.input.values, slab_inputs[i].data());
     }
-    has_input = true;
   }
 
   // Passes.
@@ -114,7 +113,8 @@ struct Network::Backend {
   }
 
   /// One slab after the other, each with all threads; or where they can be shared out evenly, a slab for each thread.
-  void for_slabs(std::size_t layer, const std::function<void(SlabNetwork&)>& work) const {
+  template <class Work>
+  void for_slabs(std::size_t layer, const Work& work) const {
     const auto threads = static_cast<std::size_t>(omp_get_max_threads());
     const bool side_by_side =
         threads > 1 && slabs.size() % threads == 0 && share->plan.reads_slab(static_cast<int>(layer));
@@ -147,7 +147,7 @@ struct Network::Backend {
 
   /// Runs layers begin … end - 1 forward.
   void run_forward(std::size_t begin, std::size_t end, const std::optional<DropoutDraw>& dropout) {
-    ensure(has_input, Fault::internal, "The network has no input.");
+    ensure(first().input.values.get_data_handle() != nullptr, Fault::internal, "The network has no input.");
     for (std::size_t i = begin; i < end; ++i) run(&CompiledLayer::forward, i, dropout);
   }
 
@@ -181,8 +181,7 @@ struct Network::Backend {
   std::optional<SlabGradients> gradients;
   std::vector<core::Buffer<float>> slab_inputs;  ///< if they are copied
   core::Buffer<float> own_input;                 ///< empty unless asked for
-  bool has_input = false;
-  bool timing = false;  ///< whether operations are timed
+  bool timing = false;                           ///< whether operations are timed
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,

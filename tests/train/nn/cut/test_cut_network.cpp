@@ -2,13 +2,12 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdint>
 #include <initializer_list>
-#include <numeric>
+#include <string>
 #include <vector>
 
 #include "core/parallel/communicator.hpp"
-#include "tests/train/hashed.hpp"
+#include "tests/train/networks.hpp"
 #include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/zoo/zoo.hpp"
@@ -83,19 +82,17 @@ std::vector<float> slab_of(const std::vector<float>& voxels, nn::Shape shape, co
   return slab;
 }
 
-double norm(const std::vector<float>& values) {
-  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
-}
-
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
   std::vector<float> between(a.size());
   std::ranges::transform(a, b, between.begin(), std::minus());
-  return norm(between);
+  return test::norm(between);
 }
 
 struct Results {
   std::vector<float> outputs;
   std::vector<std::vector<float>> gradients;  ///< by parameter, plain, summed over the ranks
+  std::vector<std::string> names;             ///< the parameters'
+  std::vector<nn::Parameter::Role> roles;
 };
 
 /// Forward and backward of a network that has its weights.
@@ -112,74 +109,84 @@ Results run(const core::Communicator& comm, nn::Network& network, const std::vec
   network.backward(test::hashed_values(8, outputs.size()), [](std::span<float>) {});
   comm.sum(network.all_gradients());
   network.sum_slabs();
-  for (const nn::Parameter& parameter : network.parameters())
+  for (const nn::Parameter& parameter : network.parameters()) {
     results.gradients.push_back(test::plain(network, parameter, parameter.gradient));
-
+    results.names.push_back(parameter.name);
+    results.roles.push_back(parameter.role);
+  }
   return results;
 }
+
+/// What networks of a case are made from, and their input.
+struct Setup {
+  explicit Setup(const Case& of)
+      : spec(nn::with_outputs(nn::with_dropout(of.spec, 0), kOutputs)),
+        input(of.input),
+        batch(of.batch),
+        census(nn::take_census(spec, input, kOutputs)),
+        voxels(test::hashed_values(5, static_cast<std::size_t>(batch * input.elements()))) {}
+
+  nn::Arithmetic arithmetic(nn::ConvolutionMethod method, bool any_layout) const {
+    nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
+    arithmetic.any_layout = any_layout;
+    return arithmetic;
+  }
+  /// Results on one rank for whole samples.
+  Results whole(const nn::Arithmetic& arithmetic) const {
+    nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
+    return run(core::Communicator::self(), network, voxels);
+  }
+  /// Results of ranks with slabs.
+  Results cut(const core::Communicator& comm, int slabs_per_rank, const nn::Arithmetic& arithmetic) const {
+    const nn::CutPlan plan(spec, census, input, comm.size(), slabs_per_rank);
+    const nn::Share share = {plan, comm.rank(), &comm};
+    nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
+    return run(
+        comm, network,
+        slab_of(voxels, input, plan.inputs()[static_cast<std::size_t>(comm.rank())], plan.periodic_input()));
+  }
+
+  nn::NetworkSpec spec;
+  nn::Shape input;
+  int batch;
+  nn::NetworkCensus census;
+  std::vector<float> voxels;
+};
 
 /// Compares what the ranks compute together with what each of them computes alone.
 void check_alike(const core::Communicator& comm, const Case& of,
                  std::initializer_list<nn::ConvolutionMethod> methods, int slabs_per_rank = 1) {
-  const auto& [named, input, batch] = of;
-  const nn::NetworkSpec spec = nn::with_outputs(nn::with_dropout(named, 0), kOutputs);
-  const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
-  const std::vector<float> voxels =
-      test::hashed_values(5, static_cast<std::size_t>(batch * input.elements()));
-  const nn::CutPlan plan(spec, census, input, comm.size(), slabs_per_rank);
-  const nn::Share share = {plan, comm.rank(), &comm};
+  const Setup setup(of);
   for (const nn::ConvolutionMethod method : methods) {
-    nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
-    arithmetic.any_layout = slabs_per_rank > 1;
-    nn::Network whole(spec, input, kOutputs, batch, nn::Mode::training, arithmetic);
-    nn::Network cut(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
-    const Results expected = run(core::Communicator::self(), whole, voxels);
-    const Results found = run(
-        comm, cut,
-        slab_of(voxels, input, plan.inputs()[static_cast<std::size_t>(comm.rank())], plan.periodic_input()));
-    INFO(spec.name << " over " << comm.size() << " ranks, filtered layers: " << arithmetic.filtered.size());
-    CHECK(norm(expected.outputs) > 0);
-    CHECK(difference(found.outputs, expected.outputs) < 5e-6 * norm(expected.outputs));
+    const nn::Arithmetic arithmetic = setup.arithmetic(method, slabs_per_rank > 1);
+    const Results expected = setup.whole(arithmetic), found = setup.cut(comm, slabs_per_rank, arithmetic);
+    INFO(setup.spec.name << " over " << comm.size()
+                         << " ranks, filtered layers: " << arithmetic.filtered.size());
+    CHECK(test::norm(expected.outputs) > 0);
+    CHECK(difference(found.outputs, expected.outputs) < 5e-6 * test::norm(expected.outputs));
     for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
       // Where gradients of cells cancel, more of what remains is rounding.
-      const double limit = whole.parameters()[i].role == nn::Parameter::Role::weights ? 5e-6 : 2e-5;
-      INFO(whole.parameters()[i].name);
-      CHECK(difference(found.gradients[i], expected.gradients[i]) <= limit * norm(expected.gradients[i]));
+      const double limit = expected.roles[i] == nn::Parameter::Role::weights ? 5e-6 : 2e-5;
+      INFO(expected.names[i]);
+      CHECK(difference(found.gradients[i], expected.gradients[i]) <=
+            limit * test::norm(expected.gradients[i]));
     }
   }
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::ranges::equal(a, b, {}, std::bit_cast<std::uint32_t, float>,
-                            std::bit_cast<std::uint32_t, float>);
-}
-
 /// Compares bits of slabs of which each rank has a part with those of one rank that has all.
 void check_same_bits(const core::Communicator& comm, const Case& of, int slabs) {
-  const auto& [named, input, batch] = of;
-  const nn::NetworkSpec spec = nn::with_outputs(nn::with_dropout(named, 0), kOutputs);
-  const nn::NetworkCensus census = nn::take_census(spec, input, kOutputs);
-  const std::vector<float> voxels =
-      test::hashed_values(5, static_cast<std::size_t>(batch * input.elements()));
-  const auto results = [&](const core::Communicator& group, const nn::Arithmetic& arithmetic) {
-    const nn::CutPlan plan(spec, census, input, group.size(), slabs / group.size());
-    const nn::Share share = {plan, group.rank(), &group};
-    nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
-    return run(
-        group, network,
-        slab_of(voxels, input, plan.inputs()[static_cast<std::size_t>(group.rank())], plan.periodic_input()));
-  };
+  const Setup setup(of);
   for (const auto method : {nn::ConvolutionMethod::direct, nn::ConvolutionMethod::automatic}) {
-    nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
-    arithmetic.any_layout = true;
-    const Results expected = results(core::Communicator::self(), arithmetic),
-                  found = results(comm, arithmetic);
-    INFO(spec.name << " in " << slabs << " slabs on " << comm.size() << " ranks");
-    CHECK(norm(expected.outputs) > 0);
-    CHECK(same_bits(found.outputs, expected.outputs));
+    const nn::Arithmetic arithmetic = setup.arithmetic(method, true);
+    const Results expected = setup.cut(core::Communicator::self(), slabs, arithmetic),
+                  found = setup.cut(comm, slabs / comm.size(), arithmetic);
+    INFO(setup.spec.name << " in " << slabs << " slabs on " << comm.size() << " ranks");
+    CHECK(test::norm(expected.outputs) > 0);
+    CHECK(test::same_bits(found.outputs, expected.outputs));
     for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
-      INFO(census.layers.size() << ", parameter " << i);
-      CHECK(same_bits(found.gradients[i], expected.gradients[i]));
+      INFO(expected.names[i]);
+      CHECK(test::same_bits(found.gradients[i], expected.gradients[i]));
     }
   }
 }
