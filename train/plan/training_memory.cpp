@@ -63,8 +63,9 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders, const nn::Share* share) {
   const dataset::SampleSpec& spec = data.spec;
-  const int micro_batches = plan.micro_batches_per_step(loaders.training.ranks * plan.ranks_per_sample);
-  const bool exchanges_in_tree = plan.order == SumOrder::tree && loaders.training.ranks > 1;
+  const int ranks = loaders.training.ranks * plan.ranks_per_sample;
+  const int micro_batches = plan.micro_batches_per_step(ranks);
+  const bool exchanges_in_tree = plan.order == SumOrder::tree && ranks > 1;
   const int gradients = (exchanges_in_tree ? 2 : 0) + GradientReducer::kept_sums(micro_batches, plan.order);
   const int arenas = plan.optimizer->moments + gradients + (plan.average > 0 ? 1 : 0);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
