@@ -7,6 +7,7 @@
 #include "core/memory.hpp"
 #include "core/random.hpp"
 #include "core/timer.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "train/benchmark/peak.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/nn/initialise.hpp"
@@ -28,6 +29,7 @@ constexpr int kProfiled = 5;     ///< steps whose operations are timed
 /// Durations of the parts of a step on this rank [s].
 struct StepTimes {
   double input, forward, loss, backward, waiting, communication, optimizer;
+  double exchanging;  ///< within forward and backward
 
   double total() const { return input + forward + loss + backward + waiting + communication + optimizer; }
 };
@@ -36,12 +38,13 @@ struct StepTimes {
 class SyntheticTraining {
  public:
   SyntheticTraining(const core::Communicator& comm, const BenchmarkConfig& config)
-      : comm_(comm),
+      : ranks_(comm, config.cut.ranks_per_sample),
+        share_(config.cut.share(ranks_.group)),
         network_(config.network, config.input, config.outputs, config.batch, nn::Mode::training,
-                 config.arithmetic),
+                 config.arithmetic, share_ ? &*share_ : nullptr),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
-        reducer_(comm, network_.gradients(), 1),
-        voxels_(static_cast<std::size_t>(config.batch * config.input.elements())),
+        reducer_(comm, network_.all_gradients(), 1, WireFormat::f32, config.order),
+        voxels_(network_.input_values()),
         targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
         d_output_(targets_.size()) {
     nn::initialise(network_, 1);
@@ -54,8 +57,9 @@ class SyntheticTraining {
 
   StepTimes step() {
     const nn::LossRows rows{network_.outputs(), network_.batch(),
-                            static_cast<double>(network_.batch()) * comm_.size()};
+                            static_cast<double>(network_.batch()) * ranks_.peers.size()};
     StepTimes times{};
+    const double exchanged_before = network_.exchanging();
     core::Timer lap;
     network_.set_input(voxels_.span());
     times.input = lap.restart();
@@ -67,15 +71,18 @@ class SyntheticTraining {
     times.backward = lap.restart();
     const double waited_before = reducer_.times().waiting;
     reducer_.finish();
+    network_.sum_slabs();
     times.waiting = reducer_.times().waiting - waited_before;
     times.communication = lap.restart() - times.waiting;
     optimizer_.step(steps_++);
     times.optimizer = lap.restart();
+    times.exchanging = network_.exchanging() - exchanged_before;
     return times;
   }
 
  private:
-  const core::Communicator& comm_;
+  dataset::SampleGroups ranks_;
+  std::optional<nn::Share> share_;
   nn::Network network_;
   LarcAdam optimizer_;
   GradientReducer reducer_;
@@ -126,7 +133,7 @@ StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecor
               step.loss + step.optimizer,
           seconds_of(operations, OperationKind::reorder),
           step.waiting,
-          step.communication,
+          step.communication + step.exchanging,
           step.input};
 }
 
@@ -163,6 +170,7 @@ BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig&
   result.census = training.network().census();
   result.batch = config.batch;
   result.ranks = comm.size();
+  result.cut = config.cut;
   time_steps(comm, training, threads, config.arithmetic.precision, result);
   profile(training, result);
   result.peak_rss = static_cast<double>(comm.max(core::peak_resident_memory()));

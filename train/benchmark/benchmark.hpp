@@ -8,6 +8,7 @@
 #include "core/format/json.hpp"
 #include "core/parallel/communicator.hpp"
 #include "train/nn/network.hpp"
+#include "train/plan/network_options.hpp"
 
 namespace cosmo::train {
 
@@ -18,7 +19,7 @@ struct StepBreakdown {
   double other_compute;  ///< dense layers, pools, activations, loss, optimizer
   double reorders;       ///< between layouts
   double waiting;        ///< wait for the slowest rank before the gradients are reduced
-  double communication;  ///< reduction that computation does not hide
+  double communication;  ///< reduction that computation does not hide, and exchanges of planes
   double input;          ///< copying voxels into the network
 };
 
@@ -33,8 +34,9 @@ inline constexpr std::array kStepParts = {std::pair{"convolution", &StepBreakdow
 /// The cost of a training step on synthetic data: input, forward, loss, backward, reduction, optimizer.
 struct BenchmarkResult {
   nn::NetworkCensus census;
-  int batch;  ///< samples per rank and step
+  int batch;  ///< samples per step of a rank, or of a group of ranks that share them
   int ranks;
+  SampleCut cut;
   double step_time;                             ///< [s] median, operations untimed
   double forward_time;                          ///< [s] median of the same steps' forward passes
   double peak;                                  ///< [flop/s] measured peak of all ranks together
@@ -45,19 +47,23 @@ struct BenchmarkResult {
 
   double useful_rate() const;   ///< [flop/s] useful flops of all ranks together
   double forward_rate() const;  ///< [flop/s] forward passes of all ranks together
+  /// Ranks, or groups of ranks that share samples.
+  int groups() const { return ranks / cut.ranks_per_sample; }
   core::Json to_json() const;
   /// Time and rate of each layer with weights, forward and for both gradients, like Table I of the paper,
   /// followed by the breakdown; lines end in \n.
   std::string tables() const;
 };
 
-/// The network to time, for inputs (channels, size³) and `batch` samples per rank.
+/// The network to time, for inputs (channels, size³) and `batch` samples per rank or group of ranks.
 struct BenchmarkConfig {
   nn::NetworkSpec network;
   nn::Shape input;
   int outputs;
   int batch;
   nn::Arithmetic arithmetic;
+  SampleCut cut;
+  SumOrder order = SumOrder::layout;
 };
 
 /// Times training steps on random voxels. The peak depends on the precision: that of fused multiply-adds for

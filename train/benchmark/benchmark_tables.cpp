@@ -13,7 +13,7 @@ using nn::kPhases;
 /// A layer's work in each phase.
 struct LayerTimes {
   std::string name;
-  double flop;  ///< [flop/batch] in each phase
+  double flop;  ///< [flop/batch] of a rank in each phase
   std::array<double, kPhases.size()> seconds = {};
 
   bool has(std::size_t phase) const { return seconds[phase] > 0; }
@@ -23,15 +23,20 @@ struct LayerTimes {
 std::vector<LayerTimes> layer_times(const BenchmarkResult& result) {
   std::vector<LayerTimes> layers;
   auto census = result.census.layers.begin();
-  for (const nn::OperationRecord& operation : result.operations) {
+  for (const nn::OperationRecord& operation : result.operations) {  // of each slab, those of the first before
     if (operation.kind != nn::OperationKind::convolution && operation.kind != nn::OperationKind::dense)
       continue;
-    if (layers.empty() || layers.back().name != operation.layer) {
+    auto layer = std::ranges::find(layers, operation.layer, &LayerTimes::name);
+    if (layer == layers.end()) {
       census = std::find_if(census, result.census.layers.end(),
-                            [](const nn::LayerCensus& layer) { return layer.weights > 0; });
-      layers.push_back({operation.layer, static_cast<double>((census++)->forward_flop) * result.batch});
+                            [](const nn::LayerCensus& counted) { return counted.weights > 0; });
+      const bool shared =
+          result.cut.plan && result.cut.plan->is_cut(static_cast<int>(census - result.census.layers.begin()));
+      layers.push_back({operation.layer, static_cast<double>((census++)->forward_flop) * result.batch /
+                                             (shared ? result.cut.ranks_per_sample : 1)});
+      layer = layers.end() - 1;
     }
-    layers.back().seconds[static_cast<std::size_t>(operation.phase)] += operation.seconds;
+    layer->seconds[static_cast<std::size_t>(operation.phase)] += operation.seconds;
   }
   return layers;
 }
@@ -53,11 +58,11 @@ std::string row(const LayerTimes& layer, const std::array<double, kPhases.size()
 }  // namespace
 
 double BenchmarkResult::useful_rate() const {
-  return static_cast<double>(census.useful_flop()) * batch * ranks / step_time;
+  return static_cast<double>(census.useful_flop()) * batch * groups() / step_time;
 }
 
 double BenchmarkResult::forward_rate() const {
-  return static_cast<double>(census.forward_flop()) * batch * ranks / forward_time;
+  return static_cast<double>(census.forward_flop()) * batch * groups() / forward_time;
 }
 
 core::Json BenchmarkResult::to_json() const {
@@ -85,6 +90,8 @@ core::Json BenchmarkResult::to_json() const {
           {"paper_gflop", static_cast<double>(census.paper_flop()) / 1e9},
           {"batch", batch},
           {"ranks", ranks},
+          {"ranks_per_sample", cut.ranks_per_sample},
+          {"slabs", cut.slabs},
           {"step_ms", step_time * 1e3},
           {"useful_gflops", useful_rate() / 1e9},
           {"forward_ms", forward_time * 1e3},

@@ -23,7 +23,7 @@ void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
   }
 }
 
-/// The same in a tree: neighbouring pieces first.
+/// Replaces the first `piece` values by the sums over all pieces in a tree: neighbouring pieces first.
 void sum_pieces_in_tree(std::span<float> pieces, std::size_t piece) {
   for (std::size_t apart = piece; apart < pieces.size(); apart *= 2) {
     for (std::size_t to = 0; to + apart < pieces.size(); to += 2 * apart) {
@@ -35,27 +35,44 @@ void sum_pieces_in_tree(std::span<float> pieces, std::size_t piece) {
 }  // namespace
 
 void GradientSum::operator()(std::span<float> values) {
-  if (order_ == SumOrder::tree)
-    return sum_by_pieces(values, all_in_tree_, pieces_in_tree_, &sum_pieces_in_tree);
+  if (order_ == SumOrder::tree) return sum_in_tree(values);
   if (wire_ == WireFormat::f32) return comm_.sum(values);
-  sum_by_pieces(values, all_, pieces_, &sum_pieces);
+  sum_in_bf16(values);
 }
 
-/// Rank r sums the r-th piece, in rank order or a tree, and sends the sum to all.
-template <class T, class SumPieces>
-void GradientSum::sum_by_pieces(std::span<float> values, std::vector<T>& all, std::vector<T>& pieces,
-                                const SumPieces& sum_pieces) {
+/// Rank r sums the r-th piece and sends the sum to all. What is left, fewer values than ranks, all sum.
+void GradientSum::sum_in_tree(std::span<float> values) {
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  const std::size_t piece = values.size() / ranks;
+  const std::span<float> even = values.first(ranks * piece), rest = values.last(values.size() % ranks);
+  floats_.resize(ranks * std::max(piece, rest.size()));
+  const std::span<float> pieces(floats_), of_all = pieces.first(even.size());
+  const std::vector<int> counts(ranks, static_cast<int>(piece));
+  if (piece > 0) {
+    comm_.all_to_all(even.data(), counts, of_all.data(), counts);
+    sum_pieces_in_tree(of_all, piece);
+    comm_.all_gather(std::span<const float>(of_all.first(piece)), even);
+  }
+  if (rest.empty()) return;
+  const std::span<float> rests = pieces.first(ranks * rest.size());
+  comm_.all_gather(std::span<const float>(rest), rests);
+  sum_pieces_in_tree(rests, rest.size());
+  std::copy_n(rests.begin(), rest.size(), rest.begin());
+}
+
+/// Rank r sums the r-th piece in rank order and sends the sum to all.
+void GradientSum::sum_in_bf16(std::span<float> values) {
   const auto ranks = static_cast<std::size_t>(comm_.size());
   const std::size_t piece = (values.size() + ranks - 1) / ranks;
-  all.resize(ranks * piece);
-  pieces.resize(ranks * piece);
-  for (std::size_t i = 0; i < values.size(); ++i) all[i] = T(values[i]);
-  std::fill(all.begin() + static_cast<std::ptrdiff_t>(values.size()), all.end(), T());
+  all_.resize(ranks * piece);
+  pieces_.resize(ranks * piece);
+  for (std::size_t i = 0; i < values.size(); ++i) all_[i] = core::Bfloat16(values[i]);
+  std::fill(all_.begin() + static_cast<std::ptrdiff_t>(values.size()), all_.end(), core::Bfloat16());
   const std::vector<int> counts(ranks, static_cast<int>(piece));
-  comm_.all_to_all(all.data(), counts, pieces.data(), counts);
-  sum_pieces(pieces, piece);
-  comm_.all_gather(std::span<const T>(pieces).first(piece), std::span(all));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(all[i]);
+  comm_.all_to_all(all_.data(), counts, pieces_.data(), counts);
+  sum_pieces(pieces_, piece);
+  comm_.all_gather(std::span<const core::Bfloat16>(pieces_).first(piece), std::span(all_));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(all_[i]);
 }
 
 }  // namespace cosmo::train

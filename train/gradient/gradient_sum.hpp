@@ -41,16 +41,15 @@ class GradientSum {
   void operator()(std::span<float> values);
 
  private:
-  template <class T, class SumPieces>
-  void sum_by_pieces(std::span<float> values, std::vector<T>& all, std::vector<T>& pieces,
-                     const SumPieces& sum_pieces);
+  void sum_in_tree(std::span<float> values);
+  void sum_in_bf16(std::span<float> values);
 
   const core::Communicator& comm_;
   WireFormat wire_;
   SumOrder order_;
-  std::vector<core::Bfloat16> all_;                  ///< one piece for each rank to sum, then the sums
-  std::vector<core::Bfloat16> pieces_;               ///< every rank's values of the piece that this rank sums
-  std::vector<float> all_in_tree_, pieces_in_tree_;  ///< likewise
+  std::vector<core::Bfloat16> all_;     ///< one piece for each rank to sum, then the sums
+  std::vector<core::Bfloat16> pieces_;  ///< every rank's values of the piece that this rank sums
+  std::vector<float> floats_;           ///< the same in a tree
 };
 
 }  // namespace cosmo::train

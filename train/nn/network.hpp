@@ -72,6 +72,8 @@ class Network {
   /// Makes the next passes read `voxels` (batch, channels, planes, size, size) in place: they must stay as they are until
   /// backward() is done.
   void set_input(std::span<const float> voxels);
+  /// Number of values of an input.
+  std::size_t input_values() const;
   /// An input of the network's own, for the caller to write; allocated, as zeros, when it is first asked for.
   std::span<float> input();
   /// Returns the outputs (batch, outputs) for the input, valid until the next call. Dropout

@@ -1,14 +1,19 @@
 #include "train/plan/network_options.hpp"
 
+#include <bit>
 #include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/format/json.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/zoo/zoo.hpp"
 
 namespace cosmo::train {
+
+using core::ensure;
+using core::Fault;
 
 namespace {
 
@@ -46,6 +51,30 @@ nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCe
   if (in_bf16)  // a layer's tensors have one layout, so all its phases or none
     std::erase_if(filtered, [](const auto& layer) { return layer.second.size() < nn::kPhases.size(); });
   return {precision, std::move(filtered)};
+}
+
+std::optional<nn::Share> SampleCut::share(const core::Communicator& group) const {
+  if (!plan) return std::nullopt;
+  return nn::Share{*plan, group.rank(), &group};
+}
+
+SampleCut read_cut(const core::Options& options, const nn::NetworkSpec& network,
+                   const nn::NetworkCensus& census, nn::Shape input, int ranks, SumOrder order) {
+  const int shared = dataset::read_ranks_per_sample(options, ranks);
+  SampleCut cut{shared, shared, {}};
+  if (options.given("slabs")) {
+    ensure(order == SumOrder::tree, Fault::usage,
+           "Option --slabs applies only with --deterministic any: leave it out, and each rank has one slab.");
+    cut.slabs = static_cast<int>(options.integer("slabs", 1, 1 << 10));
+    ensure(cut.slabs % shared == 0, Fault::config,
+           "--slabs {} is not a multiple of --ranks-per-sample {}: change one of the two.", cut.slabs,
+           shared);
+  }
+  ensure(order == SumOrder::layout || std::has_single_bit(static_cast<unsigned>(cut.slabs)), Fault::config,
+         "--deterministic any needs a power of two of slabs, not {}: change --slabs or --ranks-per-sample.",
+         cut.slabs);
+  if (cut.slabs > 1) cut.plan.emplace(network, census, input, shared, cut.slabs / shared);
+  return cut;
 }
 
 nn::NetworkSpec read_network(const core::Options& options) {

@@ -1,10 +1,14 @@
 #pragma once
-// The network that the options name, and how it computes.
+// The network that the options name, how it computes, and how its samples are cut.
+
+#include <optional>
 
 #include "core/named.hpp"
 #include "core/run/options.hpp"
+#include "train/gradient/gradient_sum.hpp"
 #include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
+#include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/network_spec.hpp"
 
 namespace cosmo::train {
@@ -21,5 +25,19 @@ core::Named<nn::ConvolutionMethod> read_convolution(const core::Options& options
 /// the method is `filtered`.
 nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCensus& census, int batch,
                              nn::Precision precision, nn::ConvolutionMethod method);
+
+/// How samples are shared by ranks.
+struct SampleCut {
+  int ranks_per_sample = 1;
+  int slabs = 1;                    ///< parts of each sample, one or more on each of its ranks
+  std::optional<nn::CutPlan> plan;  ///< if there are several
+
+  /// What a rank of a group computes of each sample; nothing if it computes all. This must outlive it.
+  std::optional<nn::Share> share(const core::Communicator& group) const;
+};
+
+/// The cut that --ranks-per-sample and --slabs name. Throws Error.
+SampleCut read_cut(const core::Options& options, const nn::NetworkSpec& network,
+                   const nn::NetworkCensus& census, nn::Shape input, int ranks, SumOrder order);
 
 }  // namespace cosmo::train

@@ -10,9 +10,9 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
                          const dataset::DatasetManifest& data, int readers) {
   const int group = ranks.peers.rank(), groups = ranks.peers.size();
   std::optional<dataset::SlabShare> share;
-  if (plan.cut)
-    share = dataset::share_of(plan.cut->inputs(), plan.cut->periodic_input(), ranks.group.rank(), data,
-                              dataset::find_voxel_transform(plan.voxels, data.scale()));
+  if (plan.cut.plan)
+    share = dataset::share_of(plan.cut.plan->inputs(), plan.cut.plan->periodic_input(), ranks.group.rank(),
+                              data, dataset::find_voxel_transform(plan.voxels, data.scale()));
   const dataset::LoaderConfig in_order = {.rank = group,
                                           .ranks = groups,
                                           .global_batch = plan.micro_batch * groups,

@@ -19,13 +19,13 @@ std::int64_t arena_values(const nn::NetworkCensus& census) {
 }
 
 /// Gradients of slabs other than the first, where those of each are kept apart.
-std::int64_t apart_values(const TrainingPlan& plan, const nn::NetworkCensus& census) {
-  if (!plan.cut || plan.order != SumOrder::tree) return 0;
+std::int64_t apart_values(const SampleCut& cut, const nn::NetworkCensus& census) {
+  if (!cut.plan) return 0;
   std::int64_t values = 0;
   for (std::size_t i = 0; i < census.layers.size(); ++i) {
-    if (plan.cut->is_cut(static_cast<int>(i))) values += census.layers[i].weights + census.layers[i].biases;
+    if (cut.plan->is_cut(static_cast<int>(i))) values += census.layers[i].weights + census.layers[i].biases;
   }
-  return (plan.slabs - 1) * values;
+  return (cut.slabs - 1) * values;
 }
 
 /// Memory of a checkpoint's largest array, which is copied into the order of the file.
@@ -48,6 +48,14 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
                                                   arena_values(nn::take_census(spec, input, outputs));
 }
 
+std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, const nn::NetworkCensus& census,
+                              int ranks, int micro_batches) {
+  const bool tree = order == SumOrder::tree;
+  const int sums = GradientReducer::kept_sums(micro_batches, order) + (tree && ranks > 1 ? 1 : 0);
+  return sums * static_cast<std::int64_t>(sizeof(float)) *
+         (arena_values(census) + (tree ? apart_values(cut, census) : 0));
+}
+
 namespace {
 
 /// Memory of the regression, which is learned before the network is made [bytes].
@@ -63,18 +71,15 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders, const nn::Share* share) {
   const dataset::SampleSpec& spec = data.spec;
-  const int ranks = loaders.training.ranks * plan.ranks_per_sample;
+  const int ranks = loaders.training.ranks * plan.cut.ranks_per_sample;
   const int micro_batches = plan.micro_batches_per_step(ranks);
-  const bool exchanges_in_tree = plan.order == SumOrder::tree && ranks > 1;
-  const int gradients = (exchanges_in_tree ? 2 : 0) + GradientReducer::kept_sums(micro_batches, plan.order);
-  const int arenas = plan.optimizer->moments + gradients + (plan.average > 0 ? 1 : 0);
+  const int arenas = plan.optimizer->moments + (plan.average > 0 ? 1 : 0);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network =
-      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic,
-                     share) +
-      gradients * static_cast<std::int64_t>(sizeof(float)) * apart_values(plan, census);
+  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
+                                              arenas, plan.arithmetic, share) +
+                               reduction_memory(plan.cut, plan.order, census, ranks, micro_batches);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.

@@ -16,6 +16,10 @@ std::int64_t rank_memory();
 std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int outputs, int batch, int arenas,
                             const nn::Arithmetic& arithmetic, const nn::Share* share = nullptr);
 
+/// Memory of the sums of gradients over micro-batches and ranks, in addition to the network's.
+std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, const nn::NetworkCensus& census,
+                              int ranks, int micro_batches);
+
 /// Memory of a rank: in use now, and to be loaded and allocated for the training. `share`: what it computes of each
 /// sample, or nullptr for all.
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,

@@ -7,7 +7,6 @@
 #include "core/error.hpp"
 #include "core/named.hpp"
 #include "dataset/load/data_loader.hpp"
-#include "dataset/load/sample_groups.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "train/nn/model/model_manifest.hpp"
 #include "train/nn/network.hpp"
@@ -54,11 +53,6 @@ LearningRate TrainingPlan::schedule(std::int64_t steps_per_epoch) const {
   return rate;
 }
 
-std::optional<nn::Share> TrainingPlan::share(const core::Communicator& group) const {
-  if (!cut) return std::nullopt;
-  return nn::Share{*cut, group.rank(), &group};
-}
-
 std::unique_ptr<Optimizer> make_optimizer(const TrainingPlan& plan, std::span<const nn::Parameter> parameters,
                                           std::int64_t steps_per_epoch) {
   return plan.optimizer->make(plan.optimizer_settings, parameters, plan.schedule(steps_per_epoch));
@@ -76,7 +70,7 @@ double read_minutes(const core::Options& options, const std::string& name) {
 /// Checks the sizes of batches against the numbers of samples and of ranks, or groups of ranks that share samples.
 void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples,
                    int groups) {
-  const char* const ranks = plan.ranks_per_sample == 1 ? "ranks" : "groups of ranks";
+  const char* const ranks = plan.cut.ranks_per_sample == 1 ? "ranks" : "groups of ranks";
   const int share = plan.global_batch / groups;
   ensure(samples >= static_cast<std::uint64_t>(groups), Fault::config,
          "{} has {} training samples for {} {}: use at most as many as samples.", plan.data, samples, groups,
@@ -96,9 +90,6 @@ void check_batches(const core::Options& options, const TrainingPlan& plan, std::
 
 /// Checks whether the step's samples can be summed in a tree.
 void check_tree(const TrainingPlan& plan, int groups) {
-  ensure(std::has_single_bit(static_cast<unsigned>(plan.slabs)), Fault::config,
-         "--deterministic any needs a power of two of slabs, not {}: change --slabs or --ranks-per-sample.",
-         plan.slabs);
   ensure(
       plan.wire == WireFormat::f32, Fault::config,
       "--deterministic any sends sums in f32, since bf16 rounds what each rank has summed: leave out --reduction-precision "
@@ -109,25 +100,6 @@ void check_tree(const TrainingPlan& plan, int groups) {
       "--deterministic any needs a power of two of samples on each rank and step, not {}: change --global-batch {} or the "
       "number of ranks, {}.",
       share, plan.global_batch, groups);
-}
-
-/// Reads --ranks-per-sample and --slabs and plans the cut. Returns the number of groups of ranks.
-int read_groups(const core::Options& options, const nn::NetworkCensus& census, int ranks,
-                TrainingPlan& plan) {
-  plan.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
-  plan.slabs = plan.ranks_per_sample;
-  if (options.given("slabs")) {
-    ensure(plan.order == SumOrder::tree, Fault::usage,
-           "Option --slabs applies only with --deterministic any: leave it out, and each rank has one slab.");
-    plan.slabs = static_cast<int>(options.integer("slabs", 1, 1 << 10));
-    ensure(plan.slabs % plan.ranks_per_sample == 0, Fault::config,
-           "--slabs {} is not a multiple of --ranks-per-sample {}: change one of the two.", plan.slabs,
-           plan.ranks_per_sample);
-  }
-  if (plan.slabs > 1)
-    plan.cut.emplace(plan.network, census, plan.input, plan.ranks_per_sample,
-                     plan.slabs / plan.ranks_per_sample);
-  return ranks / plan.ranks_per_sample;
 }
 
 /// The number of samples by which is chosen what to filter. Where a network normalises, gradients of samples cancel,
@@ -176,7 +148,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
          plan.network.baseline, plan.loss.name);
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   plan.order = options.entry("deterministic", kSumOrders).value;
-  const int groups = read_groups(options, census, ranks, plan);
+  plan.cut = read_cut(options, plan.network, census, plan.input, ranks, plan.order);
+  const int groups = ranks / plan.cut.ranks_per_sample;
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.decay_epochs = read_decay_epochs(options, plan);
   plan.global_batch = static_cast<int>(options.integer("global-batch", 1, 1 << 20));
@@ -238,7 +211,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
     config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.order == SumOrder::tree) config["deterministic"] = "any";
-  if (plan.order == SumOrder::tree && plan.slabs > 1) config["slabs"] = plan.slabs;
+  if (plan.order == SumOrder::tree && plan.cut.slabs > 1) config["slabs"] = plan.cut.slabs;
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {.stage = "train",

@@ -15,11 +15,11 @@
 #include "train/gradient/gradient_sum.hpp"
 #include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
-#include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/network_spec.hpp"
 #include "train/nn/parameter.hpp"
 #include "train/optimizer/optimizer_table.hpp"
+#include "train/plan/network_options.hpp"
 #include "train/plan/recipe.hpp"
 
 namespace cosmo::train {
@@ -35,9 +35,7 @@ struct TrainingPlan {
   int decay_epochs;
   int global_batch;
   int micro_batch;  ///< samples that a rank, or a group of ranks that share them, works on at once
-  int ranks_per_sample;
-  int slabs;                       ///< parts of each sample, one or more on each of its ranks
-  std::optional<nn::CutPlan> cut;  ///< if there are several
+  SampleCut cut;
   std::uint64_t seed;
   core::Named<nn::Precision> precision;
   core::Named<nn::ConvolutionMethod> convolution;
@@ -66,10 +64,8 @@ struct TrainingPlan {
   int outputs() const { return loss.outputs(parameters); }
   /// Micro-batches per step on one of `ranks` ranks.
   int micro_batches_per_step(int ranks) const {
-    return global_batch / (micro_batch * (ranks / ranks_per_sample));
+    return global_batch / (micro_batch * (ranks / cut.ranks_per_sample));
   }
-  /// What a rank of a group computes of each sample; nothing if it computes all. The plan must outlive it.
-  std::optional<nn::Share> share(const core::Communicator& group) const;
   /// The learning rate of each step.
   LearningRate schedule(std::int64_t steps_per_epoch) const;
 };

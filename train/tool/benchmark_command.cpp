@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/parallel/stop_signals.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "train/benchmark/benchmark.hpp"
 #include "train/nn/network.hpp"
 #include "train/nn/summary.hpp"
@@ -16,7 +17,7 @@ namespace cosmo::train {
 namespace {
 
 /// The benchmark that the options request, by default for the data that the network is meant for.
-BenchmarkConfig read_benchmark(const core::Options& options) {
+BenchmarkConfig read_benchmark(const core::Options& options, int ranks) {
   nn::NetworkEntry meant{"", nullptr, "", 1, 128, 3};
   for (const nn::NetworkEntry& entry : nn::networks()) {
     if (entry.name == options.text("network")) meant = entry;
@@ -28,10 +29,18 @@ BenchmarkConfig read_benchmark(const core::Options& options) {
                          {read("channels", meant.channels, 1024), read("size", meant.size, 1024)},
                          meant.outputs,
                          read("micro-batch", 1, 1 << 16),
-                         {}};
-  config.arithmetic =
-      arithmetic_of(config.network, nn::take_census(config.network, config.input, config.outputs),
-                    config.batch, read_precision(options).value, read_convolution(options).value);
+                         {},
+                         {},
+                         options.entry("deterministic", kSumOrders).value};
+  const bool any_layout = config.order == SumOrder::tree;
+  core::ensure(!any_layout || config.batch == 1, core::Fault::config,
+               "--deterministic any computes one sample at a time, not {}: leave out --micro-batch.",
+               config.batch);
+  const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
+  config.cut = read_cut(options, config.network, census, config.input, ranks, config.order);
+  config.arithmetic = arithmetic_of(config.network, census, config.batch, read_precision(options).value,
+                                    read_convolution(options).value);
+  config.arithmetic.any_layout = any_layout;
   return config;
 }
 
@@ -41,7 +50,8 @@ void declare_benchmark(core::Options& options) {
   options.begin_group("Benchmark");
   options.add_flag("benchmark",
                    "time training steps on synthetic data instead; of the options above, only --network, "
-                   "--micro-batch, --precision, --convolution and --dropout apply");
+                   "--micro-batch, --precision, --convolution, --dropout, --ranks-per-sample, --slabs and "
+                   "--deterministic apply");
   options.add("size", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
   options.add("channels", std::nullopt,
               "counts per voxel for --benchmark [the network's intended number: mlperf 4, others 1]");
@@ -49,10 +59,10 @@ void declare_benchmark(core::Options& options) {
 
 void check_purpose(const core::Options& options) {
   if (options.flag("benchmark")) {
-    return options.refuse_all_but(
-        {"benchmark", "peer-timeout", "size", "channels", "network", "dropout", "micro-batch", "precision",
-         "convolution", "dry-run", "config", "threads", "json", "quiet"},
-        "--benchmark");
+    return options.refuse_all_but({"benchmark", "peer-timeout", "size", "channels", "network", "dropout",
+                                   "micro-batch", "precision", "convolution", "ranks-per-sample", "slabs",
+                                   "deterministic", "dry-run", "config", "threads", "json", "quiet"},
+                                  "--benchmark");
   }
   for (const char* name : {"size", "channels"}) {
     core::ensure(!options.chosen(name), core::Fault::usage,
@@ -64,20 +74,28 @@ void run_benchmark(const core::Invocation& run) {
   constexpr int kMoments = 2;
   core::obey_stop_signals();
   BenchmarkConfig config;
-  run.comm.agree([&] { config = read_benchmark(run.options); });
+  run.comm.agree([&] { config = read_benchmark(run.options, run.comm.size()); });
+  const dataset::SampleGroups ranks(run.comm, config.cut.ranks_per_sample);
+  const std::optional<nn::Share> share = config.cut.share(ranks.group);
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
-  const std::int64_t voxels =
-      config.batch * config.input.elements() * static_cast<std::int64_t>(sizeof(float));
+  const int planes =
+      share ? config.cut.plan->inputs()[static_cast<std::size_t>(share->rank)].size() : config.input.size;
+  const std::int64_t voxels = config.batch * config.input.elements() / config.input.size * planes *
+                              static_cast<std::int64_t>(sizeof(float));
   const std::int64_t memory =
-      rank_memory() + voxels +
-      network_memory(config.network, config.input, config.outputs, config.batch, kMoments, config.arithmetic);
+      run.comm.max(rank_memory() + voxels +
+                   network_memory(config.network, config.input, config.outputs, config.batch, kMoments,
+                                  config.arithmetic, share ? &*share : nullptr) +
+                   reduction_memory(config.cut, config.order, census, run.comm.size(), 1));
+  const std::string outline =
+      nn::describe(config.network, census) + (config.cut.plan ? config.cut.plan->describe() : "");
   if (run.options.flag("dry-run")) {
     return run.report({{"parameters", census.parameters()},
                        {"weights", census.weights()},
                        {"memory_bytes_per_rank", memory}},
-                      nn::describe(config.network, census));
+                      outline);
   }
-  run.log.info("{}", nn::describe(config.network, census));
+  run.log.info("{}", outline);
   ensure_memory(run.comm, memory);
   const BenchmarkResult result = benchmark(run.comm, config, run.threads);
   announce(run.log, result.operations);
@@ -85,7 +103,7 @@ void run_benchmark(const core::Invocation& run) {
   run.report(result.to_json(),
              fmt::format("{}\n{:.1f} ms per step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the "
                          "measured peak of {:.0f} Gflop/s ({}), {} resident\n",
-                         result.tables(), result.step_time * 1e3, result.ranks, result.batch,
+                         result.tables(), result.step_time * 1e3, result.groups(), result.batch,
                          result.useful_rate() / 1e9, 100 * result.useful_rate() / result.peak,
                          result.peak / 1e9, result.peak_unit, core::format_bytes(result.peak_rss)));
 }

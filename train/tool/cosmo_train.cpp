@@ -201,7 +201,7 @@ core::Report train_on(const core::Invocation& run, const dataset::SampleGroups& 
     baseline = train::prepare_baseline(run.comm, run.log, directory.output(), *splits.training,
                                        *splits.validation, task.data.scale());
   const std::int64_t steps_per_epoch = splits.training_loader->steps_per_epoch();
-  const std::optional<nn::Share> share = plan.share(ranks.group);
+  const std::optional<nn::Share> share = plan.cut.share(ranks.group);
   train::Learner learner(plan, arithmetic, steps_per_epoch, share ? &*share : nullptr);
   const std::vector<nn::OperationRecord> operations = learner.network.operations();
   run.comm.agree([&] { train::ensure_equal_kernels(ranks.peers, operations); });
@@ -247,7 +247,7 @@ class TrainingStage : public core::Stage {
       : Stage(invocation),
         task_(read_task(run)),
         census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.outputs())),
-        ranks_(run.comm, task_.plan.ranks_per_sample),
+        ranks_(run.comm, task_.plan.cut.ranks_per_sample),
         loaders_(train::loaders_of(ranks_, task_.plan, task_.data, task_.readers)),
         arithmetic_(task_.plan.arithmetic) {
     request = task_.request;
@@ -266,7 +266,7 @@ class TrainingStage : public core::Stage {
     std::uint64_t held = 0;  // the next checkpoints replace it
     for (const core::FileRecord& file : there.files) held += file.bytes;
     const auto disk = static_cast<std::uint64_t>(train::training_disk(task_.plan, census_));
-    const std::optional<nn::Share> share = task_.plan.share(ranks_.group);
+    const std::optional<nn::Share> share = task_.plan.cut.share(ranks_.group);
     const std::int64_t memory =
         train::training_memory(task_.plan, task_.data, loaders_, share ? &*share : nullptr);
     return {.memory = static_cast<std::uint64_t>(memory),

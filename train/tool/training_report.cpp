@@ -27,19 +27,19 @@ Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ran
           {"global_batch", plan.global_batch},
           {"micro_batch", plan.micro_batch},
           {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
-          {"ranks_per_sample", plan.ranks_per_sample},
-          {"slabs", plan.slabs}};
+          {"ranks_per_sample", plan.cut.ranks_per_sample},
+          {"slabs", plan.cut.slabs}};
 }
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                     const dataset::DatasetManifest& data) {
   const std::string groups =
-      plan.ranks_per_sample > 1 ? fmt::format(" groups of {}", plan.ranks_per_sample) : "";
-  return (plan.cut ? plan.cut->describe() : "") +
+      plan.cut.ranks_per_sample > 1 ? fmt::format(" groups of {}", plan.cut.ranks_per_sample) : "";
+  return (plan.cut.plan ? plan.cut.plan->describe() : "") +
          fmt::format(
              "{} epochs of {} samples in steps of {}, {} at once on each of {}{} ranks x {} threads\n",
              plan.epochs, data.split(dataset::Split::train).samples, plan.global_batch, plan.micro_batch,
-             run.comm.size() / plan.ranks_per_sample, groups, run.threads);
+             run.comm.size() / plan.cut.ranks_per_sample, groups, run.threads);
 }
 
 core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome) {

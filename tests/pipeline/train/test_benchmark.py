@@ -119,7 +119,28 @@ class Benchmark(unittest.TestCase):
     def test_two_ranks(self):
         found = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--size", 32, "--micro-batch", 4,
                         "--threads", 1, ranks=2)
-        self.assertEqual((found["ranks"], found["batch"]), (2, 4))
+        self.assertEqual((found["ranks"], found["batch"], found["ranks_per_sample"]), (2, 4, 1))
+
+    def test_samples_in_slabs(self):
+        """Two ranks share each sample; all rates are those of one group, a layer's those of one rank's share."""
+        words = ["--benchmark", "--network", "cosmoflow64", "--threads", 1, "--ranks-per-sample", 2]
+        for more, slabs in (([], 2), (["--deterministic", "any", "--slabs", 4], 4)):
+            predicted = succeed("cosmo-train", *words, *more, "--dry-run", ranks=2)["memory_bytes_per_rank"]
+            found = succeed("cosmo-train", *words, *more, ranks=2)
+            self.assertEqual((found["ranks"], found["ranks_per_sample"], found["slabs"]), (2, 2, slabs))
+            self.assertAlmostEqual(found["useful_gflops"], found["useful_gflop"] / found["step_ms"] * 1e3, places=6)
+            conv2 = {layer["layer"]: layer for layer in found["layers"]}["conv2"]
+            whole = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow64", "--threads", 1)
+            whole = {layer["layer"]: layer for layer in whole["layers"]}["conv2"]
+            flop = lambda layer: layer["gflops"]["forward"] * layer["ms"]["forward"]
+            self.assertAlmostEqual(2 * flop(conv2) / flop(whole), 1, places=6)
+            self.assertLess(abs(found["peak_rss_bytes"] / predicted - 1), 0.15)
+            self.assertGreater(found["breakdown_ms"]["communication"], 0)
+
+    def test_one_sample_at_a_time(self):
+        done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--micro-batch", 2, "--deterministic", "any", "--dry-run")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("--deterministic any computes one sample at a time, not 2", error_line(done, "cosmo-train"))
 
 
 @unittest.skipUnless(has_torch(), "needs python3-torch")

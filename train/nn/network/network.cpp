@@ -102,28 +102,38 @@ struct Network::Backend {
 
   /// Runs the operations of a layer for all slabs. At an exchange all begin it before the first one ends it.
   void run(Operations list, std::size_t layer, const std::optional<DropoutDraw>& dropout = std::nullopt) {
-    for (const auto& slab : slabs) slab->next = 0;
+    const int workers = slabs_at_once(layer);
+    const double weight = timing ? 1.0 / workers : 0;
+    for (const auto& slab : slabs) {
+      slab->next = 0;
+      slab->builder.exchanging = 0;
+    }
     for (bool exchange = true; exchange;) {
       exchange = false;
-      for_slabs(layer,
-                [&](SlabNetwork& slab) { slab.run_to_exchange(slab.layers[layer].*list, dropout, timing); });
-      for_slabs(layer, [&](SlabNetwork& slab) { slab.end_exchange(slab.layers[layer].*list); });
+      for_slabs(workers,
+                [&](SlabNetwork& slab) { slab.run_to_exchange(slab.layers[layer].*list, dropout, weight); });
+      for_slabs(workers, [&](SlabNetwork& slab) { slab.end_exchange(slab.layers[layer].*list); });
       for (const auto& slab : slabs) exchange |= slab->next < (slab->layers[layer].*list).size();
     }
+    for (const auto& slab : slabs) exchanging += slab->builder.exchanging / workers;
   }
 
-  /// One slab after the other, each with all threads; or where they can be shared out evenly, a slab for each thread.
+  /// Threads that have a slab each in a layer, where slabs can be shared out evenly; or else 1: one slab after the
+  /// other, each with all threads.
+  int slabs_at_once(std::size_t layer) const {
+    const int threads = omp_get_max_threads();
+    const bool even = slabs.size() > 1 && slabs.size() % static_cast<std::size_t>(threads) == 0;
+    return even && share->plan.reads_slab(static_cast<int>(layer)) ? threads : 1;
+  }
+
   template <class Work>
-  void for_slabs(std::size_t layer, const Work& work) const {
-    const auto threads = static_cast<std::size_t>(omp_get_max_threads());
-    const bool side_by_side =
-        threads > 1 && slabs.size() % threads == 0 && share->plan.reads_slab(static_cast<int>(layer));
-    if (!side_by_side) {
+  void for_slabs(int workers, const Work& work) const {
+    if (workers == 1) {
       for (const auto& slab : slabs) work(*slab);
       return;
     }
     std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) num_threads(workers)
     for (std::size_t s = 0; s < slabs.size(); ++s) {
       try {
         work(*slabs[s]);
@@ -182,6 +192,7 @@ struct Network::Backend {
   std::vector<core::Buffer<float>> slab_inputs;  ///< if they are copied
   core::Buffer<float> own_input;                 ///< empty unless asked for
   bool timing = false;                           ///< whether operations are timed
+  double exchanging = 0;                         ///< [s] since the start, mean over threads
 };
 
 Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
@@ -192,6 +203,8 @@ Network::Network(const NetworkSpec& spec, Shape input, int outputs, int batch, M
 Network::~Network() = default;
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;
+
+std::size_t Network::input_values() const { return backend_->input_size(); }
 
 void Network::set_input(std::span<const float> voxels) {
   ensure(voxels.size() == backend_->input_size(), Fault::internal, "The input needs {} values, not {}.",
@@ -225,7 +238,7 @@ void Network::begin_backward(std::span<const float> d_output) {
   std::copy(d_output.begin(), d_output.end(), target.begin());
   SlabNetwork& first = backend_->first();
   first.next = 0;
-  first.run_to_exchange(first.last_relu, std::nullopt, backend_->timing);
+  first.run_to_exchange(first.last_relu, std::nullopt, backend_->timing ? 1 : 0);
 }
 
 bool Network::normalises() const { return backend_->normalisation >= 0; }
@@ -314,11 +327,7 @@ void Network::time_operations(bool on) {
   }
 }
 
-double Network::exchanging() const {
-  double seconds = 0;
-  for (const auto& slab : backend_->slabs) seconds += slab->builder.exchanging;
-  return seconds;
-}
+double Network::exchanging() const { return backend_->exchanging; }
 
 std::size_t Network::memory_bytes() const { return backend_->memory_bytes(); }
 

@@ -108,13 +108,13 @@ void SlabNetwork::append_sum_of_gradients(const Graph& graph, const Graph::Read&
 }
 
 void SlabNetwork::run_to_exchange(std::vector<Operation>& operations,
-                                  const std::optional<DropoutDraw>& dropout, bool timing) {
+                                  const std::optional<DropoutDraw>& dropout, double weight) {
   for (; next < operations.size(); ++next) {
     Operation& operation = operations[next];
     const core::Timer timer;
     operation.run({stream, dropout});
     stream.wait();
-    if (timing) operation.seconds += timer.seconds();
+    if (weight > 0) operation.seconds += weight * timer.seconds();
     if (operation.end) return;
   }
 }

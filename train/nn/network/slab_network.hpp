@@ -16,9 +16,10 @@ struct SlabNetwork {
   SlabNetwork(const SlabNetwork&) = delete;  // operations refer to the builder
   SlabNetwork& operator=(const SlabNetwork&) = delete;
 
-  /// Runs operations from `next` on, up to one that exchanges, which it begins.
+  /// Runs operations from `next` on, up to one that exchanges, which it begins. Their times count with a weight;
+  /// 0: they are not timed.
   void run_to_exchange(std::vector<Operation>& operations, const std::optional<DropoutDraw>& dropout,
-                       bool timing);
+                       double weight);
   /// Ends that.
   void end_exchange(std::vector<Operation>& operations);
 
