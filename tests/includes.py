@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails on a file that uses a type of another of our headers without including it, itself or through headers it includes.
 
-Precompiled headers and unity builds hide that, and the next compiler or preset does not. Functions are not looked for.
+Precompiled headers and unity builds hide that, and the next compiler or preset does not. A header may name a type that another one
+only announces ("struct Share;"); a .cpp needs its definition, or announces it itself. Functions are not looked for.
 """
 
 import collections
@@ -18,6 +19,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # the file declares itself.
 TYPE = re.compile(r"^(?:template <[^\n]*>\n)?(?:struct|class|enum class|using)(?: \[\[[^\]]*\]\])? ([A-Z]\w+)(?!\w|;|::)", re.M)
 DECLARED = re.compile(r"\b(?:struct|class|enum|typename|using)(?: \[\[[^\]]*\]\])? ([A-Z]\w+)")
+DEFINED = re.compile(DECLARED.pattern + r"\b(?! *;)")
 NAME = re.compile(r"\b[A-Z]\w+\b")
 
 
@@ -28,6 +30,7 @@ def main():
                 for name, text in texts.items()}
     code = {name: COMMENT_OR_STRING.sub(" ", text) for name, text in texts.items()}
     declared = {name: set(DECLARED.findall(text)) for name, text in code.items()}
+    defined = {name: set(DEFINED.findall(text)) for name, text in code.items()}
     homes = collections.defaultdict(set)
     for name, text in code.items():
         for kind in TYPE.findall(text) if name.endswith(".hpp") else ():
@@ -44,7 +47,8 @@ def main():
 
     missing, uses = [], 0
     for name, text in code.items():
-        known = set().union(*(declared[seen] for seen in reached(name) | {name}))
+        theirs = defined if name.endswith(".cpp") else declared
+        known = declared[name].union(*(theirs[seen] for seen in reached(name)))
         used = set(NAME.findall(text)) & homes.keys()
         uses += len(used)
         missing += [f"{name} uses {kind} and does not include {' or '.join(sorted(homes[kind]))}" for kind in sorted(used - known)]

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/format/hdf5.hpp"
 #include "dataset/regression/baseline_labels.hpp"
+#include "train/nn/cut/cut_plan.hpp"
 #include "train/nn/model/model_file.hpp"
 
 namespace cosmo::infer {
