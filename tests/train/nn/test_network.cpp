@@ -1,7 +1,10 @@
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -67,6 +70,37 @@ TEST_CASE("two instances and two passes give the same bits") {
     second.backward(d_output, [](std::span<float>) {});
     CHECK(test::same_bits(first.gradients(), second.gradients()));
   }
+}
+
+TEST_CASE("for any layout oneDNN's convolutions have the same bits on any number of threads") {
+  // Both strides; pieces of 32 channels of the outputs, and of the inputs of the second and third.
+  const nn::NetworkSpec spec =
+      test::chain("pieces", {Convolution{32, 3, 1, 0, 0.01}, Convolution{128, 3, 1, 1, 0.01},
+                             Convolution{64, 2, 2, 0, 0.01}, Convolution{64, 3, 1, 1, 0.01}, Dense{0}});
+  nn::Arithmetic any;
+  any.any_layout = true;
+  const int before = omp_get_max_threads();
+  const std::vector<float> d_output = test::hashed_values(1, 3);
+  const auto gradients_of = [&](int threads, const nn::Arithmetic& arithmetic) {
+    omp_set_num_threads(threads);
+    nn::Network network(spec, {1, 12}, 3, 1, nn::Mode::training, arithmetic);
+    test::set_start_values(network);
+    test::set_input(network);
+    const std::span<const float> output = network.forward();
+    std::vector<float> found(output.begin(), output.end());
+    network.backward(d_output, [](std::span<float>) {});
+    for (const nn::Parameter& parameter : network.parameters()) {
+      const auto plain = test::plain(network, parameter, parameter.gradient);
+      found.insert(found.end(), plain.begin(), plain.end());
+    }
+    omp_set_num_threads(before);
+    return found;
+  };
+  const std::vector<float> whole = gradients_of(1, {}), one = gradients_of(1, any);
+  std::vector<float> difference(whole.size());
+  std::ranges::transform(one, whole, difference.begin(), std::minus());
+  CHECK(test::norm(difference) < 2e-6 * test::norm(whole));
+  for (const int threads : {2, 3, 5}) CHECK(test::same_bits(gradients_of(threads, any), one));
 }
 
 TEST_CASE("gradients become ready layer by layer, last first, and cover the arena") {

@@ -50,11 +50,15 @@ struct ConvolutionPrimitives {
   Axis axis(const Layout& source, std::size_t number) const {
     return {dims_of(source)[number], padding[number - 2]};
   }
-  /// Whether the stride and all layouts are those of our own kernels in f32.
+  /// Whether all layouts are those of our own kernels in f32.
+  static bool in_blocks(const Layout& source, const Layout& weights, const Layout& output) {
+    return source == blocked(dims_of(source), kFloat) && output == blocked(dims_of(output), kFloat) &&
+           dims_of(source)[1] % kernels().block == 0 && dims_of(output)[1] % kernels().block == 0 &&
+           weights == blocked_weights(dims_of(weights));
+  }
+  /// The same, and whether the stride is.
   bool fits(const Layout& source, const Layout& weights, const Layout& output) const {
-    return stride[0] == 1 && source == blocked(dims_of(source), kFloat) &&
-           output == blocked(dims_of(output), kFloat) && dims_of(source)[1] % kernels().block == 0 &&
-           dims_of(output)[1] % kernels().block == 0 && weights == blocked_weights(dims_of(weights));
+    return stride[0] == 1 && in_blocks(source, weights, output);
   }
   /// The convolution as a row convolution, if the layouts permit it.
   std::optional<RowConvolution> by_rows(const Layout& source, const Layout& weights,
@@ -75,6 +79,18 @@ struct ConvolutionPrimitives {
     return FilteredConvolution{dims_of(source)[0],  dims_of(source)[1], dims_of(output)[1],
                                dims_of(weights)[2], axis(source, 2),    axis(source, 3)};
   }
+  // By pieces of channels: of the outputs forward and for gradients of weights, of the inputs for their gradient. Each
+  // appends the phase, if it is to be computed in pieces and oneDNN can.
+  bool append_forward_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled, double slope,
+                                const dnnl::memory& source, const dnnl::memory& weights,
+                                const dnnl::memory& biases, const dnnl::memory& output) const;
+  bool append_parameter_gradients_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled,
+                                            const dnnl::memory& source, const dnnl::memory& d_output,
+                                            const dnnl::memory& d_weights,
+                                            const dnnl::memory& d_biases) const;
+  bool append_input_gradient_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled,
+                                       const dnnl::memory& weights, const dnnl::memory& d_source,
+                                       const dnnl::memory& d_output) const;
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
                           const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,
@@ -86,7 +102,8 @@ struct ConvolutionPrimitives {
       return true;
     }
     const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
-    if (!rows || !kernels().rows.has(*rows)) return false;
+    if (!rows || !kernels().rows.has(*rows))
+      return append_forward_by_pieces(builder, compiled, layer.slope, source, weights, biases, output.values);
     const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
     compiled.forward.push_back(
         {OperationKind::convolution, kernels().rows.name,
@@ -108,7 +125,9 @@ struct ConvolutionPrimitives {
       return true;
     }
     const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
-    if (!rows || !kernels().rows.has_gradient(*rows)) return false;
+    if (!rows || !kernels().rows.has_gradient(*rows))
+      return append_parameter_gradients_by_pieces(builder, compiled, source, output.gradient, d_weights,
+                                                  d_biases);
     const dnnl::memory scratch = builder.temporary(plain_layout({kernels().rows.gradient_scratch(*rows)}));
     compiled.parameter_gradients.push_back(
         {OperationKind::convolution, kernels().rows.name,
@@ -129,7 +148,8 @@ struct ConvolutionPrimitives {
       return true;
     }
     const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
-    if (!rows || !kernels().rows.has(rows->transposed())) return false;
+    if (!rows || !kernels().rows.has(rows->transposed()))
+      return append_input_gradient_by_pieces(builder, compiled, weights, source.gradient, output.gradient);
     const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
     compiled.input_gradient.push_back(
         {OperationKind::convolution, kernels().rows.name,
@@ -251,6 +271,102 @@ WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& l
 ConvolutionPrimitives primitives_of(const NetworkBuilder& builder, const Convolution& layer) {
   return {{layer.stride, layer.stride, layer.stride},
           {builder.depth_padding(layer), layer.padding, layer.padding}};
+}
+
+/// The number of pieces of a tensor of `channels` channels, each for one thread, if sums must not depend on threads: no
+/// piece has fewer than two blocks.
+int pieces_of(const NetworkBuilder& builder, std::int64_t channels) {
+  int pieces = 1;
+  while (pieces < 16 && channels % (4 * pieces * kernels().block) == 0) pieces *= 2;
+  return builder.any_layout && builder.batch == 1 ? pieces : 1;
+}
+
+Layout piece_of(const Layout& tensor, int pieces) {
+  dnnl::memory::dims dims = dims_of(tensor);
+  dims[1] /= pieces;
+  return blocked(dims, kFloat);
+}
+
+Layout weights_of_piece(const Layout& weights, int pieces) {
+  dnnl::memory::dims dims = dims_of(weights);
+  dims[0] /= pieces;
+  return blocked_weights(dims);
+}
+
+std::int64_t values_in(const Layout& layout) {
+  return static_cast<std::int64_t>(layout.get_size() / sizeof(float));
+}
+
+bool ConvolutionPrimitives::append_forward_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled,
+                                                     double slope, const dnnl::memory& source,
+                                                     const dnnl::memory& weights, const dnnl::memory& biases,
+                                                     const dnnl::memory& output) const {
+  const Layout all_weights = weights.get_desc(), all_outputs = output.get_desc();
+  if (!in_blocks(source.get_desc(), all_weights, all_outputs)) return false;
+  const int pieces = pieces_of(builder, dims_of(all_outputs)[1]);
+  if (pieces == 1) return false;
+  const Layout made = piece_of(all_outputs, pieces), kernel = weights_of_piece(all_weights, pieces);
+  const Layout bias({dims_of(made)[1]}, kFloat, Tag::x);
+  const auto description = forward(builder, slope, source.get_desc(), kernel, bias, made);
+  if (!description || is_reference(description)) return false;
+  builder.append_by_pieces(compiled.forward, description, Forward(description), pieces,
+                           {{DNNL_ARG_SRC, source, source.get_desc(), 0},
+                            {DNNL_ARG_WEIGHTS, weights, kernel, values_in(kernel)},
+                            {DNNL_ARG_BIAS, biases, bias, values_in(bias)},
+                            {DNNL_ARG_DST, output, made, values_in(made)}});
+  return true;
+}
+
+bool ConvolutionPrimitives::append_parameter_gradients_by_pieces(
+    NetworkBuilder& builder, CompiledLayer& compiled, const dnnl::memory& source,
+    const dnnl::memory& d_output, const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
+  const Layout all_weights = d_weights.get_desc(), all_outputs = d_output.get_desc();
+  if (!in_blocks(source.get_desc(), all_weights, all_outputs)) return false;
+  const int pieces = pieces_of(builder, dims_of(all_outputs)[1]);
+  if (pieces == 1) return false;
+  const Layout made = piece_of(all_outputs, pieces), kernel = weights_of_piece(all_weights, pieces);
+  const Layout bias({dims_of(made)[1]}, kFloat, Tag::x);
+  const auto hint = forward(builder, 1, source.get_desc(), kernel, bias, made);
+  const auto description = backward_weights(builder, hint, source.get_desc(), kernel, bias, made);
+  if (!description || is_reference(description)) return false;
+  builder.append_by_pieces(compiled.parameter_gradients, description, BackwardWeights(description), pieces,
+                           {{DNNL_ARG_SRC, source, source.get_desc(), 0},
+                            {DNNL_ARG_DIFF_DST, d_output, made, values_in(made)},
+                            {DNNL_ARG_DIFF_WEIGHTS, d_weights, kernel, values_in(kernel)},
+                            {DNNL_ARG_DIFF_BIAS, d_biases, bias, values_in(bias)}});
+  return true;
+}
+
+bool ConvolutionPrimitives::append_input_gradient_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled,
+                                                            const dnnl::memory& weights,
+                                                            const dnnl::memory& d_source,
+                                                            const dnnl::memory& d_output) const {
+  const Layout all_weights = weights.get_desc(), all_inputs = d_source.get_desc();
+  if (!in_blocks(all_inputs, all_weights, d_output.get_desc())) return false;
+  const int pieces = pieces_of(builder, dims_of(all_inputs)[1]);
+  if (pieces == 1) return false;
+  const Layout made = piece_of(all_inputs, pieces);
+  dnnl::memory::dims seen = dims_of(all_weights);
+  seen[1] /= pieces;
+  const Layout bias({seen[0]}, kFloat, Tag::x);
+  const auto hint = forward(builder, 1, made, any_layout(seen, kFloat), bias, d_output.get_desc());
+  const auto description = backward_data(builder, hint, made, any_layout(seen, kFloat), d_output.get_desc());
+  if (!description || is_reference(description)) return false;
+  // The first piece's inputs of all outputs, as they lie in the whole: the next piece's are right behind in each block.
+  const Layout part = all_weights.submemory_desc(seen, dnnl::memory::dims(seen.size(), 0));
+  const Layout kernel = description.weights_desc();
+  const dnnl::memory copy = builder.temporary(plain_layout({pieces * values_in(kernel)}));
+  const dnnl::reorder::primitive_desc copying(builder.engine, part, builder.engine, kernel,
+                                              builder.attributes(1));
+  const std::int64_t behind = values_in(blocked_weights(seen)) / (seen[0] / kernels().block);
+  builder.append_by_pieces(
+      compiled.input_gradient, copying, dnnl::reorder(copying), pieces,
+      {{DNNL_ARG_FROM, weights, part, behind}, {DNNL_ARG_TO, copy, kernel, values_in(kernel)}});
+  builder.append_by_pieces(compiled.input_gradient, description, BackwardData(description), pieces,
+                           {{DNNL_ARG_DIFF_DST, d_output, d_output.get_desc(), 0},
+                            {DNNL_ARG_WEIGHTS, copy, kernel, values_in(kernel)},
+                            {DNNL_ARG_DIFF_SRC, d_source, made, values_in(made)}});
+  return true;
 }
 
 /// Whether all phases of a convolution are to be filtered.

@@ -133,7 +133,7 @@ struct Network::Backend {
       return;
     }
     std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic) num_threads(workers)
+#pragma omp parallel for schedule(static) num_threads(workers)
     for (std::size_t s = 0; s < slabs.size(); ++s) {
       try {
         work(*slabs[s]);
