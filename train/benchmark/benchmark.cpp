@@ -7,7 +7,6 @@
 #include "core/memory.hpp"
 #include "core/random.hpp"
 #include "core/timer.hpp"
-#include "dataset/load/sample_groups.hpp"
 #include "train/benchmark/peak.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/nn/initialise.hpp"
@@ -37,13 +36,13 @@ struct StepTimes {
 /// Steps of a training on random voxels.
 class SyntheticTraining {
  public:
-  SyntheticTraining(const core::Communicator& comm, const BenchmarkConfig& config)
-      : ranks_(comm, config.cut.ranks_per_sample),
+  SyntheticTraining(const dataset::SampleGroups& ranks, const BenchmarkConfig& config)
+      : ranks_(ranks),
         share_(config.cut.share(ranks_.group)),
         network_(config.network, config.input, config.outputs, config.batch, nn::Mode::training,
                  config.arithmetic, share_ ? &*share_ : nullptr),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
-        reducer_(comm, network_.all_gradients(), 1, WireFormat::f32, config.order),
+        reducer_(ranks.all, network_.all_gradients(), 1, WireFormat::f32, config.order),
         voxels_(network_.input_values()),
         targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
         d_output_(targets_.size()) {
@@ -81,7 +80,7 @@ class SyntheticTraining {
   }
 
  private:
-  dataset::SampleGroups ranks_;
+  const dataset::SampleGroups& ranks_;
   std::optional<nn::Share> share_;
   nn::Network network_;
   LarcAdam optimizer_;
@@ -164,8 +163,9 @@ void profile(SyntheticTraining& training, BenchmarkResult& result) {
 
 }  // namespace
 
-BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig& config, int threads) {
-  SyntheticTraining training(comm, config);
+BenchmarkResult benchmark(const dataset::SampleGroups& ranks, const BenchmarkConfig& config, int threads) {
+  const core::Communicator& comm = ranks.all;
+  SyntheticTraining training(ranks, config);
   BenchmarkResult result{};
   result.census = training.network().census();
   result.batch = config.batch;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/format/json.hpp"
-#include "core/parallel/communicator.hpp"
+#include "dataset/load/sample_groups.hpp"
 #include "train/nn/network.hpp"
 #include "train/plan/network_options.hpp"
 
@@ -67,7 +67,7 @@ struct BenchmarkConfig {
 };
 
 /// Times training steps on random voxels. The peak depends on the precision: that of fused multiply-adds for
-/// f32, that of the CPU's best bf16 units for bf16. Collective over comm.
-BenchmarkResult benchmark(const core::Communicator& comm, const BenchmarkConfig& config, int threads);
+/// f32, that of the CPU's best bf16 units for bf16. Collective over all ranks.
+BenchmarkResult benchmark(const dataset::SampleGroups& ranks, const BenchmarkConfig& config, int threads);
 
 }  // namespace cosmo::train

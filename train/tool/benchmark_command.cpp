@@ -97,7 +97,7 @@ void run_benchmark(const core::Invocation& run) {
   }
   run.log.info("{}", outline);
   ensure_memory(run.comm, memory);
-  const BenchmarkResult result = benchmark(run.comm, config, run.threads);
+  const BenchmarkResult result = benchmark(ranks, config, run.threads);
   announce(run.log, result.operations);
   announce_unfiltered(run.log, read_convolution(run.options).value, config.network, census);
   run.report(result.to_json(),

@@ -123,17 +123,21 @@ class Benchmark(unittest.TestCase):
 
     def test_samples_in_slabs(self):
         """Two ranks share each sample; all rates are those of one group, a layer's those of one rank's share."""
-        words = ["--benchmark", "--network", "cosmoflow64", "--threads", 1, "--ranks-per-sample", 2]
+        def conv2(found):
+            return next(layer for layer in found["layers"] if layer["layer"] == "conv2")
+
+        def flop(layer):
+            return layer["gflops"]["forward"] * layer["ms"]["forward"]
+
+        words = ["--benchmark", "--network", "cosmoflow64", "--threads", 1]
+        whole = conv2(succeed("cosmo-train", *words))
+        words += ["--ranks-per-sample", 2]
         for more, slabs in (([], 2), (["--deterministic", "any", "--slabs", 4], 4)):
             predicted = succeed("cosmo-train", *words, *more, "--dry-run", ranks=2)["memory_bytes_per_rank"]
             found = succeed("cosmo-train", *words, *more, ranks=2)
             self.assertEqual((found["ranks"], found["ranks_per_sample"], found["slabs"]), (2, 2, slabs))
             self.assertAlmostEqual(found["useful_gflops"], found["useful_gflop"] / found["step_ms"] * 1e3, places=6)
-            conv2 = {layer["layer"]: layer for layer in found["layers"]}["conv2"]
-            whole = succeed("cosmo-train", "--benchmark", "--network", "cosmoflow64", "--threads", 1)
-            whole = {layer["layer"]: layer for layer in whole["layers"]}["conv2"]
-            flop = lambda layer: layer["gflops"]["forward"] * layer["ms"]["forward"]
-            self.assertAlmostEqual(2 * flop(conv2) / flop(whole), 1, places=6)
+            self.assertAlmostEqual(2 * flop(conv2(found)) / flop(whole), 1, places=6)
             self.assertLess(abs(found["peak_rss_bytes"] / predicted - 1), 0.15)
             self.assertGreater(found["breakdown_ms"]["communication"], 0)
 

@@ -287,10 +287,17 @@ Layout piece_of(const Layout& tensor, int pieces) {
   return blocked(dims, kFloat);
 }
 
-Layout weights_of_piece(const Layout& weights, int pieces) {
-  dnnl::memory::dims dims = dims_of(weights);
-  dims[0] /= pieces;
-  return blocked_weights(dims);
+/// Pieces of a convolution's outputs: their number, and one's tensor, weights and biases.
+struct OutputPieces {
+  int count;
+  Layout tensor, weights, biases;
+};
+
+OutputPieces output_pieces(const NetworkBuilder& builder, const Layout& weights, const Layout& output) {
+  const int count = pieces_of(builder, dims_of(output)[1]);
+  dnnl::memory::dims kernel = dims_of(weights);
+  kernel[0] /= count;
+  return {count, piece_of(output, count), blocked_weights(kernel), {{kernel[0]}, kFloat, Tag::x}};
 }
 
 std::int64_t values_in(const Layout& layout) {
@@ -301,12 +308,9 @@ bool ConvolutionPrimitives::append_forward_by_pieces(NetworkBuilder& builder, Co
                                                      double slope, const dnnl::memory& source,
                                                      const dnnl::memory& weights, const dnnl::memory& biases,
                                                      const dnnl::memory& output) const {
-  const Layout all_weights = weights.get_desc(), all_outputs = output.get_desc();
-  if (!in_blocks(source.get_desc(), all_weights, all_outputs)) return false;
-  const int pieces = pieces_of(builder, dims_of(all_outputs)[1]);
+  if (!in_blocks(source.get_desc(), weights.get_desc(), output.get_desc())) return false;
+  const auto [pieces, made, kernel, bias] = output_pieces(builder, weights.get_desc(), output.get_desc());
   if (pieces == 1) return false;
-  const Layout made = piece_of(all_outputs, pieces), kernel = weights_of_piece(all_weights, pieces);
-  const Layout bias({dims_of(made)[1]}, kFloat, Tag::x);
   const auto description = forward(builder, slope, source.get_desc(), kernel, bias, made);
   if (!description || is_reference(description)) return false;
   builder.append_by_pieces(compiled.forward, description, Forward(description), pieces,
@@ -320,12 +324,9 @@ bool ConvolutionPrimitives::append_forward_by_pieces(NetworkBuilder& builder, Co
 bool ConvolutionPrimitives::append_parameter_gradients_by_pieces(
     NetworkBuilder& builder, CompiledLayer& compiled, const dnnl::memory& source,
     const dnnl::memory& d_output, const dnnl::memory& d_weights, const dnnl::memory& d_biases) const {
-  const Layout all_weights = d_weights.get_desc(), all_outputs = d_output.get_desc();
-  if (!in_blocks(source.get_desc(), all_weights, all_outputs)) return false;
-  const int pieces = pieces_of(builder, dims_of(all_outputs)[1]);
+  if (!in_blocks(source.get_desc(), d_weights.get_desc(), d_output.get_desc())) return false;
+  const auto [pieces, made, kernel, bias] = output_pieces(builder, d_weights.get_desc(), d_output.get_desc());
   if (pieces == 1) return false;
-  const Layout made = piece_of(all_outputs, pieces), kernel = weights_of_piece(all_weights, pieces);
-  const Layout bias({dims_of(made)[1]}, kFloat, Tag::x);
   const auto hint = forward(builder, 1, source.get_desc(), kernel, bias, made);
   const auto description = backward_weights(builder, hint, source.get_desc(), kernel, bias, made);
   if (!description || is_reference(description)) return false;

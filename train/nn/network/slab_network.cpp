@@ -114,7 +114,7 @@ void SlabNetwork::run_to_exchange(std::vector<Operation>& operations,
     const core::Timer timer;
     operation.run({stream, dropout});
     stream.wait();
-    if (weight > 0) operation.seconds += weight * timer.seconds();
+    operation.seconds += weight * timer.seconds();
     if (operation.end) return;
   }
 }
