@@ -84,7 +84,7 @@ class Life:
             time.sleep(0.001)
         time.sleep(delay)
         process.send_signal(number)
-        remarks = process.communicate(timeout=60)[1]
+        remarks = process.communicate(timeout=120)[1]
         wrong = "" if process.returncode in (0, STOPPED) and not errors_of(remarks) else remarks[-300:] or "no word"
         return f"exit {process.returncode}", wrong + self.left(stage, 1, True)
 
@@ -108,8 +108,13 @@ class Life:
         except subprocess.TimeoutExpired:
             # The others may have left MPI_Finalize, with all done, before it stopped: then no rank is left to miss it.
             wrong = "hangs" if children(process.pid) != [hit] else ""
-            os.kill(hit, signal.SIGCONT)
-            remarks = process.communicate(timeout=30)[1]
+            with contextlib.suppress(ProcessLookupError):  # killed: mpirun alone is left
+                os.kill(hit, signal.SIGCONT)
+            try:
+                remarks = process.communicate(timeout=30)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return "hangs", "hangs"
             return f"the others had ended, exit {process.returncode}", wrong + self.left(stage, 2, process.returncode != 0)
         allowed = {"killed": (0, 128 + signal.SIGKILL, IO), "stopped": (0, IO), "late": (0,)}[fault]
         wrong = "" if process.returncode in allowed else f"exit {process.returncode}: {remarks[-300:]}"
@@ -124,7 +129,7 @@ class Life:
         runs = [self.start(stage)]
         time.sleep(delay)
         runs.append(self.start(stage))
-        remarks = [process.communicate(timeout=60)[1] for process in runs]
+        remarks = [process.communicate(timeout=120)[1] for process in runs]
         codes = sorted(process.returncode for process in runs)
         wrong = ""
         for process, words in zip(runs, remarks):

@@ -44,7 +44,7 @@ def run(tool, *words, ranks=1, cwd=None):
                           cwd=cwd)
 
 
-def run_script(path, *words, timeout=300):
+def run_script(path, *words, timeout=1200):
     """Runs a Python script, which may start mpirun itself, to its end and returns the finished process, with text output."""
     return subprocess.run([sys.executable, str(path), *map(str, words)], env=ENVIRONMENT, capture_output=True, text=True,
                           timeout=timeout)
