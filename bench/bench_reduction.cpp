@@ -20,6 +20,7 @@
 #include "train/nn/loss.hpp"
 #include "train/nn/zoo/zoo.hpp"
 #include "train/optimizer/larc_adam.hpp"
+#include "train/plan/network_options.hpp"
 
 namespace {
 
@@ -105,7 +106,10 @@ class Delays {
 class Training {
  public:
   Training(const nn::NetworkSpec& spec, nn::Shape input, Delays delays)
-      : delays_(delays), network_(nn::with_outputs(spec, kOutputs), input, kOutputs, 1, nn::Mode::training) {
+      : delays_(delays),
+        network_(spec, input, kOutputs, 1, nn::Mode::training,
+                 train::arithmetic_of(spec, nn::take_census(spec, input, kOutputs), 1, nn::Precision::f32,
+                                      nn::ConvolutionMethod::automatic)) {
     nn::initialise(network_, 1);
     train::LarcAdamConfig config;
     config.learning_rate.decay_steps = 1000;
@@ -189,7 +193,8 @@ void run_benchmark(const core::Invocation& run) {
   const int steps = static_cast<int>(run.options.integer("steps", 1, 1000));
   const double delay = 1e-3 * run.options.number("delay");
   core::ensure(delay >= 0, core::Fault::config, "Option --delay is negative: give milliseconds.");
-  Training training(nn::find_network(run.options.text("network")), {1, size}, Delays(delay, comm.rank()));
+  Training training(nn::with_outputs(nn::find_network(run.options.text("network")), kOutputs), {1, size},
+                    Delays(delay, comm.rank()));
   const std::span<float> gradients = training.gradients();
   constexpr auto kF32 = train::WireFormat::f32, kBf16 = train::WireFormat::bf16;
   BlockingSum meet(comm, kF32), end_sum(comm, kF32), end_sum_bf16(comm, kBf16), bucket_sum(comm, kF32);

@@ -6,7 +6,7 @@ namespace cosmo::train {
 
 namespace {
 
-/// Least size of a bucket: below it, an all-reduce is mostly latency [floats].
+/// Least size of a bucket: below it, a reduction is mostly latency [floats].
 constexpr std::ptrdiff_t kBucket = std::ptrdiff_t{1} << 18;
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::size_t kSumBlock =
 GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float> gradients,
                                  int micro_batches_per_step, WireFormat wire, SumOrder order)
     : lane_(comm.split(0)),
-      sum_(lane_, wire, order),
+      sum_(lane_, wire),
       gradients_(gradients),
       micro_batches_(micro_batches_per_step),
       order_(order),
@@ -109,7 +109,7 @@ void GradientReducer::finish() {
 }
 
 /// Waits until all ranks have the next bucket ready and returns true; returns false if this rank stops. The
-/// thread sleeps meanwhile: a core that spins in an all-reduce because another rank is late does not compute.
+/// thread sleeps meanwhile: a core that spins in a reduction because another rank is late does not compute.
 bool GradientReducer::wait_for_ranks(std::unique_lock<std::mutex>& lock) {
   core::Arrival arrival = lane_.arrive();
   while (!arrival.complete()) {

@@ -14,6 +14,7 @@
 #include "core/timer.hpp"
 #include "train/gradient/gradient_buckets.hpp"
 #include "train/gradient/gradient_sum.hpp"
+#include "train/gradient/sum_order.hpp"
 
 namespace cosmo::train {
 

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "core/error.hpp"
-
 namespace cosmo::train {
 
 namespace {
 
-/// Replaces the first `piece` values by the sums over all pieces.
+/// Replaces the first `piece` values by the sums over all pieces, one after the other.
 void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
   constexpr std::size_t kBlock = 4096;  // fits the first-level cache
   std::array<float, kBlock> sums;
@@ -23,8 +21,8 @@ void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
   }
 }
 
-/// Replaces the first `piece` values by the sums over all pieces in a tree: neighbouring pieces first.
-void sum_pieces_in_tree(std::span<float> pieces, std::size_t piece) {
+/// The same in a tree: neighbouring pieces first.
+void sum_pieces(std::span<float> pieces, std::size_t piece) {
   for (std::size_t apart = piece; apart < pieces.size(); apart *= 2) {
     for (std::size_t to = 0; to + apart < pieces.size(); to += 2 * apart) {
       for (std::size_t i = to; i < to + piece; ++i) pieces[i] += pieces[i + apart];
@@ -32,47 +30,57 @@ void sum_pieces_in_tree(std::span<float> pieces, std::size_t piece) {
   }
 }
 
+/// Number of values in the longest stretch: a multiple of the number of ranks.
+std::size_t stretch_on(std::size_t ranks) {
+  return std::max<std::size_t>(1, GradientSum::kStretch / ranks) * ranks;
+}
+
 }  // namespace
 
+GradientSum::GradientSum(const core::Communicator& comm, WireFormat wire)
+    : comm_(comm), wire_(wire), counts_(static_cast<std::size_t>(comm.size())) {}
+
+std::size_t GradientSum::memory_bytes(std::size_t values, WireFormat wire) {
+  return std::min(values, kStretch) * (wire == WireFormat::f32 ? sizeof(float) : 2 * sizeof(core::Bfloat16));
+}
+
 void GradientSum::operator()(std::span<float> values) {
-  if (order_ == SumOrder::tree) return sum_in_tree(values);
-  if (wire_ == WireFormat::f32) return comm_.sum(values);
-  sum_in_bf16(values);
+  const std::size_t longest = std::min(values.size(), stretch_on(counts_.size()));
+  // The rest of the last stretch, fewer values than ranks, comes from every rank.
+  const std::size_t room = std::max(longest, counts_.size() * (values.size() % counts_.size()));
+  for (std::size_t first = 0; first < values.size(); first += longest) {
+    const std::span<float> stretch = values.subspan(first, std::min(longest, values.size() - first));
+    if (wire_ == WireFormat::f32) {
+      pieces_.resize(std::max(pieces_.size(), room));
+      sum_stretch<float>(stretch, pieces_);
+    } else {
+      rounded_pieces_.resize(std::max(rounded_pieces_.size(), room));
+      rounded_.resize(stretch.size());
+      std::ranges::transform(stretch, rounded_.begin(), [](float value) { return core::Bfloat16(value); });
+      sum_stretch<core::Bfloat16>(rounded_, rounded_pieces_);
+      std::ranges::transform(rounded_, stretch.begin(),
+                             [](core::Bfloat16 value) { return static_cast<float>(value); });
+    }
+  }
 }
 
 /// Rank r sums the r-th piece and sends the sum to all. What is left, fewer values than ranks, all sum.
-void GradientSum::sum_in_tree(std::span<float> values) {
-  const auto ranks = static_cast<std::size_t>(comm_.size());
-  const std::size_t piece = values.size() / ranks;
-  const std::span<float> even = values.first(ranks * piece), rest = values.last(values.size() % ranks);
-  floats_.resize(ranks * std::max(piece, rest.size()));
-  const std::span<float> pieces(floats_), of_all = pieces.first(even.size());
-  const std::vector<int> counts(ranks, static_cast<int>(piece));
+template <class T>
+void GradientSum::sum_stretch(std::span<T> values, std::span<T> pieces) {
+  const std::size_t ranks = counts_.size(), piece = values.size() / ranks;
+  const std::span<T> even = values.first(ranks * piece), rest = values.subspan(even.size());
   if (piece > 0) {
-    comm_.all_to_all(even.data(), counts, of_all.data(), counts);
-    sum_pieces_in_tree(of_all, piece);
-    comm_.all_gather(std::span<const float>(of_all.first(piece)), even);
+    const std::span<T> of_all = pieces.first(even.size());
+    std::ranges::fill(counts_, static_cast<int>(piece));
+    comm_.all_to_all(even.data(), counts_, of_all.data(), counts_);
+    sum_pieces(of_all, piece);
+    comm_.all_gather(std::span<const T>(of_all.first(piece)), even);
   }
   if (rest.empty()) return;
-  const std::span<float> rests = pieces.first(ranks * rest.size());
-  comm_.all_gather(std::span<const float>(rest), rests);
-  sum_pieces_in_tree(rests, rest.size());
-  std::copy_n(rests.begin(), rest.size(), rest.begin());
-}
-
-/// Rank r sums the r-th piece in rank order and sends the sum to all.
-void GradientSum::sum_in_bf16(std::span<float> values) {
-  const auto ranks = static_cast<std::size_t>(comm_.size());
-  const std::size_t piece = (values.size() + ranks - 1) / ranks;
-  all_.resize(ranks * piece);
-  pieces_.resize(ranks * piece);
-  for (std::size_t i = 0; i < values.size(); ++i) all_[i] = core::Bfloat16(values[i]);
-  std::fill(all_.begin() + static_cast<std::ptrdiff_t>(values.size()), all_.end(), core::Bfloat16());
-  const std::vector<int> counts(ranks, static_cast<int>(piece));
-  comm_.all_to_all(all_.data(), counts, pieces_.data(), counts);
-  sum_pieces(pieces_, piece);
-  comm_.all_gather(std::span<const core::Bfloat16>(pieces_).first(piece), std::span(all_));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(all_[i]);
+  const std::span<T> of_all = pieces.first(ranks * rest.size());
+  comm_.all_gather(std::span<const T>(rest), of_all);
+  sum_pieces(of_all, rest.size());
+  std::ranges::copy(of_all.first(rest.size()), rest.begin());
 }
 
 }  // namespace cosmo::train

@@ -19,37 +19,31 @@ enum class WireFormat {
 inline constexpr std::array<core::Named<WireFormat>, 2> kWireFormats = {
     {{"f32", WireFormat::f32}, {"bf16", WireFormat::bf16}}};
 
-/// On what the order of a step's sum over samples depends.
-enum class SumOrder {
-  layout,  ///< on ranks and micro-batches
-  tree,    ///< on nothing: pairs of neighbouring samples are added, then pairs of pairs, and so on
-};
-
-/// By the training that they make reproducible.
-inline constexpr std::array<core::Named<SumOrder>, 2> kSumOrders = {
-    {{"layout", SumOrder::layout}, {"any", SumOrder::tree}}};
-
-/// Sums gradients over all ranks in an order that depends only on their number: the same bits on every rank
-/// and in every run. In a tree it goes on with what each rank has summed of its samples.
+/// Sums gradients over all ranks in an order that depends only on their number: the same bits on every rank, in every run
+/// and with every MPI. In f32 neighbouring ranks are added, then pairs of pairs, and so on; in bf16 one after the other.
 class GradientSum {
  public:
-  /// comm must outlive this. A tree needs f32.
-  GradientSum(const core::Communicator& comm, WireFormat wire, SumOrder order = SumOrder::layout)
-      : comm_(comm), wire_(wire), order_(order) {}
+  /// Values that are sent at a time, at most.
+  static constexpr std::size_t kStretch = std::size_t{1} << 20;
+
+  /// comm must outlive this.
+  GradientSum(const core::Communicator& comm, WireFormat wire);
 
   /// Replaces `values` by their sum over ranks. Collective.
   void operator()(std::span<float> values);
 
+  /// Memory for a sum of this number of values on one of several ranks [bytes].
+  static std::size_t memory_bytes(std::size_t values, WireFormat wire);
+
  private:
-  void sum_in_tree(std::span<float> values);
-  void sum_in_bf16(std::span<float> values);
+  template <class T>
+  void sum_stretch(std::span<T> values, std::span<T> pieces);
 
   const core::Communicator& comm_;
   WireFormat wire_;
-  SumOrder order_;
-  std::vector<core::Bfloat16> all_;     ///< one piece for each rank to sum, then the sums
-  std::vector<core::Bfloat16> pieces_;  ///< every rank's values of the piece that this rank sums
-  std::vector<float> floats_;           ///< the same in a tree
+  std::vector<int> counts_;    ///< number of values sent to each rank
+  std::vector<float> pieces_;  ///< every rank's values of the piece that this rank sums
+  std::vector<core::Bfloat16> rounded_, rounded_pieces_;  ///< a stretch and such pieces in bf16
 };
 
 }  // namespace cosmo::train

@@ -5,7 +5,7 @@
 
 #include "core/named.hpp"
 #include "core/run/options.hpp"
-#include "train/gradient/gradient_sum.hpp"
+#include "train/gradient/sum_order.hpp"
 #include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/cut/cut_plan.hpp"

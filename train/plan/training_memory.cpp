@@ -48,12 +48,15 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
                                                   arena_values(nn::take_census(spec, input, outputs));
 }
 
-std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, const nn::NetworkCensus& census,
-                              int ranks, int micro_batches) {
-  const bool tree = order == SumOrder::tree;
-  const int sums = GradientReducer::kept_sums(micro_batches, order) + (tree && ranks > 1 ? 1 : 0);
-  return sums * static_cast<std::int64_t>(sizeof(float)) *
-         (arena_values(census) + (tree ? apart_values(cut, census) : 0));
+std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, WireFormat wire,
+                              const nn::NetworkCensus& census, int ranks, int micro_batches) {
+  const std::int64_t values =
+      arena_values(census) + (order == SumOrder::tree ? apart_values(cut, census) : 0);
+  const std::size_t exchanged =
+      ranks > 1 ? GradientSum::memory_bytes(static_cast<std::size_t>(values), wire) : 0;
+  return GradientReducer::kept_sums(micro_batches, order) * values *
+             static_cast<std::int64_t>(sizeof(float)) +
+         static_cast<std::int64_t>(exchanged);
 }
 
 namespace {
@@ -77,9 +80,10 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network = network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch,
-                                              arenas, plan.arithmetic, share) +
-                               reduction_memory(plan.cut, plan.order, census, ranks, micro_batches);
+  const std::int64_t network =
+      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic,
+                     share) +
+      reduction_memory(plan.cut, plan.order, plan.wire, census, ranks, micro_batches);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.

@@ -8,6 +8,7 @@
 #include "dataset/load/sample_groups.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "train/gradient/gradient_sum.hpp"
+#include "train/gradient/sum_order.hpp"
 #include "train/nn/filtered_phases.hpp"
 #include "train/nn/loss.hpp"
 #include "train/nn/precision.hpp"

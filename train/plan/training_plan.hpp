@@ -13,6 +13,7 @@
 #include "core/run/options.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
 #include "train/gradient/gradient_sum.hpp"
+#include "train/gradient/sum_order.hpp"
 #include "train/nn/arithmetic.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/loss.hpp"

@@ -86,7 +86,7 @@ void run_benchmark(const core::Invocation& run) {
       run.comm.max(rank_memory() + voxels +
                    network_memory(config.network, config.input, config.outputs, config.batch, kMoments,
                                   config.arithmetic, share ? &*share : nullptr) +
-                   reduction_memory(config.cut, config.order, census, run.comm.size(), 1));
+                   reduction_memory(config.cut, config.order, WireFormat::f32, census, run.comm.size(), 1));
   const std::string outline =
       nn::describe(config.network, census) + (config.cut.plan ? config.cut.plan->describe() : "");
   if (run.options.flag("dry-run")) {

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <array>
+
+#include "core/named.hpp"
+
+namespace cosmo::train {
+
+/// On what the order of a step's sum over samples depends.
+enum class SumOrder {
+  layout,  ///< on ranks and micro-batches
+  tree,    ///< on nothing: pairs of neighbouring samples are added, then pairs of pairs, and so on
+};
+
+/// By the training that they make reproducible.
+inline constexpr std::array<core::Named<SumOrder>, 2> kSumOrders = {
+    {{"layout", SumOrder::layout}, {"any", SumOrder::tree}}};
+
+}  // namespace cosmo::train
