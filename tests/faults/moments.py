@@ -107,15 +107,15 @@ class Life:
             remarks = process.communicate(timeout=30)[1]
         except subprocess.TimeoutExpired:
             # The others may have left MPI_Finalize, with all done, before it stopped: then no rank is left to miss it.
-            wrong = "hangs" if children(process.pid) != [hit] else ""
-            with contextlib.suppress(ProcessLookupError):  # killed: mpirun alone is left
-                os.kill(hit, signal.SIGCONT)
-            try:
-                remarks = process.communicate(timeout=30)[1]
-            except subprocess.TimeoutExpired:
-                process.kill()
+            if fault == "killed" or children(process.pid) != [hit]:
+                for left in (*children(process.pid), process.pid):
+                    with contextlib.suppress(ProcessLookupError):  # mpirun has seen its end
+                        os.kill(left, signal.SIGKILL)
+                process.communicate()
                 return "hangs", "hangs"
-            return f"the others had ended, exit {process.returncode}", wrong + self.left(stage, 2, process.returncode != 0)
+            os.kill(hit, signal.SIGCONT)
+            remarks = process.communicate(timeout=30)[1]
+            return f"the others had ended, exit {process.returncode}", self.left(stage, 2, process.returncode != 0)
         allowed = {"killed": (0, 128 + signal.SIGKILL, IO), "stopped": (0, IO), "late": (0,)}[fault]
         wrong = "" if process.returncode in allowed else f"exit {process.returncode}: {remarks[-300:]}"
         if process.returncode == IO and len(errors_of(remarks)) != 1:

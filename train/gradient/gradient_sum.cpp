@@ -7,6 +7,9 @@ namespace cosmo::train {
 
 namespace {
 
+/// Values that are sent at a time, at most.
+constexpr std::size_t kStretch = std::size_t{1} << 20;
+
 /// Replaces the first `piece` values by the sums over all pieces, one after the other.
 void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
   constexpr std::size_t kBlock = 4096;  // fits the first-level cache
@@ -31,9 +34,7 @@ void sum_pieces(std::span<float> pieces, std::size_t piece) {
 }
 
 /// Number of values in the longest stretch: a multiple of the number of ranks.
-std::size_t stretch_on(std::size_t ranks) {
-  return std::max<std::size_t>(1, GradientSum::kStretch / ranks) * ranks;
-}
+std::size_t stretch_on(std::size_t ranks) { return std::max<std::size_t>(1, kStretch / ranks) * ranks; }
 
 }  // namespace
 
@@ -46,18 +47,14 @@ std::size_t GradientSum::memory_bytes(std::size_t values, WireFormat wire) {
 
 void GradientSum::operator()(std::span<float> values) {
   const std::size_t longest = std::min(values.size(), stretch_on(counts_.size()));
-  // The rest of the last stretch, fewer values than ranks, comes from every rank.
-  const std::size_t room = std::max(longest, counts_.size() * (values.size() % counts_.size()));
   for (std::size_t first = 0; first < values.size(); first += longest) {
     const std::span<float> stretch = values.subspan(first, std::min(longest, values.size() - first));
     if (wire_ == WireFormat::f32) {
-      pieces_.resize(std::max(pieces_.size(), room));
-      sum_stretch<float>(stretch, pieces_);
+      sum_stretch(stretch, pieces_);
     } else {
-      rounded_pieces_.resize(std::max(rounded_pieces_.size(), room));
       rounded_.resize(stretch.size());
       std::ranges::transform(stretch, rounded_.begin(), [](float value) { return core::Bfloat16(value); });
-      sum_stretch<core::Bfloat16>(rounded_, rounded_pieces_);
+      sum_stretch(std::span(rounded_), rounded_pieces_);
       std::ranges::transform(rounded_, stretch.begin(),
                              [](core::Bfloat16 value) { return static_cast<float>(value); });
     }
@@ -66,18 +63,19 @@ void GradientSum::operator()(std::span<float> values) {
 
 /// Rank r sums the r-th piece and sends the sum to all. What is left, fewer values than ranks, all sum.
 template <class T>
-void GradientSum::sum_stretch(std::span<T> values, std::span<T> pieces) {
+void GradientSum::sum_stretch(std::span<T> values, std::vector<T>& pieces) {
   const std::size_t ranks = counts_.size(), piece = values.size() / ranks;
   const std::span<T> even = values.first(ranks * piece), rest = values.subspan(even.size());
+  pieces.resize(std::max({pieces.size(), even.size(), ranks * rest.size()}));
   if (piece > 0) {
-    const std::span<T> of_all = pieces.first(even.size());
+    const std::span<T> of_all = std::span(pieces).first(even.size());
     std::ranges::fill(counts_, static_cast<int>(piece));
     comm_.all_to_all(even.data(), counts_, of_all.data(), counts_);
     sum_pieces(of_all, piece);
     comm_.all_gather(std::span<const T>(of_all.first(piece)), even);
   }
   if (rest.empty()) return;
-  const std::span<T> of_all = pieces.first(ranks * rest.size());
+  const std::span<T> of_all = std::span(pieces).first(ranks * rest.size());
   comm_.all_gather(std::span<const T>(rest), of_all);
   sum_pieces(of_all, rest.size());
   std::ranges::copy(of_all.first(rest.size()), rest.begin());

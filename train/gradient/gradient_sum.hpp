@@ -23,9 +23,6 @@ inline constexpr std::array<core::Named<WireFormat>, 2> kWireFormats = {
 /// and with every MPI. In f32 neighbouring ranks are added, then pairs of pairs, and so on; in bf16 one after the other.
 class GradientSum {
  public:
-  /// Values that are sent at a time, at most.
-  static constexpr std::size_t kStretch = std::size_t{1} << 20;
-
   /// comm must outlive this.
   GradientSum(const core::Communicator& comm, WireFormat wire);
 
@@ -37,7 +34,7 @@ class GradientSum {
 
  private:
   template <class T>
-  void sum_stretch(std::span<T> values, std::span<T> pieces);
+  void sum_stretch(std::span<T> values, std::vector<T>& pieces);
 
   const core::Communicator& comm_;
   WireFormat wire_;

@@ -23,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Several tests share the cores: threads and ranks that wait let others compute.
 ENVIRONMENT = dict(os.environ, OMP_WAIT_POLICY="passive", OMPI_MCA_mpi_yield_when_idle="1", **dict(
     line.split("=", 1) for line in (ROOT / "pipelines/mpi.env").read_text().splitlines() if not line.startswith("#")))
-# A process alone needs neither a daemon of Open MPI's nor the directory where ranks meet: it starts in 0.06 s instead of 0.2.
-ALONE = ["OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_orte_create_session_dirs=0"]
+# A process alone does not need the directory where ranks meet.
+ALONE = ["OMPI_MCA_orte_create_session_dirs=0"]
 # Each mpirun meets in a directory of its own, one that a script starts in this script's: the last to end would remove a
 # common one under another that starts.
 SESSIONS = tempfile.TemporaryDirectory(prefix="cosmo-mpi-")

@@ -96,13 +96,14 @@ class Deterministic(PipelineTest):
         self.assertNotEqual(ids["any"], ids["layout"])
 
     def test_memory_of_a_tree_is_predicted(self):
-        """Of eight samples per step a tree keeps three sums of gradients and one to exchange, also where all ranks share each sample, each of them for
-        two slabs; the order of the layout keeps one sum. With the second slab's own gradient that makes 8 more, nearly all layers being cut."""
+        """Of eight samples per step a tree keeps three sums of gradients, also where all ranks share each sample, each of them for two slabs; the
+        order of the layout keeps one sum. With the second slab's own gradient that makes 6 more, nearly all layers being cut. The buffers of the
+        exchange are the same for both."""
         plans = {way: succeed("cosmo-train", *self.words("planned", "mlperf")[:-4], "--deterministic", way, "--epochs", EPOCHS,
                               "--ranks-per-sample", 2, "--micro-batch", 1, "--dry-run", ranks=2) for way in ("any", "layout")}
         sums = (plans["any"]["memory_bytes_per_rank"] - plans["layout"]["memory_bytes_per_rank"]) / (4 * plans["any"]["parameters"])
-        self.assertGreater(sums, 7)
-        self.assertLess(sums, 9)
+        self.assertGreater(sums, 5)
+        self.assertLess(sums, 7)
 
     def test_what_cannot_be_is_refused(self):
         for ranks, words, sentence in (
