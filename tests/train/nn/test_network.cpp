@@ -80,10 +80,11 @@ TEST_CASE("for any layout oneDNN's convolutions have the same bits on any number
   nn::Arithmetic any;
   any.any_layout = true;
   const int before = omp_get_max_threads();
-  const std::vector<float> d_output = test::hashed_values(1, 3);
+  const int batch = GENERATE(1, 2);  // in two samples there are no pieces
+  const std::vector<float> d_output = test::hashed_values(1, static_cast<std::size_t>(3 * batch));
   const auto gradients_of = [&](int threads, const nn::Arithmetic& arithmetic) {
     omp_set_num_threads(threads);
-    nn::Network network(spec, {1, 12}, 3, 1, nn::Mode::training, arithmetic);
+    nn::Network network(spec, {1, 12}, 3, batch, nn::Mode::training, arithmetic);
     test::set_start_values(network);
     test::set_input(network);
     const std::span<const float> output = network.forward();
@@ -100,7 +101,10 @@ TEST_CASE("for any layout oneDNN's convolutions have the same bits on any number
   std::vector<float> difference(whole.size());
   std::ranges::transform(one, whole, difference.begin(), std::minus());
   CHECK(test::norm(difference) < 2e-6 * test::norm(whole));
-  for (const int threads : {2, 3, 5}) CHECK(test::same_bits(gradients_of(threads, any), one));
+  for (const int threads : {2, 3, 5}) {
+    gradients_of(threads, {});  // oneDNN keeps its primitives for networks like this
+    CHECK(test::same_bits(gradients_of(threads, any), one));
+  }
 }
 
 TEST_CASE("gradients become ready layer by layer, last first, and cover the arena") {

@@ -313,7 +313,7 @@ bool ConvolutionPrimitives::append_forward_by_pieces(NetworkBuilder& builder, Co
   if (pieces == 1) return false;
   const auto description = forward(builder, slope, source.get_desc(), kernel, bias, made);
   if (!description || is_reference(description)) return false;
-  builder.append_by_pieces(compiled.forward, description, Forward(description), pieces,
+  builder.append_by_pieces(compiled.forward, description, pieces,
                            {{DNNL_ARG_SRC, source, source.get_desc(), 0},
                             {DNNL_ARG_WEIGHTS, weights, kernel, values_in(kernel)},
                             {DNNL_ARG_BIAS, biases, bias, values_in(bias)},
@@ -330,7 +330,7 @@ bool ConvolutionPrimitives::append_parameter_gradients_by_pieces(
   const auto hint = forward(builder, 1, source.get_desc(), kernel, bias, made);
   const auto description = backward_weights(builder, hint, source.get_desc(), kernel, bias, made);
   if (!description || is_reference(description)) return false;
-  builder.append_by_pieces(compiled.parameter_gradients, description, BackwardWeights(description), pieces,
+  builder.append_by_pieces(compiled.parameter_gradients, description, pieces,
                            {{DNNL_ARG_SRC, source, source.get_desc(), 0},
                             {DNNL_ARG_DIFF_DST, d_output, made, values_in(made)},
                             {DNNL_ARG_DIFF_WEIGHTS, d_weights, kernel, values_in(kernel)},
@@ -357,13 +357,14 @@ bool ConvolutionPrimitives::append_input_gradient_by_pieces(NetworkBuilder& buil
   const Layout part = all_weights.submemory_desc(seen, dnnl::memory::dims(seen.size(), 0));
   const Layout kernel = description.weights_desc();
   const dnnl::memory copy = builder.temporary(plain_layout({pieces * values_in(kernel)}));
+  const OneThread sums(true);
   const dnnl::reorder::primitive_desc copying(builder.engine, part, builder.engine, kernel,
                                               builder.attributes(1));
   const std::int64_t behind = values_in(blocked_weights(seen)) / (seen[0] / kernels().block);
   builder.append_by_pieces(
-      compiled.input_gradient, copying, dnnl::reorder(copying), pieces,
+      compiled.input_gradient, copying, pieces,
       {{DNNL_ARG_FROM, weights, part, behind}, {DNNL_ARG_TO, copy, kernel, values_in(kernel)}});
-  builder.append_by_pieces(compiled.input_gradient, description, BackwardData(description), pieces,
+  builder.append_by_pieces(compiled.input_gradient, description, pieces,
                            {{DNNL_ARG_DIFF_DST, d_output, d_output.get_desc(), 0},
                             {DNNL_ARG_WEIGHTS, copy, kernel, values_in(kernel)},
                             {DNNL_ARG_DIFF_SRC, d_source, made, values_in(made)}});

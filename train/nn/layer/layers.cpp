@@ -132,26 +132,35 @@ void NetworkBuilder::append_reorder(std::vector<Operation>& operations, const dn
     return;
   }
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));
-  append(operations, description, dnnl::reorder(description),
-         {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
+  append(operations, description, {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
 }
 
+namespace {
+
+/// The primitive of a description. oneDNN looks for it among those that it has made for as many threads as OpenMP has
+/// now: for as many as it was described for, or else it may find one that needs more scratch space.
+dnnl::primitive primitive_of(const dnnl::primitive_desc_base& description, bool one_thread) {
+  const OneThread sums(one_thread);
+  return dnnl::primitive(description.get());
+}
+
+}  // namespace
+
 void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
-                            const dnnl::primitive& primitive,
                             std::unordered_map<int, dnnl::memory> arguments) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
   const OperationKind kind = kind_of(description.get_kind());
   const bool alone = any_layout && (kind == OperationKind::convolution || kind == OperationKind::dense);
   operations.push_back({kind, description.impl_info_str(),
-                        [primitive, arguments = std::move(arguments), alone](const Pass& pass) {
+                        [primitive = primitive_of(description, alone), arguments = std::move(arguments),
+                         alone](const Pass& pass) {
                           const OneThread sums(alone);
                           primitive.execute(pass.stream, arguments);
                         }});
 }
 
 void NetworkBuilder::append_by_pieces(std::vector<Operation>& operations,
-                                      const dnnl::primitive_desc_base& description,
-                                      const dnnl::primitive& primitive, int count,
+                                      const dnnl::primitive_desc_base& description, int count,
                                       const std::vector<Pieces>& arguments) {
   struct Part {
     dnnl::stream stream;
@@ -169,7 +178,8 @@ void NetworkBuilder::append_by_pieces(std::vector<Operation>& operations,
                            memory.place(scratch_slot_, scratch, engine, static_cast<std::size_t>(p) * room));
   }
   operations.push_back({kind_of(description.get_kind()), description.impl_info_str(),
-                        [primitive, arguments, parts = std::move(parts)](const Pass&) mutable {
+                        [primitive = primitive_of(description, true), arguments,
+                         parts = std::move(parts)](const Pass&) mutable {
 #pragma omp parallel for schedule(dynamic)
                           for (std::size_t p = 0; p < parts.size(); ++p) {
                             const OneThread sums(true);
@@ -261,7 +271,7 @@ void append_leaky_relu_backward(NetworkBuilder& builder, std::vector<Operation>&
   if (tensor.slope == 1) return;
   const auto description = describe_leaky_relu_backward(
       builder.engine, builder.attributes(1), tensor.values.get_desc(), static_cast<float>(tensor.slope));
-  builder.append(operations, description, dnnl::eltwise_backward(description),
+  builder.append(operations, description,
                  {{DNNL_ARG_DST, tensor.values},
                   {DNNL_ARG_DIFF_DST, tensor.gradient},
                   {DNNL_ARG_DIFF_SRC, tensor.gradient}});

@@ -138,7 +138,7 @@ class NetworkBuilder {
                       const dnnl::memory& target);
   /// Appends a oneDNN primitive with its scratch space.
   void append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
-              const dnnl::primitive& primitive, std::unordered_map<int, dnnl::memory> arguments);
+              std::unordered_map<int, dnnl::memory> arguments);
   /// A tensor of which each piece of some work sees a part: of `layout`, `step` values behind that of the piece before.
   struct Pieces {
     int role;  ///< DNNL_ARG_...
@@ -146,9 +146,10 @@ class NetworkBuilder {
     dnnl::memory::desc layout;
     std::int64_t step;
   };
-  /// Appends a oneDNN primitive that is executed on each of `count` pieces, by one thread, with scratch space for each.
+  /// Appends a oneDNN primitive, described for one thread, that is executed on each of `count` pieces by one thread, with
+  /// scratch space for each.
   void append_by_pieces(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
-                        const dnnl::primitive& primitive, int count, const std::vector<Pieces>& arguments);
+                        int count, const std::vector<Pieces>& arguments);
   /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the
   /// result.
   dnnl::primitive_attr attributes(double slope) const;

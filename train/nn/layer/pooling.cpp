@@ -28,7 +28,7 @@ void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Windo
   const dnnl::memory workspace =
       builder.memory.place(builder.memory.slot(), forward.workspace_desc(), builder.engine);
   builder.append(
-      compiled.forward, forward, PoolingForward(forward),
+      compiled.forward, forward,
       {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}, {DNNL_ARG_WORKSPACE, workspace}});
   if (!source.gradient) return;
   const dnnl::memory::dims size(3, window.size), stride(3, window.stride), none(3, 0);
@@ -36,7 +36,7 @@ void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Windo
       builder.engine, builder.attributes(1), forward, window.algorithm, source.values.get_desc(),
       forward.dst_desc(), stride, size, none, none, none);
   if (!backward) throw dnnl::error(dnnl_unimplemented, "no backward pass of a pool");
-  builder.append(compiled.input_gradient, backward, PoolingBackward(backward),
+  builder.append(compiled.input_gradient, backward,
                  {{DNNL_ARG_DIFF_DST, output.gradient},
                   {DNNL_ARG_DIFF_SRC, source.gradient},
                   {DNNL_ARG_WORKSPACE, workspace}});

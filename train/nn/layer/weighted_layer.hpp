@@ -82,7 +82,7 @@ void append_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled
   const dnnl::memory result =
       in_place ? d_weights
                : builder.memory.place(builder.memory.slot(), description.diff_weights_desc(), builder.engine);
-  builder.append(operations, description, typename Primitives::BackwardWeights(description),
+  builder.append(operations, description,
                  {{DNNL_ARG_SRC, input},
                   {DNNL_ARG_DIFF_DST, d_output},
                   {DNNL_ARG_DIFF_WEIGHTS, result},
@@ -129,7 +129,7 @@ void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, con
       in_place ? builder.memory.view(source.gradient, description.diff_src_desc(), builder.engine)
                : builder.memory.place(builder.memory.slot(), description.diff_src_desc(), builder.engine);
   builder.append(
-      operations, description, Backward(description),
+      operations, description,
       {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
   if (!in_place) builder.append_reorder(operations, result, source.gradient);
   append_leaky_relu_backward(builder, operations, source);
@@ -177,7 +177,7 @@ Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Pr
       builder.next_tensor(description.dst_desc(), layer.slope,
                           is_transient(builder, reader, description.dst_desc(), layer.slope));
   if (!primitives.append_own_forward(builder, compiled, layer, input, weights.values, biases.values, output))
-    builder.append(compiled.forward, description, Forward(description),
+    builder.append(compiled.forward, description,
                    {{DNNL_ARG_SRC, input},
                     {DNNL_ARG_WEIGHTS, weights_copy},
                     {DNNL_ARG_BIAS, biases.values},

@@ -218,3 +218,7 @@ TEST_CASE("so does one for volumes of 256³ cells", "[.large]") {
   check_alike(core::Communicator::world(), {nn::find_network("cosmonet256"), {1, 256}, 1},
               {nn::ConvolutionMethod::automatic});
 }
+
+TEST_CASE("its slabs have the same bits on any number of ranks", "[.large]") {
+  check_same_bits(core::Communicator::world(), {nn::find_network("cosmonet256"), {1, 256}, 1}, 8);
+}
