@@ -11,7 +11,7 @@ import unittest
 
 from toolkit import ENVIRONMENT, PipelineTest, children, command, cosmo_train, error_line, run, succeed
 
-EPOCHS = 4  # of six steps
+EPOCHS = 4  # six steps each
 # Ranks, threads, micro-batch.
 LAYOUTS = ((1, 1, 1), (1, 2, 1), (1, 3, 4), (1, 8, 2), (2, 1, 1), (2, 2, 2), (2, 3, 1), (4, 1, 1), (4, 2, 2), (8, 1, 1))
 
