@@ -132,7 +132,7 @@ StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecor
               step.loss + step.optimizer,
           seconds_of(operations, OperationKind::reorder),
           step.waiting,
-          step.communication + step.exchanging,
+          step.communication + step.exchanging,  // which has the ends of exchanges, too
           step.input};
 }
 

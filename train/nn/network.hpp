@@ -30,7 +30,7 @@ struct DropoutDraw {
       samples;  ///< numbers of the samples in the batch's first rows; the other rows are padding
 };
 
-enum class OperationKind { convolution, dense, other, reorder };
+enum class OperationKind { convolution, dense, other, reorder, exchange };
 
 /// One operation of a network.
 struct OperationRecord {

@@ -10,7 +10,8 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kOperationKinds = {"convolution", "dense", "other", "reorder"};
+constexpr std::array<std::string_view, 5> kOperationKinds = {"convolution", "dense", "other", "reorder",
+                                                             "exchange"};
 
 std::string text_of(const Shape& shape) {
   return shape.size == 1 ? fmt::format("{}", shape.channels)

@@ -21,7 +21,7 @@ using End = std::function<void(core::Messages&)>;
 /// An operation that exchanges messages within the group; its time counts as exchanging.
 Operation exchanging(NetworkBuilder& builder, const char* name, Begin begin, End end) {
   const auto messages = std::make_shared<core::Messages>();
-  return {OperationKind::other, name,
+  return {OperationKind::exchange, name,
           [&builder, messages, group = builder.share->group, begin = std::move(begin)](const Pass&) {
             const core::Timer timer;
             begin(*group, *messages);
