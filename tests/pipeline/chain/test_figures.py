@@ -93,7 +93,7 @@ class Descent(FigureTest):
 
     def test_tables(self):
         with tempfile.TemporaryDirectory() as directory:
-            text = self.script("fit_gradient_descent.py", "--program", BIN / "cosmo-sim", "--cache", directory, "--particles", 32,
+            text = self.script("fit_gradient_descent.py", "--program", BIN / "cosmo-sim", "--cache", directory, "--particles", 16,
                                "--seeds", 2, "--threads", 1)
             tables = self.tables(text)
             self.assertEqual([len(rows) for rows in tables.values()], [10, 10, 10, 10, 10], text)
@@ -106,8 +106,8 @@ class Cost(FigureTest):
     def test_front(self):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)
-            text = self.script("make_cost_figure.py", "--program", BIN / "cosmo-sim", "--cache", root, "--figures", root, "--particles", 32,
-                               "--timed-particles", 32, "--seeds", 1, "--repeats", 1, "--threads", 1)
+            text = self.script("make_cost_figure.py", "--program", BIN / "cosmo-sim", "--cache", root, "--figures", root, "--particles", 16,
+                               "--timed-particles", 16, "--seeds", 1, "--repeats", 1, "--threads", 1)
             self.assert_picture(root / "cost.png", 1170)
             tables = self.tables(text)
             self.assertEqual([len(rows) for rows in tables.values()], [31], text)
