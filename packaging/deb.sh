@@ -5,4 +5,5 @@ cd "$(dirname "$0")/.."
 . pipelines/setup.sh
 packages+=(dpkg-dev file)
 install_packages
+rm -f build/package/cosmo_*.deb # of other versions
 cmake --workflow --preset package

@@ -32,7 +32,7 @@ class Installed(DirectoryTest):
     def test_files(self):
         found = {path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if path.is_file()}
         expected = {"usr/share/doc/cosmo/copyright", "usr/share/doc/cosmo/README.md", "usr/share/doc/cosmo/CHANGELOG.md",
-                    "usr/share/doc/cosmo/CITATION.cff"}
+                    "usr/share/doc/cosmo/CITATION.cff", "usr/share/doc/cosmo/CONTRIBUTING.md"}
         for tool in TOOLS:
             expected |= {f"usr/bin/{tool}", f"usr/share/man/man1/{tool}.1", f"usr/share/bash-completion/completions/{tool}"}
         listed = subprocess.run(["git", "-C", ROOT, "ls-files", "pipelines", "docs"], capture_output=True, text=True, check=True)
