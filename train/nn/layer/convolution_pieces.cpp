@@ -100,7 +100,7 @@ bool ConvolutionPrimitives::append_input_gradient_by_pieces(NetworkBuilder& buil
   const Layout part = all_weights.submemory_desc(seen, dnnl::memory::dims(seen.size(), 0));
   const Layout kernel = description.weights_desc();
   const dnnl::memory copy = builder.temporary(plain_layout({pieces * values_in(kernel)}));
-  const OneThread sums(true);
+  const OneThread copies(true);  // a thread makes those of its pieces
   const dnnl::reorder::primitive_desc copying(builder.engine, part, builder.engine, kernel,
                                               builder.attributes(1));
   const std::int64_t behind = values_in(blocked_weights(seen)) / (seen[0] / kernels().block);

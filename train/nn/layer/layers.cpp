@@ -21,6 +21,13 @@ OperationKind kind_of(dnnl::primitive::kind kind) {
                                                       : OperationKind::other;
 }
 
+/// The primitive of a description. oneDNN looks for it among those that it has made for as many threads as OpenMP has
+/// now. That must be the number that it was described for, or else it may be one that needs more scratch space.
+dnnl::primitive primitive_of(const dnnl::primitive_desc_base& description, bool one_thread) {
+  const OneThread sums(one_thread);
+  return dnnl::primitive(description.get());
+}
+
 }  // namespace
 
 NetworkBuilder::NetworkBuilder(const dnnl::engine& engine_, Mode mode_, const Arithmetic& arithmetic,
@@ -134,17 +141,6 @@ void NetworkBuilder::append_reorder(std::vector<Operation>& operations, const dn
   const dnnl::reorder::primitive_desc description(source, target, attributes(1));
   append(operations, description, {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
 }
-
-namespace {
-
-/// The primitive of a description. oneDNN looks for it among those that it has made for as many threads as OpenMP has
-/// now: for as many as it was described for, or else it may find one that needs more scratch space.
-dnnl::primitive primitive_of(const dnnl::primitive_desc_base& description, bool one_thread) {
-  const OneThread sums(one_thread);
-  return dnnl::primitive(description.get());
-}
-
-}  // namespace
 
 void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
                             std::unordered_map<int, dnnl::memory> arguments) {
