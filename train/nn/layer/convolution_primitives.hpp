@@ -23,9 +23,8 @@ struct ConvolutionPrimitives {
   Forward::primitive_desc forward(const NetworkBuilder& builder, double slope,
                                   const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
                                   const dnnl::memory::desc& biases, const dnnl::memory::desc& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, kAlgorithm,
-                                     source, weights, biases, output, stride, padding, padding);
+    return forward_description<Forward>(builder, slope, kAlgorithm, source, weights, biases, output, stride,
+                                        padding, padding);
   }
   BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
                                                    const Forward::primitive_desc& forward,
@@ -33,18 +32,16 @@ struct ConvolutionPrimitives {
                                                    const dnnl::memory::desc& weights,
                                                    const dnnl::memory::desc& biases,
                                                    const dnnl::memory::desc& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, kAlgorithm,
-                                              source, weights, biases, output, stride, padding, padding);
+    return backward_description<BackwardWeights>(builder, forward, kAlgorithm, source, weights, biases,
+                                                 output, stride, padding, padding);
   }
   BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
                                              const Forward::primitive_desc& forward,
                                              const dnnl::memory::desc& source,
                                              const dnnl::memory::desc& weights,
                                              const dnnl::memory::desc& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
-                                           weights, output, stride, padding, padding);
+    return backward_description<BackwardData>(builder, forward, kAlgorithm, source, weights, output, stride,
+                                              padding, padding);
   }
   /// Axis 2 (D), 3 (H) or 4 (W) of the source.
   Axis axis(const dnnl::memory::desc& source, std::size_t number) const {

@@ -18,24 +18,18 @@ struct DensePrimitives {
 
   Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
                                   const Layout& weights, const Layout& biases, const Layout& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, source, weights,
-                                     biases, output);
+    return forward_description<Forward>(builder, slope, source, weights, biases, output);
   }
   BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
                                                    const Forward::primitive_desc& forward,
                                                    const Layout& source, const Layout& weights,
                                                    const Layout& biases, const Layout& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, source, weights,
-                                              biases, output);
+    return backward_description<BackwardWeights>(builder, forward, source, weights, biases, output);
   }
   BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
                                              const Forward::primitive_desc& forward, const Layout& source,
                                              const Layout& weights, const Layout& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, source, weights,
-                                           output);
+    return backward_description<BackwardData>(builder, forward, source, weights, output);
   }
   static bool append_own_forward(const auto&...) { return false; }
   static bool append_own_parameter_gradients(const auto&...) { return false; }

@@ -23,24 +23,21 @@ struct TransposedPrimitives {
 
   Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
                                   const Layout& weights, const Layout&, const Layout& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, kAlgorithm,
-                                     source, weights, output, stride, padding, padding);
+    return forward_description<Forward>(builder, slope, kAlgorithm, source, weights, output, stride, padding,
+                                        padding);
   }
   BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
                                                    const Forward::primitive_desc& forward,
                                                    const Layout& source, const Layout& weights, const Layout&,
                                                    const Layout& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_backward<BackwardWeights>(builder.engine, builder.attributes(1), forward, kAlgorithm,
-                                              source, weights, output, stride, padding, padding);
+    return backward_description<BackwardWeights>(builder, forward, kAlgorithm, source, weights, output,
+                                                 stride, padding, padding);
   }
   BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
                                              const Forward::primitive_desc& forward, const Layout& source,
                                              const Layout& weights, const Layout& output) const {
-    const OneThread sums(builder.any_layout);
-    return describe_backward<BackwardData>(builder.engine, builder.attributes(1), forward, kAlgorithm, source,
-                                           weights, output, stride, padding, padding);
+    return backward_description<BackwardData>(builder, forward, kAlgorithm, source, weights, output, stride,
+                                              padding, padding);
   }
   static bool append_own_forward(const auto&...) { return false; }
   static bool append_own_parameter_gradients(const auto&...) { return false; }

@@ -23,6 +23,21 @@ inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memor
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
+/// What describe_forward() and describe_backward() of these arguments return, for one thread if sums must not depend on
+/// threads.
+template <class Forward>
+typename Forward::primitive_desc forward_description(const NetworkBuilder& builder, double slope,
+                                                     const auto&... arguments) {
+  const OneThread sums(builder.any_layout);
+  return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, arguments...);
+}
+template <class Backward>
+typename Backward::primitive_desc backward_description(const NetworkBuilder& builder, const auto& forward,
+                                                       const auto&... arguments) {
+  const OneThread sums(builder.any_layout);
+  return describe_backward<Backward>(builder.engine, builder.attributes(1), forward, arguments...);
+}
+
 /// Whether oneDNN found only its slow reference code.
 inline bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
