@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Installs a package on a bare Debian, runs the quickstart's settings at a small size, shows the manual page and completion, and
-# removes the package again. Not part of ctest: it needs root, debootstrap and Debian's servers, and takes some minutes.
-# Usage: bare_debian.sh PACKAGE.deb [SUITE [DIRECTORY]]   (default: bookworm, in a temporary directory that is removed;
+# Installs a package on a bare Debian, runs the quickstart's settings at a small size, or with -f as they are, shows the
+# manual page and completion, and removes the package again. Not part of ctest: it needs root, debootstrap and Debian's
+# servers, and takes some minutes.
+# Usage: bare_debian.sh [-f] PACKAGE.deb [SUITE [DIRECTORY]]   (default: bookworm, in a temporary directory that is removed;
 # a DIRECTORY that contains a system already is used as it is, and stays)
 set -euo pipefail
-[ $# -ge 1 ] && [ $# -le 3 ] || { echo "Usage: bare_debian.sh PACKAGE.deb [SUITE [DIRECTORY]]" >&2; exit 2; }
+full=""
+[ "${1-}" != -f ] || { full=yes; shift; }
+[ $# -ge 1 ] && [ $# -le 3 ] || { echo "Usage: bare_debian.sh [-f] PACKAGE.deb [SUITE [DIRECTORY]]" >&2; exit 2; }
 package=$(realpath "$1") suite=${2:-bookworm}
 if [ $# -eq 3 ]; then
   root=$(realpath -m "$3")
@@ -41,11 +44,13 @@ step "apt-get install ./$(basename "$package")"
 inside sh -c "cd /tmp && apt-get install -y -qq --no-install-recommends ./$(basename "$package")" >/dev/null
 for tool in sim prep train infer; do inside "cosmo-$tool" --version; done
 
-step "the quickstart's settings, smaller"
+step "the quickstart's settings$([ "$full" ] || echo ", smaller")"
 cp -r "$root/usr/share/cosmo/pipelines/quickstart" "$root/tmp/settings"
-sed -i 's/^simulations .*/simulations = 8/; s/^particles .*/particles = 32/' "$root/tmp/settings/sim.ini"
-sed -i 's/^validation .*/validation = 2/; s/^test .*/test = 3/' "$root/tmp/settings/prep.ini"
-sed -i 's/^epochs .*/epochs = 2/; s/^global-batch .*/global-batch = 2/' "$root/tmp/settings/train.ini"
+if [ ! "$full" ]; then
+  sed -i 's/^simulations .*/simulations = 8/; s/^particles .*/particles = 32/' "$root/tmp/settings/sim.ini"
+  sed -i 's/^validation .*/validation = 2/; s/^test .*/test = 3/' "$root/tmp/settings/prep.ini"
+  sed -i 's/^epochs .*/epochs = 2/; s/^global-batch .*/global-batch = 2/' "$root/tmp/settings/train.ini"
+fi
 inside bash /usr/share/cosmo/pipelines/run.sh /tmp/settings /tmp/out
 inside mpirun --allow-run-as-root --oversubscribe -n 2 cosmo-sim generate --particles 16 --output /tmp/two-ranks
 
