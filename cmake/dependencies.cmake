@@ -12,7 +12,11 @@ find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
-pkg_search_module(HDF5 REQUIRED IMPORTED_TARGET hdf5-mpi hdf5-openmpi hdf5-mpich hdf5)
+pkg_search_module(HDF5 IMPORTED_TARGET hdf5-mpi hdf5-openmpi hdf5-mpich hdf5)
+if(NOT HDF5_FOUND)
+  message(FATAL_ERROR "pkg-config finds no HDF5: install Debian's libhdf5-openmpi-dev (for MPICH libhdf5-mpich-dev), or add the "
+                      "directory of its hdf5.pc to PKG_CONFIG_PATH.")
+endif()
 include(same_mpi)
 ensure_same_mpi("${HDF5_LINK_LIBRARIES}" "${MPI_C_LIBRARIES}")
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)

@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Rooms, each with its folders from the ground up: a folder may include those of its room that stand before it, ...
 FOLDERS = {
-    "core": ["", "file", "parallel", "format", "output", "run", "universe", "picture", "fourier"],
+    "core": ["cpu", "", "file", "parallel", "format", "output", "run", "universe", "picture", "fourier"],
     "sim": ["linear", "gravity", "nbody", "suite", "", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "load", "exchange", "measure", "regression", "tool"],

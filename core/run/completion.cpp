@@ -15,19 +15,25 @@ namespace {
 std::string words_of(const Command& command) {
   std::vector<std::string> names, free;
   std::string text;
+  bool takes_file = false;
   const Options options = declare_options(command);
   for (const Options::Declaration& option : options.declarations()) {
-    if (option.is_positional) continue;
+    if (option.is_positional) {
+      takes_file = true;
+      continue;
+    }
     names.push_back(fmt::format("--{}", option.name));
     if (!option.choices.empty()) {
-      text += fmt::format("    {}) words='{}' ;;\n", names.back(), fmt::join(option.choices, " "));
+      std::vector<std::string> values = option.choices;
+      std::erase_if(values, [](const std::string& value) { return value.starts_with("FILE"); });
+      text += fmt::format("    {}) words='{}' ;;\n", names.back(), fmt::join(values, " "));
     } else if (!option.is_flag) {
       free.push_back(names.back());
     }
   }
   // Other values may be names of files, which bash completes where there are no words.
-  return text +
-         fmt::format("    {}) ;;\n    *) words='{}' ;;\n", fmt::join(free, "|"), fmt::join(names, " "));
+  return text + fmt::format("    {}) ;;\n    *) {}words='{}' ;;\n", fmt::join(free, "|"),
+                            takes_file ? "[ \"${word#-}\" = \"$word\" ] || " : "", fmt::join(names, " "));
 }
 
 }  // namespace

@@ -89,14 +89,15 @@ std::string manual_page(const Tool& tool) {
       "\\-\\-config.\nAll commands run alone or under mpirun.\n";
   for (const Command& command : tool.commands) text += options_of(tool, command);
   text += ".SH EXIT STATUS\n";
-  for (const auto& [code, meaning] : {std::pair{0, "done, or up to date"},
-                                      {2, "usage: the command line"},
-                                      {3, "values that cannot work"},
-                                      {4, "input or output failed, memory is lacking, or a rank was lost"},
-                                      {5, "a damaged or unexpected file"},
-                                      {6, "numbers out of range"},
-                                      {70, "a bug in the toolkit"},
-                                      {75, "stopped before completion: the same command continues"}})
+  for (const auto& [code, meaning] :
+       {std::pair{0, "done, or up to date"},
+        {2, "usage: the command line"},
+        {3, "values that cannot work"},
+        {4, "input or output failed, memory is lacking, a rank was lost, or the CPU is too old"},
+        {5, "a damaged or unexpected file"},
+        {6, "numbers out of range"},
+        {70, "a bug in the toolkit"},
+        {75, "stopped before completion: the same command continues"}})
     text += fmt::format(".TP\n.B {}\n{}\n", code, roff(meaning));
   return text +
          ".SH SEE ALSO\n.BR cosmo\\-sim (1),\n.BR cosmo\\-prep (1),\n.BR cosmo\\-train (1),\n"

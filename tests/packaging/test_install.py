@@ -1,6 +1,7 @@
 """What `cmake --install` copies, and how it works from there: tools, manual pages, completion in bash, pipelines."""
 
 import pathlib
+import platform
 import re
 import shlex
 import shutil
@@ -64,6 +65,18 @@ class Installed(DirectoryTest):
         (self.root / "cosmo-infer").rename(self.usr / "bin/cosmo-infer")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
         self.assertIn("cosmo-infer is not on PATH", done.stderr)
+
+
+class OldProcessor(unittest.TestCase):
+    emulator = shutil.which("qemu-x86_64") or shutil.which("qemu-x86_64-static")
+
+    @unittest.skipUnless(emulator and platform.machine() == "x86_64", "needs qemu-user and x86-64")
+    def test_without_avx2(self):
+        for tool in TOOLS:
+            done = subprocess.run([self.emulator, "-cpu", "Nehalem", BIN / tool, "--version"], env=ENVIRONMENT, capture_output=True, text=True)
+            sentence = f"{tool}: error: This CPU has no AVX2, for which the tool was compiled: run it on a CPU that has it, or "
+            self.assertTrue(done.stderr.startswith(sentence), done.stderr)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (4, "", 1))
 
 
 class ManualPages(unittest.TestCase):
@@ -136,6 +149,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("cosmo-infer export --format "), ["onnx"])
         self.assertEqual(self.complete("cosmo-train --data "), [], "the names of files")
         self.assertIn("cosmoflow", self.complete("cosmo-train --network "))
+        self.assertEqual(self.complete("cosmo-train --network F"), [], "the names of files")
+        self.assertEqual(self.complete("cosmo-prep verify "), [], "the names of directories")
+        self.assertIn("--quiet", self.complete("cosmo-prep verify -"))
 
     def test_values_are_those_that_the_tools_take(self):
         """A tool that refuses a value lists the same names."""

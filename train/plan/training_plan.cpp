@@ -67,22 +67,34 @@ double read_minutes(const core::Options& options, const std::string& name) {
   return 60 * minutes;
 }
 
+/// "ranks", or groups of them that share samples.
+const char* sharers(const TrainingPlan& plan) {
+  return plan.cut.ranks_per_sample == 1 ? "ranks" : "groups of ranks";
+}
+
+/// The global batches next to the plan's that `groups` groups can share: "8 or 16".
+std::string batches_near(const TrainingPlan& plan, int groups) {
+  const auto share = static_cast<unsigned>(plan.global_batch / groups);
+  if (share == 0) return fmt::format("{}", groups);
+  const bool tree = plan.order == SumOrder::tree;
+  const unsigned below = tree ? std::bit_floor(share) : share, above = tree ? 2 * below : below + 1;
+  return fmt::format("{} or {}", below * static_cast<unsigned>(groups),
+                     above * static_cast<unsigned>(groups));
+}
+
 /// Checks the sizes of batches against the numbers of samples and of ranks, or groups of ranks that share samples.
 void check_batches(const core::Options& options, const TrainingPlan& plan, std::uint64_t samples,
                    int groups) {
-  const char* const ranks = plan.cut.ranks_per_sample == 1 ? "ranks" : "groups of ranks";
-  const int share = plan.global_batch / groups;
+  const char* const ranks = sharers(plan);
   ensure(samples >= static_cast<std::uint64_t>(groups), Fault::config,
          "{} has {} training samples for {} {}: use at most as many as samples.", plan.data, samples, groups,
          ranks);
   ensure(static_cast<std::uint64_t>(plan.global_batch) <= samples, Fault::config,
          "--global-batch {} exceeds the {} training samples of {}: give at most {}.", plan.global_batch,
          samples, plan.data, samples - samples % static_cast<std::uint64_t>(groups));
-  ensure(
-      options.given("micro-batch") || share * groups == plan.global_batch, Fault::config,
-      "--global-batch {} must be a multiple of the {} {}: give {}, or use another number of ranks.",
-      plan.global_batch, groups, ranks,
-      share == 0 ? fmt::format("{}", groups) : fmt::format("{} or {}", share * groups, (share + 1) * groups));
+  ensure(options.given("micro-batch") || plan.global_batch % groups == 0, Fault::config,
+         "--global-batch {} must be a multiple of the {} {}: give {}, or use another number of ranks.",
+         plan.global_batch, groups, ranks, batches_near(plan, groups));
   ensure(plan.global_batch % (std::int64_t{groups} * plan.micro_batch) == 0, Fault::config,
          "--global-batch {} is not a multiple of --micro-batch {} × {} {}: change one of the three.",
          plan.global_batch, plan.micro_batch, groups, ranks);
@@ -97,9 +109,9 @@ void check_tree(const TrainingPlan& plan, int groups) {
   const auto share = static_cast<unsigned>(plan.global_batch / groups);
   ensure(
       std::has_single_bit(share), Fault::config,
-      "--deterministic any needs a power of two of samples on each rank and step, not {}: change --global-batch {} or the "
-      "number of ranks, {}.",
-      share, plan.global_batch, groups);
+      "--deterministic any needs a power of two of samples in a step for each of the {} {}, not {}: give --global-batch "
+      "{}, or use another number of ranks.",
+      groups, sharers(plan), share, batches_near(plan, groups));
 }
 
 /// The number of samples by which is chosen what to filter. Where a network normalises, gradients of samples cancel,

@@ -90,10 +90,19 @@ void run_benchmark(const core::Invocation& run) {
   const std::string outline =
       nn::describe(config.network, census) + (config.cut.plan ? config.cut.plan->describe() : "");
   if (run.options.flag("dry-run")) {
-    return run.report({{"parameters", census.parameters()},
-                       {"weights", census.weights()},
-                       {"memory_bytes_per_rank", memory}},
-                      outline);
+    core::Json facts = {{"parameters", census.parameters()},
+                        {"weights", census.weights()},
+                        {"memory_bytes_per_rank", memory},
+                        {"refusals", core::Json::array()}};
+    if (config.cut.plan) facts["cut"] = config.cut.plan->to_json();
+    try {
+      ensure_memory(run.comm, memory);
+    } catch (const core::Error& refusal) {
+      run.log.warn("{}", refusal.what());
+      facts["refusals"].push_back(refusal.what());
+    }
+    return run.report(facts, fmt::format("{}about {} of memory per rank\n", outline,
+                                         core::format_bytes(static_cast<double>(memory))));
   }
   run.log.info("{}", outline);
   ensure_memory(run.comm, memory);

@@ -21,14 +21,16 @@ void announce_unfiltered(const core::Log& log, nn::ConvolutionMethod method, con
 }
 
 Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks) {
-  return {{"network", plan.network.name},
-          {"parameters", census.parameters()},
-          {"epochs", plan.epochs},
-          {"global_batch", plan.global_batch},
-          {"micro_batch", plan.micro_batch},
-          {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
-          {"ranks_per_sample", plan.cut.ranks_per_sample},
-          {"slabs", plan.cut.slabs}};
+  Json facts = {{"network", plan.network.name},
+                {"parameters", census.parameters()},
+                {"epochs", plan.epochs},
+                {"global_batch", plan.global_batch},
+                {"micro_batch", plan.micro_batch},
+                {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
+                {"ranks_per_sample", plan.cut.ranks_per_sample},
+                {"slabs", plan.cut.slabs}};
+  if (plan.cut.plan) facts["cut"] = plan.cut.plan->to_json();
+  return facts;
 }
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,

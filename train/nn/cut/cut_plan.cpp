@@ -54,12 +54,6 @@ int tile_of(const Layer& layer) {
   return filtered ? kTile + 1 - convolution->kernel : 1;
 }
 
-/// "31", or "31 to 32".
-std::string range_of(const std::vector<int>& values) {
-  const auto [least, most] = std::ranges::minmax(values);
-  return least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most);
-}
-
 }  // namespace
 
 CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks,
@@ -205,29 +199,56 @@ std::int64_t CutPlan::received(int layer, int rank) const {
   return bytes;
 }
 
-std::string CutPlan::describe() const {
-  std::string text =
-      fmt::format("  {:<12}  {:>6}  {:<15}  {}\n", "layer", "planes", "made by a rank", "fetched by it");
-  std::int64_t all = 0;
+std::vector<CutPlan::Part> CutPlan::parts() const {
+  std::vector<Part> parts;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const LayerCut& cut = layers_[i];
-    std::int64_t most = 0;
-    std::vector<int> counts;
+    const Shape& shape = cut.census.output;
+    Part part = {cut.name, shape.size, shape.size, 0, cut.mean, 0, 0};
     for (int rank = 0; rank < slabs_ / slabs_per_rank_; ++rank) {
-      most = std::max(most, received(static_cast<int>(i), rank));
       const auto [first, last] = slabs_of(rank);
-      counts.push_back(cut.made[static_cast<std::size_t>(last - 1)].last -
-                       cut.made[static_cast<std::size_t>(first)].first);
+      const int made = cut.is_cut ? cut.made[static_cast<std::size_t>(last - 1)].last -
+                                        cut.made[static_cast<std::size_t>(first)].first
+                                  : shape.size;
+      part.least = std::min(part.least, made);
+      part.most = std::max(part.most, made);
+      part.fetch_bytes = std::max(part.fetch_bytes, received(static_cast<int>(i), rank));
     }
-    all += most;
-    text += fmt::format("  {:<12}  {:>6}  {:<15}  {}\n", cut.name, cut.census.output.size,
-                        cut.is_cut ? range_of(counts)
-                        : cut.mean ? "a part of sums"
-                                   : "all",
-                        most == 0 ? "-" : core::format_bytes(static_cast<double>(most)));
+    part.value_bytes = std::int64_t{4} * shape.channels * part.most * shape.size * shape.size;
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+std::string CutPlan::describe() const {
+  constexpr const char* kRow = "  {:<12}  {:>6}  {:<14}  {:>8}  {}\n";
+  std::string text = fmt::format(kRow, "layer", "planes", "made by a rank", "values", "fetched by it");
+  std::int64_t fetched = 0;
+  for (const Part& part : parts()) {
+    fetched += part.fetch_bytes;
+    const std::string made = part.of_sums                ? "a part of sums"
+                             : part.least == part.planes ? "all"
+                             : part.least == part.most   ? fmt::format("{}", part.most)
+                                                         : fmt::format("{} to {}", part.least, part.most);
+    text += fmt::format(
+        kRow, part.layer, part.planes, made, core::format_bytes(static_cast<double>(part.value_bytes)),
+        part.fetch_bytes == 0 ? "-" : core::format_bytes(static_cast<double>(part.fetch_bytes)));
   }
   return text + fmt::format("  a rank fetches at most {} of a sample in a step, forward and backward\n",
-                            core::format_bytes(static_cast<double>(all)));
+                            core::format_bytes(static_cast<double>(fetched)));
+}
+
+core::Json CutPlan::to_json() const {
+  core::Json all = core::Json::array();
+  for (const Part& part : parts()) {
+    all.push_back({{"layer", part.layer},
+                   {"planes", part.planes},
+                   {"least_planes_of_rank", part.least},
+                   {"most_planes_of_rank", part.most},
+                   {"value_bytes", part.value_bytes},
+                   {"fetch_bytes", part.fetch_bytes}});
+  }
+  return all;
 }
 
 std::vector<Piece> pieces_of(const Fetch& fetch) {

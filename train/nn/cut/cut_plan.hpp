@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/format/json.hpp"
 #include "core/grid.hpp"
 #include "train/nn/census.hpp"
 #include "train/nn/network_spec.hpp"
@@ -71,8 +72,19 @@ class CutPlan {
 
   /// [bytes] What a rank receives of a sample in a step, forward and backward, for a layer.
   std::int64_t received(int layer, int rank) const;
-  /// A table of the layers' planes by rank, and of what they receive; lines end in \n.
+  /// A rank's part of a layer.
+  struct Part {
+    std::string layer;
+    int planes;                ///< all planes of the output
+    int least, most;           ///< planes that a rank makes
+    bool of_sums;              ///< whether it makes a part of sums instead, and has the result
+    std::int64_t value_bytes;  ///< the values that it makes of a sample, at most, in f32
+    std::int64_t fetch_bytes;  ///< received() at most
+  };
+  std::vector<Part> parts() const;
+  /// The same as a table; lines end in \n.
   std::string describe() const;
+  core::Json to_json() const;
 
  private:
   struct LayerCut {

@@ -47,7 +47,16 @@ TEST_CASE("cosmoflow on two ranks is cut to its last convolution") {
   CHECK(dense1->seen == std::vector<Slab>{{0, 2}, {0, 2}});
   CHECK_FALSE(plan.is_cut(10));
   CHECK_FALSE(plan.fetch(11, 0));
-  CHECK(plan.describe().find("conv2             60  30               762.0 kB") != std::string::npos);
+  CHECK(plan.describe().find("conv2             60  30               13.8 MB  762.0 kB") !=
+        std::string::npos);
+  const auto json = plan.to_json();
+  REQUIRE(json.size() == 13);
+  CHECK(json[2] == core::Json{{"layer", "conv2"},
+                              {"planes", 60},
+                              {"least_planes_of_rank", 30},
+                              {"most_planes_of_rank", 30},
+                              {"value_bytes", 32 * 30 * 60 * 60 * 4},
+                              {"fetch_bytes", 762048}});
 }
 
 TEST_CASE("cuts are between the tiles of minimal filtering and the windows of pools") {
