@@ -40,7 +40,7 @@ std::string setting(const char* name, const char* otherwise) {
 long number(const char* name) { return std::strtol(setting(name, "-1").c_str(), nullptr, 10); }
 
 bool is_chosen_rank() {
-  const std::string rank = setting("OMPI_COMM_WORLD_RANK", "");
+  const std::string rank = setting("OMPI_COMM_WORLD_RANK", setting("PMI_RANK", "").c_str());
   return setting("COSMO_FAULT_RANK", rank.c_str()) == rank;
 }
 

@@ -103,8 +103,15 @@ def kill_after(seconds, tool, *words):
 
 
 def children(pid):
-    """Processes that a process has started, as the ranks of an mpirun on this machine."""
-    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """Processes that a process has started, as the ranks of an mpirun on this machine, which MPICH's starts by a proxy."""
+    found = []
+    for child in map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+        try:
+            is_proxy = pathlib.Path(f"/proc/{child}/comm").read_text() == "hydra_pmi_proxy\n"
+            found += children(child) if is_proxy else [child]
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended
+    return found
 
 
 def error_line(done, tool):
