@@ -65,6 +65,11 @@ class TorchDataset(PipelineTest):
         rows = re.findall(r"(?m)^(\w+): rms error ([0-9.]+), of the centre ([0-9.]+)$", done.stdout)
         self.assertEqual([row[0] for row in rows], self.inputs.split.names, done.stdout)
 
+    def test_the_example_without_data(self):
+        done = run_script(ROOT / "python/examples/train_torch.py", "nope")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^nope/manifest.json does not exist: .*\n$")
+
 
 if __name__ == "__main__":
     unittest.main()
