@@ -52,7 +52,7 @@ class Split(collections.abc.Sequence):
     """
 
     def __init__(self, directory, split="train", check=True):
-        self.directory, self.split, self.check = pathlib.Path(directory), split, check
+        self.directory, self.split, self.check = pathlib.Path(directory).absolute(), split, check
         self.manifest = read_manifest(directory, "shard")
         try:
             self.names = self.manifest["parameters"]["names"]
@@ -112,12 +112,12 @@ class Split(collections.abc.Sequence):
     def parameters(self, index):
         """(P) float64: the parameters in physical units, in the order of `names`."""
         shard, row = self._place(index)
-        return shard.y[row]
+        return shard.y[row].copy()
 
     def labels(self, index):
         """(P) float32: the parameters mapped from [low, high] to [-1, 1]."""
         shard, row = self._place(index)
-        return shard.y_unit[row]
+        return shard.y_unit[row].copy()
 
     def identity(self, index):
         """The Identity of a sample."""

@@ -1,5 +1,6 @@
 """cosmo_data.Split on shards that cosmo-prep wrote: what it reads, and how it refuses what is damaged."""
 
+import contextlib
 import json
 import multiprocessing
 import pathlib
@@ -65,6 +66,19 @@ class Sequence(PrepTest):
         for index in (len(split), -len(split) - 1):
             with self.assertRaises(IndexError):
                 split[index]
+
+    def test_what_it_gives_is_a_copy(self):
+        split = Split(self.root / "data")
+        for read in (split.parameters, split.labels, lambda i: split[i].parameters):
+            expected = read(0).copy()
+            read(0)[:] = 7
+            np.testing.assert_array_equal(read(0), expected)
+
+    def test_a_relative_directory(self):
+        with contextlib.chdir(self.root):
+            split = Split("data")
+        self.assertEqual(split[0].voxels.shape, split.shape)
+        split.verify()
 
     def test_it_is_read_in_other_processes(self):
         split = Split(self.root / "data")[5:]

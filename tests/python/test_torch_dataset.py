@@ -41,6 +41,8 @@ class TorchDataset(PipelineTest):
         self.assertEqual(len(dataset), len(self.inputs))
         voxels, labels = dataset[0]
         self.assertEqual((tuple(voxels.shape), tuple(labels.shape)), ((1, 32, 32, 32), (3,)))
+        labels.add_(7)
+        self.assertFalse((dataset[0][1] == labels).any())
         again = pickle.loads(pickle.dumps(dataset))
         np.testing.assert_array_equal(again[1][0].numpy(), dataset[1][0].numpy())
 
