@@ -5,6 +5,7 @@ import concurrent.futures
 
 import numpy as np
 
+from cosmo_data.errors import parsing
 from cosmo_data.symmetries import choose_symmetry, turn
 from cosmo_data.transform import Transform
 
@@ -37,7 +38,8 @@ class Inputs:
     def __init__(self, split, transform=None, turned=False, seed=1):
         self.split, self.turned, self.seed, self.epoch = split, turned, seed, 0
         choose_symmetry(seed, 0, 0)  # refuses a seed that is none
-        self.transform = transform if isinstance(transform, Transform) else Transform.of_dataset(split.manifest, transform)
+        with parsing(split.directory / "manifest.json", "manifest"):
+            self.transform = transform if isinstance(transform, Transform) else Transform.of_dataset(split.manifest, transform)
         self.shape = (1, *split.shape)[-4:]
         self._table = self.transform.table(65535) if self.transform.name == "log1p" else None
 
