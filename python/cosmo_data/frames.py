@@ -3,6 +3,9 @@
 Each function reads one output directory and raises DataError if a file is missing, damaged or of another stage.
 """
 
+import pathlib
+
+from cosmo_data.errors import parsing
 from cosmo_data.manifest import checked_path, read_manifest
 from cosmo_data.split import Split
 
@@ -32,13 +35,16 @@ def history(directory):
 
 def checkpoints(directory):
     """The checkpoints of a model: epoch, step, path, sha256, validation_loss, best."""
-    return pandas.DataFrame(read_manifest(directory, "train")["checkpoints"])
+    manifest = read_manifest(directory, "train")
+    with parsing(pathlib.Path(directory) / "manifest.json", "manifest"):
+        return pandas.DataFrame(manifest["checkpoints"])
 
 
 def simulations(directory):
     """The universes of a suite that cosmo-sim generate, or histogram of a table, wrote: index, seed and all parameters."""
-    rows = read_manifest(directory, "generate")["simulations"]
-    return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"]} for row in rows])
+    manifest = read_manifest(directory, "generate")
+    with parsing(pathlib.Path(directory) / "manifest.json", "manifest"):
+        return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"]} for row in manifest["simulations"]])
 
 
 def samples(directory):

@@ -5,6 +5,7 @@ import concurrent.futures
 
 import numpy as np
 
+from cosmo_data.errors import parsing
 from cosmo_data.symmetries import choose_symmetry, turn
 from cosmo_data.transform import Transform
 
@@ -31,12 +32,14 @@ class Inputs:
     voxels (C, n, n, n) float32, C = 1 for a single redshift; labels (P) float32 in [-1, 1]. `transform` is a Transform or the name of
     one; by default that of cosmo-train. With `turned` each sample is turned by one of the 48 symmetries, a pure function of
     (`seed`, `epoch`, number of the sample): the one that cosmo-train draws with the same --seed in its epoch `epoch` + 1.
-    Change `epoch` between passes. Raises DataError as Split does.
+    Change `epoch` between passes. Raises DataError as Split does, and ValueError for a seed or epoch out of range.
     """
 
     def __init__(self, split, transform=None, turned=False, seed=1):
         self.split, self.turned, self.seed, self.epoch = split, turned, seed, 0
-        self.transform = transform if isinstance(transform, Transform) else Transform.of_dataset(split.manifest, transform)
+        choose_symmetry(seed, 0, 0)  # refuses a seed that is none
+        with parsing(split.directory / "manifest.json", "manifest"):
+            self.transform = transform if isinstance(transform, Transform) else Transform.of_dataset(split.manifest, transform)
         self.shape = (1, *split.shape)[-4:]
         self._table = self.transform.table(65535) if self.transform.name == "log1p" else None
 
@@ -75,6 +78,9 @@ class Inputs:
         allocated only once, and a batch is overwritten as soon as the next one is asked for; without, each batch has arrays of its
         own. torch.from_numpy takes them without a copy.
         """
+        if batch_size < 1:
+            raise ValueError(f"there is no batch of {batch_size} samples: give 1 or more")
+        choose_symmetry(self.seed, self.epoch, 0)  # refuses an epoch that is none
         order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self)) if shuffle else np.arange(len(self))
         size = min(batch_size, len(self))
         ring = [np.empty((size, *self.shape), "float32") if reuse else None for _ in range(workers + 1)]

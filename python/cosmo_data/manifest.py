@@ -4,7 +4,7 @@ import hashlib
 import json
 import pathlib
 
-from cosmo_data.errors import DataError
+from cosmo_data.errors import DataError, parsing
 
 SCHEMA = "cosmo.manifest/1"
 
@@ -16,7 +16,9 @@ def read_manifest(directory, stage=None):
     another schema or stage, or one that does not match its id. The files that it lists are not looked at.
     """
     path = pathlib.Path(directory) / "manifest.json"
-    try:
+    with parsing(path, "manifest"):
+        if not path.exists():
+            raise DataError(f"{path} does not exist: {directory} is not a finished output; rerun the stage that produces it.")
         manifest = json.loads(path.read_bytes())
         if manifest["schema"] != SCHEMA:
             raise DataError(f"{path} has schema {manifest['schema']!r}: this version reads {SCHEMA}.")
@@ -25,13 +27,11 @@ def read_manifest(directory, stage=None):
         if manifest["id"] != id_of(manifest):
             raise DataError(f"{path} does not match its id: it was altered, rerun its stage with --force.")
         for record in manifest["files"]:
+            if not {"bytes", "sha256"} <= record.keys():
+                raise ValueError(f"{record['path']} lacks its bytes or sha256")
             inside = pathlib.PurePath(record["path"])
             if inside.is_absolute() or ".." in inside.parts:
                 raise DataError(f"{path} names the file {record['path']!r} outside its directory: restore the manifest.")
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist: {directory} is not a finished output; rerun the stage that produces it.") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is not a readable manifest ({error!r}): restore it or rerun its stage with --force.") from error
     return manifest
 
 
@@ -61,7 +61,7 @@ def checked_path(directory, manifest, name, content=False):
         raise DataError(f"{path} has {size} bytes and its manifest records {record['bytes']}: it is truncated or altered, "
                         "restore it or rerun its stage with --force.")
     if content:
-        with open(path, "rb") as file:
+        with parsing(path, "file"), open(path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != record["sha256"]:
             raise DataError(f"{path} differs from its manifest's sha256: it is damaged, restore it or rerun its stage with --force.")

@@ -5,11 +5,12 @@ import zlib
 import h5py
 import numpy as np
 
-from cosmo_data.errors import DataError
+from cosmo_data.errors import DataError, parsing
 
 SCHEMA = "cosmo.shard"
 VERSIONS = (1, 2)
-TABLES = ("y", "y_unit", "crc32", "simulation", "subvolume", "seed")
+TABLES = {"y": "float64", "y_unit": "float32", "crc32": "uint32", "simulation": "uint32", "subvolume": "uint8",
+          "seed": "uint64", "roll": "uint16"}
 
 
 def voxel_dtype(manifest):
@@ -26,24 +27,24 @@ class Shard:
 
     def __init__(self, path, manifest, rows):
         self.path = path
-        try:
+        parameters = manifest["parameters"]["names"]
+        with parsing(path, "shard", "run cosmo-prep again with --force"):
             file = h5py.File(path, "r")
             version = file.attrs["schema"], int(file.attrs["schema_version"])
             if version not in [(SCHEMA, known) for known in VERSIONS]:
                 raise DataError(f"{path} has schema {version[0]} {version[1]}: this version reads {SCHEMA} 1 to {VERSIONS[-1]}.")
-            self._x = file["x"]
-            tables = {name: file[name][:] for name in TABLES}
-            self.roll = file["roll"][:] if "roll" in file else np.zeros(rows, "uint16")
-            names, origin = list(file.attrs["parameter_names"]), file.attrs["input_id"]
-        except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
-            raise DataError(f"{path} is not a readable shard ({error}): restore it or run cosmo-prep again with --force.") from error
-        vars(self).update(tables)
-        agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
-                 "parameter_names": names == manifest["parameters"]["names"], "input_id": origin == manifest["inputs"][0]["id"],
-                 "number of rows in its tables": {len(table) for table in tables.values()} == {rows}}
-        for what, equal in agree.items():
-            if not equal:
-                raise DataError(f"{path} has another {what} than its manifest: it belongs to another dataset, restore it.")
+            self._x, self.roll = file["x"], np.zeros(rows, "uint16")
+            tables = {name: file[name] for name in TABLES if name != "roll" or "roll" in file or manifest.get("rolls")}
+            agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
+                     "parameter_names": list(file.attrs["parameter_names"]) == parameters,
+                     "input_id": file.attrs["input_id"] == manifest["inputs"][0]["id"]}
+            for name, table in tables.items():
+                shape = (rows, len(parameters)) if name in ("y", "y_unit") else (rows,)
+                agree[f"shape or type of {name}"] = (table.shape, table.dtype) == (shape, TABLES[name])
+            for what, equal in agree.items():
+                if not equal:
+                    raise DataError(f"{path} has another {what} than its manifest: it belongs to another dataset, restore it.")
+            vars(self).update({name: table[:] for name, table in tables.items()})
 
     def read(self, row, check=True, out=None):
         """The voxels of a row, in the shape and type that they have in the file; in `out` if that is given.

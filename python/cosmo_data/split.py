@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cosmo_data.errors import DataError
+from cosmo_data.errors import DataError, parsing
 from cosmo_data.manifest import checked_path, read_manifest
 from cosmo_data.shard import Shard, voxel_dtype
 
@@ -52,22 +52,29 @@ class Split(collections.abc.Sequence):
     """
 
     def __init__(self, directory, split="train", check=True):
-        self.directory, self.split, self.check = pathlib.Path(directory), split, check
+        self.directory, self.split, self.check = pathlib.Path(directory).absolute(), split, check
         self.manifest = read_manifest(directory, "shard")
-        try:
+        path = self.directory / "manifest.json"
+        with parsing(path, "manifest"):
+            if split not in self.manifest["splits"]:
+                raise DataError(f"{path} lacks {split!r}: give a split that it has, or restore it.")
             self.names = self.manifest["parameters"]["names"]
             self.low, self.high = (np.array(self.manifest["parameters"][key], float) for key in ("low", "high"))
-            self.shape = tuple(self.manifest["shape"])
+            self.shape = tuple(map(operator.index, self.manifest["shape"]))
             self.dtype = voxel_dtype(self.manifest)
             record = self.manifest["splits"][split]
-            self._shards, self._samples = record["shards"], record["samples"]
+            self._shards, self._samples = record["shards"], operator.index(record["samples"])
+            self._numbers = range(self._samples)
             origin = self.manifest.get("origin", self.manifest["config"])
-            self._per_shard = origin.get("samples_per_shard", max(self._samples, 1))
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{self.directory / 'manifest.json'} lacks {error}: give a split that it has, or restore it.") from error
-        for name in self._shards:
-            checked_path(self.directory, self.manifest, name)
-        self._numbers = range(self._samples)
+            self._per_shard = operator.index(origin.get("samples_per_shard", self._samples))
+            if not 0 < len(self._numbers) <= len(self._shards) * self._per_shard < self._samples + self._per_shard:
+                raise ValueError(f"{self._samples} samples of {split} in {len(self._shards)} shards of {self._per_shard}")
+            if not self.low.shape == self.high.shape == (len(self.names),) or not np.all(self.low < self.high):
+                raise ValueError(f"parameters {self.names} from {self.low} to {self.high}")
+            if len(self.shape) not in (3, 4) or min(self.shape) < 1 or len(set(self.shape[-3:])) > 1:
+                raise ValueError(f"samples of shape {self.shape}, which are not cubes")
+            for name in self._shards:
+                checked_path(self.directory, self.manifest, name)
         self._forget()
 
     def _forget(self):
@@ -112,12 +119,12 @@ class Split(collections.abc.Sequence):
     def parameters(self, index):
         """(P) float64: the parameters in physical units, in the order of `names`."""
         shard, row = self._place(index)
-        return shard.y[row]
+        return shard.y[row].copy()
 
     def labels(self, index):
         """(P) float32: the parameters mapped from [low, high] to [-1, 1]."""
         shard, row = self._place(index)
-        return shard.y_unit[row]
+        return shard.y_unit[row].copy()
 
     def identity(self, index):
         """The Identity of a sample."""

@@ -1,6 +1,7 @@
 """The 48 symmetries of the cube, numbered as in cosmo-train: they change a universe's orientation and none of its parameters."""
 
 import itertools
+import operator
 from typing import NamedTuple
 
 from cosmo_data.philox import AUGMENTATION, uniform
@@ -24,7 +25,14 @@ def cube_symmetry(index):
 
 
 def choose_symmetry(seed, epoch, sample):
-    """The number of the symmetry that cosmo-train applies to a sample of the training split, counted from 0, in an epoch, counted from 0."""
+    """The number of the symmetry that cosmo-train applies to a sample of the training split, counted from 0, in an epoch, counted from 0.
+
+    Raises ValueError for a seed that is not below 2**64, or an epoch or sample that is not below 2**32.
+    """
+    seed, epoch, sample = map(operator.index, (seed, epoch, sample))
+    for name, number, bits in ("seed", seed, 64), ("epoch", epoch, 32), ("sample", sample, 32):
+        if not 0 <= number < 2**bits:
+            raise ValueError(f"there is no {name} {number}: give 0 to 2**{bits} - 1")
     return int(uniform(seed, AUGMENTATION, (epoch, sample, 0)) * SYMMETRIES)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # not needed once cosmo_data is installed
-from cosmo_data import Inputs, Split  # noqa: E402
+from cosmo_data import DataError, Inputs, Split  # noqa: E402
 
 
 def network(channels, outputs):
@@ -69,4 +69,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except DataError as error:
+        sys.exit(str(error))

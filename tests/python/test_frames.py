@@ -70,6 +70,15 @@ class Frames(PipelineTest):
             self.frames.predictions(self.predictions, "universe")
         flip(path, -2)
 
+    def test_a_manifest_without_its_list(self):
+        for directory, key in ((self.model, "checkpoints"), (self.sim, "simulations")):
+            path = directory / "manifest.json"
+            original = path.read_text()
+            path.write_text(json.dumps({name: value for name, value in json.loads(original).items() if name != key}))
+            with self.assertRaisesRegex(DataError, f"{path} is not a readable manifest .*{key}"):
+                getattr(self.frames, key)(directory)
+            path.write_text(original)
+
     def test_another_stage(self):
         with self.assertRaisesRegex(DataError, "is of stage 'shard': give a directory of stage 'infer'"):
             self.frames.predictions(self.data)

@@ -50,6 +50,16 @@ class Symmetries(unittest.TestCase):
             with self.assertRaises(ValueError):
                 cube_symmetry(index)
 
+    def test_seeds_and_epochs_out_of_range_are_refused(self):
+        for name, limit, numbers in (("seed", 64, (-1, 1 << 70)), ("epoch", 32, (-1, 1 << 32)), ("sample", 32, (-1,))):
+            for number in numbers:
+                with self.assertRaisesRegex(ValueError, rf"^there is no {name} {number}: give 0 to 2\*\*{limit} - 1$"):
+                    choose_symmetry(**{"seed": 1, "epoch": 0, "sample": 0, name: number})
+
+    def test_integers_of_numpy(self):
+        self.assertEqual([choose_symmetry(*map(np.int64, (9, epoch, 2))) for epoch in range(20)],
+                         [choose_symmetry(9, epoch, 2) for epoch in range(20)])
+
     def test_all_are_drawn(self):
         drawn = np.bincount([choose_symmetry(1, epoch, sample) for epoch in range(48) for sample in range(100)])
         self.assertEqual(len(drawn), SYMMETRIES)
@@ -134,6 +144,18 @@ class Batches(PrepTest):
         plain = [inputs[i][0].tobytes() for i in range(len(inputs))]
         for order in orders:
             self.assertEqual(sorted(order), sorted(plain))
+
+    def test_what_is_out_of_range_is_refused(self):
+        split = Split(self.root / "data")
+        with self.assertRaisesRegex(ValueError, "there is no seed -1: "):
+            Inputs(split, seed=-1)
+        inputs = Inputs(split)
+        for size in (0, -1):
+            with self.assertRaisesRegex(ValueError, f"there is no batch of {size} samples: give 1 or more"):
+                list(inputs.batches(size))
+        inputs.epoch = -1
+        with self.assertRaisesRegex(ValueError, "there is no epoch -1: "):
+            list(inputs.batches(4))
 
     def test_a_part_keeps_the_symmetries_of_the_whole(self):
         whole = Split(self.root / "data")

@@ -27,6 +27,8 @@ class Package(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             installed = {path.name for path in (target / "cosmo_data").glob("*.py")}
             self.assertEqual(installed, {path.name for path in (PYTHON / "cosmo_data").glob("*.py")})
+            licence, = target.glob("cosmo_data-*.dist-info/**/LICENSE")
+            self.assertEqual(licence.read_bytes(), (ROOT / "LICENSE").read_bytes())
             code = f"import sys; sys.path.insert(0, {str(target)!r}); import cosmo_data; print(cosmo_data.__file__)"
             done = python("-c", code, cwd=directory)
             self.assertEqual(done.stdout.strip(), str(target / "cosmo_data/__init__.py"), done.stderr)

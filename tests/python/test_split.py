@@ -1,5 +1,6 @@
 """cosmo_data.Split on shards that cosmo-prep wrote: what it reads, and how it refuses what is damaged."""
 
+import contextlib
 import json
 import multiprocessing
 import pathlib
@@ -11,7 +12,7 @@ import unittest
 import h5py
 import numpy as np
 
-from cosmo_data import DataError, Split, read_manifest
+from cosmo_data import DataError, Inputs, Split, read_manifest
 from cosmo_data.manifest import id_of
 from toolkit import ROOT, PrepTest, flip, record_again, sha256
 
@@ -65,6 +66,19 @@ class Sequence(PrepTest):
         for index in (len(split), -len(split) - 1):
             with self.assertRaises(IndexError):
                 split[index]
+
+    def test_what_it_gives_is_a_copy(self):
+        split = Split(self.root / "data")
+        for read in (split.parameters, split.labels, lambda i: split[i].parameters):
+            expected = read(0).copy()
+            read(0)[:] = 7
+            np.testing.assert_array_equal(read(0), expected)
+
+    def test_a_relative_directory(self):
+        with contextlib.chdir(self.root):
+            split = Split("data")
+        self.assertEqual(split[0].voxels.shape, split.shape)
+        split.verify()
 
     def test_it_is_read_in_other_processes(self):
         split = Split(self.root / "data")[5:]
@@ -149,6 +163,31 @@ class Refusals(PrepTest):
         write_manifest(self.data, lambda manifest: manifest["files"][0].update(path="../secret"))
         self.refused_at_opening("'../secret' outside its directory")
 
+    def test_values_that_no_dataset_has(self):
+        original = (self.data / "manifest.json").read_bytes()
+        def train(**values):
+            return lambda manifest: manifest["splits"]["train"].update(values)
+        def first_file_lacks(key):
+            return lambda manifest: manifest["files"][0].pop(key)
+        for change in (train(samples=31.5), train(samples=0), train(samples=-1), train(samples=1 << 70), train(shards=[]),
+                       train(shards=["train/shard-00000.h5"]), train(shards=[{}] * 4),
+                       first_file_lacks("bytes"), first_file_lacks("sha256"),
+                       lambda manifest: manifest["origin"].update(samples_per_shard=0), lambda manifest: manifest.update(origin=[]),
+                       lambda manifest: manifest["parameters"].update(low="none"), lambda manifest: manifest["parameters"].update(low=[0]),
+                       lambda manifest: manifest["parameters"].update(high=manifest["parameters"]["low"]),
+                       lambda manifest: manifest.update(shape=["8"] * 3), lambda manifest: manifest.update(shape=[8, 8, 9]),
+                       lambda manifest: manifest.update(shape=[0, 0, 0])):
+            write_manifest(self.data, change)
+            self.refused_at_opening(self.data / "manifest.json", "not a readable manifest", "restore it")
+            (self.data / "manifest.json").write_bytes(original)
+        Split(self.data)
+        (self.data / "manifest.json").write_text("[" * 100000)
+        self.refused_at_opening(self.data / "manifest.json", "RecursionError", "restore it")
+
+    def test_a_manifest_without_statistics(self):
+        write_manifest(self.data, lambda manifest: manifest.pop("statistics"))
+        self.refused_with([self.data / "manifest.json", "'statistics'", "restore it"], lambda: Inputs(Split(self.data)))
+
     def test_an_unknown_split(self):
         self.refused_at_opening("manifest.json lacks 'training'", split="training")
 
@@ -188,6 +227,34 @@ class Refusals(PrepTest):
             del shard["y"]
         record_again(self.data, self.shard)
         self.refused_at_sample("not a readable shard")
+
+    def test_tables_of_another_kind(self):
+        original = self.shard.read_bytes()
+        rows = len(h5py.File(self.shard)["y"])
+        for name, table in (("roll", np.zeros(3, "uint16")), ("y", np.zeros(rows)), ("y", np.full((rows, 3), b"0.3")),
+                            ("y_unit", np.zeros((rows, 7), "float32")), ("seed", np.zeros(rows)), ("crc32", np.uint32(1))):
+            with h5py.File(self.shard, "r+") as shard:
+                if name in shard:
+                    del shard[name]
+                shard[name] = table
+            record_again(self.data, self.shard)
+            self.refused_at_sample(f"another shape or type of {name} than its manifest", "restore it")
+            self.shard.write_bytes(original)
+
+    def test_groups_for_datasets(self):
+        original = self.shard.read_bytes()
+        for name in ("x", "y"):
+            with h5py.File(self.shard, "r+") as shard:
+                del shard[name]
+                shard.create_group(name)
+            record_again(self.data, self.shard)
+            self.refused_at_sample("not a readable shard", "restore it")
+            self.shard.unlink()  # h5py may still have it open
+            self.shard.write_bytes(original)
+
+    def test_a_shard_without_the_rolls_of_its_dataset(self):
+        write_manifest(self.data, lambda manifest: manifest.update(rolls=1))
+        self.refused_with([self.data / "train/shard-00000.h5", "roll", "restore it"], lambda: Split(self.data)[0])
 
     def test_a_shard_of_another_dataset(self):
         shutil.copy(OLD / "data/train/shard-00000.h5", self.shard)

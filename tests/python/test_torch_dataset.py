@@ -41,6 +41,8 @@ class TorchDataset(PipelineTest):
         self.assertEqual(len(dataset), len(self.inputs))
         voxels, labels = dataset[0]
         self.assertEqual((tuple(voxels.shape), tuple(labels.shape)), ((1, 32, 32, 32), (3,)))
+        labels.add_(7)
+        self.assertFalse((dataset[0][1] == labels).any())
         again = pickle.loads(pickle.dumps(dataset))
         np.testing.assert_array_equal(again[1][0].numpy(), dataset[1][0].numpy())
 
@@ -64,6 +66,11 @@ class TorchDataset(PipelineTest):
         self.assertEqual(re.findall(r"(?m)^epoch (\d): loss [0-9.]+, validation [0-9.]+, \d+ samples/s$", done.stdout), ["1", "2"])
         rows = re.findall(r"(?m)^(\w+): rms error ([0-9.]+), of the centre ([0-9.]+)$", done.stdout)
         self.assertEqual([row[0] for row in rows], self.inputs.split.names, done.stdout)
+
+    def test_the_example_without_data(self):
+        done = run_script(ROOT / "python/examples/train_torch.py", "nope")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^nope/manifest.json does not exist: .*\n$")
 
 
 if __name__ == "__main__":
