@@ -39,7 +39,7 @@ class Repeated:
 
     def __init__(self, split, samples):
         self.split, self.samples = split, samples
-        self.manifest, self.shape, self.dtype = split.manifest, split.shape, split.dtype
+        self.directory, self.manifest, self.shape, self.dtype = split.directory, split.manifest, split.shape, split.dtype
 
     def __len__(self):
         return self.samples
