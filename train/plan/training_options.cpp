@@ -46,7 +46,8 @@ void declare_training(core::Options& options) {
   options.add(
       "slabs", std::nullopt,
       "(--deterministic any) slabs of each sample, which its ranks share: a power of two, which must stay the same "
-      "for the same bits, while --ranks-per-sample may be any divisor of it [--ranks-per-sample]");
+      "for the same bits, while --ranks-per-sample may be any divisor of it; more slabs than ranks take longer "
+      "[--ranks-per-sample]");
   options.add("seed", "1", "seed of weights, order, symmetries and dropout");
   options.begin_group("Learning rate");
   options.add("learning-rate", std::nullopt,
