@@ -5,7 +5,8 @@ namespace cosmo::core {
 
 /// Extensions of x86-64. Those that only come together with one of them are left out.
 struct Instructions {
-  bool avx2, fma, bmi2, avx512f, avx512vl, avx512bw, avx512dq, avx512vbmi2, avx512vnni, avx512bf16;
+  bool avx2 = false, fma = false, bmi2 = false, avx512f = false, avx512vl = false, avx512bw = false,
+       avx512dq = false, avx512vbmi2 = false, avx512vnni = false, avx512bf16 = false;
 };
 
 /// What all code but check_cpu.cpp was compiled for.
