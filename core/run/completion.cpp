@@ -24,7 +24,7 @@ std::string words_of(const Command& command) {
     }
     names.push_back(fmt::format("--{}", option.name));
     if (!option.choices.empty()) {
-      std::vector<std::string> values = option.choices;
+      std::vector<std::string> values = option.choices;  // FILE.json is not a name, but stands for one
       std::erase_if(values, [](const std::string& value) { return value.starts_with("FILE"); });
       text += fmt::format("    {}) words='{}' ;;\n", names.back(), fmt::join(values, " "));
     } else if (!option.is_flag) {

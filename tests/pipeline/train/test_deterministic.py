@@ -112,7 +112,8 @@ class Deterministic(PipelineTest):
                 (1, ["--slabs", 2, "--deterministic", "layout"], "--slabs applies only with --deterministic any"),
                 (1, ["--slabs", 64], "--slabs 64 is more than the"),
                 (2, ["--reduction-precision", "bf16"], "--deterministic any sends sums in f32"),
-                (2, ["--global-batch", 12], "for each of the 2 ranks, not 6: give --global-batch 8 or 16, or use another number of ranks"),
+                (2, ["--global-batch", 12], "a power of two of samples in a step for each of the 2 ranks, not 6: give "
+                 "--global-batch 8 or 16, or use another number of ranks"),
                 (3, ["--global-batch", 8], "must be a multiple of the 3 ranks: give 6 or 12"),
                 (4, ["--ranks-per-sample", 2, "--global-batch", 12], "for each of the 2 groups of ranks, not 6: give --global-batch 8 or 16"),
                 (1, ["--deterministic", "all"], "--deterministic")):

@@ -72,18 +72,9 @@ class CutPlan {
 
   /// [bytes] What a rank receives of a sample in a step, forward and backward, for a layer.
   std::int64_t received(int layer, int rank) const;
-  /// A rank's part of a layer.
-  struct Part {
-    std::string layer;
-    int planes;                ///< all planes of the output
-    int least, most;           ///< planes that a rank makes
-    bool of_sums;              ///< whether it makes a part of sums instead, and has the result
-    std::int64_t value_bytes;  ///< the values that it makes of a sample, at most, in f32
-    std::int64_t fetch_bytes;  ///< received() at most
-  };
-  std::vector<Part> parts() const;
-  /// The same as a table; lines end in \n.
+  /// A table of the layers' planes by rank, the size of their values, and what is received; lines end in \n.
   std::string describe() const;
+  /// The same as an array of objects.
   core::Json to_json() const;
 
  private:
@@ -97,6 +88,16 @@ class CutPlan {
     int window, stride, padding;   ///< planes of the input that a plane of the output sees
     std::vector<core::Slab> made;  ///< (slabs) planes of its output
   };
+  /// A rank's part of a layer.
+  struct Part {
+    std::string layer;
+    int planes;                ///< all planes of the output
+    int least, most;           ///< planes that a rank makes
+    bool of_sums;              ///< whether it makes a part of sums instead, and has the result
+    std::int64_t value_bytes;  ///< the values that it makes of a sample, at most, in f32
+    std::int64_t fetch_bytes;  ///< received() at most
+  };
+  std::vector<Part> parts() const;
   void choose_planes(const NetworkSpec& spec);
   /// Planes of the input that a slab's planes of the output see.
   core::Slab seen(std::size_t layer, int slab) const;
