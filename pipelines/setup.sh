@@ -4,7 +4,8 @@ packages=(cmake ninja-build g++ git pkg-config openmpi-bin libopenmpi-dev libhdf
           libeigen3-dev libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev librandom123-dev libssl-dev
           zlib1g-dev libisal-dev libpng-dev)
 # What the tests need besides.
-test_packages=(catch2 python3 python3-h5py python3-numpy python3-onnx python3-pandas python3-torch python3-yaml python3-yt groff-base qemu-user)
+test_packages=(catch2 dpkg-dev file python3 python3-h5py python3-numpy python3-onnx python3-pandas python3-torch python3-yaml python3-yt
+               groff-base qemu-user)
 
 install_packages() {
   local missing=() package

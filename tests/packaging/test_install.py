@@ -1,5 +1,6 @@
 """What `cmake --install` copies, and how it works from there: tools, manual pages, completion in bash, pipelines."""
 
+import gzip
 import pathlib
 import platform
 import re
@@ -65,6 +66,30 @@ class Installed(DirectoryTest):
         (self.root / "cosmo-infer").rename(self.usr / "bin/cosmo-infer")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
         self.assertIn("cosmo-infer is not on PATH", done.stderr)
+
+
+class DebianPackage(DirectoryTest):
+    def test_contents(self):
+        """As `cmake --install` copies them, with what Debian asks for besides: compressed pages, its own copy of the licence."""
+        done = subprocess.run(["cpack", "-G", "DEB", "-B", self.root, "--config", BIN.parent / "CPackConfig.cmake"], env=ENVIRONMENT,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        package, = self.root.glob("cosmo_*.deb")
+        subprocess.run(["dpkg-deb", "-R", package, self.root / "package"], check=True)
+        doc = self.root / "package/usr/share/doc/cosmo"
+        self.assertIn("/usr/share/common-licenses/GPL-3.", (doc / "copyright").read_text())
+        self.assertLess((doc / "copyright").stat().st_size, 1000)
+        self.assertEqual(gzip.decompress((doc / "changelog.gz").read_bytes()), (ROOT / "CHANGELOG.md").read_bytes())
+        self.assertRegex(gzip.decompress((doc / "changelog.Debian.gz").read_bytes()).decode(), r"^cosmo \(\d+\.\d+\.\d+-1~\w+\) ")
+        for tool in TOOLS:
+            page = self.root / f"package/usr/share/man/man1/{tool}.1.gz"
+            self.assertEqual(gzip.decompress(page.read_bytes()), (PAGES / f"{tool}.1").read_bytes())
+            self.assertTrue((self.root / "package/usr/bin" / tool).is_file())
+        control = (self.root / "package/DEBIAN/control").read_text()
+        self.assertRegex(control, r"(?m)^Depends: (openmpi-bin|mpich), .*libdnnl")
+        for path in (self.root / "package/usr/share/cosmo").rglob("*"):
+            if path.is_file() and path.read_bytes().startswith(b"#!"):
+                self.assertTrue(path.stat().st_mode & 0o100, path)
 
 
 class OldProcessor(unittest.TestCase):
