@@ -3,15 +3,6 @@
 namespace cosmo::core {
 
 const Instructions compiled_for = {
-#ifdef __AVX2__
-    .avx2 = true,
-#endif
-#ifdef __FMA__
-    .fma = true,
-#endif
-#ifdef __BMI2__
-    .bmi2 = true,
-#endif
 #ifdef __AVX512F__
     .avx512f = true,
 #endif

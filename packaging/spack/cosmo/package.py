@@ -1,5 +1,7 @@
-# Recipe for Spack, of which no copy was at hand: not tried. Put the folder above into a repository of packages and give the
+# Recipe for Spack 1.0 and later, of which no copy was at hand: not tried. Put the folder above into a repository of packages and give the
 # address and checksum of a release.
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+
 from spack.package import *
 
 
@@ -29,6 +31,7 @@ class Cosmo(CMakePackage):
     depends_on("zlib-api")
 
     generator("ninja")
+    requires("target=x86_64_v3:", when="target=x86_64:", msg="the kernels of networks need AVX2")
 
     def cmake_args(self):
         # Spack's compiler wrapper adds -march for the target.
