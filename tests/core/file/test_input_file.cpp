@@ -13,7 +13,10 @@ TEST_CASE("a file that cannot be opened is refused with the system's reason and 
   const TemporaryDirectory directory;
   const auto path = directory.path() / "a.txt";
   write_text(path, "text");
-  CHECK(open_input(path).good());  // before: a sanitizer that meets this type for the first time opens a pipe
+  // Both before: a sanitizer that meets a type for the first time opens a pipe.
+  CHECK(open_input(path).good());
+  expect_error(Fault::io, "none.txt does not exist",
+               [&] { (void)open_input(directory.path() / "none.txt"); });
   rlimit files{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
   const rlimit none{0, files.rlim_max};
