@@ -34,6 +34,16 @@ class Sample(NamedTuple):
     parameters: np.ndarray  #: (P) float64, physical, in the order of Split.names
     identity: Identity
 
+    def __eq__(self, other):
+        return (isinstance(other, Sample) and self.identity == other.identity and np.array_equal(self.parameters, other.parameters)
+                and np.array_equal(self.voxels, other.voxels))
+
+    def __ne__(self, other):  # or else that of tuples
+        return not self == other
+
+    def __hash__(self):
+        return hash(self.identity)
+
 
 def _open(directory, manifest, name, rows, process):
     """A shard, opened for one process: HDF5 files must not be shared with forked ones."""

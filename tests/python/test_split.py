@@ -67,6 +67,15 @@ class Sequence(PrepTest):
             with self.assertRaises(IndexError):
                 split[index]
 
+    def test_samples_can_be_looked_for(self):
+        split = Split(self.root / "data")
+        self.assertEqual(split[1], split[1])
+        self.assertTrue(split[1] != split[2])
+        self.assertIn(split[1], split[:3])
+        self.assertNotIn(split[3], split[:3])
+        self.assertEqual((split.index(split[2]), split.count(split[2])), (2, 1))
+        self.assertEqual(len({split[0], split[0], split[1]}), 2)
+
     def test_what_it_gives_is_a_copy(self):
         split = Split(self.root / "data")
         for read in (split.parameters, split.labels, lambda i: split[i].parameters):
