@@ -1,6 +1,6 @@
 # What Debian's policy asks of a package beyond `cmake --install`: a changelog of the package, compressed manual pages, and the
 # licence as a reference to the copy that every Debian has. cpack runs this before it packs what was installed.
-set(usr ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr)
+set(usr ${CPACK_TEMPORARY_INSTALL_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX})
 set(doc ${usr}/share/doc/${CPACK_PACKAGE_NAME})
 
 string(TIMESTAMP year "%Y" UTC)

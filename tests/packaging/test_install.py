@@ -70,7 +70,7 @@ class Installed(DirectoryTest):
 
 class DebianPackage(DirectoryTest):
     def test_contents(self):
-        """As `cmake --install` copies them, with what Debian asks for besides: compressed pages, its own copy of the licence."""
+        """As `cmake --install` copies them, with what Debian asks for besides: compressed pages and changelogs, a reference to the licence."""
         done = subprocess.run(["cpack", "-G", "DEB", "-B", self.root, "--config", BIN.parent / "CPackConfig.cmake"], env=ENVIRONMENT,
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
