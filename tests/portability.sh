@@ -36,6 +36,7 @@ while getopts nd:s:t:h option; do
 done
 shift $((OPTIND - 1))
 for name in "$@"; do grep -qx -e "$name" <<<"$names" || refuse "no combination is called '$name': choose from ${names//$'\n'/, }."; done
+[ "${steps// /}" ] || refuse "-s: no step is given; there are $every."
 for step in $steps; do
   grep -qw -e "$step" <<<"$every" || refuse "-s: no step is called '$step'; there are $every."
 done
@@ -62,7 +63,7 @@ look_up() {
 
 # inside COMMAND...: in the chroot; what is mounted there is gone with the command.
 inside() {
-  if [ "$dry" ]; then echo "  $*"; return; fi
+  if [ "$dry" ]; then sed 's/^/  /' <<<"$*"; return; fi
   # shellcheck disable=SC2016
   unshare --mount bash -c '
     for place in proc sys dev dev/pts; do mount --bind "/$place" "$1/$place"; done
@@ -73,7 +74,9 @@ inside() {
 }
 
 step_system() {
-  if [ ! "$dry" ]; then
+  if [ "$dry" ]; then
+    echo "  debootstrap --variant=minbase $suite $chroot    # in which all but git run"
+  else
     [ -e "$chroot/etc/debian_version" ] || debootstrap --variant=minbase "$suite" "$chroot"
     echo "127.0.0.1 localhost $(hostname)" >"$chroot/etc/hosts"  # or else Open MPI waits for a name server
     mkdir -p "$chroot/var/cache/ccache"
@@ -83,7 +86,9 @@ step_system() {
   echo "made"
 }
 step_build() {
-  if [ ! "$dry" ]; then
+  if [ "$dry" ]; then
+    echo "  git clone $root $chroot$source"
+  else
     rm -rf "${chroot:?}$source" "$directory/results/$combination".{tests,quickstart,counts}
     git clone -q "$root" "$chroot$source"
   fi

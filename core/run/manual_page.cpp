@@ -92,8 +92,8 @@ std::string manual_page(const Tool& tool) {
   for (const auto& [code, meaning] :
        {std::pair{0, "done, or up to date"},
         {2, "usage: the command line"},
-        {3, "values that cannot work"},
-        {4, "input or output failed, memory is lacking, a rank was lost, or the CPU is too old"},
+        {3, "values that cannot work, or more memory needed than there is"},
+        {4, "input or output failed, memory ran out, a rank was lost, or the CPU is too old"},
         {5, "a damaged or unexpected file"},
         {6, "numbers out of range"},
         {70, "a bug in the toolkit"},

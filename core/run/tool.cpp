@@ -166,17 +166,28 @@ double peer_timeout(const Options& options) {
 /// Runs the command; returns the exit code that the ranks agree on, or aborts.
 int run_command(const Communicator& comm, const Log& log, const Tool& tool, const Command& command,
                 const Options& options, const std::vector<std::string>& words, const Limits& limits) {
-  try {
+  const auto attempt = [&](const auto& part) {
+    try {
+      part();
+      return 0;
+    } catch (...) {
+      const Error failure = current_error();
+      const bool together = failure.agreed() || comm.size() == 1;
+      if (comm.is_root() || !together) print_error(log, tool, failure);
+      if (!together) MPI_Abort(comm.handle(), failure.exit_code());
+      return failure.exit_code();
+    }
+  };
+  std::string result;
+  const int code = attempt([&] {
     const int threads = set_threads(comm, log, options);
-    command.run({tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words), limits});
-    return 0;
-  } catch (...) {
-    const Error failure = current_error();
-    const bool together = failure.agreed() || comm.size() == 1;
-    if (comm.is_root() || !together) print_error(log, tool, failure);
-    if (!together) MPI_Abort(comm.handle(), failure.exit_code());
-    return failure.exit_code();
-  }
+    command.run(
+        {tool.name, comm, log, options, threads, run_facts(tool, comm, threads, words), result, limits});
+  });
+  // Last, even after an error: where a launcher has read half a line of standard output, that of Open MPI 5 can write
+  // it before what comes on standard error (OpenPMIx, issue 3858).
+  const int printed = attempt([&] { log.result(result); });
+  return code != 0 ? code : printed;
 }
 
 /// A whole run between MPI_Init and MPI_Finalize.
@@ -194,8 +205,7 @@ int run_command(const Tool& tool, const Command& command, const Options& options
 }  // namespace
 
 void Invocation::report(const Json& summary, const std::string& text) const {
-  log.result(options.flag("json") ? summary.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
-                                  : text);
+  result = options.flag("json") ? summary.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" : text;
 }
 
 int run_tool(int argc, char** argv, const Tool& tool) {

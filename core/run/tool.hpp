@@ -27,11 +27,12 @@ struct Invocation {
   const Communicator& comm;
   const Log& log;
   const Options& options;
-  int threads;  ///< OpenMP threads of this rank, already set
-  Json facts;   ///< host, time, ranks, command, library versions: for run.json
+  int threads;          ///< OpenMP threads of this rank, already set
+  Json facts;           ///< host, time, ranks, command, library versions: for run.json
+  std::string& result;  ///< what standard output gets when the command has ended
   Limits limits = {};
 
-  /// Prints the result on standard output: `summary` as one JSON object with --json, otherwise `text`.
+  /// Gives the run its result: `summary` as one JSON object with --json, otherwise `text`.
   void report(const Json& summary, const std::string& text) const;
 };
 

@@ -80,6 +80,8 @@ class Inputs:
         """
         if batch_size < 1:
             raise ValueError(f"there is no batch of {batch_size} samples: give 1 or more")
+        if workers < 1:
+            raise ValueError(f"there are no {workers} workers, of which one at least must read: give 1 or more")
         choose_symmetry(self.seed, self.epoch, 0)  # refuses an epoch that is none
         order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self)) if shuffle else np.arange(len(self))
         size = min(batch_size, len(self))

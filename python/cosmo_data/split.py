@@ -62,6 +62,8 @@ class Split(collections.abc.Sequence):
     """
 
     def __init__(self, directory, split="train", check=True):
+        if not isinstance(split, str):
+            raise TypeError(f"a split has a name, as 'train'; {split!r} is none")
         self.directory, self.split, self.check = pathlib.Path(directory).absolute(), split, check
         self.manifest = read_manifest(directory, "shard")
         path = self.directory / "manifest.json"

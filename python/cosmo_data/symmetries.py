@@ -18,7 +18,8 @@ class Symmetry(NamedTuple):
 
 
 def cube_symmetry(index):
-    """Symmetry 0 ... 47; 0 is the identity, 0 ... 7 are the mirrorings. Raises ValueError for any other index."""
+    """Symmetry 0 ... 47; 0 is the identity, 0 ... 7 are the mirrorings. Raises ValueError for any other number, TypeError for what is none."""
+    index = operator.index(index)
     if not 0 <= index < SYMMETRIES:
         raise ValueError(f"there is no symmetry {index}: give 0 to {SYMMETRIES - 1}")
     return Symmetry(_AXES[index // 8], tuple(bool(index >> axis & 1) for axis in range(3)))

@@ -26,7 +26,7 @@ class Portability(unittest.TestCase):
     def test_what_would_be_run(self):
         done = run("-n")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        builds = re.findall(r"(?m)^== (\S+): build\n.*cmake --preset (\S+)", done.stdout)
+        builds = re.findall(r"(?m)^== (\S+): build\n  git clone .*\n.*cmake --preset (\S+)", done.stdout)
         self.assertEqual([name for name, _ in builds], NAMES)
         self.assertLessEqual({preset for _, preset in builds}, {"release", "portable", "debug"})
         self.assertEqual(re.findall(r"(?m)^== (\S+): quickstart", done.stdout), NAMES[:5])
@@ -40,6 +40,7 @@ class Portability(unittest.TestCase):
         done = run("-n", "-s", "tests counts", "-t", "-L fast", "portable")
         self.assertEqual(re.findall(r"(?m)^== (.*)$", done.stdout), ["portable: tests", "portable: counts"])
         self.assertIn(" -L fast", done.stdout)
+        self.assertIn("\n  python3 -c ", done.stdout)  # the second command of counts
 
     def test_failures_are_said(self):
         ctest = "{}% tests passed, {} tests failed out of 376"
@@ -60,6 +61,7 @@ class Portability(unittest.TestCase):
 
     def test_refusals(self):
         for words, said in ((["debian11"], "'debian11': choose from debian12-gcc, "), (["-s", "install"], "'install'; there are system "),
+                            (["-s", ""], "no step is given; there are system "),
                             (["-x"], "Usage: ")):
             done = run("-n", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

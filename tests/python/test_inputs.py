@@ -49,6 +49,8 @@ class Symmetries(unittest.TestCase):
         for index in (-1, SYMMETRIES):
             with self.assertRaises(ValueError):
                 cube_symmetry(index)
+        with self.assertRaises(TypeError):
+            cube_symmetry(1.5)
 
     def test_seeds_and_epochs_out_of_range_are_refused(self):
         for name, limit, numbers in (("seed", 64, (-1, 1 << 70)), ("epoch", 32, (-1, 1 << 32)), ("sample", 32, (-1,))):
@@ -153,6 +155,8 @@ class Batches(PrepTest):
         for size in (0, -1):
             with self.assertRaisesRegex(ValueError, f"there is no batch of {size} samples: give 1 or more"):
                 list(inputs.batches(size))
+        with self.assertRaisesRegex(ValueError, "there are no 0 workers"):
+            list(inputs.batches(4, workers=0))
         inputs.epoch = -1
         with self.assertRaisesRegex(ValueError, "there is no epoch -1: "):
             list(inputs.batches(4))

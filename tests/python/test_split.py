@@ -67,6 +67,10 @@ class Sequence(PrepTest):
             with self.assertRaises(IndexError):
                 split[index]
 
+    def test_a_split_has_a_name(self):
+        with self.assertRaisesRegex(TypeError, "'train'"):
+            Split(self.root / "data", ["train"])
+
     def test_samples_can_be_looked_for(self):
         split = Split(self.root / "data")
         self.assertEqual(split[1], split[1])

@@ -175,6 +175,14 @@ class AnyMoment(Stoppable):
                     time.sleep(0.002)
             self.assertEqual(process.returncode, 0)
 
+    def test_the_summary_follows_the_error(self):
+        words = command(1, "cosmo-train", *self.train_words(), "--epochs", 2, "--time-limit", 0, "--output", self.root / "last", "--json")
+        done = subprocess.run(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        self.assertEqual(done.returncode, STOPPED, done.stdout)
+        *_, error, summary = done.stdout.splitlines()
+        self.assertIn("Stopped before all was done", error)
+        self.assertFalse(json.loads(summary)["complete"])
+
     def test_a_suite_stops_between_steps_and_goes_on(self):
         words = ["cosmo-sim", "generate", "--simulations", 24, "--omega-m", "0.25:0.35", "--particles", 32, "--box", 128]
         whole = self.root / "whole-suite"

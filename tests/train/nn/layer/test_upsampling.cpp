@@ -214,7 +214,9 @@ TEST_CASE("no pass of a transposed convolution is oneDNN's reference code") {
     int convolutions = 0;
     for (const nn::OperationRecord& operation : network.operations()) {
       INFO(operation.layer << ": " << operation.implementation);
+#ifdef __x86_64__  // elsewhere oneDNN has nothing else for some of them
       CHECK_FALSE(operation.implementation.starts_with("ref"));
+#endif
       convolutions += operation.layer == "b" && operation.kind == nn::OperationKind::convolution;
     }
     CHECK(convolutions == 3);
