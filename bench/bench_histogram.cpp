@@ -57,10 +57,10 @@ double sum(std::span<const float> values) {
 }
 
 void declare(core::Options& options) {
-  options.add("positions", std::nullopt, "file of float32 (particles, 3)");
-  options.add("grid", "256", "voxels per side");
-  options.add("box", "512", "side of the periodic box, in the positions' unit");
-  options.add("counts", std::nullopt, "file to write: uint16, voxels per side cubed");
+  options.add("positions FILE", std::nullopt, "file of float32 (particles, 3)");
+  options.add("grid N", "256", "voxels per side");
+  options.add("box X", "512", "side of the periodic box, in the positions' unit");
+  options.add("counts FILE", std::nullopt, "file to write: uint16, voxels per side cubed");
 }
 
 void run_benchmark(const core::Invocation& run) {

@@ -118,9 +118,9 @@ void measure(const fs::path& directory, const Settings& settings, const char* na
 }
 
 void declare(core::Options& options) {
-  options.add("size", "128", "voxels per side of a sample");
-  options.add("samples", "32", "samples in the shard");
-  options.add("repeat", "5", "number of times the shard is read in each way; the fastest counts");
+  options.add("size N", "128", "voxels per side of a sample");
+  options.add("samples N", "32", "samples in the shard");
+  options.add("repeat N", "5", "number of times the shard is read in each way; the fastest counts");
 }
 
 void run_benchmark(const core::Invocation& run) {

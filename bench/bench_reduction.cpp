@@ -146,16 +146,17 @@ struct Record {
 };
 
 void declare(core::Options& options) {
-  options.add("network", "cosmoflow", "network of the zoo");
-  options.add("size", "128", "voxels per side");
+  options.add("network NAME", "cosmoflow", "network of the zoo");
+  options.add("size N", "128", "voxels per side");
   options.add(
       "way", std::nullopt,
       "way to compare with independent ranks: barrier (no reduction), end (one blocking all-reduce), buckets "
       "(blocking ones during backward), thread (as in cosmo-train), end-bf16, thread-bf16 [all]",
       {"barrier", "end", "buckets", "thread", "end-bf16", "thread-bf16"});
-  options.add("delay", "0", "mean of the exponentially distributed sleep at the start of a rank's steps, ms");
-  options.add("rounds", "7", "rounds in which every way has its turn; the median counts");
-  options.add("steps", "4", "steps per turn");
+  options.add("delay X", "0",
+              "mean of the exponentially distributed sleep at the start of a rank's steps, ms");
+  options.add("rounds N", "7", "rounds in which every way has its turn; the median counts");
+  options.add("steps N", "4", "steps per turn");
 }
 
 /// Number of ranks divided by the sum of their rates. [s]

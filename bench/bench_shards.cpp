@@ -166,10 +166,10 @@ Times measure(const core::Communicator& comm, const Settings& settings, const fs
 
 void declare(core::Options& options) {
   options.add_positional("directory", "directory on the disk to be measured [that of temporary files]");
-  options.add("grid", "256", "voxels per side of a universe; a sample has half that number");
-  options.add("simulations", "24", "universes of eight samples each");
-  options.add("samples-per-shard", "64", "divisor of the number of samples");
-  options.add("rounds", "5", "rounds in which every way has its turn; the median counts");
+  options.add("grid N", "256", "voxels per side of a universe; a sample has half that number");
+  options.add("simulations N", "24", "universes of eight samples each");
+  options.add("samples-per-shard N", "64", "divisor of the number of samples");
+  options.add("rounds N", "5", "rounds in which every way has its turn; the median counts");
 }
 
 Settings settings_of(const core::Options& options) {

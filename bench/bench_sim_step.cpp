@@ -43,14 +43,14 @@ double median_seconds(
 }
 
 void declare(core::Options& options) {
-  options.add("particles", "256", "particles per side");
-  options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
+  options.add("particles N", "256", "particles per side");
+  options.add("mesh N", std::nullopt, "cells per side of the force mesh [= particles]");
   options.add("integrator", std::string(sim::kIntegrators.front().name),
               "how particles move: " + core::meanings_in(sim::kIntegrators),
               core::names_in(sim::kIntegrators));
-  options.add("spacing", "2", "distance between the particles, Mpc/h");
-  options.add("repeat", "5", "number of times each part is run; the median counts");
-  options.add("copy", "512", "MiB copied to measure the memory's speed: more than caches hold");
+  options.add("spacing X", "2", "distance between the particles, Mpc/h");
+  options.add("repeat N", "5", "number of times each part is run; the median counts");
+  options.add("copy N", "512", "MiB copied to measure the memory's speed: more than caches hold");
 }
 
 /// Any density contrast: if the mesh kept the potential, it would grow with each solution until it overflows.

@@ -13,7 +13,7 @@ namespace {
 
 /// The lines of a `case` for one command: which words may follow the word before the one to complete.
 std::string words_of(const Command& command) {
-  std::vector<std::string> names, free;
+  std::vector<std::string> names, files, others;
   std::string text;
   bool takes_file = false;
   const Options options = declare_options(command);
@@ -27,12 +27,13 @@ std::string words_of(const Command& command) {
       std::vector<std::string> values = option.choices;  // FILE.json is not a name, but stands for one
       std::erase_if(values, [](const std::string& value) { return value.starts_with("FILE"); });
       text += fmt::format("    {}) words='{}' ;;\n", names.back(), fmt::join(values, " "));
-    } else if (!option.is_flag) {
-      free.push_back(names.back());
+    } else if (option.takes_value()) {
+      (option.takes_file() ? files : others).push_back(names.back());
     }
   }
-  // Other values may be names of files, which bash completes where there are no words.
-  return text + fmt::format("    {}) ;;\n    *) {}words='{}' ;;\n", fmt::join(free, "|"),
+  // Where there are no words bash completes names of files, but for `compopt`.
+  if (!others.empty()) text += fmt::format("    {}) compopt +o default ;;\n", fmt::join(others, "|"));
+  return text + fmt::format("    {}) ;;\n    *) {}words='{}' ;;\n", fmt::join(files, "|"),
                             takes_file ? "[ \"${word#-}\" = \"$word\" ] || " : "", fmt::join(names, " "));
 }
 

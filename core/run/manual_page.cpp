@@ -57,7 +57,7 @@ std::string positional_of(const Command& command) {
   std::string text;
   const Options options = declare_options(command);
   for (const Options::Declaration& option : options.declarations()) {
-    if (option.is_positional) text += fmt::format(" {}", roff(upper(option.name)));
+    if (option.is_positional) text += fmt::format(" {}", roff(option.value));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -69,22 +70,38 @@ void Options::declare(Declaration declaration) {
   declarations_.push_back(std::move(declaration));
 }
 
-void Options::add(std::string name, std::optional<std::string> default_value, std::string help,
+void Options::add(const std::string& usage, std::optional<std::string> default_value, std::string help,
                   std::vector<std::string> choices) {
-  declare(
-      {std::move(name), std::move(default_value), std::move(help), false, false, false, std::move(choices)});
+  const std::size_t end = usage.find(' ');
+  const bool shown = end != std::string::npos;
+  ensure(shown || !choices.empty(), Fault::internal,
+         "Option --{} is declared without what help shows as its value.", usage);
+  declare({.name = usage.substr(0, end),
+           .value = shown ? usage.substr(end + 1) : "NAME",
+           .default_value = std::move(default_value),
+           .help = std::move(help),
+           .choices = std::move(choices)});
 }
 
 void Options::add_switch(std::string name, bool on, std::string help) {
-  declare({std::move(name), on ? "on" : "off", std::move(help), false, false, true, {"on", "off"}});
+  declare({.name = std::move(name),
+           .value = "on|off",
+           .default_value = on ? "on" : "off",
+           .help = std::move(help),
+           .is_switch = true,
+           .choices = {"on", "off"}});
 }
 
 void Options::add_flag(std::string name, std::string help) {
-  declare({std::move(name), std::nullopt, std::move(help), true, false});
+  declare({.name = std::move(name), .help = std::move(help)});
 }
 
 void Options::add_positional(std::string name, std::string help) {
-  declare({std::move(name), std::nullopt, std::move(help), false, true});
+  std::string value = name;
+  std::ranges::transform(value, value.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  declare(
+      {.name = std::move(name), .value = std::move(value), .help = std::move(help), .is_positional = true});
 }
 
 /// The words, with "on" added after each switch that has no value.
@@ -104,10 +121,10 @@ void Options::parse(const std::vector<std::string>& words) {
   po::options_description description;
   po::positional_options_description positional;
   for (const Declaration& option : declarations_) {
-    if (option.is_flag) {
-      description.add_options()(option.name.c_str(), "");
-    } else {
+    if (option.takes_value()) {
       description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+    } else {
+      description.add_options()(option.name.c_str(), "");
     }
     if (option.is_positional) positional.add(option.name.c_str(), 1);
   }
@@ -128,7 +145,7 @@ void Options::parse(const std::vector<std::string>& words) {
   for (const auto& [name, value] : values_) chosen_.insert(name);
   for (const Declaration& option : declarations_) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
-    if (option.is_flag) (void)flag(option.name);  // a file may contain any value
+    if (!option.takes_value()) (void)flag(option.name);  // a file may contain any value
   }
 }
 
@@ -265,7 +282,11 @@ std::pair<std::int64_t, std::int64_t> Options::interval(const std::string& name,
 }
 
 std::string Options::Declaration::usage() const {
-  return is_positional ? name : "--" + name + (is_flag ? "" : " arg");
+  return is_positional ? value : "--" + name + (takes_value() ? " " + value : "");
+}
+
+bool Options::Declaration::takes_file() const {
+  return value.find("FILE") != std::string::npos || value.find("DIR") != std::string::npos;
 }
 
 std::string Options::Declaration::description() const {

@@ -22,9 +22,11 @@ class Options {
  public:
   /// Begins a group of options, which --help lists under this title.
   void begin_group(std::string title) { group_ = std::move(title); }
-  /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). Without a
-  /// default it is required, unless checked with given().
-  void add(std::string name, std::optional<std::string> default_value, std::string help,
+  /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). `usage` is its
+  /// name and how help shows the value, as "epochs N"; N is a whole number, X a number, and values with FILE or
+  /// DIR are completed to files. With choices the name alone means "NAME". Without a default it is required,
+  /// unless checked with given().
+  void add(const std::string& usage, std::optional<std::string> default_value, std::string help,
            std::vector<std::string> choices = {});
   /// Declares an option that is "on" or "off"; the bare name means on.
   void add_switch(std::string name, bool on, std::string help);
@@ -72,15 +74,17 @@ class Options {
   /// An option as it was declared.
   struct Declaration {
     std::string name;
-    std::optional<std::string> default_value;
-    std::string help;
-    bool is_flag;
-    bool is_positional;
+    std::string value = {};  ///< how help shows the value, as "N"; empty: it takes none
+    std::optional<std::string> default_value = {};
+    std::string help = {};
+    bool is_positional = false;
     bool is_switch = false;
     std::vector<std::string> choices = {};  ///< names of values; empty: none
     std::string group = {};                 ///< title, or empty
 
-    std::string usage() const;        ///< "--grid arg", as --help begins its line
+    bool takes_value() const { return !value.empty(); }
+    bool takes_file() const;          ///< whether the value names a file or a directory
+    std::string usage() const;        ///< "--grid N", as --help begins its line
     std::string description() const;  ///< what --help prints beside that, with the default
   };
   const std::vector<Declaration>& declarations() const { return declarations_; }

@@ -36,17 +36,18 @@ Options declare_options(const Command& command) {
   command.declare(options);
   options.begin_group("Output and running");
   if (command.writes_output) {
-    options.add("output", std::nullopt, "directory to write");
+    options.add("output DIR", std::nullopt, "directory to write");
     options.add_flag("dry-run", "print the plan, memory and disk needed, and stop");
     options.add_flag("force",
                      "remove the files of a different request of this stage from --output, and damaged ones "
                      "of this request; nothing else");
   }
-  options.add("config", std::nullopt, "INI file with the same names as these options; the command line wins");
-  options.add("threads", "0",
+  options.add("config FILE", std::nullopt,
+              "INI file with the same names as these options; the command line wins");
+  options.add("threads N", "0",
               "OpenMP threads per rank; 0: the cores available, shared by the ranks of a machine");
   options.add(
-      "peer-timeout", "5",
+      "peer-timeout MINUTES", "5",
       "minutes without a sign of life after which a rank is considered lost and the run ends; 0: never");
   options.add_flag("json", "print the summary as one JSON object");
   options.add_flag("quiet", "print warnings, errors and the summary only");

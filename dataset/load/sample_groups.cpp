@@ -9,7 +9,7 @@ namespace cosmo::dataset {
 
 void declare_ranks_per_sample(core::Options& options, const char* more) {
   options.add(
-      "ranks-per-sample", "1",
+      "ranks-per-sample N", "1",
       std::string("ranks that share each sample, cut along x, for samples that need more memory or time than "
                   "one rank has; the others work on other samples. ") +
           more);

@@ -127,9 +127,9 @@ core::Report report_of(const DatasetManifest& manifest) { return {summary_of(man
 void declare_describe(core::Options& options) {
   options.add_positional("directory", "directory that cosmo-prep shard or import wrote");
   options.add(
-      "svg", std::nullopt,
+      "svg FILE|DIR", std::nullopt,
       "draw a few samples, as projected slices and as the distribution of their voxels' values: FILE.svg, or a directory for samples.svg");
-  options.add("samples", "3", "samples to draw, 1 to 6, from train, validation and test in turn");
+  options.add("samples N", "3", "samples to draw, 1 to 6, from train, validation and test in turn");
 }
 
 void run_describe(const core::Invocation& run) {

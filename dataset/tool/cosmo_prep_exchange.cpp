@@ -90,7 +90,7 @@ Written all_of(const core::Manifest& there, std::uint64_t samples) {
 }  // namespace
 
 void declare_export(core::Options& options) {
-  options.add("input", std::nullopt, "directory that cosmo-prep shard or import wrote");
+  options.add("input DIR", std::nullopt, "directory that cosmo-prep shard or import wrote");
   declare_format(options);
 }
 
@@ -159,32 +159,33 @@ void run_export(const core::Invocation& run) {
 }
 
 void declare_import(core::Options& options) {
-  options.add("input", std::nullopt,
+  options.add("input DIR", std::nullopt,
               "directory of the samples: what cosmo-prep export wrote, or other files that --samples lists");
   declare_format(options);
   declare_allow_leak(options);
   options.begin_group("Files that cosmo-prep export did not write");
-  options.add("samples", std::nullopt,
+  options.add("samples FILE", std::nullopt,
               "CSV file with the columns file, simulation and, if the files have no labels, the parameters "
               "(docs/formats.md); the options below apply only with it");
-  options.add("box", std::nullopt, "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
-  options.add("redshifts", "0", "redshifts of the samples' channels, separated by commas");
-  options.add("redshift-space", std::nullopt,
+  options.add("box LENGTH", std::nullopt,
+              "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
+  options.add("redshifts Z,...", "0", "redshifts of the samples' channels, separated by commas");
+  options.add("redshift-space AXIS", std::nullopt,
               "x, y or z: the axis along which the samples are in redshift space [none: real space]",
               {"x", "y", "z"});
   options.add(
-      "parameters", std::nullopt,
+      "parameters NAMES", std::nullopt,
       "NAME or NAME=LOW:HIGH, separated by commas, with the range of the whole study; labels in [-1, 1] "
       "need ranges, and names in their order [the columns, from their smallest to largest value]");
   options.add("voxels", "counts", "counts (whole numbers, stored as uint16), or field (stored as float32)",
               {"counts", "field"});
-  options.add("samples-per-shard", "64", "samples per file");
-  options.add("validation", std::nullopt,
+  options.add("samples-per-shard N", "64", "samples per file");
+  options.add("validation N", std::nullopt,
               "simulations for validation, if the table has no splits [a tenth, at least 1]");
-  options.add("test", std::nullopt,
+  options.add("test N", std::nullopt,
               "simulations for the final test, if the table has no splits [a tenth, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
-  options.add("seed", "1", "seed of the split and of the order of training samples");
+  options.add("seed N", "1", "seed of the split and of the order of training samples");
 }
 
 namespace {

@@ -90,18 +90,18 @@ std::string describe(const Job& job) {
 
 void declare_histogram(core::Options& options) {
   options.add(
-      "input", std::nullopt,
+      "input FILE|DIR", std::nullopt,
       "snapshot in Gadget's HDF5 layout: its file, any of its files NAME.0.hdf5 …, or their directory; or a "
       "TABLE.csv of the snapshots of a suite, for cosmo-prep shard: columns snapshot, parameters, optionally "
       "simulation and seed (docs/formats.md)");
-  options.add("grid", std::nullopt, "voxels per side of the counts");
+  options.add("grid N", std::nullopt, "voxels per side of the counts");
   histogram::declare_gadget_reading(options);
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
-    options.add(histogram::option_of(row.name), std::nullopt,
+    options.add(histogram::option_of(row.name) + " X", std::nullopt,
                 fmt::format("{} [the snapshot's, else {}]", row.meaning, defaults.*row.member));
   }
-  options.add("seed", std::nullopt,
+  options.add("seed N", std::nullopt,
               "seed of the initial conditions of a single snapshot, for the record [the snapshot's, else 0]");
 }
 

@@ -15,25 +15,26 @@
 namespace cosmo::dataset {
 
 void declare_shard(core::Options& options) {
-  options.add("input", std::nullopt, "directory that cosmo-sim generate wrote");
-  options.add("grid", std::nullopt,
+  options.add("input DIR", std::nullopt, "directory that cosmo-sim generate wrote");
+  options.add("grid N", std::nullopt,
               "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
               "[the suite's]");
-  options.add("subvolumes", "2", "cuts per side: each simulation gives this many cubed samples, 1 to 6");
-  options.add("redshifts", "0", "redshifts of the counts, separated by commas: a channel each, in order");
+  options.add("subvolumes N", "2", "cuts per side: each simulation gives this many cubed samples, 1 to 6");
+  options.add("redshifts Z,...", "0",
+              "redshifts of the counts, separated by commas: a channel each, in order");
   options.add(
-      "rolls", "0",
+      "rolls N", "0",
       "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
       "new cuts, no new universes");
-  options.add("samples-per-shard", "64", "samples per file");
+  options.add("samples-per-shard N", "64", "samples per file");
   options.add(
-      "training", std::nullopt,
+      "training N", std::nullopt,
       "simulations to train on, for learning curves: those of a smaller number are also among those of a "
       "larger one [all that are not held out]");
-  options.add("validation", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
-  options.add("test", std::nullopt, "simulations for the final test [a tenth of the suite, at least 1]");
+  options.add("validation N", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
+  options.add("test N", std::nullopt, "simulations for the final test [a tenth of the suite, at least 1]");
   options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
-  options.add("seed", "1", "seed of the split and of the order of training samples");
+  options.add("seed N", "1", "seed of the split and of the order of training samples");
   declare_allow_leak(options);
 }
 

@@ -71,8 +71,8 @@ std::uint64_t counting_memory(const core::GridSpec& grid, std::uint64_t particle
 }
 
 void declare_gadget_reading(core::Options& options) {
-  options.add("particle-type", "1", "type of particles to count, PartType0 …; 1 is dark matter");
-  options.add("length-unit", "header",
+  options.add("particle-type N", "1", "type of particles to count, PartType0 …; 1 is dark matter");
+  options.add("length-unit UNIT", "header",
               "unit of the snapshot's lengths: kpc/h, Mpc/h, or header (as its files state)",
               {"header", "kpc/h", "Mpc/h"});
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace cosmo;
 
 void declare(core::Options& options) {
-  options.add("model", std::nullopt,
+  options.add("model DIR,...", std::nullopt,
               "directory that cosmo-train wrote; several, separated by commas, for an ensemble");
   infer::declare_unfinished(options);
   infer::declare_split(options);

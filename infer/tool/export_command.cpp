@@ -148,7 +148,7 @@ class OnnxStage : public core::Stage {
 }  // namespace
 
 void declare_export(core::Options& options) {
-  options.add("model", std::nullopt, "directory that cosmo-train wrote");
+  options.add("model DIR", std::nullopt, "directory that cosmo-train wrote");
   options.add("format", "onnx", "onnx: from raw counts to physical parameters (docs/inference.md)", {"onnx"});
   declare_unfinished(options);
 }

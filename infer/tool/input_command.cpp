@@ -78,11 +78,11 @@ std::string plan(const core::Invocation& run, Models models, const OpenUniverse&
 void declare_input(core::Options& options) {
   options.begin_group("One universe");
   options.add(
-      "input", std::nullopt,
+      "input FILE|DIR", std::nullopt,
       "one universe, whose parameters are printed, without --output: a counts file, a directory of "
       "counts (of a universe, from cosmo-prep histogram), a snapshot in Gadget's HDF5 layout (its file, "
       "one of its files, their directory), or counts in an .npy file");
-  options.add("box", std::nullopt,
+  options.add("box LENGTH", std::nullopt,
               "side of an .npy file's box in Mpc/h; 731.43Mpc for one that does not scale with h");
   histogram::declare_gadget_reading(options);
 }

@@ -323,7 +323,7 @@ class SplitStage : public core::Stage {
 
 void declare_split(core::Options& options) {
   options.begin_group("A split of a dataset");
-  options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
+  options.add("data DIR", std::nullopt, "directory that cosmo-prep shard or import wrote");
   options.add("split", "test", "train, validation or test", {"train", "validation", "test"});
   dataset::declare_ranks_per_sample(options, "Predictions do not depend on it, except for rounding");
   declare_baselines(options);

@@ -21,10 +21,11 @@ using fourier::FourierMesh;
 
 void declare_inspect(core::Options& options) {
   options.add_positional("file", "snapshot_z0.hdf5 or counts_z0.h5 written by cosmo-sim generate");
-  options.add("png", std::nullopt, "draw a slice of the density to this PNG file, on a logarithmic scale");
-  options.add("thickness", std::nullopt, "thickness of the slice starting at x = 0, Mpc/h [= box / 16]");
-  options.add("correlation-function", std::nullopt, "write ξ(r) of the particles to this CSV file");
-  options.add("bispectrum", std::nullopt,
+  options.add("png FILE", std::nullopt,
+              "draw a slice of the density to this PNG file, on a logarithmic scale");
+  options.add("thickness X", std::nullopt, "thickness of the slice starting at x = 0, Mpc/h [= box / 16]");
+  options.add("correlation-function FILE", std::nullopt, "write ξ(r) of the particles to this CSV file");
+  options.add("bispectrum FILE", std::nullopt,
               "write B of the particles, of equilateral and squeezed triangles, to this CSV file");
 }
 

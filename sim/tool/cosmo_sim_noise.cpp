@@ -51,9 +51,9 @@ void make_noise(const core::Communicator& comm, const core::GridSpec& grid, std:
 }  // namespace
 
 void declare_noise(core::Options& options) {
-  options.add("seed", std::nullopt, "seed of a universe, as in its suite's manifest");
-  options.add("particles", std::nullopt, "values per side");
-  options.add("output", std::nullopt,
+  options.add("seed N", std::nullopt, "seed of a universe, as in its suite's manifest");
+  options.add("particles N", std::nullopt, "values per side");
+  options.add("output FILE", std::nullopt,
               "file to write: .npy, or with any other name grafic, as MUSIC and monofonIC read it");
   options.add_flag("force", "replace a file of white noise that is there");
   options.add_flag("dry-run", "print what would be written, and stop");

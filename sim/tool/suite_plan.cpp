@@ -194,24 +194,24 @@ core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
 }  // namespace
 
 void declare_suite(core::Options& options) {
-  options.add("simulations", std::nullopt, "universes to make [1, or the rows of --design FILE]");
-  options.add("design", "uniform",
+  options.add("simulations N", std::nullopt, "universes to make [1, or the rows of --design FILE]");
+  options.add("design NAME|FILE", "uniform",
               "how varying parameters are drawn: uniform, sobol (evenly), or a FILE.csv whose header names "
               "parameters (and seed) and whose rows are universes",
               {"uniform", "sobol"});
   options.begin_group("Parameters of the universes");
   const core::Cosmology defaults;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
-    options.add(option_name(row.name), fmt::format("{}", defaults.*row.member),
+    options.add(option_name(row.name) + " X|LOW:HIGH", fmt::format("{}", defaults.*row.member),
                 fmt::format("{}; LOW:HIGH makes it vary", row.meaning));
   }
   options.add_flag("radiation",
                    "photons of 2.7255 K and 3.046 massless neutrinos in the expansion and the growth");
-  options.add("seed", "1", "seed of everything random; each universe gets its own from it");
+  options.add("seed N", "1", "seed of everything random; each universe gets its own from it");
   options.begin_group("Simulation");
-  options.add("box", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, independent of h");
-  options.add("particles", "256", "particles per side");
-  options.add("mesh", std::nullopt, "cells per side of the force mesh [= particles]");
+  options.add("box LENGTH", "512", "side of the periodic box, Mpc/h; 731.43Mpc: in Mpc, independent of h");
+  options.add("particles N", "256", "particles per side");
+  options.add("mesh N", std::nullopt, "cells per side of the force mesh [= particles]");
   options.add(
       "force-kernel", std::nullopt,
       fmt::format("differences that turn the potential into forces: {} [{}, but {} if the mesh is finer than "
@@ -220,13 +220,13 @@ void declare_suite(core::Options& options) {
       core::names_in(kForceKernels));
   options.add("integrator", std::string(kIntegrators.front().name),
               "how particles move: " + core::meanings_in(kIntegrators), core::names_in(kIntegrators));
-  options.add("steps", "10", "time steps");
-  options.add("z-initial", "9", "redshift at which the steps begin");
-  options.add("lpt-order", "2",
+  options.add("steps N", "10", "time steps");
+  options.add("z-initial Z", "9", "redshift at which the steps begin");
+  options.add("lpt-order N", "2",
               "order of the Lagrangian perturbation theory of the start: 2, or 3, which takes more memory");
-  options.add("redshifts", "0", "output redshifts, separated by commas, up to --z-initial");
+  options.add("redshifts Z,...", "0", "output redshifts, separated by commas, up to --z-initial");
   options.begin_group("Initial conditions");
-  options.add("transfer", std::string(kTransferFunctions.front().name),
+  options.add("transfer NAME|FILE", std::string(kTransferFunctions.front().name),
               fmt::format("transfer function: {}; or a FILE of CAMB or CLASS with k in h/Mpc: two columns k, "
                           "P, or a transfer table",
                           core::meanings_in(kTransferFunctions)),
@@ -236,30 +236,31 @@ void declare_suite(core::Options& options) {
   options.add_flag(
       "allow-leak",
       "let rows of a --design FILE share seeds, and so initial phases, for experiments with that");
-  options.add("f-nl", "0", "local non-Gaussianity of the potential in the matter era, the CMB's convention");
-  options.add("white-noise", std::nullopt,
+  options.add("f-nl X", "0",
+              "local non-Gaussianity of the potential in the matter era, the CMB's convention");
+  options.add("white-noise FILE", std::nullopt,
               "FILE of unit white noise, grafic (MUSIC, monofonIC) or .npy, of --particles values per side, "
               "instead of a seed's [none]");
   options.add_flag("paired", "flip the sign of the initial field: the partner of the same run without it");
   options.begin_group("What is written, and by whom");
   options.add(
-      "gradient-descent", std::nullopt,
+      "gradient-descent ALPHA,KL,KS", std::nullopt,
       "sharpens the haloes of outputs as a finer mesh would: fitted, for the settings of docs/cola.md and by sigma8, or "
       "ALPHA,KL,KS with KL and KS in h/Mpc [none]");
   options.add("save", "counts", "what to write at each redshift: counts, particles or both",
               {"counts", "particles", "both"});
-  options.add("redshift-space", std::nullopt,
+  options.add("redshift-space AXIS", std::nullopt,
               "x, y or z: outputs as an observer far along that axis sees them, moved by their velocities "
               "[none: real space]",
               {"x", "y", "z"});
-  options.add("grid", std::nullopt, "voxels per side of the counts [= particles / 2]");
+  options.add("grid N", std::nullopt, "voxels per side of the counts [= particles / 2]");
   options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
   options.add_switch("correlation-function", false, "write each universe's ξ(r), a table: on or off");
   options.add_switch("bispectrum", false,
                      "write each universe's B of equilateral and squeezed triangles, a table: on or off");
-  options.add("select", std::nullopt,
+  options.add("select I:J", std::nullopt,
               "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
-  options.add("ranks-per-simulation", std::nullopt,
+  options.add("ranks-per-simulation N", std::nullopt,
               "ranks per universe, a divisor of the run's ranks [the fewest whose memory suffices]");
 }
 

@@ -19,7 +19,7 @@ PAGES = BIN.parent / "packaging"
 def options_of(tool, command):
     """{option: whether it takes a value}, as --help lists them."""
     text = printed(tool, *command.split(), "--help")
-    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( arg)?", text)}
+    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+)?  ", text)}
 
 
 class Installed(DirectoryTest):
@@ -116,7 +116,7 @@ class ManualPages(unittest.TestCase):
             for section, command in sections.items():
                 options = options_of(tool, command)
                 self.assertGreater(len(options), 6)
-                described = re.findall(r"(?m)^\.B \\-\\-(\S+?)(?: arg)?\n(.+)$", parts[section])
+                described = re.findall(r"(?m)^\.B \\-\\-(\S+)(?: \S+)?\n(.+)$", parts[section])
                 self.assertEqual(["--" + name.replace("\\-", "-") for name, _ in described], list(options), f"{tool} {command}")
                 self.assertTrue(all(len(text) > 4 for _, text in described))
 
@@ -130,7 +130,7 @@ class ManualPages(unittest.TestCase):
                 self.assertRegex(done.stdout, rf"(?m)^{section}$")
             shown = " ".join(done.stdout.split())
             first = TOOLS[tool][0]
-            for line in re.findall(r"(?m)^  --[\w-]+(?: arg)?  +(\S+ \S+)", printed(tool, *first.split(), "--help")):
+            for line in re.findall(r"(?m)^  --[\w-]+(?: \S+)?  +(\S+ \S+)", printed(tool, *first.split(), "--help")):
                 self.assertIn(line, shown, tool)
 
 
@@ -142,6 +142,7 @@ class Completion(unittest.TestCase):
         if line.endswith("="):
             words.pop()
         script = (f"source {shlex.quote(str(PAGES / tool))}.bash; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; "
+                  'compopt() { COMPREPLY=("compopt $*"); mapfile() { :; }; }; '
                   f'complete -p {tool} | grep -q "default" || exit 1; $(complete -p {tool} | sed "s/.*-F \\(\\S*\\) .*/\\1/"); '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
@@ -173,6 +174,7 @@ class Completion(unittest.TestCase):
         self.assertIn("--quiet", self.complete("cosmo-sim generate --power-spectrum --"))
         self.assertEqual(self.complete("cosmo-infer export --format "), ["onnx"])
         self.assertEqual(self.complete("cosmo-train --data "), [], "the names of files")
+        self.assertEqual(self.complete("cosmo-train --epochs "), ["compopt", "+o", "default"], "nothing")
         self.assertIn("cosmoflow", self.complete("cosmo-train --network "))
         self.assertEqual(self.complete("cosmo-train --network F"), [], "the names of files")
         self.assertEqual(self.complete("cosmo-prep verify "), [], "the names of directories")

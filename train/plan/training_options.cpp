@@ -29,59 +29,61 @@ std::vector<std::string> network_choices() {
 }  // namespace
 
 void declare_training(core::Options& options) {
-  options.add("data", std::nullopt, "directory that cosmo-prep shard or import wrote");
-  options.add("network", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json",
+  options.add("data DIR", std::nullopt, "directory that cosmo-prep shard or import wrote");
+  options.add("network NAME|FILE", "cosmoflow", core::meanings_in(nn::networks()) + "; or FILE.json",
               network_choices());
   declare_recipe(options);
-  options.add("epochs", "50", "passes over the training samples");
+  options.add("epochs N", "50", "passes over the training samples");
   options.add(
-      "global-batch", std::nullopt,
+      "global-batch N", std::nullopt,
       "samples per step on all ranks together; the default falls to the number of training samples if "
       "there are fewer" +
           by_recipe("global-batch"));
-  options.add("micro-batch", std::nullopt,
+  options.add("micro-batch N", std::nullopt,
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
   dataset::declare_ranks_per_sample(options, "Neither weights nor losses depend on it, except for rounding");
   options.add(
-      "slabs", std::nullopt,
+      "slabs N", std::nullopt,
       "(--deterministic any) slabs of each sample, which its ranks share: a power of two, which must stay the same "
       "for the same bits, while --ranks-per-sample may be any divisor of it; more slabs than ranks take longer "
       "[--ranks-per-sample]");
-  options.add("seed", "1", "seed of weights, order, symmetries and dropout");
+  options.add("seed N", "1", "seed of weights, order, symmetries and dropout");
   options.begin_group("Learning rate");
-  options.add("learning-rate", std::nullopt,
+  options.add("learning-rate X", std::nullopt,
               "learning rate before any decay [adamw: 3e-3; larc-adam: 2e-3; sgd: 1e-3 × global batch / 64]");
-  options.add("min-learning-rate", std::nullopt,
+  options.add("min-learning-rate X", std::nullopt,
               "learning rate after the decay [adamw: 1e-5, larc-adam: 1e-4, or --learning-rate if that is "
               "lower; sgd: --learning-rate]");
   options.add("decay", std::nullopt,
               "how the learning rate falls with the steps: cosine or linear" + by_recipe("decay"),
               core::names_in(kDecayShapes));
-  options.add("decay-epochs", std::nullopt, "epochs until the smallest learning rate is reached [= epochs]");
-  options.add("warmup-epochs", std::nullopt,
+  options.add("decay-epochs X", std::nullopt,
+              "epochs until the smallest learning rate is reached [= epochs]");
+  options.add("warmup-epochs X", std::nullopt,
               "epochs over which the learning rate rises linearly from 0 [standard: a twentieth of "
               "--decay-epochs; paper: 0]");
-  options.add("decay-at", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
-  options.add("decay-by", std::nullopt, "FACTORS,... of the rate without any drop, one per --decay-at");
+  options.add("decay-at EPOCHS,...", std::nullopt, "EPOCHS,... after which the learning rate drops [never]");
+  options.add("decay-by FACTORS,...", std::nullopt,
+              "FACTORS,... of the rate without any drop, one per --decay-at");
   options.begin_group("Optimizer");
   options.add("optimizer", std::nullopt, core::meanings_in(optimizers()) + by_recipe("optimizer"),
               core::names_in(optimizers()));
-  options.add("weight-decay", "1e-4",
+  options.add("weight-decay X", "1e-4",
               "(adamw) share of the weights, times the learning rate, that each step removes");
   options.add(
       "larc", "paper",
       "(larc-adam) quantity that LARC scales: the gradient before Adam (paper), Adam's update (trust-ratio) "
       "or none (off)",
       core::names_in(kLarcModes));
-  options.add("momentum", "0.9", "(sgd) share of the last update that is kept");
-  options.add("clip-norm", std::nullopt,
+  options.add("momentum X", "0.9", "(sgd) share of the last update that is kept");
+  options.add("clip-norm X|off", std::nullopt,
               "largest norm of gradients, to which larger ones are scaled, or off" + by_recipe("clip-norm"));
-  options.add("average", std::nullopt,
+  options.add("average X|off", std::nullopt,
               "decay per step of the weights' exponential average, which is then validated and used, or off" +
                   by_recipe("average"));
   options.begin_group("What is learned");
-  options.add("choice-epochs", std::nullopt,
+  options.add("choice-epochs N", std::nullopt,
               "number of epochs over which the validation loss that chooses the best epoch is averaged" +
                   by_recipe("choice-epochs"));
   options.add(
@@ -92,7 +94,7 @@ void declare_training(core::Options& options) {
       "parameters" +
           by_recipe("loss"),
       core::names_in(nn::kLosses));
-  options.add("components", "3", "(--loss mixture) number of Gaussians, 1 to 8");
+  options.add("components N", "3", "(--loss mixture) number of Gaussians, 1 to 8");
   options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
               dataset::voxel_transform_names());
   options.add("augment", std::nullopt,
@@ -100,7 +102,7 @@ void declare_training(core::Options& options) {
               "shift whole periodic boxes); on: whatever the data allow" +
                   by_recipe("augment"),
               {"on", "off", "turns", "rolls"});
-  options.add("dropout", std::nullopt,
+  options.add("dropout X", std::nullopt,
               "probability with which dropout layers drop a value in training [the network's own]");
   options.add(
       "baseline", std::nullopt,
@@ -108,7 +110,7 @@ void declare_training(core::Options& options) {
       "sample's P(k), P(k) of log(1 + n), moments and distribution of counts) or none [the network's own]",
       {"summary-statistics", "none"});
   options.add(
-      "init-from", std::nullopt,
+      "init-from DIR", std::nullopt,
       "directory of a model with the same --network, whose weights are the initial values, to fine-tune what "
       "was trained on cheaper universes [random]");
   options.begin_group("Number formats");
@@ -130,10 +132,10 @@ void declare_training(core::Options& options) {
       "with the same bits on other ranks)",
       core::names_in(kSumOrders));
   options.begin_group("Stopping and continuing");
-  options.add("time-limit", std::nullopt,
+  options.add("time-limit MINUTES", std::nullopt,
               "minutes that this run may take, saving included; it ends after a step, and the same command "
               "continues from there [none]");
-  options.add("checkpoint-minutes", "10",
+  options.add("checkpoint-minutes MINUTES", "10",
               "minutes after which the state is saved even within an epoch; 0: after every step");
   options.add_flag("resume", "continue the training in --output, even a finished one with more --epochs");
 }

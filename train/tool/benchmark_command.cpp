@@ -52,8 +52,8 @@ void declare_benchmark(core::Options& options) {
                    "time training steps on synthetic data instead; of the options above, only --network, "
                    "--micro-batch, --precision, --convolution, --dropout, --ranks-per-sample, --slabs and "
                    "--deterministic apply");
-  options.add("size", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
-  options.add("channels", std::nullopt,
+  options.add("size N", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
+  options.add("channels N", std::nullopt,
               "counts per voxel for --benchmark [the network's intended number: mlperf 4, others 1]");
 }
 

@@ -34,11 +34,11 @@ void declare(core::Options& options) {
   train::declare_training(options);
   options.begin_group("Data and logs");
   dataset::declare_allow_leak(options);
-  options.add("readers", "1", "threads per rank that read ahead of the training; 0: none");
-  options.add("stage", std::nullopt,
+  options.add("readers N", "1", "threads per rank that read ahead of the training; 0: none");
+  options.add("stage DIR", std::nullopt,
               "directory on a fast local disk; each node copies the shards there first and reads them there");
   options.add(
-      "mllog", std::nullopt,
+      "mllog FILE", std::nullopt,
       "file for MLPerf's log of this run, outside its directories; an earlier log is replaced [none]");
   train::declare_benchmark(options);
 }

@@ -14,10 +14,10 @@ namespace {
 
 Options declared() {
   Options options;
-  options.add("box", "512", "side [Mpc/h]");
-  options.add("omega-m", "0.3", "matter");
-  options.add("output", std::nullopt, "directory");
-  options.add("config", std::nullopt, "file");
+  options.add("box X", "512", "side [Mpc/h]");
+  options.add("omega-m X|LOW:HIGH", "0.3", "matter");
+  options.add("output DIR", std::nullopt, "directory");
+  options.add("config FILE", std::nullopt, "file");
   options.add_flag("force", "replace");
   options.add_switch("table", true, "write a table");
   return options;
@@ -168,13 +168,17 @@ TEST_CASE("what cannot be read names the option") {
 
 TEST_CASE("help lists options by their groups") {
   Options options;
-  options.add("input", std::nullopt, "directory");
+  options.add("input DIR", std::nullopt, "directory");
   options.begin_group("Optimizer");
-  options.add("rate", "0.1", "learning rate");
+  options.add("rate X", "0.1", "learning rate");
+  options.add("method", "sgd", "optimizer", {"sgd", "adamw"});
+  options.add_switch("average", false, "use averages");
   options.add_flag("force", "replace");
-  CHECK(
-      options.help() ==
-      "  --input arg  directory\n\nOptimizer:\n  --rate arg   learning rate [0.1]\n  --force      replace\n");
+  CHECK(options.help() ==
+        "  --input DIR       directory\n\nOptimizer:\n  --rate X          learning rate [0.1]\n"
+        "  --method NAME     optimizer [sgd]\n  --average on|off  use averages [off]\n"
+        "  --force           replace\n");
+  expect_error(Fault::internal, "--nameless", [&] { options.add("nameless", std::nullopt, "no choices"); });
 }
 
 TEST_CASE("help is broken into lines between words, by columns of UTF-8") {

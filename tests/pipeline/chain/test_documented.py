@@ -134,7 +134,7 @@ def options_of(tool, subcommand=""):
     program = BIN / tool if tool in SUBCOMMANDS else PROGRAMS / pathlib.Path(tool).name
     assert program.is_file(), f"there is no {tool}"
     text = help_of(program, *[subcommand] * bool(subcommand))
-    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( arg)?", text)}
+    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+)?  ", text)}
 
 
 def placeholders(text):
