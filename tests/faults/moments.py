@@ -20,7 +20,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
 import operations  # noqa: E402
-from toolkit import ENVIRONMENT, STOPPED, children, command, run, succeed  # noqa: E402
+from toolkit import ENVIRONMENT, KILLED, STOPPED, children, command, run, succeed  # noqa: E402
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 GOES_ON = ("sim", "shard", "train", "npy", "again", "tfrecord")  # stages that save what they have when a signal comes
@@ -116,7 +116,7 @@ class Life:
             os.kill(hit, signal.SIGCONT)
             remarks = process.communicate(timeout=30)[1]
             return f"the others had ended, exit {process.returncode}", self.left(stage, 2, process.returncode != 0)
-        allowed = {"killed": (0, 128 + signal.SIGKILL, IO), "stopped": (0, IO), "late": (0,)}[fault]
+        allowed = {"killed": (0, *KILLED, IO), "stopped": (0, IO), "late": (0,)}[fault]
         wrong = "" if process.returncode in allowed else f"exit {process.returncode}: {remarks[-300:]}"
         if process.returncode == IO and len(errors_of(remarks)) != 1:
             wrong += f"{len(errors_of(remarks))} sentences: {remarks[-300:]}"

@@ -8,13 +8,12 @@ import errno
 import json
 import pathlib
 import shutil
-import signal
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pipeline/support"))
 
-from toolkit import contents, run, run_with_faults, succeed  # noqa: E402
+from toolkit import KILLED, contents, run, run_with_faults, succeed  # noqa: E402
 
 SIM = ("generate", "--simulations", 4, "--omega-m", "0.25:0.35", "--box", 64, "--particles", 16, "--steps", 2)
 NETWORK = {"name": "small", "input": "voxels", "baseline": "summary_statistics", "layers": [
@@ -105,7 +104,7 @@ class Chain:
     @staticmethod
     def complaint(done, way, reads):
         if way == "kill":
-            return "" if done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL) else f"exit {done.returncode} after a kill"
+            return "" if done.returncode in KILLED else f"exit {done.returncode} after a kill"
         if done.returncode == 0:
             return ""
         errors = [line for line in done.stderr.splitlines() if ": error: " in line]

@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 STOPPED = 75  # the exit code of what was stopped before all was done
+KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL, signal.SIGKILL)  # the same after a kill: alone, by mpirun of Open MPI, of MPICH
 BIN = pathlib.Path(os.environ["COSMO_BIN"])
 TESTS = BIN.parent / "tests"
 FAULTS = TESTS / "libfaults.so"
