@@ -32,8 +32,8 @@ std::string words_of(const Command& command) {
     }
   }
   // Where there are no words bash completes names of files, but for `compopt`.
-  if (!others.empty()) text += fmt::format("    {}) compopt +o default ;;\n", fmt::join(others, "|"));
-  return text + fmt::format("    {}) ;;\n    *) {}words='{}' ;;\n", fmt::join(files, "|"),
+  return text + fmt::format("    {}) compopt +o default ;;\n    {}) ;;\n    *) {}words='{}' ;;\n",
+                            fmt::join(others, "|"), fmt::join(files, "|"),
                             takes_file ? "[ \"${word#-}\" = \"$word\" ] || " : "", fmt::join(names, " "));
 }
 

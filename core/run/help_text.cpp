@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace cosmo::core {
 
@@ -46,6 +47,12 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t begun,
     first = false;
   }
   return lines;
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
 }
 
 }  // namespace cosmo::core

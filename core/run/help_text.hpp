@@ -1,5 +1,5 @@
 #pragma once
-// Text of --help, broken into lines.
+// Text of --help and manual pages.
 
 #include <cstddef>
 #include <string>
@@ -14,5 +14,8 @@ std::size_t help_width();
 /// begins at column `begun`, the others after `indent` blanks. All but the last end with `ending`.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t begun, std::size_t indent,
                     std::string_view ending = "");
+
+/// `text` with the letters of ASCII in upper case.
+std::string upper(std::string text);
 
 }  // namespace cosmo::core

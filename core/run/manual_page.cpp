@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/run/help_text.hpp"
 #include "core/run/usage.hpp"
 #include "core/version.hpp"
 
@@ -44,12 +44,6 @@ std::string roff(std::string_view text) {
     text.remove_prefix(length);
   }
   return result;
-}
-
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
 }
 
 /// The values without a name, as " DIR".

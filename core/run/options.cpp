@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -96,12 +95,8 @@ void Options::add_flag(std::string name, std::string help) {
   declare({.name = std::move(name), .help = std::move(help)});
 }
 
-void Options::add_positional(std::string name, std::string help) {
-  std::string value = name;
-  std::ranges::transform(value, value.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  declare(
-      {.name = std::move(name), .value = std::move(value), .help = std::move(help), .is_positional = true});
+void Options::add_positional(const std::string& name, std::string help) {
+  declare({.name = name, .value = upper(name), .help = std::move(help), .is_positional = true});
 }
 
 /// The words, with "on" added after each switch that has no value.

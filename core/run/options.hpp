@@ -33,7 +33,7 @@ class Options {
   /// Declares an option without a value, which is present or not.
   void add_flag(std::string name, std::string help);
   /// Declares the one value that is given on the command line without a name.
-  void add_positional(std::string name, std::string help);
+  void add_positional(const std::string& name, std::string help);
 
   /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
   /// names; the command line wins. Throws Error{usage}, also for a file that is not text, or Error{io} for

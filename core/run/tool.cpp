@@ -143,8 +143,10 @@ void print_error(const Log& log, const Tool& tool, const Error& error) {
   comm.barrier();
 #ifdef MPICH_VERSION
   // When a rank ends without MPI_Finalize, MPICH's launcher kills the others and returns that signal as the exit code.
-  if (comm.size() > 1 && comm.is_root()) MPI_Abort(comm.handle(), exit_code);
-  if (comm.size() > 1) sleep(5);  // until the launcher ends this rank
+  if (comm.size() > 1) {
+    if (comm.is_root()) MPI_Abort(comm.handle(), exit_code);
+    sleep(5);  // until the launcher ends this rank
+  }
 #endif
   std::_Exit(exit_code);
 }

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, printed
+from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, options_in, printed
 
 TOOLS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": ("",), "cosmo-infer": ("", "export"),
          "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
@@ -18,8 +18,7 @@ PAGES = BIN.parent / "packaging"
 
 def options_of(tool, command):
     """{option: whether it takes a value}, as --help lists them."""
-    text = printed(tool, *command.split(), "--help")
-    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+)?  ", text)}
+    return options_in(printed(tool, *command.split(), "--help"))
 
 
 class Installed(DirectoryTest):

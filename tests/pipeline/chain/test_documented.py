@@ -19,7 +19,7 @@ import h5py
 import numpy as np
 
 from gadget import example_positions, write_gadget4
-from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, has_bf16
+from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, has_bf16, options_in
 
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = {f"{path.parent.relative_to(ROOT)}/{path.name}": path
@@ -133,8 +133,7 @@ def options_of(tool, subcommand=""):
         return {option: bool(value) for option, value in re.findall(r"(?m)^ +(?:-\w, )?(--[\w-]+)( [A-Z{].*)?", text)}
     program = BIN / tool if tool in SUBCOMMANDS else PROGRAMS / pathlib.Path(tool).name
     assert program.is_file(), f"there is no {tool}"
-    text = help_of(program, *[subcommand] * bool(subcommand))
-    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+)?  ", text)}
+    return options_in(help_of(program, *[subcommand] * bool(subcommand)))
 
 
 def placeholders(text):

@@ -58,6 +58,11 @@ def printed(tool, *words, ranks=1, cwd=None):
     return done.stdout
 
 
+def options_in(text):
+    """{option: whether it takes a value}, as a tool's --help lists them."""
+    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+)?  ", text)}
+
+
 def succeed(tool, *words, ranks=1, cwd=None):
     """Runs a tool that must succeed; returns its JSON summary."""
     return json.loads(printed(tool, *words, "--json", ranks=ranks, cwd=cwd))
