@@ -15,10 +15,10 @@
 #include "core/random.hpp"
 #include "core/run/tool.hpp"
 #include "core/timer.hpp"
+#include "nn/initialise.hpp"
+#include "nn/loss.hpp"
+#include "nn/zoo/zoo.hpp"
 #include "train/gradient/gradient_reducer.hpp"
-#include "train/nn/initialise.hpp"
-#include "train/nn/loss.hpp"
-#include "train/nn/zoo/zoo.hpp"
 #include "train/optimizer/larc_adam.hpp"
 #include "train/plan/network_options.hpp"
 

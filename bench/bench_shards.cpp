@@ -20,7 +20,7 @@
 #include "core/random.hpp"
 #include "core/run/tool.hpp"
 #include "core/timer.hpp"
-#include "dataset/shard/shard_suite.hpp"
+#include "dataset/make/shard_suite.hpp"
 #include "dataset/shard/shard_writer.hpp"
 #include "histogram/count_file.hpp"
 

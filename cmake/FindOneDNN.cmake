@@ -9,7 +9,7 @@ if(OneDNN_INCLUDE_DIR)
   endforeach()
   set(OneDNN_VERSION ${OneDNN_VERSION_MAJOR}.${OneDNN_VERSION_MINOR}.${OneDNN_VERSION_PATCH})
   if(NOT OneDNN_VERSION_MAJOR MATCHES "^[23]$")
-    message(FATAL_ERROR "oneDNN ${OneDNN_VERSION} was found, but train/nn/tensor/onednn.hpp is written for versions 2 and 3: "
+    message(FATAL_ERROR "oneDNN ${OneDNN_VERSION} was found, but nn/tensor/onednn.hpp is written for versions 2 and 3: "
                         "install one of these (Debian: libdnnl-dev).")
   endif()
 endif()

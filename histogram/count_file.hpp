@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "core/universe/universe.hpp"
 #include "histogram/count_grid.hpp"
 

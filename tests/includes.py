@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROOMS = ["core", "sim", "histogram", "dataset", "train", "infer", "bench", "tests"]
+ROOMS = ["core", "sim", "histogram", "dataset", "nn", "train", "infer", "bench", "tests"]
 
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)

@@ -10,12 +10,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Rooms, each with its folders from the ground up: a folder may include those of its room that stand before it, ...
 FOLDERS = {
-    "core": ["cpu", "", "file", "parallel", "format", "output", "run", "universe", "picture", "fourier"],
+    "core": ["cpu", "", "machine", "file", "parallel", "format", "hdf5", "output", "run", "universe", "picture", "fourier"],
     "sim": ["linear", "gravity", "nbody", "suite", "", "inspect", "tool"],
     "histogram": ["", "snapshot"],
-    "dataset": ["shard", "load", "exchange", "measure", "regression", "tool"],
-    "train/nn": ["posterior", "", "kernel", "tensor", "cut", "layer", "network", "zoo", "model"],
-    "train": ["optimizer", "gradient", "state", "plan", "loop", "benchmark", "tool"],
+    "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
+    "nn": ["posterior", "", "kernel", "tensor", "cut", "layer", "network", "zoo", "model"],
+    "train": ["optimizer", "gradient", "state", "prepare", "plan", "loop", "benchmark", "tool"],
     "infer": ["predict", "evaluate", "baseline", "onnx", "report/figure", "report", "tool"],
 }
 # ... and any folder of these rooms.
@@ -24,9 +24,9 @@ ROOMS = {
     "sim": {"core"},
     "histogram": {"core"},
     "dataset": {"histogram", "core"},
-    "train/nn": {"core"},
-    "train": {"train/nn", "dataset", "core"},
-    "infer": {"train/nn", "dataset", "histogram", "core"},
+    "nn": {"core"},
+    "train": {"nn", "dataset", "core"},
+    "infer": {"nn", "dataset", "histogram", "core"},
 }
 # A tool may compose rooms further.
 TOOLS = {"sim/inspect": {"histogram"}, "sim/tool": {"histogram"}}
@@ -39,18 +39,18 @@ THIRD_PARTY = {
     r"nlohmann/": {"core/format"},  # whose json.hpp defines how whole numbers are read
     r"omp\.h": {"*"},
     r"mpi\.h": {"core/parallel", "core/version.cpp"},
-    r"hdf5\.h": {"core/format", "core/version.cpp"},
+    r"hdf5\.h": {"core/hdf5", "core/version.cpp"},
     r"boost/program_options": {"core/run"},
     r"Random123/": {"core/random.cpp"},
     r"openssl/": {"core/file", "core/format"},
-    r"zlib\.h": {"core/file", "core/format"},
+    r"zlib\.h": {"core/file", "core/hdf5"},
     r"isa-l/": {"core/file"},
-    r"malloc\.h": {"core/memory.cpp"},
+    r"malloc\.h": {"core/machine/memory.cpp"},
     r"png\.h": {"core/picture"},
     r"fftw3\.h": {"core/fourier"},
     r"boost/(math|numeric|random)/": {"sim"},
-    r"(oneapi/dnnl/)?dnnl": {"train/nn/tensor/onednn.hpp", "train/nn/precision.cpp"},
-    r"immintrin\.h": {"dataset/load", "train/benchmark", "train/nn/kernel"},
+    r"(oneapi/dnnl/)?dnnl": {"nn/tensor/onednn.hpp", "nn/precision.cpp"},
+    r"immintrin\.h": {"dataset/voxels", "train/benchmark", "nn/kernel"},
     r"Eigen/": {"dataset/regression", "infer/baseline", "train/loop"},
     r"version_facts\.hpp": {"core/version.cpp"},
 }

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/host.hpp"
+#include "core/machine/host.hpp"
 
 namespace cosmo::core {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 
 namespace cosmo::core {
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "core/host.hpp"
 #include "core/log.hpp"
+#include "core/machine/host.hpp"
 #include "core/parallel/stop_signals.hpp"
 
 namespace cosmo::core {

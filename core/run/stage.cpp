@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/output/disk_bill.hpp"
 #include "core/parallel/node_memory.hpp"
 #include "core/timer.hpp"

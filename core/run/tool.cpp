@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/format/foreign_hdf5.hpp"
-#include "core/host.hpp"
-#include "core/memory.hpp"
+#include "core/hdf5/foreign.hpp"
+#include "core/machine/host.hpp"
+#include "core/machine/memory.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/parallel/watchdog.hpp"
 #include "core/printable.hpp"

@@ -51,7 +51,7 @@ struct Command {
   OnStop on_stop;
   void (*declare)(Options&);
   void (*run)(const Invocation&);
-  /// The HDF5 files it would read that no manifest vouches for (core/format/foreign_hdf5.hpp). May throw.
+  /// The HDF5 files it would read that no manifest vouches for (core/hdf5/foreign.hpp). May throw.
   std::vector<std::filesystem::path> (*foreign)(const Options&) = nullptr;
 };
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "core/universe/cosmology.hpp"
 #include "core/universe/universe.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "core/parallel/parallel.hpp"
 #include "dataset/exchange/exchange_format.hpp"
-#include "dataset/shard/shard_publisher.hpp"
+#include "dataset/make/shard_publisher.hpp"
 
 namespace cosmo::dataset {
 

@@ -8,8 +8,8 @@
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
-#include "dataset/load/look_up.hpp"
 #include "dataset/load/sample_order.hpp"
+#include "dataset/voxels/look_up.hpp"
 
 namespace cosmo::dataset {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "dataset/load/augmentation.hpp"
 #include "dataset/load/read_ahead.hpp"
 #include "dataset/load/slab_source.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "dataset/shard/voxel_transform.hpp"
+#include "dataset/voxels/augmentation.hpp"
 
 namespace cosmo::dataset {
 

@@ -9,9 +9,9 @@
 
 #include "core/buffer.hpp"
 #include "core/parallel/communicator.hpp"
-#include "dataset/load/augmentation.hpp"
 #include "dataset/load/slab.hpp"
 #include "dataset/load/split_reader.hpp"
+#include "dataset/voxels/augmentation.hpp"
 
 namespace cosmo::dataset {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 
 namespace cosmo::dataset {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "dataset/regression/regression.hpp"
 #include "dataset/regression/sample_statistics.hpp"
 

@@ -34,7 +34,7 @@
 #include <string>
 #include <vector>
 
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "core/universe/length.hpp"
 #include "core/universe/universe.hpp"
 #include "dataset/shard/split.hpp"

@@ -1,7 +1,7 @@
 #include "dataset/tool/cosmo_prep.hpp"
 
 #include "core/run/tool.hpp"
-#include "dataset/shard/verify.hpp"
+#include "dataset/make/verify.hpp"
 #include "dataset/tool/cosmo_prep_describe.hpp"
 #include "dataset/tool/cosmo_prep_exchange.hpp"
 #include "dataset/tool/cosmo_prep_histogram.hpp"

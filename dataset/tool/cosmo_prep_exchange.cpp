@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/file/text_file.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/named.hpp"
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"

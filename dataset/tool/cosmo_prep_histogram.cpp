@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/format/foreign_hdf5.hpp"
+#include "core/hdf5/foreign.hpp"
 #include "core/output/manifest.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/run/stage.hpp"

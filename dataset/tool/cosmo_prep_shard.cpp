@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/run/stage.hpp"
-#include "dataset/shard/shard_plan.hpp"
-#include "dataset/shard/shard_suite.hpp"
+#include "dataset/make/shard_plan.hpp"
+#include "dataset/make/shard_suite.hpp"
 #include "dataset/tool/cosmo_prep_describe.hpp"
 
 namespace cosmo::dataset {

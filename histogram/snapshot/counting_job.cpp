@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 
 namespace cosmo::histogram {

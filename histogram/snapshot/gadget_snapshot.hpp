@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "core/universe/universe.hpp"
 
 namespace cosmo::histogram {

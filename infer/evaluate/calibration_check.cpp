@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dataset/shard/target_scaler.hpp"
-#include "train/nn/posterior/ball_probability.hpp"
+#include "nn/posterior/ball_probability.hpp"
 
 namespace cosmo::infer {
 

@@ -10,8 +10,8 @@
 #include "infer/evaluate/bootstrap.hpp"
 #include "infer/evaluate/calibration_check.hpp"
 #include "infer/predict/ensemble.hpp"
-#include "train/nn/loss.hpp"
-#include "train/nn/posterior/small_matrix.hpp"
+#include "nn/loss.hpp"
+#include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::infer {
 

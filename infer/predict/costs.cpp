@@ -1,9 +1,9 @@
 #include "infer/predict/costs.hpp"
 
 #include "core/log.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "infer/predict/predictor.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 
 namespace cosmo::infer {
 

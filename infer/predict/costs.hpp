@@ -7,8 +7,8 @@
 #include "core/format/json.hpp"
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
-#include "train/nn/cut/cut_plan.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/cut/cut_plan.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "dataset/shard/target_scaler.hpp"
-#include "train/nn/loss.hpp"
-#include "train/nn/posterior/mixture_head.hpp"
-#include "train/nn/posterior/small_matrix.hpp"
+#include "nn/loss.hpp"
+#include "nn/posterior/mixture_head.hpp"
+#include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::infer {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "train/nn/model/model_manifest.hpp"
-#include "train/nn/posterior/mixture.hpp"
+#include "nn/model/model_manifest.hpp"
+#include "nn/posterior/mixture.hpp"
 
 namespace cosmo::infer {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "train/nn/cut/cut_plan.hpp"
+#include "nn/cut/cut_plan.hpp"
 
 namespace cosmo::infer {
 

@@ -8,7 +8,7 @@
 
 #include "dataset/load/split_reader.hpp"
 #include "dataset/measure/summary_statistics.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "dataset/shard/dataset_manifest.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

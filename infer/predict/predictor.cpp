@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "dataset/regression/baseline_labels.hpp"
-#include "train/nn/cut/cut_plan.hpp"
-#include "train/nn/model/model_file.hpp"
+#include "nn/cut/cut_plan.hpp"
+#include "nn/model/model_file.hpp"
 
 namespace cosmo::infer {
 

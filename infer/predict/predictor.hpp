@@ -6,8 +6,8 @@
 
 #include "dataset/regression/statistics_regression.hpp"
 #include "dataset/shard/voxel_transform.hpp"
-#include "train/nn/model/model_manifest.hpp"
-#include "train/nn/network.hpp"
+#include "nn/model/model_manifest.hpp"
+#include "nn/network.hpp"
 
 namespace cosmo::infer {
 

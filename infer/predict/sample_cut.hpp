@@ -6,8 +6,8 @@
 
 #include "dataset/load/sample_groups.hpp"
 #include "dataset/load/slab.hpp"
-#include "train/nn/cut/cut_plan.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/cut/cut_plan.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/run/options.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

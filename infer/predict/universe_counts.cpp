@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 #include "core/output/manifest.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "dataset/exchange/exchange_format.hpp"

@@ -16,7 +16,7 @@
 #include "histogram/count_file.hpp"
 #include "histogram/snapshot/gadget_snapshot.hpp"
 #include "histogram/subvolumes.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

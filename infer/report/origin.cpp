@@ -9,7 +9,7 @@
 #include "core/universe/cosmology.hpp"
 #include "core/version.hpp"
 #include "infer/report/figure/symbol.hpp"
-#include "train/nn/summary.hpp"
+#include "nn/summary.hpp"
 
 namespace cosmo::infer {
 

@@ -10,7 +10,7 @@
 #include "infer/evaluate/method.hpp"
 #include "infer/report/html.hpp"
 #include "infer/report/lineage.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 

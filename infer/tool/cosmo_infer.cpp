@@ -6,7 +6,7 @@
 #include "infer/tool/export_command.hpp"
 #include "infer/tool/input_command.hpp"
 #include "infer/tool/split_command.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 
 namespace {
 

@@ -9,12 +9,12 @@
 #include "core/file/byte_file.hpp"
 #include "core/file/files.hpp"
 #include "core/file/text_file.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/run/stage.hpp"
 #include "infer/onnx/onnx_model.hpp"
 #include "infer/predict/costs.hpp"
 #include "infer/predict/unfinished.hpp"
-#include "train/nn/census.hpp"
+#include "nn/census.hpp"
 
 namespace cosmo::infer {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/format/foreign_hdf5.hpp"
-#include "core/memory.hpp"
+#include "core/hdf5/foreign.hpp"
+#include "core/machine/memory.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"

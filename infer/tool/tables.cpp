@@ -4,7 +4,7 @@
 
 #include "infer/evaluate/evaluation.hpp"
 #include "infer/evaluate/paired.hpp"
-#include "train/nn/loss.hpp"
+#include "nn/loss.hpp"
 
 namespace cosmo::infer {
 

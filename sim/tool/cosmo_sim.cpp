@@ -10,7 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/fourier/fourier_mesh.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "core/parallel/rounds.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/run/stage.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/error.hpp"
-#include "core/format/foreign_hdf5.hpp"
+#include "core/hdf5/foreign.hpp"
 #include "core/output/manifest.hpp"
 #include "core/universe/snapshot.hpp"
 #include "histogram/count_file.hpp"

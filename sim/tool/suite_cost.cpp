@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "histogram/particle_counter.hpp"
 #include "sim/tool/suite_plan.hpp"
 

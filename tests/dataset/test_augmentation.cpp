@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "dataset/load/augmentation.hpp"
+#include "dataset/voxels/augmentation.hpp"
 
 using namespace cosmo::dataset;
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "dataset/shard/shard_plan.hpp"
+#include "dataset/make/shard_plan.hpp"
 #include "dataset/shard/split.hpp"
 
 using namespace cosmo;

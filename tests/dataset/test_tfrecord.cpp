@@ -6,7 +6,7 @@
 #include "core/file/byte_file.hpp"
 #include "core/file/checksum.hpp"
 #include "core/file/gzip.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "dataset/exchange/tfrecord.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -5,9 +5,9 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
-#include "dataset/load/look_up.hpp"
 #include "dataset/shard/target_scaler.hpp"
 #include "dataset/shard/voxel_transform.hpp"
+#include "dataset/voxels/look_up.hpp"
 
 using namespace cosmo::dataset;
 

@@ -13,7 +13,7 @@
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/report.hpp"
 #include "infer/report/results.hpp"
-#include "train/nn/zoo/zoo.hpp"
+#include "nn/zoo/zoo.hpp"
 
 using namespace cosmo;
 using core::Json;

@@ -4,7 +4,7 @@
 
 #include "core/random.hpp"
 #include "infer/evaluate/uncertainty.hpp"
-#include "train/nn/posterior/mixture_head.hpp"
+#include "nn/posterior/mixture_head.hpp"
 
 using namespace cosmo;
 

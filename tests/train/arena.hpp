@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tests/train/hashed.hpp"
+#include "tests/nn/hashed.hpp"
 
 namespace cosmo::test {
 

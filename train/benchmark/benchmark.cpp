@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "core/buffer.hpp"
+#include "core/machine/memory.hpp"
 #include "core/median.hpp"
-#include "core/memory.hpp"
 #include "core/random.hpp"
 #include "core/timer.hpp"
+#include "nn/initialise.hpp"
+#include "nn/loss.hpp"
 #include "train/benchmark/peak.hpp"
 #include "train/gradient/gradient_reducer.hpp"
-#include "train/nn/initialise.hpp"
-#include "train/nn/loss.hpp"
 #include "train/optimizer/larc_adam.hpp"
 
 namespace cosmo::train {

@@ -7,7 +7,7 @@
 
 #include "core/format/json.hpp"
 #include "dataset/load/sample_groups.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 #include "train/plan/network_options.hpp"
 
 namespace cosmo::train {

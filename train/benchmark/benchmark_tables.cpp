@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/log.hpp"
+#include "nn/summary.hpp"
 #include "train/benchmark/benchmark.hpp"
-#include "train/nn/summary.hpp"
 
 namespace cosmo::train {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/nn/precision.hpp"
+#include "nn/precision.hpp"
 
 namespace cosmo::train {
 

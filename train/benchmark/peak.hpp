@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "train/nn/precision.hpp"
+#include "nn/precision.hpp"
 
 namespace cosmo::train {
 

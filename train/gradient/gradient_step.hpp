@@ -5,11 +5,11 @@
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
+#include "nn/loss.hpp"
+#include "nn/network.hpp"
+#include "nn/tensor/moment_sums.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/gradient/step_loss.hpp"
-#include "train/nn/loss.hpp"
-#include "train/nn/network.hpp"
-#include "train/nn/tensor/moment_sums.hpp"
 
 namespace cosmo::train {
 

@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
-#include "train/nn/summary.hpp"
+#include "nn/summary.hpp"
 
 namespace cosmo::train {
 

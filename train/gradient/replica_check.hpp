@@ -3,7 +3,7 @@
 #include <span>
 
 #include "core/parallel/communicator.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 
 namespace cosmo::train {
 

@@ -8,7 +8,7 @@
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "dataset/load/split_reader.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 
 namespace cosmo::train {
 

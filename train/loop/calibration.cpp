@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dataset/shard/target_scaler.hpp"
-#include "train/nn/posterior/mixture_head.hpp"
+#include "nn/posterior/mixture_head.hpp"
 
 namespace cosmo::train {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dataset/measure/prediction_table.hpp"
-#include "train/nn/posterior/mixture.hpp"
+#include "nn/posterior/mixture.hpp"
 
 namespace cosmo::train {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
-#include "train/nn/initialise.hpp"
+#include "nn/initialise.hpp"
 
 namespace cosmo::train {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/output/manifest.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 #include "train/plan/pretrained.hpp"
 #include "train/plan/training_plan.hpp"
 #include "train/state/training_state.hpp"

@@ -11,7 +11,7 @@
 #include "train/gradient/replica_check.hpp"
 #include "train/gradient/step_loss.hpp"
 #include "train/loop/timetable.hpp"
-#include "train/plan/feature_measurement.hpp"
+#include "train/prepare/feature_measurement.hpp"
 
 namespace cosmo::train {
 

@@ -7,10 +7,10 @@
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "dataset/load/sample_groups.hpp"
+#include "nn/loss.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/loop/training_monitor.hpp"
 #include "train/loop/validation.hpp"
-#include "train/nn/loss.hpp"
 #include "train/state/training_state.hpp"
 
 namespace cosmo::train {

@@ -5,8 +5,8 @@
 #include "core/parallel/communicator.hpp"
 #include "dataset/measure/prediction_table.hpp"
 #include "dataset/regression/baseline_labels.hpp"
-#include "train/nn/loss.hpp"
-#include "train/nn/network.hpp"
+#include "nn/loss.hpp"
+#include "nn/network.hpp"
 #include "train/state/checkpoint.hpp"
 
 namespace cosmo::train {

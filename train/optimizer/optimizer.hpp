@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/nn/parameter.hpp"
+#include "nn/parameter.hpp"
 #include "train/optimizer/learning_rate.hpp"
 
 namespace cosmo::train {

@@ -6,7 +6,7 @@
 
 #include "core/format/json.hpp"
 #include "core/named.hpp"
-#include "train/nn/parameter.hpp"
+#include "nn/parameter.hpp"
 #include "train/optimizer/larc_adam.hpp"
 #include "train/optimizer/learning_rate.hpp"
 #include "train/optimizer/optimizer.hpp"

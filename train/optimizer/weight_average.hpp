@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/buffer.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 #include "train/optimizer/optimizer.hpp"
 
 namespace cosmo::train {

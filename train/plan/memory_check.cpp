@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/log.hpp"
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 
 namespace cosmo::train {
 

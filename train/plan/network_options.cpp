@@ -7,8 +7,8 @@
 #include "core/error.hpp"
 #include "core/format/json.hpp"
 #include "dataset/load/sample_groups.hpp"
-#include "train/nn/network.hpp"
-#include "train/nn/zoo/zoo.hpp"
+#include "nn/network.hpp"
+#include "nn/zoo/zoo.hpp"
 
 namespace cosmo::train {
 

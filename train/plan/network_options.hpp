@@ -5,11 +5,11 @@
 
 #include "core/named.hpp"
 #include "core/run/options.hpp"
+#include "nn/arithmetic.hpp"
+#include "nn/census.hpp"
+#include "nn/cut/cut_plan.hpp"
+#include "nn/network_spec.hpp"
 #include "train/gradient/sum_order.hpp"
-#include "train/nn/arithmetic.hpp"
-#include "train/nn/census.hpp"
-#include "train/nn/cut/cut_plan.hpp"
-#include "train/nn/network_spec.hpp"
 
 namespace cosmo::train {
 

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "dataset/shard/voxel_transform.hpp"
-#include "train/nn/model/model_file.hpp"
+#include "nn/model/model_file.hpp"
 
 namespace cosmo::train {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "dataset/shard/dataset_manifest.hpp"
-#include "train/nn/model/model_manifest.hpp"
-#include "train/nn/network.hpp"
+#include "nn/model/model_manifest.hpp"
+#include "nn/network.hpp"
 #include "train/plan/training_plan.hpp"
 
 namespace cosmo::train {

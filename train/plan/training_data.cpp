@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "train/plan/feature_measurement.hpp"
+#include "train/prepare/feature_measurement.hpp"
 
 namespace cosmo::train {
 

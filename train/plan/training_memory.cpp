@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "dataset/regression/statistics_regression.hpp"
+#include "nn/network.hpp"
 #include "train/gradient/gradient_step.hpp"
-#include "train/nn/network.hpp"
 
 namespace cosmo::train {
 

@@ -8,9 +8,9 @@
 #include "core/named.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "dataset/shard/voxel_transform.hpp"
-#include "train/nn/model/model_manifest.hpp"
-#include "train/nn/network.hpp"
-#include "train/nn/posterior/mixture_head.hpp"
+#include "nn/model/model_manifest.hpp"
+#include "nn/network.hpp"
+#include "nn/posterior/mixture_head.hpp"
 #include "train/plan/network_options.hpp"
 #include "train/plan/optimizer_options.hpp"
 

@@ -7,10 +7,10 @@
 
 #include "core/error.hpp"
 #include "core/finite.hpp"
-#include "core/format/hdf5.hpp"
 #include "core/format/json.hpp"
-#include "train/nn/model/model_file.hpp"
-#include "train/nn/posterior/small_matrix.hpp"
+#include "core/hdf5/hdf5.hpp"
+#include "nn/model/model_file.hpp"
+#include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::train {
 

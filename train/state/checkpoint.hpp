@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "core/format/json.hpp"
-#include "train/nn/network.hpp"
+#include "nn/network.hpp"
 #include "train/optimizer/optimizer.hpp"
 #include "train/optimizer/weight_average.hpp"
 

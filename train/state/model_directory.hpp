@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/output/output_directory.hpp"
-#include "train/nn/model/model_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 #include "train/state/checkpoint.hpp"
 #include "train/state/training_state.hpp"
 

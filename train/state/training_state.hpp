@@ -1,7 +1,7 @@
 #pragma once
 
+#include "nn/network.hpp"
 #include "train/gradient/straggler_report.hpp"
-#include "train/nn/network.hpp"
 #include "train/optimizer/optimizer.hpp"
 #include "train/optimizer/weight_average.hpp"
 #include "train/state/checkpoint.hpp"

@@ -1,7 +1,7 @@
 #include "train/tool/training_report.hpp"
 
 #include "core/parallel/stop_signals.hpp"
-#include "train/nn/summary.hpp"
+#include "nn/summary.hpp"
 
 namespace cosmo::train {
 

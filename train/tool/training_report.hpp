@@ -6,8 +6,8 @@
 
 #include "core/run/stage.hpp"
 #include "dataset/load/read_report.hpp"
+#include "nn/network.hpp"
 #include "train/loop/trainer.hpp"
-#include "train/nn/network.hpp"
 #include "train/plan/training_plan.hpp"
 
 namespace cosmo::train {

@@ -2,7 +2,7 @@
 #include <fstream>
 #include <vector>
 
-#include "core/memory.hpp"
+#include "core/machine/memory.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace cosmo::core;

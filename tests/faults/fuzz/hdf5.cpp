@@ -1,18 +1,18 @@
 // HDF5 files by all of their readers. As the tools do, a child process opens a file first: HDF5's own code
 // may crash.
-#include "core/format/hdf5.hpp"
+#include "core/hdf5/hdf5.hpp"
 
 #include <array>
 #include <vector>
 
-#include "core/format/foreign_hdf5.hpp"
+#include "core/hdf5/foreign.hpp"
 #include "core/universe/snapshot.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
 #include "dataset/shard/shard_reader.hpp"
 #include "histogram/count_file.hpp"
 #include "histogram/snapshot/gadget_snapshot.hpp"
+#include "nn/model/model_manifest.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
-#include "train/nn/model/model_manifest.hpp"
 #include "train/optimizer/larc_adam.hpp"
 #include "train/state/checkpoint.hpp"
 

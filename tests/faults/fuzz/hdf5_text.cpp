@@ -1,8 +1,7 @@
 // Text attributes of HDF5 files, which are read without HDF5.
-#include "core/format/hdf5_text.hpp"
-
 #include <cstring>
 
+#include "core/hdf5/text.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

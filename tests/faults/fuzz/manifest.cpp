@@ -3,8 +3,8 @@
 
 #include "core/universe/simulation_manifest.hpp"
 #include "dataset/shard/dataset_manifest.hpp"
+#include "nn/model/model_manifest.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
-#include "train/nn/model/model_manifest.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Networks that users describe.
 #include "core/format/json.hpp"
+#include "nn/census.hpp"
+#include "nn/network_spec.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
-#include "train/nn/census.hpp"
-#include "train/nn/network_spec.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cosmo;

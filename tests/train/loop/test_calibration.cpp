@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "nn/initialise.hpp"
+#include "nn/loss.hpp"
+#include "nn/posterior/mixture_head.hpp"
 #include "train/loop/calibration.hpp"
-#include "train/nn/initialise.hpp"
-#include "train/nn/loss.hpp"
-#include "train/nn/posterior/mixture_head.hpp"
 #include "train/optimizer/larc_adam.hpp"
 
 using namespace cosmo;

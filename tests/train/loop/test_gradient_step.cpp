@@ -8,12 +8,12 @@
 #include <random>
 #include <vector>
 
+#include "nn/filtered_phases.hpp"
+#include "nn/initialise.hpp"
+#include "nn/zoo/zoo.hpp"
 #include "tests/dataset/small_dataset.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "train/gradient/gradient_step.hpp"
-#include "train/nn/filtered_phases.hpp"
-#include "train/nn/initialise.hpp"
-#include "train/nn/zoo/zoo.hpp"
 
 using namespace cosmo;
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "tests/train/networks.hpp"
+#include "tests/nn/networks.hpp"
 #include "train/gradient/gradient_clip.hpp"
 #include "train/optimizer/weight_average.hpp"
 #include "train/state/checkpoint.hpp"

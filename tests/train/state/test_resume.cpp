@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/output/output_directory.hpp"
+#include "nn/initialise.hpp"
 #include "tests/dataset/small_dataset.hpp"
 #include "train/loop/trainer.hpp"
-#include "train/nn/initialise.hpp"
 #include "train/optimizer/larc_adam.hpp"
 #include "train/state/model_directory.hpp"
 

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/file/text_file.hpp"
+#include "core/hdf5/hdf5.hpp"
+#include "core/hdf5/text.hpp"
+#include "core/hdf5/types.hpp"
+#include "core/printable.hpp"
+
+namespace cosmo::core::hdf5 {
+
+namespace {
+
+constexpr std::size_t kMostText = std::size_t{16} << 20;  ///< largest text of an attribute [bytes]
+
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
+/// "Header/Time" is the attribute Time of the object Header; "Time" is an attribute of the file.
+std::pair<std::string, std::string> object_and_name(const std::string& attribute) {
+  const std::size_t slash = attribute.rfind('/');
+  if (slash == std::string::npos) return {".", attribute};
+  return {attribute.substr(0, slash), attribute.substr(slash + 1)};
+}
+
+}  // namespace
+
+void File::write_attribute(const std::string& name, hid_t type, const Shape& shape, const void* data) {
+  const Handle space = space_of(shape);
+  const auto [object, short_name] = object_and_name(name);
+  const Handle id(H5Acreate_by_name(id_.get(), object.c_str(), short_name.c_str(), little_endian(type),
+                                    space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                  H5Aclose);
+  ensure_written(id.get() >= 0 && H5Awrite(id.get(), type, data) >= 0, path_);
+}
+
+void File::set_attribute(const std::string& name, const std::string& value) {
+  const char* text = value.c_str();
+  write_attribute(name, text_type().get(), {}, &text);
+}
+void File::set_attribute(const std::string& name, double value) {
+  write_attribute(name, H5T_NATIVE_DOUBLE, {}, &value);
+}
+void File::set_attribute(const std::string& name, std::uint64_t value) {
+  write_attribute(name, H5T_NATIVE_UINT64, {}, &value);
+}
+void File::set_attribute(const std::string& name, std::int32_t value) {
+  write_attribute(name, H5T_NATIVE_INT32, {}, &value);
+}
+void File::set_attribute(const std::string& name, const std::vector<std::uint64_t>& values) {
+  write_attribute(name, H5T_NATIVE_UINT64, {values.size()}, values.data());
+}
+void File::set_attribute(const std::string& name, const std::vector<double>& values) {
+  write_attribute(name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
+}
+void File::set_attribute(const std::string& name, const std::vector<std::string>& values) {
+  std::vector<const char*> texts;
+  for (const std::string& value : values) texts.push_back(value.c_str());
+  write_attribute(name, text_type().get(), {texts.size()}, texts.data());
+}
+
+bool File::has_attribute(const std::string& name) const {
+  const auto [object, short_name] = object_and_name(name);
+  if (!header_of(object)) return false;
+  ensure_sound(object, "attribute " + name);
+  return H5Aexists_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Handle File::open_attribute(const std::string& name, H5T_class_t type_class, std::size_t& size) const {
+  const auto [object, short_name] = object_and_name(name);
+  ensure_own(object, "attribute " + name);
+  ensure_sound(object, "attribute " + name);
+  Handle id(H5Aopen_by_name(id_.get(), object.c_str(), short_name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+            H5Aclose);
+  ensure_read(id.get() >= 0, "attribute " + name);
+  const Handle type(H5Aget_type(id.get()), H5Tclose);
+  const Handle space(H5Aget_space(id.get()), H5Sclose);
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  constexpr hssize_t kMost = 1 << 20;
+  ensure_read(H5Tget_class(type.get()) == type_class && points > 0 && points <= kMost, "attribute " + name);
+  size = static_cast<std::size_t>(points);
+  return id;
+}
+
+std::vector<double> File::numbers_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_FLOAT, size);
+  std::vector<double> values(size);
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_DOUBLE, values.data()) >= 0, "attribute " + name);
+  return values;
+}
+
+std::vector<std::string> File::texts_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_STRING, size);
+  const Handle stored(H5Aget_type(id.get()), H5Tclose);
+  const std::vector<std::string> texts = H5Tis_variable_str(stored.get()) == 0
+                                             ? fixed_texts(id.get(), stored.get(), size, name)
+                                             : heap_texts(name, size);
+  ensure_read(std::ranges::all_of(texts, is_utf8), "attribute " + name);
+  return texts;
+}
+
+/// Texts of variable length, which are stored elsewhere in the file.
+std::vector<std::string> File::heap_texts(const std::string& name, std::size_t count) const {
+  const auto [object, short_name] = object_and_name(name);
+  const auto header = header_of(object);
+  const auto texts = header ? read_texts(places(), *header, short_name, count) : std::nullopt;
+  ensure_read(texts.has_value(), "attribute " + name);
+  return *texts;
+}
+
+/// Texts of fixed length, stored in the attribute itself and padded with zeros or blanks.
+std::vector<std::string> File::fixed_texts(hid_t attribute, hid_t type, std::size_t count,
+                                           const std::string& name) const {
+  const std::size_t length = H5Tget_size(type);
+  ensure_read(length > 0 && length <= kMostText && count <= kMostText / length, "attribute " + name);
+  std::string all(count * length, '\0');
+  ensure_read(H5Aread(attribute, type, all.data()) >= 0, "attribute " + name);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string text = all.substr(i * length, length);
+    texts.emplace_back(trimmed(text.substr(0, text.find('\0'))));
+  }
+  return texts;
+}
+
+std::string File::text_attribute(const std::string& name) const { return texts_attribute(name).front(); }
+double File::number_attribute(const std::string& name) const { return numbers_attribute(name).front(); }
+
+std::vector<std::uint64_t> File::integers_attribute(const std::string& name) const {
+  std::size_t size = 0;
+  const Handle id = open_attribute(name, H5T_INTEGER, size);
+  std::vector<std::uint64_t> values(size);
+  ensure_read(H5Aread(id.get(), H5T_NATIVE_UINT64, values.data()) >= 0, "attribute " + name);
+  return values;
+}
+
+std::uint64_t File::integer_attribute(const std::string& name) const {
+  const std::vector<std::uint64_t> values = integers_attribute(name);
+  ensure_read(values.size() == 1, "attribute " + name);
+  return values.front();
+}
+
+}  // namespace cosmo::core::hdf5

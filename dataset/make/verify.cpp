@@ -1,0 +1,271 @@
+#include "dataset/make/verify.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/parallel/gather_values.hpp"
+#include "core/parallel/rounds.hpp"
+#include "dataset/shard/shard_reader.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// A sample as found in a shard.
+struct Found {
+  std::uint32_t simulation;
+  std::uint32_t roll;
+  std::uint32_t subvolume;
+  std::uint64_t seed;
+  std::uint32_t split;
+  std::uint32_t shard;  ///< its number among all shards
+};
+
+struct ShardToVerify {
+  std::string path;
+  std::uint32_t split;
+  std::uint32_t number;
+  std::uint64_t samples;  ///< that it should hold
+};
+
+std::vector<ShardToVerify> shards_of(const DatasetManifest& manifest) {
+  std::vector<ShardToVerify> shards;
+  for (std::uint32_t s = 0; s < kSplitNames.size(); ++s) {
+    const SplitRecord& split = manifest.splits[s];
+    const std::uint64_t most = manifest.origin.samples_per_shard;
+    for (std::uint64_t i = 0; i < split.shards.size(); ++i) {
+      const std::uint64_t before = std::min(split.samples, i * most);
+      const auto number = static_cast<std::uint32_t>(shards.size());
+      shards.push_back({split.shards[i], s, number, std::min(most, split.samples - before)});
+    }
+  }
+  return shards;
+}
+
+/// Reads every sample.
+template <class T>
+VoxelStatistics read_all(const ShardReader& reader, const SampleSpec& spec) {
+  std::vector<T> voxels(spec.voxels());
+  VoxelStatistics statistics;
+  for (std::size_t row = 0; row < reader.size(); ++row) {
+    reader.read(row, std::span(voxels));
+    statistics.add(std::span<const T>(voxels));
+  }
+  return statistics;
+}
+
+/// Reads one shard whole and returns its statistics; its samples are added to `found`.
+VoxelStatistics verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
+                             const ShardToVerify& shard, std::vector<Found>& found) {
+  core::check_content(directory, *manifest.base.find(shard.path));
+  const ShardReader reader(directory / shard.path, manifest.spec);
+  ensure(reader.size() == shard.samples, Fault::format,
+         "{} holds {} samples and its manifest lists {}: restore the file.",
+         (directory / shard.path).string(), reader.size(), shard.samples);
+  for (std::size_t row = 0; row < reader.size(); ++row) {
+    const Sample& sample = reader.sample(row);
+    found.push_back(
+        {sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
+  }
+  const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
+                                         ? read_all<float>(reader, manifest.spec)
+                                         : read_all<std::uint16_t>(reader, manifest.spec);
+  const VoxelStatistics& said = reader.statistics();
+  ensure(statistics.counts == said.counts, Fault::format,
+         "{} holds {} particles, at most {} per voxel, and states otherwise: restore the file.",
+         (directory / shard.path).string(), statistics.counts.particles, statistics.counts.max_count);
+  ensure(nearly_equal(statistics.field, said.field), Fault::format,
+         "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.",
+         (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
+         statistics.field.mean);
+  return statistics;
+}
+
+/// Throws Error{format} unless samples have the seeds that the manifest lists, if it does.
+void check_seeds(const std::vector<Found>& found, const DatasetManifest& manifest,
+                 const std::string& source) {
+  std::map<std::uint32_t, std::uint64_t> seeds;
+  for (const SplitRecord& split : manifest.splits) {
+    for (std::size_t i = 0; i < split.seeds.size(); ++i) seeds[split.simulations[i]] = split.seeds[i];
+  }
+  for (const Found& sample : found) {
+    const auto seed = seeds.find(sample.simulation);
+    ensure(seed == seeds.end() || seed->second == sample.seed, Fault::format,
+           "{} lists simulation {} with the seed {} and its samples have {}: write the dataset again with "
+           "--force.",
+           source, sample.simulation, seed == seeds.end() ? 0 : seed->second, sample.seed);
+  }
+}
+
+/// Throws Error{format} for a part of the manifest that does not follow from the others.
+void check_consistency(const DatasetManifest& manifest, const std::string& source) {
+  core::Json follows = manifest.details();
+  follows.erase("splits");  // which are compared with the shards
+  const core::Json& said = manifest.base.details;
+  if (!said.contains("origin")) follows.erase("origin");  // earlier versions did not record it
+  for (const auto& [key, value] : follows.items()) {
+    ensure(said.contains(key) && said.at(key) == value, Fault::format,
+           "{}: \"{}\" is not what follows from the rest of it: write the dataset again with --force.",
+           source, key);
+  }
+  ensure(!said.contains("leak") || follows.contains("leak"), Fault::format,
+         "{} records a leak and its splits share no seed: write the dataset again with --force.", source);
+}
+
+void check_membership(const std::vector<Found>& found, const DatasetManifest& manifest,
+                      const std::string& source) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> samples;
+  std::vector<Membership> members;
+  std::array<std::set<std::uint32_t>, 3> simulations;
+  for (const Found& sample : found) {
+    ensure(samples.insert({sample.simulation, sample.roll, sample.subvolume}).second, Fault::format,
+           "{}: sub-volume {} of simulation {}{} is there twice: write the dataset again with --force.",
+           source, sample.subvolume, sample.simulation,
+           sample.roll == 0 ? "" : fmt::format(", roll {},", sample.roll));
+    ensure(sample.roll == 0 || static_cast<Split>(sample.split) == Split::train, Fault::format,
+           "{}: simulation {} in {} data is rolled: write the dataset again with --force.", source,
+           sample.simulation, kSplitNames[sample.split]);
+    ensure(!manifest.origin.cut || sample.subvolume < manifest.subvolumes, Fault::format,
+           "{}: simulation {} has a sub-volume {} of {}: write the dataset again with --force.", source,
+           sample.simulation, sample.subvolume, manifest.subvolumes);
+    members.push_back({sample.simulation, sample.seed, static_cast<Split>(sample.split)});
+    simulations[sample.split].insert(sample.simulation);
+  }
+  const auto leak = find_leak(members);
+  ensure(!leak || manifest.leak(), Fault::format,
+         "{}: {}, and so their phases: write the dataset again with --force.", source,
+         leak ? leak->example : "");
+  for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+    const auto& listed = manifest.splits[s].simulations;
+    ensure(simulations[s] == std::set(listed.begin(), listed.end()), Fault::format,
+           "{} lists other {} simulations than its shards hold: write the dataset again with --force.",
+           source, kSplitNames[s]);
+  }
+}
+
+/// What is wrong with one file.
+struct Damage {
+  std::uint32_t number;  ///< number of the shard among all
+  core::Error error;
+};
+
+/// Files of the manifest that are missing or have another size, and other files in the folders of the splits.
+std::vector<Damage> find_wrong_files(const std::filesystem::path& directory, const core::Manifest& manifest) {
+  std::vector<Damage> damages;
+  const auto add = [&](const std::string& path, std::string_view what) {
+    damages.push_back({0, core::Error(Fault::format, (directory / path).string() + std::string(what))});
+  };
+  const auto check = [&](const core::FileRecord& file) {
+    try {
+      core::check_size(directory, file);
+    } catch (const core::Error& error) {
+      damages.push_back({0, error});
+    }
+  };
+  for (const core::FileRecord& file : manifest.files) {
+    if (!core::is_inside(file.path) || std::filesystem::exists(directory / file.path))
+      check(file);
+    else
+      add(file.path, " is missing: restore it, or run the stage that made it again.");
+  }
+  std::set<std::string> extra;
+  for (const std::string_view split : kSplitNames) {
+    std::error_code error;  // mostly that there is no such folder, and then its files are missing
+    for (const auto& entry : std::filesystem::directory_iterator(directory / split, error)) {
+      const std::string path = fmt::format("{}/{}", split, entry.path().filename().string());
+      const bool unfinished = entry.path().extension() == ".part";  // of a run that was killed
+      if (manifest.find(path) == nullptr && !unfinished) extra.insert(path);
+    }
+  }
+  for (const std::string& path : extra) add(path, " is not a file of the dataset: remove it.");
+  return damages;
+}
+
+/// Throws the damage, if there is any; if there are several, warnings name them first. All ranks must have
+/// the same list.
+void throw_damages(const core::Log& log, const std::filesystem::path& directory,
+                   const std::vector<Damage>& damages) {
+  if (damages.empty()) return;
+  if (damages.size() == 1) throw damages.front().error;
+  for (const Damage& damage : damages) log.warn("{}", damage.error.what());
+  core::fail(damages.front().error.fault(), "{} files of {} are wrong: mend those named above.",
+             damages.size(), directory.string());
+}
+
+/// All ranks' damages in the order of the shards. Collective.
+std::vector<Damage> gather_damages(const core::Communicator& comm, const std::vector<Damage>& mine) {
+  core::Json own = core::Json::array();
+  for (const Damage& damage : mine)
+    own.push_back({damage.number, static_cast<int>(damage.error.fault()), damage.error.what()});
+  std::vector<Damage> all;
+  for (const std::string& text : comm.gather(own.dump())) {
+    for (const core::Json& told : core::Json::parse(text)) {
+      all.push_back({told[0].get<std::uint32_t>(),
+                     core::Error(static_cast<Fault>(told[1].get<int>()), told[2].get<std::string>())});
+    }
+  }
+  std::ranges::sort(all, {}, &Damage::number);
+  return all;
+}
+
+}  // namespace
+
+DatasetManifest load_to_verify(const core::Log& log, const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / core::kManifestName;
+  const core::Manifest manifest = core::parse_manifest(core::read_json(path), path, "shard");
+  throw_damages(log, directory, find_wrong_files(directory, manifest));
+  return load_dataset_manifest(directory);
+}
+
+VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& log,
+                               const std::filesystem::path& directory, const DatasetManifest& manifest) {
+  const std::vector<ShardToVerify> shards = shards_of(manifest);
+  core::Progress progress(log, "shards verified", static_cast<std::int64_t>(shards.size()));
+  std::vector<Found> found;
+  std::vector<Damage> damages;
+  VoxelStatistics mine;
+  const auto verify = [&](const ShardToVerify& shard) {
+    try {
+      const VoxelStatistics statistics = verify_shard(directory, manifest, shard, found);
+      mine.counts.add(statistics.counts);
+      if (shard.split == static_cast<std::uint32_t>(Split::train)) mine.field.add(statistics.field);
+    } catch (const core::Error& error) {
+      damages.push_back({shard.number, error});
+    }
+  };
+  core::in_rounds(
+      comm, shards.size(), [&](std::size_t s) { verify(shards[s]); },
+      [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
+  damages = gather_damages(comm, damages);
+  comm.agree([&] { throw_damages(log, directory, damages); });
+  found = core::gather_values(comm, found);
+  std::ranges::stable_sort(found, {},
+                           &Found::shard);  // so that the first fault is the same on any number of ranks
+  VerifiedDataset total{shards.size(), found.size(), {}};
+  for (const VoxelStatistics& of_rank : core::gather_values(comm, std::vector{mine}))
+    total.voxels.add(of_rank);
+  comm.agree([&] {
+    const std::string source = (directory / core::kManifestName).string();
+    check_consistency(manifest, source);
+    check_membership(found, manifest, source);
+    check_seeds(found, manifest, source);
+    ensure(total.voxels.counts.particles == manifest.statistics.particles_binned &&
+               total.voxels.counts.max_count == manifest.statistics.max_count &&
+               nearly_equal(total.voxels.field, manifest.field),
+           Fault::format, "{} has other statistics than its shards: write the dataset again with --force.",
+           source);
+  });
+  return total;
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,277 @@
+#include "nn/cut/cut_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/log.hpp"
+#include "nn/kernel/minimal_filter.hpp"
+
+namespace cosmo::nn {
+
+using core::ensure;
+using core::Fault;
+using core::Slab;
+
+namespace {
+
+/// Planes of the input that a plane of a layer's output sees.
+struct Reach {
+  bool known;  ///< whether the layer can be computed in slabs
+  int window = 1, stride = 1, padding = 0;
+  bool periodic = false;
+};
+
+Reach reach_of(const Layer& layer) {
+  const auto& kind = layer.kind;
+  if (const auto* convolution = std::get_if<Convolution>(&kind))
+    return {true, convolution->kernel, convolution->stride, convolution->padding, convolution->periodic};
+  if (const auto* pool = std::get_if<AveragePool>(&kind)) return {true, pool->size, pool->stride};
+  if (const auto* pool = std::get_if<MaxPool>(&kind)) return {true, pool->size, pool->stride};
+  return {std::holds_alternative<Add>(kind) || std::holds_alternative<Concat>(kind) ||
+          std::holds_alternative<Tanh>(kind)};
+}
+
+/// Equal shares, as nearly as possible; cuts are at multiples of `grain` if there are enough of these.
+std::vector<Slab> shares(int planes, int slabs, int grain) {
+  if (planes <= (slabs - 1) * grain) grain = 1;
+  const std::int64_t grains = (planes + grain - 1) / grain;
+  std::vector<Slab> all;
+  for (int slab = 0; slab < slabs; ++slab) {
+    const auto at = [&](int s) { return std::min(planes, static_cast<int>(grains * s / slabs) * grain); };
+    all.push_back({at(slab), at(slab + 1)});
+  }
+  return all;
+}
+
+/// Planes of outputs in the tiles of a convolution that can be filtered; 1 for other layers.
+int tile_of(const Layer& layer) {
+  const auto* convolution = std::get_if<Convolution>(&layer.kind);
+  const bool filtered = convolution != nullptr && convolution->stride == 1 &&
+                        (convolution->kernel == 3 || convolution->kernel == 4);
+  return filtered ? kTile + 1 - convolution->kernel : 1;
+}
+
+}  // namespace
+
+CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks,
+                 int slabs_per_rank)
+    : slabs_(ranks * slabs_per_rank), slabs_per_rank_(slabs_per_rank) {
+  const std::string option =
+      fmt::format("{} {}", slabs_per_rank > 1 ? "--slabs" : "--ranks-per-sample", slabs_);
+  const std::vector<std::vector<int>> sources = resolve_inputs(spec);
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const Reach reach = reach_of(spec.layers[i]);
+    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= slabs_;
+    const bool reads_slabs = std::ranges::all_of(sources[i], [&](int source) {
+      return source < 0 || layers_[static_cast<std::size_t>(source)].is_cut;
+    });
+    if (std::ranges::count(sources[i], -1) > 0) first.push_back(i);
+    layers_.push_back({spec.layers[i].name,
+                       sources[i],
+                       census.layers[i],
+                       std::holds_alternative<GlobalMean>(spec.layers[i].kind),
+                       reach.known && has_planes && reads_slabs,
+                       reach.periodic && reach.padding > 0,
+                       reach.window,
+                       reach.stride,
+                       reach.padding,
+                       {}});
+  }
+  ensure(
+      first.size() == 1, Fault::config,
+      "Layers {} and {} of network {} both read the sample, which {} can cut for one layer only: leave it out.",
+      layers_[first.front()].name, layers_[first.back()].name, spec.name, option);
+  first_ = first.front();
+  const LayerCut& layer = layers_[first_];
+  ensure(reach_of(spec.layers[first_]).known && !layer.census.vector && layer.sources.size() == 1,
+         Fault::config,
+         "Layer {} of network {} reads the whole sample, so that {} cannot cut it: leave it out.", layer.name,
+         spec.name, option);
+  ensure(layer.census.output.size >= slabs_ && input.size >= slabs_, Fault::config,
+         "{} is more than the {} planes of layer {}: give at most that many.", option,
+         std::min(layer.census.output.size, input.size), layer.name);
+  choose_planes(spec);
+}
+
+/// Cuts a tensor into nearly equal parts, between the tiles of minimal filtering, whose rounding would depend on the
+/// cut otherwise. A tensor that one layer reads plane by plane, or by windows side by side, is cut where its output is,
+/// so that this layer needs nothing of other slabs.
+void CutPlan::choose_planes(const NetworkSpec& spec) {
+  std::vector<std::vector<std::size_t>> readers(layers_.size());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    for (const int source : layers_[i].sources) {
+      if (source >= 0) readers[static_cast<std::size_t>(source)].push_back(i);
+    }
+  }
+  // The only reader of a layer's output if it is cut likewise.
+  const auto follower = [&](std::size_t i) -> const LayerCut* {
+    const LayerCut* reader = readers[i].size() == 1 ? &layers_[readers[i].front()] : nullptr;
+    const bool follows = reader != nullptr && reader->is_cut && reader->window == reader->stride &&
+                         !std::holds_alternative<Convolution>(spec.layers[readers[i].front()].kind);
+    return follows ? reader : nullptr;
+  };
+  std::vector<int> grains(layers_.size(), 1);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (i != first_) grains[i] = std::lcm(grains[i], tile_of(spec.layers[i]));
+    if (const LayerCut* reader = follower(i)) {
+      int& grain = grains[readers[i].front()];
+      grain = std::lcm(grain, grains[i] / std::gcd(grains[i], reader->stride));
+    }
+  }
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    LayerCut& layer = layers_[i];
+    const int planes = layer.census.output.size;
+    layer.made = shares(planes, slabs_, grains[i]);
+    const LayerCut* reader = follower(i);
+    if (reader == nullptr) continue;
+    for (std::size_t slab = 0; slab < layer.made.size(); ++slab) {
+      const auto [first, last] = reader->made[slab];
+      layer.made[slab] = {first * reader->stride, last * reader->stride};
+    }
+    layer.made.back().last = planes;  // with those of an incomplete window
+  }
+}
+
+Slab CutPlan::seen(std::size_t layer, int slab) const {
+  const LayerCut& cut = layers_[layer];
+  const auto [first, last] = cut.made[static_cast<std::size_t>(slab)];
+  return {first * cut.stride - cut.padding, (last - 1) * cut.stride - cut.padding + cut.window};
+}
+
+std::vector<Slab> CutPlan::inputs() const {
+  std::vector<Slab> inputs;
+  for (int slab = 0; slab < slabs_; slab += slabs_per_rank_)
+    inputs.push_back({input(slab).first, input(slab + slabs_per_rank_ - 1).last});
+  return inputs;
+}
+
+bool CutPlan::sees_own(const LayerCut& layer, const LayerCut& source) const {
+  for (std::size_t slab = 0; slab < source.made.size(); ++slab) {
+    const Slab& own = source.made[slab];
+    const Slab& made = layer.made[slab];
+    if (layer.padding > 0 || own.first != made.first * layer.stride || own.size() < layer.window ||
+        (own.size() - layer.window) / layer.stride + 1 != made.size())
+      return false;
+  }
+  return true;
+}
+
+bool CutPlan::reads_slab(int layer) const {
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
+  const int source = cut.sources.front();
+  return cut.is_cut || (cut.mean && layers_[static_cast<std::size_t>(source)].is_cut);
+}
+
+std::optional<Fetch> CutPlan::fetch(int layer, std::size_t input) const {
+  const auto index = static_cast<std::size_t>(layer);
+  const LayerCut& cut = layers_[index];
+  if (cut.sources[input] < 0) return std::nullopt;
+  const LayerCut& source = layers_[static_cast<std::size_t>(cut.sources[input])];
+  const int depth = source.census.output.size;
+  if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(cut, source))) return std::nullopt;
+  Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut, slabs_per_rank_};
+  for (int slab = 0; slab < slabs_; ++slab) {
+    const bool computes = slab % slabs_per_rank_ == 0;
+    fetch.seen.push_back(cut.is_cut ? seen(index, slab) : Slab{0, computes ? depth : 0});
+  }
+  return fetch;
+}
+
+std::int64_t CutPlan::received(int layer, int rank) const {
+  const LayerCut& cut = layers_[static_cast<std::size_t>(layer)];
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < cut.sources.size(); ++i) {
+    const auto fetched = fetch(layer, i);
+    if (!fetched) continue;
+    const Shape& shape = layers_[static_cast<std::size_t>(cut.sources[i])].census.output;
+    const std::int64_t plane = std::int64_t{4} * shape.channels * shape.size * shape.size;
+    for (const Piece& piece : pieces_of(*fetched)) {
+      const int from = fetched->rank_of(piece.from), to = fetched->rank_of(piece.to);
+      if (from == to) continue;
+      const bool forward = to == rank, backward = from == rank && !fetched->whole;
+      bytes += plane * piece.count * ((forward ? 1 : 0) + (backward ? 1 : 0));
+    }
+  }
+  return bytes;
+}
+
+std::vector<CutPlan::Part> CutPlan::parts() const {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const LayerCut& cut = layers_[i];
+    const Shape& shape = cut.census.output;
+    Part part = {cut.name, shape.size, shape.size, 0, cut.mean, 0, 0};
+    for (int rank = 0; rank < slabs_ / slabs_per_rank_; ++rank) {
+      const auto [first, last] = slabs_of(rank);
+      const int made = cut.is_cut ? cut.made[static_cast<std::size_t>(last - 1)].last -
+                                        cut.made[static_cast<std::size_t>(first)].first
+                                  : shape.size;
+      part.least = std::min(part.least, made);
+      part.most = std::max(part.most, made);
+      part.fetch_bytes = std::max(part.fetch_bytes, received(static_cast<int>(i), rank));
+    }
+    part.value_bytes = std::int64_t{4} * shape.channels * part.most * shape.size * shape.size;
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+std::string CutPlan::describe() const {
+  constexpr const char* kRow = "  {:<12}  {:>6}  {:<14}  {:>8}  {}\n";
+  std::string text = fmt::format(kRow, "layer", "planes", "made by a rank", "values", "fetched by it");
+  std::int64_t fetched = 0;
+  for (const Part& part : parts()) {
+    fetched += part.fetch_bytes;
+    const std::string made = part.of_sums                ? "a part of sums"
+                             : part.least == part.planes ? "all"
+                             : part.least == part.most   ? fmt::format("{}", part.most)
+                                                         : fmt::format("{} to {}", part.least, part.most);
+    text += fmt::format(
+        kRow, part.layer, part.planes, made, core::format_bytes(static_cast<double>(part.value_bytes)),
+        part.fetch_bytes == 0 ? "-" : core::format_bytes(static_cast<double>(part.fetch_bytes)));
+  }
+  return text + fmt::format("  a rank fetches at most {} of a sample in a step, forward and backward\n",
+                            core::format_bytes(static_cast<double>(fetched)));
+}
+
+core::Json CutPlan::to_json() const {
+  core::Json all = core::Json::array();
+  for (const Part& part : parts()) {
+    all.push_back({{"layer", part.layer},
+                   {"planes", part.planes},
+                   {"least_planes_of_rank", part.least},
+                   {"most_planes_of_rank", part.most},
+                   {"value_bytes", part.value_bytes},
+                   {"fetch_bytes", part.fetch_bytes}});
+  }
+  return all;
+}
+
+std::vector<Piece> pieces_of(const Fetch& fetch) {
+  std::vector<Piece> pieces;
+  for (int to = 0; to < static_cast<int>(fetch.seen.size()); ++to) {
+    const auto [first, last] = fetch.seen[static_cast<std::size_t>(to)];
+    for (int plane = first; plane < last; ++plane) {
+      const bool inside = plane >= 0 && plane < fetch.depth;
+      if (!inside && !fetch.periodic) continue;
+      const int shown = core::wrapped(plane, fetch.depth);
+      const auto owner =
+          std::ranges::find_if(fetch.owned, [&](const Slab& own) { return own.contains(shown); });
+      const Piece next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->first,
+                          plane - first, 1};
+      const Piece* before = pieces.empty() ? nullptr : &pieces.back();
+      if (before != nullptr && before->from == next.from && before->to == to &&
+          before->source + before->count == next.source && before->target + before->count == next.target)
+        ++pieces.back().count;
+      else
+        pieces.push_back(next);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace cosmo::nn

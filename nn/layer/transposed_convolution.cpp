@@ -1,0 +1,67 @@
+#include <algorithm>
+
+#include "nn/layer/weighted_layer.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+using Layout = dnnl::memory::desc;
+
+/// oneDNN's deconvolutions: their forward pass is a convolution's input gradient, and so on. They would add
+/// biases and apply the leaky ReLU value by value: 420 ms instead of 10 ms for 32 channels of 64³ cells.
+struct TransposedPrimitives {
+  using Forward = dnnl::deconvolution_forward;
+  using BackwardWeights = dnnl::deconvolution_backward_weights;
+  using BackwardData = dnnl::deconvolution_backward_data;
+  static constexpr bool kOneWeightLayout = false;  // forward and for the input's gradient
+  static constexpr bool kForwardLayoutIsGradients = false;
+  static constexpr bool kHasBiases = false;
+  static constexpr auto kAlgorithm = dnnl::algorithm::deconvolution_direct;
+
+  dnnl::memory::dims stride, padding;
+
+  Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
+                                  const Layout& weights, const Layout&, const Layout& output) const {
+    return forward_description<Forward>(builder, slope, kAlgorithm, source, weights, output, stride, padding,
+                                        padding);
+  }
+  BackwardWeights::primitive_desc backward_weights(const NetworkBuilder& builder,
+                                                   const Forward::primitive_desc& forward,
+                                                   const Layout& source, const Layout& weights, const Layout&,
+                                                   const Layout& output) const {
+    return backward_description<BackwardWeights>(builder, forward, kAlgorithm, source, weights, output,
+                                                 stride, padding, padding);
+  }
+  BackwardData::primitive_desc backward_data(const NetworkBuilder& builder,
+                                             const Forward::primitive_desc& forward, const Layout& source,
+                                             const Layout& weights, const Layout& output) const {
+    return backward_description<BackwardData>(builder, forward, kAlgorithm, source, weights, output, stride,
+                                              padding, padding);
+  }
+  static bool append_own_forward(const auto&...) { return false; }
+  static bool append_own_parameter_gradients(const auto&...) { return false; }
+  static bool append_own_input_gradient(const auto&...) { return false; }
+};
+
+}  // namespace
+
+Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedConvolution& layer,
+             const Tensor& source, const Layer* reader) {
+  const dnnl::memory::dims input = dims_of(source.values.get_desc());  // (N, C, D, H, W)
+  const std::int64_t k = layer.kernel, taps = k * k * k, stride = layer.stride;
+  const std::int64_t side = (input[2] - 1) * stride + k - 2 * layer.padding;
+  using enum dnnl::memory::data_type;
+  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
+  const WeightedLayer weighted = {
+      layer.slope,
+      {layer.outputs, input[1], k, k, k},
+      any_layout({builder.batch, layer.outputs, side, side, side}, type),
+      std::max<std::int64_t>(input[1] * taps / (stride * stride * stride), 1),  // on average
+      layer.outputs * taps};
+  const TransposedPrimitives primitives = {dnnl::memory::dims(3, stride),
+                                           dnnl::memory::dims(3, layer.padding)};
+  return build_weighted(builder, compiled, primitives, weighted, source, reader);
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,115 @@
+#pragma once
+// The contract between cosmo-train and cosmo-infer: manifest.json of stage "train".
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/output/manifest.hpp"
+#include "core/universe/universe.hpp"
+#include "nn/filtered_phases.hpp"
+#include "nn/model/input_spec.hpp"
+#include "nn/network_spec.hpp"
+
+namespace cosmo::nn {
+
+/// File of a model whose network has a baseline: the regression and its predictions for training and
+/// validation samples.
+inline constexpr const char* kBaselineFile = "baseline.h5";
+
+/// How counts became the network's input.
+struct InputNormalisation {
+  std::string voxels;  ///< name of the voxel transform
+  double offset;       ///< offset of the transform's affine map
+  double scale;        ///< scale of the transform's affine map
+  double mean_count;   ///< particles per voxel in the training data
+};
+
+/// The range of values that one channel of the training samples covers.
+struct ChannelRange {
+  double mean_low, mean_high;                 ///< range of the samples' mean voxel
+  std::vector<double> power_low, power_high;  ///< range of their P(k), per bin [(unit of the voxel)³]
+};
+
+/// The range that training samples cover, to decide whether other samples are of the same kind: from the
+/// dataset::SampleSummary of some of them.
+struct InputRange {
+  int samples;                         ///< number of samples examined
+  std::vector<double> k;               ///< k of the bins of P(k) [1 / unit of the voxel]
+  std::vector<ChannelRange> channels;  ///< range of each input channel
+};
+
+/// A saved state of a training.
+struct CheckpointRecord {
+  int epoch;          ///< finished epochs
+  std::int64_t step;  ///< finished optimizer steps
+  std::string path;   ///< relative to the model's directory
+  std::string sha256;
+  std::optional<double> validation_loss;  ///< none for a state in mid-epoch
+  bool best;                              ///< lowest validation loss so far, averaged as the settings demand
+};
+
+/// Rms errors on the validation split at the best epoch, in physical units, one per parameter; empty before
+/// the first epoch is finished.
+struct ValidationErrors {
+  int universes;
+  int subvolumes;  ///< number per universe
+  std::vector<double> per_subvolume;
+  std::vector<double> per_universe;  ///< errors of each universe's prediction from its sub-volumes
+  /// For losses that predict densities, the map that calibrates them: its lower triangle, row by row; empty
+  /// for other losses.
+  std::vector<double> calibration_per_subvolume = {};
+  std::vector<double> calibration_per_universe = {};
+  std::vector<double> baseline_shares = {};  ///< the baseline's share in the predictions, if there is one
+};
+
+/// Seeds of the universes that a model was made from. Universes of the same seed have the same phases, even
+/// with other parameters. Models of earlier versions record none.
+struct SeenSeeds {
+  std::vector<std::uint64_t> train;
+  std::vector<std::uint64_t> validation;
+};
+
+struct ModelManifest {
+  core::Manifest base;
+  NetworkSpec network;
+  std::string weights = "weights";  ///< checkpoint group to predict with: the weights or their average
+  std::string precision = "f32";    ///< precision of the training; weights are f32 in any case
+  FilteredPhases filtered;          ///< phases that the training filtered
+  InputSpec input;
+  core::ParameterSpace parameters;
+  std::string loss = "mae";  ///< loss of the training, which defines what the outputs mean
+  int components = 0;        ///< components of the mixture, if that is the loss
+  int epochs = 0;            ///< that the training was to last
+  int choice_epochs = 1;     ///< over which the validation loss that chooses the best is averaged
+  InputNormalisation normalisation;
+  std::optional<InputRange> range;  ///< range of the training samples; none in models of older versions
+  std::vector<CheckpointRecord> checkpoints;
+  ValidationErrors validation;
+  SeenSeeds seeds;
+  bool complete;  ///< whether all epochs are done
+
+  /// The stage's own fields of manifest.json.
+  core::Json details() const;
+  /// Number of outputs of the network.
+  int outputs() const;
+  /// The checkpoint chosen by validation loss.
+  const CheckpointRecord& best() const;
+};
+
+void to_json(core::Json& json, const InputRange& range);
+void from_json(const core::Json& json, InputRange& range);
+
+/// Returns the model that a manifest of stage "train" describes, checked; error messages name `source`.
+/// Throws Error{format}, and Error{config} if no epoch of the training is finished.
+ModelManifest parse_model_manifest(core::Manifest base, const std::string& source);
+/// Throws like parse_model_manifest(), but accepts a training that has not finished an epoch.
+void check_model_manifest(const core::Manifest& manifest);
+
+/// Loads and parses a model's manifest. Throws like core::load_manifest, and Error{config} if no epoch of the
+/// training is finished.
+ModelManifest load_model_manifest(const std::filesystem::path& directory);
+
+}  // namespace cosmo::nn

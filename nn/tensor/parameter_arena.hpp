@@ -1,0 +1,53 @@
+#pragma once
+// Private to nn: the flat arenas that hold all weights and all gradients of a network.
+
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "nn/parameter.hpp"
+#include "nn/tensor/onednn.hpp"
+
+namespace cosmo::nn {
+
+/// Where an operation finds a parameter.
+struct ParameterMemory {
+  dnnl::memory values;
+  dnnl::memory gradient;  ///< without data in inference
+};
+
+/// All parameters, one after the other, each starting at a 64-byte boundary, in its oneDNN layout.
+class ParameterArena {
+ public:
+  /// Appends a parameter; its spans and memories have no data until allocate().
+  ParameterMemory add(Parameter parameter, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  /// Allocates the arenas, zeroed, that of the gradients only if requested, with `extra` floats before it. Throws
+  /// std::bad_alloc.
+  void allocate(bool with_gradients, std::size_t extra);
+  /// Has the values of another arena instead, of the parameters of the same names there. Throws Error{internal} if oneDNN
+  /// chose other layouts.
+  void share(const ParameterArena& other);
+  /// Makes operations write a parameter's gradient to this place, other than that of its span.
+  void point_at_gradient(std::size_t index, float* place);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const dnnl::memory::desc& layout(std::size_t index) const { return layouts_.at(index); }
+  std::span<float> values() { return values_.span(); }
+  std::span<float> gradients() { return all_gradients().subspan(extra_floats_); }
+  /// What lies before the gradients, and both.
+  std::span<float> extra() { return all_gradients().first(extra_floats_); }
+  std::span<float> all_gradients() { return gradients_.span(); }
+  /// [floats] From the begin of a parameter to the end of another, padding behind that included.
+  std::size_t stretch(std::size_t first, std::size_t last) const;
+  /// [bytes] Size of both arenas, or of the values alone, allocated or not, without extra ones.
+  std::size_t bytes(bool with_gradients) const { return (with_gradients ? 2 : 1) * size_ * sizeof(float); }
+
+ private:
+  std::vector<Parameter> parameters_;
+  std::vector<dnnl::memory::desc> layouts_;
+  std::vector<ParameterMemory> memories_;
+  std::size_t size_ = 0, extra_floats_ = 0;  // floats
+  core::Buffer<float> values_;
+  core::Buffer<float> gradients_;
+};
+
+}  // namespace cosmo::nn
