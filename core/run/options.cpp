@@ -64,22 +64,50 @@ void store(const po::parsed_options& parsed, std::map<std::string, std::string>&
 
 }  // namespace
 
-void Options::declare(Declaration declaration) {
-  declaration.group = group_;
-  declarations_.push_back(std::move(declaration));
+void Options::begin_group(std::string title) {
+  group_ = std::move(title);
+  if (std::ranges::find(groups_, group_) == groups_.end()) groups_.push_back(group_);
 }
+
+void Options::declare(Declaration declaration) {
+  const auto place = [this](const std::string& title) {
+    if (title.empty() || title == kEveryDay) return -1;
+    if (title == kForExperts) return std::numeric_limits<int>::max();
+    return static_cast<int>(std::ranges::find(groups_, title) - groups_.begin());
+  };
+  declaration.group = group_;
+  const auto behind = std::ranges::upper_bound(declarations_, place(group_), {},
+                                               [&](const Declaration& other) { return place(other.group); });
+  declarations_.insert(behind, std::move(declaration));
+}
+
+namespace {
+
+/// "epochs N" as a name and how help shows the value, which is empty if there is none.
+Options::Declaration named(const std::string& usage) {
+  const std::size_t end = usage.find(' ');
+  return {.name = usage.substr(0, end), .value = end == std::string::npos ? "" : usage.substr(end + 1)};
+}
+
+}  // namespace
 
 void Options::add(const std::string& usage, std::optional<std::string> default_value, std::string help,
                   std::vector<std::string> choices) {
-  const std::size_t end = usage.find(' ');
-  const bool shown = end != std::string::npos;
-  ensure(shown || !choices.empty(), Fault::internal,
+  Declaration option = named(usage);
+  ensure(option.takes_value() || !choices.empty(), Fault::internal,
          "Option --{} is declared without what help shows as its value.", usage);
-  declare({.name = usage.substr(0, end),
-           .value = shown ? usage.substr(end + 1) : "NAME",
-           .default_value = std::move(default_value),
-           .help = std::move(help),
-           .choices = std::move(choices)});
+  if (!option.takes_value()) option.value = "NAME";
+  option.default_value = std::move(default_value);
+  option.help = std::move(help);
+  option.choices = std::move(choices);
+  declare(std::move(option));
+}
+
+void Options::add_former(const std::vector<std::string>& usages, const std::string& replacement,
+                         std::function<std::string(const Options&)> translate) {
+  Former former{{}, replacement, std::move(translate)};
+  for (const std::string& usage : usages) former.options.push_back(named(usage));
+  former_.push_back(std::move(former));
 }
 
 void Options::add_switch(std::string name, bool on, std::string help) {
@@ -112,10 +140,37 @@ std::vector<std::string> Options::complete(const std::vector<std::string>& words
   return result;
 }
 
+/// All options, those of earlier versions included.
+std::vector<Options::Declaration> Options::accepted() const {
+  std::vector<Declaration> all = declarations_;
+  for (const Former& former : former_) all.insert(all.end(), former.options.begin(), former.options.end());
+  return all;
+}
+
+/// Gives the replacement the value of the options that it has replaced, if the user chose one of them.
+void Options::replace_former(const Former& former) {
+  std::vector<std::string> used;
+  for (const Declaration& option : former.options) {
+    if (chosen(option.name)) used.push_back("--" + option.name);
+  }
+  if (used.empty()) return;
+  const std::string value = former.translate(*this);
+  for (const Declaration& option : former.options) {
+    values_.erase(option.name);
+    chosen_.erase(option.name);
+  }
+  values_[former.replacement] = value;
+  chosen_.insert(former.replacement);
+  warnings_.push_back(
+      fmt::format("{} {} from an earlier version: write --{} {}, since later ones will refuse {}.",
+                  fmt::join(used, " and "), used.size() > 1 ? "are" : "is", former.replacement, value,
+                  used.size() > 1 ? "them" : "it"));
+}
+
 void Options::parse(const std::vector<std::string>& words) {
   po::options_description description;
   po::positional_options_description positional;
-  for (const Declaration& option : declarations_) {
+  for (const Declaration& option : accepted()) {
     if (option.takes_value()) {
       description.add_options()(option.name.c_str(), po::value<std::string>(), "");
     } else {
@@ -142,6 +197,7 @@ void Options::parse(const std::vector<std::string>& words) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
     if (!option.takes_value()) (void)flag(option.name);  // a file may contain any value
   }
+  for (const Former& former : former_) replace_former(former);
 }
 
 void Options::read_config(const std::string& path) {
@@ -158,7 +214,7 @@ void Options::read_config(const std::string& path) {
          "The file {} of --config is not text: give a file of lines NAME = VALUE in UTF-8.", path);
   std::istringstream lines(content);
   po::options_description description;
-  for (const Declaration& option : declarations_) {  // --config inside a file would be ignored
+  for (const Declaration& option : accepted()) {  // --config inside a file would be ignored
     if (option.name != "config") description.add_options()(option.name.c_str(), po::value<std::string>(), "");
   }
   try {
@@ -174,9 +230,14 @@ void Options::read_config(const std::string& path) {
 }
 
 const Options::Declaration& Options::declaration(const std::string& name) const {
-  const auto found = std::find_if(declarations_.begin(), declarations_.end(),
-                                  [&](const Declaration& option) { return option.name == name; });
-  ensure(found != declarations_.end(), Fault::internal, "Option --{} was never declared.", name);
+  const auto in = [&name](const std::vector<Declaration>& options) {
+    const auto found = std::ranges::find(options, name, &Declaration::name);
+    return found == options.end() ? nullptr : &*found;
+  };
+  const Declaration* found = in(declarations_);
+  for (auto former = former_.begin(); found == nullptr && former != former_.end(); ++former)
+    found = in(former->options);
+  ensure(found != nullptr, Fault::internal, "Option --{} was never declared.", name);
   return *found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -16,12 +17,16 @@
 
 namespace cosmo::core {
 
+/// Titles of groups that --help lists before all others and after them.
+inline constexpr const char* kEveryDay = "Every day";
+inline constexpr const char* kForExperts = "For experts";
+
 /// The options of one command: first declared (add_*), then parsed, then read by name.
 /// Reading a value of the wrong type throws Error{usage} naming the option.
 class Options {
  public:
-  /// Begins a group of options, which --help lists under this title.
-  void begin_group(std::string title) { group_ = std::move(title); }
+  /// Begins a group of options, which --help lists under this title, or adds to it.
+  void begin_group(std::string title);
   /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). `usage` is its
   /// name and how help shows the value, as "epochs N"; N is a whole number, X a number, and values with FILE or
   /// DIR are completed to files. With choices the name alone means "NAME". Without a default it is required,
@@ -34,11 +39,18 @@ class Options {
   void add_flag(std::string name, std::string help);
   /// Declares the one value that is given on the command line without a name.
   void add_positional(const std::string& name, std::string help);
+  /// Declares options of earlier versions that `replacement` has replaced. parse() accepts them with a warning, and gives
+  /// `replacement` the value that `translate` returns; --help does not list them. `usages` as in add(); a name alone is a flag.
+  /// `translate` sees the options with their defaults, throws as reading them does, and has no other effect.
+  void add_former(const std::vector<std::string>& usages, const std::string& replacement,
+                  std::function<std::string(const Options&)> translate);
 
   /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
   /// names; the command line wins. Throws Error{usage}, also for a file that is not text, or Error{io} for
   /// one that cannot be read.
   void parse(const std::vector<std::string>& words);
+  /// A sentence on each former option that the user chose.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
   bool chosen(const std::string& name) const { return chosen_.contains(name); }  ///< by the user
@@ -87,19 +99,32 @@ class Options {
     std::string usage() const;        ///< "--grid N", as --help begins its line
     std::string description() const;  ///< what --help prints beside that, with the default
   };
+  /// Group by group: kEveryDay, those in between in the order in which they were begun, kForExperts.
   const std::vector<Declaration>& declarations() const { return declarations_; }
 
   /// The option list of --help.
   std::string help() const;
 
  private:
+  /// Options of earlier versions.
+  struct Former {
+    std::vector<Declaration> options;
+    std::string replacement;
+    std::function<std::string(const Options&)> translate;
+  };
+
   void declare(Declaration declaration);
   const Declaration& declaration(const std::string& name) const;
+  std::vector<Declaration> accepted() const;
+  void replace_former(const Former& former);
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
-  std::string group_;  ///< group of the options declared next
+  std::vector<std::string> groups_;  ///< in the order in which they were begun
+  std::string group_;                ///< group of the options declared next
   std::vector<Declaration> declarations_;
+  std::vector<Former> former_;
+  std::vector<std::string> warnings_;
   std::map<std::string, std::string> values_;
   std::set<std::string> chosen_;
 };

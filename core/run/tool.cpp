@@ -185,6 +185,7 @@ int run_command(const Communicator& comm, const Log& log, const Tool& tool, cons
       return failure.exit_code();
     }
   };
+  for (const std::string& warning : options.warnings()) log.warn("{}", warning);
   std::string result;
   const int code = attempt([&] {
     const int threads = set_threads(comm, log, options);

@@ -181,6 +181,48 @@ TEST_CASE("help lists options by their groups") {
   expect_error(Fault::internal, "--nameless", [&] { options.add("nameless", std::nullopt, "no choices"); });
 }
 
+TEST_CASE("help begins with the options of every day and ends with those for experts") {
+  Options options;
+  options.begin_group(kForExperts);
+  options.add_flag("wire", "rare");
+  options.begin_group("Optimizer");
+  options.add_flag("decay", "sometimes");
+  options.begin_group(kEveryDay);
+  options.add_flag("data", "always");
+  options.begin_group("Optimizer");
+  options.add_flag("clip", "sometimes");
+  CHECK(options.help() ==
+        "\nEvery day:\n  --data   always\n\nOptimizer:\n  --decay  sometimes\n  --clip   sometimes\n"
+        "\nFor experts:\n  --wire   rare\n");
+}
+
+TEST_CASE("options of earlier versions give their replacement its value, with a warning and out of help") {
+  const auto parsed_from = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.add("drops EPOCH:FACTOR,...", "none", "drops");
+    options.add_former({"decay-at EPOCHS", "decay-by FACTORS", "never"}, "drops", [](const Options& typed) {
+      if (typed.flag("never")) return std::string("none");
+      return typed.text("decay-at") + ":" + typed.text("decay-by");
+    });
+    options.parse(words);
+    return options;
+  };
+  const Options options = parsed_from({"--decay-at", "3", "--decay-by=0.5"});
+  CHECK(options.text("drops") == "3:0.5");
+  CHECK((options.chosen("drops") && !options.given("decay-at") && !options.chosen("decay-by")));
+  REQUIRE(options.warnings().size() == 1);
+  CHECK(
+      options.warnings().front() ==
+      "--decay-at and --decay-by are from an earlier version: write --drops 3:0.5, since later ones will refuse them.");
+  CHECK(options.help().find("decay-at") == std::string::npos);
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() / "a.ini") << "never = true\n";
+  const Options from_file = parsed_from({"--config", (directory.path() / "a.ini").string()});
+  CHECK((from_file.text("drops") == "none" && from_file.warnings().size() == 1));
+  CHECK(parsed_from({}).warnings().empty());
+  expect_error(Fault::usage, "--decay-by", [&] { (void)parsed_from({"--decay-at", "3"}); });
+}
+
 TEST_CASE("help is broken into lines between words, by columns of UTF-8") {
   CHECK(wrapped("one two three", 100, 4, 4) == "one two three");
   CHECK(wrapped("one two three", 11, 4, 4) == "one two\n    three");
