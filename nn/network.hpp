@@ -103,7 +103,7 @@ class Network {
   std::span<float> weights();
   /// The gradients in the same layout; empty in inference.
   std::span<float> gradients();
-  /// What backward() delivers parts of: gradients(), and before them those of further slabs if Arithmetic::any_layout
+  /// What backward() delivers parts of: gradients(), and before them those of further slabs if Arithmetic::reproducible
   /// keeps them apart. Then sum_slabs() adds these to gradients(), once they have been summed over samples and ranks.
   std::span<float> all_gradients();
   void sum_slabs();

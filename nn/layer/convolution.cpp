@@ -185,7 +185,7 @@ WeightedLayer weighted_layer(const NetworkBuilder& builder, const Convolution& l
   const auto type = whole && convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
   return {layer.slope,
           {layer.outputs, input[1], k, k, k},
-          any_layout(
+          free_layout(
               {builder.batch, layer.outputs, positions(input[2], builder.depth_padding(layer)), side, side},
               type),
           input[1] * k * k * k,

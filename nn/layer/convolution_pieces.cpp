@@ -14,7 +14,7 @@ using Tag = dnnl::memory::format_tag;
 int pieces_of(const NetworkBuilder& builder, std::int64_t channels) {
   int pieces = 1;
   while (pieces < 16 && channels % (4 * pieces * kernels().block) == 0) pieces *= 2;
-  return builder.any_layout && builder.batch == 1 ? pieces : 1;
+  return builder.reproducible && builder.batch == 1 ? pieces : 1;
 }
 
 Layout piece_of(const Layout& tensor, int pieces) {
@@ -92,9 +92,9 @@ bool ConvolutionPrimitives::append_input_gradient_by_pieces(NetworkBuilder& buil
   seen[1] /= pieces;
   const Layout bias({seen[0]}, dnnl::memory::data_type::f32, Tag::x);
   const auto hint =
-      forward(builder, 1, made, any_layout(seen, dnnl::memory::data_type::f32), bias, d_output.get_desc());
-  const auto description =
-      backward_data(builder, hint, made, any_layout(seen, dnnl::memory::data_type::f32), d_output.get_desc());
+      forward(builder, 1, made, free_layout(seen, dnnl::memory::data_type::f32), bias, d_output.get_desc());
+  const auto description = backward_data(builder, hint, made, free_layout(seen, dnnl::memory::data_type::f32),
+                                         d_output.get_desc());
   if (!description || is_reference(description)) return false;
   // The first piece's inputs of all outputs, as they lie in the whole: the next piece's are right behind in each block.
   const Layout part = all_weights.submemory_desc(seen, dnnl::memory::dims(seen.size(), 0));

@@ -35,7 +35,7 @@ NetworkBuilder::NetworkBuilder(const dnnl::engine& engine_, Mode mode_, const Ar
     : mode(mode_),
       precision(arithmetic.precision),
       filtered(arithmetic.filtered),
-      any_layout(arithmetic.any_layout),
+      reproducible(arithmetic.reproducible),
       batch(batch_),
       engine(engine_),
       share(share_ == nullptr ? std::nullopt : std::optional(*share_)),
@@ -76,15 +76,15 @@ Tensor NetworkBuilder::next_tensor(const dnnl::memory::desc& layout, double slop
   const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
   const auto behind = transient ? std::nullopt : offset(layout);
   const bool training = mode == Mode::training;
-  const Room room = {training && !transient ? memory.slot() : shared, training ? shared : -1};
-  return {memory.place(room.values, layout, engine, behind.value_or(0)),
+  const Margin margin = {training && !transient ? memory.slot() : shared, training ? shared : -1};
+  return {memory.place(margin.values, layout, engine, behind.value_or(0)),
           training ? memory.place(shared, layout, engine, behind.value_or(0)) : dnnl::memory(),
           slope,
           training && transient,
           false,
           lane,
           false,
-          behind ? std::optional(room) : std::nullopt};
+          behind ? std::optional(margin) : std::nullopt};
 }
 
 Tensor NetworkBuilder::inner_tensor(const dnnl::memory::desc& layout) {
@@ -146,7 +146,7 @@ void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::prim
                             std::unordered_map<int, dnnl::memory> arguments) {
   arguments.emplace(DNNL_ARG_SCRATCHPAD, memory.place(scratch_slot_, description.scratchpad_desc(), engine));
   const OperationKind kind = kind_of(description.get_kind());
-  const bool alone = any_layout && (kind == OperationKind::convolution || kind == OperationKind::dense);
+  const bool alone = reproducible && (kind == OperationKind::convolution || kind == OperationKind::dense);
   operations.push_back({kind, description.impl_info_str(),
                         [primitive = primitive_of(description, alone), arguments = std::move(arguments),
                          alone](const Pass& pass) {

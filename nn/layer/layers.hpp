@@ -35,8 +35,8 @@ struct Operation {
   double seconds = 0;  ///< time spent in it while operations were timed
 };
 
-/// Where a slab lies with room around it for the planes that its reader fetches.
-struct Room {
+/// Where a slab lies with a margin for the planes around it that its reader fetches.
+struct Margin {
   int values, gradient;  ///< slots in which the slab and those planes lie one after another; no gradient: -1
 };
 
@@ -53,7 +53,7 @@ struct Tensor {
   int lane = -1;  ///< lane that holds it or its gradient; -1 for the network's input
   /// Whether the layer that reads it adds to the gradient, which another reader has written.
   bool adds = false;
-  std::optional<Room> room = std::nullopt;
+  std::optional<Margin> margin = std::nullopt;
 };
 
 /// One layer ready to run. The backward lists turn the gradient of its output into the gradients of its
@@ -89,7 +89,7 @@ class NetworkBuilder {
   Mode mode;
   Precision precision;
   FilteredPhases filtered;
-  bool any_layout;  ///< as in Arithmetic
+  bool reproducible;  ///< as in Arithmetic
   int batch;
   dnnl::engine engine;
   MemoryPlan memory;
@@ -101,7 +101,7 @@ class NetworkBuilder {
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
   /// Begins layer `index`, whose output is last read by layer `last_reader`, which fetches `before` planes before it
-  /// (nothing: its readers need no room for planes).
+  /// (nothing: its readers need none).
   void begin_layer(int index, int last_reader, std::optional<int> before);
   /// Whether this is the first slab of its rank, which computes what is not cut.
   bool leads() const { return !share || slab == share->plan.slabs_of(share->rank).first; }
@@ -117,7 +117,7 @@ class NetworkBuilder {
   Tensor next_tensor(const dnnl::memory::desc& layout, double slope, bool transient);
   /// A tensor, and its gradient, used only within the layer.
   Tensor inner_tensor(const dnnl::memory::desc& layout);
-  /// Room for a part of a gradient, until this layer's backward pass is over.
+  /// A part of a gradient, kept until this layer's backward pass is over.
   dnnl::memory gradient_part(const dnnl::memory::desc& layout);
   /// The network's input, which has no gradient and whose data the caller of the network provides.
   Tensor input_tensor(const dnnl::memory::desc& layout);
@@ -163,8 +163,8 @@ class NetworkBuilder {
     int slot;
     int busy_until;  ///< last layer that needs its contents
   };
-  /// [bytes] Where the current layer's output lies in its slot, if there is to be room for planes and these would be
-  /// next to it.
+  /// [bytes] Where the current layer's output lies in its slot, if there is to be a margin and its planes would be next to
+  /// it.
   std::optional<std::size_t> offset(const dnnl::memory::desc& layout) const;
   /// Takes a lane that is free from this layer on and keeps it until layer `last`.
   int take_lane(int last);

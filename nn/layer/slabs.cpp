@@ -75,11 +75,11 @@ Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations,
   const auto see = [&]() -> Tensor {
     if (planes == 0) return {};
     const dnnl::memory::desc layout = walked.layout(planes, walked.side());
-    if (!source.room) return builder.inner_tensor(layout);
+    if (!source.margin) return builder.inner_tensor(layout);
     const auto place = [&](int slot) {
       return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout, builder.engine);
     };
-    return {place(source.room->values), place(source.room->gradient), 1, false, false, source.lane};
+    return {place(source.margin->values), place(source.margin->gradient), 1, false, false, source.lane};
   };
   const Tensor seen = see();
   const dnnl::memory scratch = builder.temporary(plain_layout({exchange.scratch()}));

@@ -56,7 +56,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedC
   const WeightedLayer weighted = {
       layer.slope,
       {layer.outputs, input[1], k, k, k},
-      any_layout({builder.batch, layer.outputs, side, side, side}, type),
+      free_layout({builder.batch, layer.outputs, side, side, side}, type),
       std::max<std::int64_t>(input[1] * taps / (stride * stride * stride), 1),  // on average
       layer.outputs * taps};
   const TransposedPrimitives primitives = {dnnl::memory::dims(3, stride),

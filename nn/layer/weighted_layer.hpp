@@ -19,7 +19,7 @@ struct WeightedLayer {
 /// Also used for inference: with inference's own kind, oneDNN chooses layouts that our kernels do not accept.
 constexpr auto kForwardKind = dnnl::prop_kind::forward_training;
 
-inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
+inline dnnl::memory::desc free_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
@@ -28,13 +28,13 @@ inline dnnl::memory::desc any_layout(const dnnl::memory::dims& dims, dnnl::memor
 template <class Forward>
 typename Forward::primitive_desc forward_description(const NetworkBuilder& builder, double slope,
                                                      const auto&... arguments) {
-  const OneThread sums(builder.any_layout);
+  const OneThread sums(builder.reproducible);
   return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, arguments...);
 }
 template <class Backward>
 typename Backward::primitive_desc backward_description(const NetworkBuilder& builder, const auto& forward,
                                                        const auto&... arguments) {
-  const OneThread sums(builder.any_layout);
+  const OneThread sums(builder.reproducible);
   return describe_backward<Backward>(builder.engine, builder.attributes(1), forward, arguments...);
 }
 
@@ -60,9 +60,9 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
     const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
     const dnnl::memory::desc& like_output) {
   const auto any = [](const dnnl::memory::desc& layout) {
-    return any_layout(dims_of(layout), type_of(layout));
+    return free_layout(dims_of(layout), type_of(layout));
   };
-  const dnnl::memory::desc like_weights = any_layout(dims_of(d_weights), type_of(like_source));
+  const dnnl::memory::desc like_weights = free_layout(dims_of(d_weights), type_of(like_source));
   const auto forward = primitives.forward(builder, 1, any(like_source), like_weights, d_biases, like_output);
   const auto describe = [&](const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
                             const dnnl::memory::desc& output) {
@@ -118,9 +118,9 @@ void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, con
   if (primitives.append_own_input_gradient(builder, compiled, weights.values, source, output))
     return append_leaky_relu_backward(builder, operations, source);
   const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
-  const dnnl::memory::desc any_source = any_layout(dims_of(like_source), type_of(like_source));
-  const dnnl::memory::desc any_weights = any_layout(layer.weights, type_of(like_source));
-  const dnnl::memory::desc any_output = any_layout(dims_of(like_output), type_of(like_output));
+  const dnnl::memory::desc any_source = free_layout(dims_of(like_source), type_of(like_source));
+  const dnnl::memory::desc any_weights = free_layout(layer.weights, type_of(like_source));
+  const dnnl::memory::desc any_output = free_layout(dims_of(like_output), type_of(like_output));
   const auto describe = [&](const dnnl::memory::desc& d_source, const dnnl::memory::desc& kernel,
                             const dnnl::memory::desc& d_output) {
     return primitives.backward_data(builder, forward, d_source, kernel, d_output);
@@ -160,7 +160,7 @@ dnnl::memory::desc layout_of_weights(const NetworkBuilder& builder, const Primit
   const dnnl::memory::desc weights = forward.weights_desc();
   if (type_of(weights) == f32 && Primitives::kForwardLayoutIsGradients) return weights;
   return describe_parameter_gradients(builder, primitives, forward.src_desc(),
-                                      any_layout(dims_of(weights), f32), biases, forward.dst_desc())
+                                      free_layout(dims_of(weights), f32), biases, forward.dst_desc())
       .diff_weights_desc();
 }
 
@@ -174,8 +174,8 @@ Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Pr
   const dnnl::memory::data_type type = type_of(layer.output);
   const dnnl::memory::desc bias_layout({outputs}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x);
   const typename Forward::primitive_desc description = primitives.forward(
-      builder, Primitives::kHasBiases ? layer.slope : 1, any_layout(dims_of(source.values.get_desc()), type),
-      any_layout(layer.weights, type), bias_layout, layer.output);
+      builder, Primitives::kHasBiases ? layer.slope : 1, free_layout(dims_of(source.values.get_desc()), type),
+      free_layout(layer.weights, type), bias_layout, layer.output);
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims,
                        const dnnl::memory::desc& layout) {
     return builder.add_parameter(

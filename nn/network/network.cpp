@@ -48,7 +48,7 @@ struct Network::Backend {
     for (int slab = own.first; slab < own.last; ++slab)
       slabs.push_back(
           std::make_unique<SlabNetwork>(engine, complete, shape, batch, mode, arithmetic, share_, slab));
-    const bool apart = arithmetic.any_layout && mode == Mode::training;
+    const bool apart = arithmetic.reproducible && mode == Mode::training;
     gradients.emplace(share, apart, first().builder.parameters, first().layers);
   }
 

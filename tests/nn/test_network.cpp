@@ -78,7 +78,7 @@ TEST_CASE("for any layout oneDNN's convolutions have the same bits on any number
       test::chain("pieces", {Convolution{32, 3, 1, 0, 0.01}, Convolution{128, 3, 1, 1, 0.01},
                              Convolution{64, 2, 2, 0, 0.01}, Convolution{64, 3, 1, 1, 0.01}, Dense{0}});
   nn::Arithmetic any;
-  any.any_layout = true;
+  any.reproducible = true;
   const int before = omp_get_max_threads();
   const int batch = GENERATE(1, 2);  // in two samples there are no pieces
   const std::vector<float> d_output = test::hashed_values(1, static_cast<std::size_t>(3 * batch));

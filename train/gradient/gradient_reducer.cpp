@@ -43,7 +43,8 @@ GradientReducer::~GradientReducer() {
 
 int GradientReducer::kept_sums(int micro_batches_per_step, SumOrder order) {
   if (micro_batches_per_step == 1) return 0;
-  return order == SumOrder::tree ? std::countr_zero(static_cast<unsigned>(micro_batches_per_step)) : 1;
+  return order == SumOrder::reproducible ? std::countr_zero(static_cast<unsigned>(micro_batches_per_step))
+                                         : 1;
 }
 
 /// Adds the sum of the earlier deliveries to a part, and keeps the result.
@@ -80,7 +81,7 @@ void GradientReducer::ready(std::span<float> part) {
   in_step_ = true;
   const int delivery = ++deliveries_[part.data()];
   if (micro_batches_ > 1)
-    order_ == SumOrder::tree ? accumulate_in_tree(part, delivery) : accumulate(part, delivery);
+    order_ == SumOrder::reproducible ? accumulate_in_tree(part, delivery) : accumulate(part, delivery);
   if (!thread_.joinable() || delivery < micro_batches_) return;
   const auto bucket = cutter_.add(part);
   if (!bucket) return;

@@ -8,12 +8,12 @@ namespace cosmo::train {
 
 /// On what the order of a step's sum over samples depends.
 enum class SumOrder {
-  layout,  ///< on ranks and micro-batches
-  tree,    ///< on nothing: pairs of neighbouring samples are added, then pairs of pairs, and so on
+  layout,        ///< on ranks and micro-batches
+  reproducible,  ///< on nothing: pairs of neighbouring samples are added, then pairs of pairs, and so on
 };
 
-/// By the training that they make reproducible.
+/// By the layouts of ranks and micro-batches that give the same bits: this one, or any.
 inline constexpr std::array<core::Named<SumOrder>, 2> kSumOrders = {
-    {{"layout", SumOrder::layout}, {"any", SumOrder::tree}}};
+    {{"layout", SumOrder::layout}, {"any", SumOrder::reproducible}}};
 
 }  // namespace cosmo::train

@@ -63,7 +63,7 @@ SampleCut read_cut(const core::Options& options, const nn::NetworkSpec& network,
   const int shared = dataset::read_ranks_per_sample(options, ranks);
   SampleCut cut{shared, shared, {}};
   if (options.given("slabs")) {
-    ensure(order == SumOrder::tree, Fault::usage,
+    ensure(order == SumOrder::reproducible, Fault::usage,
            "Option --slabs applies only with --deterministic any: leave it out, and each rank has one slab.");
     cut.slabs = static_cast<int>(options.integer("slabs", 1, 1 << 10));
     ensure(cut.slabs % shared == 0, Fault::config,

@@ -51,7 +51,7 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
 std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, WireFormat wire,
                               const nn::NetworkCensus& census, int ranks, int micro_batches) {
   const std::int64_t values =
-      arena_values(census) + (order == SumOrder::tree ? apart_values(cut, census) : 0);
+      arena_values(census) + (order == SumOrder::reproducible ? apart_values(cut, census) : 0);
   const std::size_t exchanged =
       ranks > 1 ? GradientSum::memory_bytes(static_cast<std::size_t>(values), wire) : 0;
   return GradientReducer::kept_sums(micro_batches, order) * values *

@@ -76,8 +76,8 @@ const char* sharers(const TrainingPlan& plan) {
 std::string batches_near(const TrainingPlan& plan, int groups) {
   const auto share = static_cast<unsigned>(plan.global_batch / groups);
   if (share == 0) return fmt::format("{}", groups);
-  const bool tree = plan.order == SumOrder::tree;
-  const unsigned below = tree ? std::bit_floor(share) : share, above = tree ? 2 * below : below + 1;
+  const bool in_tree = plan.order == SumOrder::reproducible;
+  const unsigned below = in_tree ? std::bit_floor(share) : share, above = in_tree ? 2 * below : below + 1;
   return fmt::format("{} or {}", below * static_cast<unsigned>(groups),
                      above * static_cast<unsigned>(groups));
 }
@@ -101,7 +101,7 @@ void check_batches(const core::Options& options, const TrainingPlan& plan, std::
 }
 
 /// Checks whether the step's samples can be summed in a tree.
-void check_tree(const TrainingPlan& plan, int groups) {
+void check_reproducible(const TrainingPlan& plan, int groups) {
   ensure(
       plan.wire == WireFormat::f32, Fault::config,
       "--deterministic any sends sums in f32, since bf16 rounds what each rank has summed: leave out --reduction-precision "
@@ -172,7 +172,7 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
                          ? static_cast<int>(options.integer("micro-batch", 1, 1 << 16))
                          : default_micro_batch(plan.global_batch, groups, plan.input,
                                                nn::find_normalisation(plan.network) >= 0);
-  if (plan.order == SumOrder::tree) plan.micro_batch = 1;
+  if (plan.order == SumOrder::reproducible) plan.micro_batch = 1;
   check_batches(options, plan, samples, groups);
   ensure(plan.global_batch > 1 || nn::find_normalisation(plan.network) < 0, Fault::config,
          "Network {} normalises by the batch, but --global-batch is 1: give at least 2, or better 8 or more.",
@@ -183,8 +183,8 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.arithmetic = arithmetic_of(plan.network, census, images_to_choose_by(plan), plan.precision.value,
                                   plan.convolution.value);
   plan.wire = options.entry("reduction-precision", kWireFormats).value;
-  if (plan.order == SumOrder::tree) check_tree(plan, groups);
-  plan.arithmetic.any_layout = plan.order == SumOrder::tree;
+  if (plan.order == SumOrder::reproducible) check_reproducible(plan, groups);
+  plan.arithmetic.reproducible = plan.order == SumOrder::reproducible;
   read_optimizer(options, plan);
   const auto batch = static_cast<std::uint64_t>(plan.global_batch);
   check_schedule(plan, static_cast<std::int64_t>((samples + batch - 1) / batch));
@@ -222,8 +222,8 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   if (plan.convolution.value != nn::ConvolutionMethod::automatic)
     config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
-  if (plan.order == SumOrder::tree) config["deterministic"] = "any";
-  if (plan.order == SumOrder::tree && plan.cut.slabs > 1) config["slabs"] = plan.cut.slabs;
+  if (plan.order == SumOrder::reproducible) config["deterministic"] = "any";
+  if (plan.order == SumOrder::reproducible && plan.cut.slabs > 1) config["slabs"] = plan.cut.slabs;
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {.stage = "train",

@@ -32,15 +32,15 @@ BenchmarkConfig read_benchmark(const core::Options& options, int ranks) {
                          {},
                          {},
                          options.entry("deterministic", kSumOrders).value};
-  const bool any_layout = config.order == SumOrder::tree;
-  core::ensure(!any_layout || config.batch == 1, core::Fault::config,
+  const bool reproducible = config.order == SumOrder::reproducible;
+  core::ensure(!reproducible || config.batch == 1, core::Fault::config,
                "--deterministic any computes one sample at a time, not {}: leave out --micro-batch.",
                config.batch);
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
   config.cut = read_cut(options, config.network, census, config.input, ranks, config.order);
   config.arithmetic = arithmetic_of(config.network, census, config.batch, read_precision(options).value,
                                     read_convolution(options).value);
-  config.arithmetic.any_layout = any_layout;
+  config.arithmetic.reproducible = reproducible;
   return config;
 }
 

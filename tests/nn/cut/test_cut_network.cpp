@@ -128,9 +128,9 @@ struct Setup {
         census(nn::take_census(spec, input, kOutputs)),
         voxels(test::hashed_values(seed, static_cast<std::size_t>(batch * input.elements()))) {}
 
-  nn::Arithmetic arithmetic(nn::ConvolutionMethod method, bool any_layout) const {
+  nn::Arithmetic arithmetic(nn::ConvolutionMethod method, bool reproducible) const {
     nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
-    arithmetic.any_layout = any_layout;
+    arithmetic.reproducible = reproducible;
     return arithmetic;
   }
   /// Results on one rank for whole samples.

@@ -147,8 +147,8 @@ TEST_CASE("in a tree, samples are summed in the same order by any ranks") {
     return sums.front();
   };
   std::vector<float> arena(kNumbers);
-  train::GradientReducer reducer(comm, arena, own, train::WireFormat::f32, train::SumOrder::tree);
-  CHECK(train::GradientReducer::kept_sums(own, train::SumOrder::tree) ==
+  train::GradientReducer reducer(comm, arena, own, train::WireFormat::f32, train::SumOrder::reproducible);
+  CHECK(train::GradientReducer::kept_sums(own, train::SumOrder::reproducible) ==
         std::countr_zero(static_cast<unsigned>(own)));
   for (int step = 0; step < 2; ++step) {
     for (int m = 0; m < own; ++m) {
