@@ -24,6 +24,7 @@ from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, has_bf16, options_in
 PROGRAMS = BIN.parent / "bench"
 SCRIPTS = {f"{path.parent.relative_to(ROOT)}/{path.name}": path
            for folder in ("bench", "docs/figures", "python/examples") for path in (ROOT / folder).glob("*.py")}
+SCRIPTS["tests/structure.py"] = ROOT / "tests/structure.py"
 
 # One after another. Universes, samples and networks of 256 and 128 cells per side become four times smaller, all of them,
 # so that those which do not fit each other still do not.
