@@ -16,7 +16,7 @@
 #include "core/run/tool.hpp"
 #include "core/timer.hpp"
 #include "nn/initialise.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/labels.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/optimizer/larc_adam.hpp"
@@ -123,8 +123,8 @@ class Training {
 
   void step(const Way& way) {
     delays_.sleep();
-    const nn::LossRows rows{kOutputs, 1, 1};
-    nn::mean_absolute_error(d_output_, network_.forward(), targets_, rows);
+    const nn::Labels labels{kOutputs, nn::LabelError::absolute};
+    labels.loss({d_output_, network_.forward(), targets_}, {1, 1});
     network_.backward(d_output_, way.ready);
     way.finish();
     optimizer_->step(steps_++ % 1000);

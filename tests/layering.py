@@ -14,8 +14,8 @@ FOLDERS = {
     "sim": ["linear", "gravity", "nbody", "suite", "", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
-    "nn": ["posterior", "", "kernel", "tensor", "cut", "layer", "network", "zoo", "model"],
-    "train": ["optimizer", "gradient", "state", "prepare", "plan", "loop", "benchmark", "tool"],
+    "nn": ["posterior", "", "output", "kernel", "tensor", "cut", "layer", "network", "zoo", "model"],
+    "train": ["optimizer", "gradient", "evaluate", "state", "prepare", "plan", "loop", "benchmark", "tool"],
     "infer": ["predict", "evaluate", "baseline", "onnx", "report/figure", "report", "tool"],
 }
 # ... and any folder of these rooms.
@@ -51,7 +51,7 @@ THIRD_PARTY = {
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"nn/tensor/onednn.hpp", "nn/precision.cpp"},
     r"immintrin\.h": {"dataset/voxels", "train/benchmark", "nn/kernel"},
-    r"Eigen/": {"dataset/regression", "infer/baseline", "train/loop"},
+    r"Eigen/": {"dataset/regression", "infer/baseline", "train/evaluate"},
     r"version_facts\.hpp": {"core/version.cpp"},
 }
 

@@ -10,7 +10,6 @@
 #include "infer/evaluate/bootstrap.hpp"
 #include "infer/evaluate/calibration_check.hpp"
 #include "infer/predict/ensemble.hpp"
-#include "nn/loss.hpp"
 #include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::infer {
@@ -65,7 +64,7 @@ template <class Calibration>
 core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertainty,
                    const Calibration& calibration_of) {
   const core::ParameterSpace& parameters = network.method.universes.parameters;
-  core::Json json = {{"kind", kind_of(network.models)}, {"models", network.models.size()}};
+  core::Json json = {{"kind", deviation_kind(network.models).key}, {"models", network.models.size()}};
   const auto put = [](core::Json& entry, const std::string& name, const Estimate& estimate) {
     entry[name] = estimate.value;
     entry[name + "_se"] = estimate.standard_error;

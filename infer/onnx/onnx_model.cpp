@@ -291,7 +291,7 @@ std::string encode_onnx(const Predictor& predictor) {
                layer.kind);
   }
   append_baseline(graph, model, tensor_of(spec.layers.back().name));
-  if (std::cmp_equal(model.outputs(), model.parameters.size())) {
+  if (std::holds_alternative<nn::Labels>(model.output.kind())) {
     append_scaling(graph, model.parameters);
     graph.output("parameters", {model.outputs()});
   }

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "dataset/shard/target_scaler.hpp"
-#include "nn/loss.hpp"
-#include "nn/posterior/mixture_head.hpp"
 #include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::infer {
@@ -19,8 +17,6 @@ struct Statement {
   nn::Mixture density;
   std::vector<double> prediction, deviation;  ///< physical units
 };
-
-bool has_density(const nn::ModelManifest& model) { return nn::find_loss(model.loss).density; }
 
 Statement from_density(const nn::ModelManifest& model, const nn::Mixture& density) {
   const core::ParameterSpace& space = model.parameters;
@@ -49,29 +45,34 @@ bool as_in_validation(const nn::ModelManifest& model, std::size_t subvolumes) {
   return subvolumes == static_cast<std::size_t>(model.validation.subvolumes);
 }
 
-/// The prediction from a model's rows of outputs, one per sub-volume.
-Statement statement_of(const nn::ModelManifest& model, const std::vector<std::span<const float>>& rows,
-                       bool of_universes) {
-  const auto parameters = static_cast<int>(model.parameters.size());
-  const nn::ValidationErrors& validation = model.validation;
-  if (has_density(model)) {
+/// Reads a model's rows of outputs, one per sub-volume, by what they mean.
+struct Reader {
+  const nn::ModelManifest& model;
+  const std::vector<std::span<const float>>& rows;
+  bool of_universes;
+
+  Statement operator()(const nn::Labels&) const {
+    const dataset::TargetScaler scaler(model.parameters);
+    std::vector<double> mean(scaler.size(), 0.0), one(scaler.size());
+    for (const auto& row : rows) {
+      scaler.to_physical(row, one);
+      for (std::size_t p = 0; p < one.size(); ++p) mean[p] += one[p];
+    }
+    for (double& value : mean) value /= static_cast<double>(rows.size());
+    const nn::ValidationErrors& validation = model.validation;
+    return from_labels(model, mean, of_universes ? validation.per_universe : validation.per_subvolume);
+  }
+  Statement operator()(const nn::Density& density) const {
     std::vector<nn::Mixture> mixtures;
-    for (const auto& row : rows) mixtures.push_back(nn::mixture_of(row, parameters));
-    const nn::Mixture said = nn::average(mixtures);
+    for (const auto& row : rows) mixtures.push_back(density.mixture(row));
+    const nn::Mixture average = nn::average(mixtures);
+    const nn::ValidationErrors& validation = model.validation;
     const std::vector<double>& calibration =
         of_universes ? validation.calibration_per_universe : validation.calibration_per_subvolume;
-    return from_density(model, nn::mapped(said, nn::moments_of(said).mean,
+    return from_density(model, nn::mapped(average, nn::moments_of(average).mean,
                                           nn::triangle_of(calibration, model.parameters.size())));
   }
-  const dataset::TargetScaler scaler(model.parameters);
-  std::vector<double> mean(scaler.size(), 0.0), one(scaler.size());
-  for (const auto& row : rows) {
-    scaler.to_physical(row, one);
-    for (std::size_t p = 0; p < one.size(); ++p) mean[p] += one[p];
-  }
-  for (double& value : mean) value /= static_cast<double>(rows.size());
-  return from_labels(model, mean, of_universes ? validation.per_universe : validation.per_subvolume);
-}
+};
 
 Distribution combine(const std::vector<Statement>& statements) {
   std::vector<nn::Mixture> densities;
@@ -101,7 +102,8 @@ Distribution distribution_of(Models models, std::span<const float> outputs, bool
     std::vector<std::span<const float>> rows;
     for (std::size_t row = 0; row < outputs.size(); row += width)
       rows.push_back(outputs.subspan(row + first, own));
-    statements.push_back(statement_of(model, rows, universe && as_in_validation(model, rows.size())));
+    statements.push_back(std::visit(Reader{model, rows, universe && as_in_validation(model, rows.size())},
+                                    model.output.kind()));
     first += own;
   }
   return combine(statements);
@@ -128,10 +130,15 @@ const std::vector<double>& universe_calibration(const nn::ModelManifest& model, 
                                              : model.validation.calibration_per_subvolume;
 }
 
-const char* kind_of(Models models) {
-  if (models.size() > 1) return "ensemble";
-  const nn::LossEntry& loss = nn::find_loss(models.front().loss);
-  return loss.density ? loss.name : "validation_rms";
+DeviationKind deviation_kind(Models models) {
+  struct Kind {
+    const std::string& loss;
+    DeviationKind operator()(const nn::Labels&) const { return {"validation_rms", "rms error"}; }
+    DeviationKind operator()(const nn::Density&) const { return {loss, "predicted deviation, calibrated"}; }
+  };
+  if (models.size() > 1) return {"ensemble", "deviation of the ensemble"};
+  const nn::Output& output = models.front().output;
+  return std::visit(Kind{output.loss_name()}, output.kind());
 }
 
 }  // namespace cosmo::infer

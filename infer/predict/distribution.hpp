@@ -2,6 +2,7 @@
 // Predictions for a sub-volume or a universe: values, deviations and a density.
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "nn/model/model_manifest.hpp"
@@ -36,8 +37,13 @@ Distribution universe_distribution(Models models, std::span<const float> outputs
 /// Number of outputs of all models together for one sample.
 std::size_t outputs_of(Models models);
 
-/// "gaussian", "mixture", "validation_rms", or "ensemble" for several models.
-const char* kind_of(Models models);
+/// Where a predicted deviation comes from.
+struct DeviationKind {
+  std::string
+      key;  ///< in metrics.json: "gaussian", "mixture", "validation_rms", or "ensemble" for several models
+  std::string name;  ///< for people
+};
+DeviationKind deviation_kind(Models models);
 
 /// The calibration of universe_distribution for universes of `subvolumes` sub-volumes: that of whole
 /// universes if they are cut as in the model's validation, else that of single sub-volumes; empty for a model

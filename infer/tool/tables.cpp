@@ -4,7 +4,6 @@
 
 #include "infer/evaluate/evaluation.hpp"
 #include "infer/evaluate/paired.hpp"
-#include "nn/loss.hpp"
 
 namespace cosmo::infer {
 
@@ -91,14 +90,10 @@ std::string universe_text(Models models, const UniversePrediction& prediction) {
     text += fmt::format("{:>10}  {:.4f} ± {:.4f}\n", model.parameters.names[p], prediction.value[p],
                         prediction.error[p]);
   }
-  const bool density = nn::find_loss(model.loss).density;
-  const char* kind = models.size() > 1 ? "deviation of the ensemble"
-                     : density         ? "predicted deviation, calibrated"
-                                       : "rms error";
   const char* cut_otherwise =
       prediction.of_universes ? "" : " of single sub-volumes (cut differently from here)";
   return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model{}\n",
-                            prediction.subvolumes.rows.size(), kind, cut_otherwise,
+                            prediction.subvolumes.rows.size(), deviation_kind(models).name, cut_otherwise,
                             model.validation.universes, models.size() > 1 ? "s" : "");
 }
 

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "nn/census.hpp"
-#include "nn/loss.hpp"
 #include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::nn {
@@ -80,29 +79,25 @@ core::Json ModelManifest::details() const {
     validation_record["calibration_per_universe"] = validation.calibration_per_universe;
   }
   if (!validation.baseline_shares.empty()) validation_record["baseline_share"] = validation.baseline_shares;
-  Json json = {
-      {"network", network},
-      {"precision", precision},
-      {"training",
-       {{"loss", loss}, {"components", components}, {"epochs", epochs}, {"choice_epochs", choice_epochs}}},
-      {"input", input_record},
-      {"parameters", parameters},
-      {"normalisation", normalisation_record},
-      {"checkpoints", states},
-      {"validation", validation_record},
-      {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
-      {"history", "history.csv"},
-      {"complete", complete}};
+  Json json = {{"network", network},
+               {"precision", precision},
+               {"training",
+                {{"loss", output.loss_name()},
+                 {"components", output.components()},
+                 {"epochs", epochs},
+                 {"choice_epochs", choice_epochs}}},
+               {"input", input_record},
+               {"parameters", parameters},
+               {"normalisation", normalisation_record},
+               {"checkpoints", states},
+               {"validation", validation_record},
+               {"seeds", {{"train", seeds.train}, {"validation", seeds.validation}}},
+               {"history", "history.csv"},
+               {"complete", complete}};
   if (!filtered.empty()) json["filtered"] = nn::to_json(filtered);
   if (range) json["input_range"] = *range;
   if (weights != "weights") json["weights"] = weights;
   return json;
-}
-
-int ModelManifest::outputs() const {
-  LossEntry own = find_loss(loss);
-  own.components = components;
-  return own.outputs(static_cast<int>(parameters.size()));
 }
 
 const CheckpointRecord& ModelManifest::best() const {
@@ -152,8 +147,8 @@ void read_details(const Json& json, ModelManifest& model) {
   model.validation = read_validation(json.at("validation"), model.parameters.size());
   // Earlier versions recorded these among the command's settings only.
   const Json& training = json.contains("training") ? json["training"] : model.base.request.config;
-  model.loss = training.at("loss");
-  model.components = training.value("components", 0);
+  model.output = {training.at("loss").get<std::string>(), static_cast<int>(model.parameters.size()),
+                  training.value("components", 0)};
   model.epochs = training.at("epochs");
   model.choice_epochs = training.value("choice_epochs", 1);
   if (json.contains("seeds")) model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
@@ -166,12 +161,13 @@ void ensure_settings(const ModelManifest& model, const std::string& source) {
       model.weights == "weights" || model.weights == "average", core::Fault::format,
       "{} predicts with \"{}\" of its checkpoints, which are not weights: restore it, or train again.",
       source, model.weights);
-  core::ensure(
-      model.normalisation.scale > 0 && model.epochs >= 1 && model.choice_epochs >= 1 && model.components >= 0,
-      core::Fault::format,
-      "{} has a normalisation by {}, {} epochs, chosen over {}, or {} components, which cannot be: "
-      "restore it, or train again.",
-      source, model.normalisation.scale, model.epochs, model.choice_epochs, model.components);
+  core::ensure(model.normalisation.scale > 0 && model.epochs >= 1 && model.choice_epochs >= 1 &&
+                   model.output.components() >= 0,
+               core::Fault::format,
+               "{} has a normalisation by {}, {} epochs, chosen over {}, or {} components, which cannot be: "
+               "restore it, or train again.",
+               source, model.normalisation.scale, model.epochs, model.choice_epochs,
+               model.output.components());
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
                "{} has an input of {} channels and {} voxels per side: restore it, or train again.", source,
                model.input.channels, model.input.size);
@@ -186,7 +182,7 @@ void ensure_best(const ModelManifest& model, const std::string& source) {
                "{} belongs to a training that has not finished an epoch: continue it with the same "
                "cosmo-train command.",
                source);
-  const std::size_t calibration = find_loss(model.loss).density ? triangle_size(model.parameters.size()) : 0;
+  const std::size_t calibration = model.output.calibration_values();
   core::ensure(best == 1 && model.base.find(model.best().path) != nullptr &&
                    model.validation.per_universe.size() == model.parameters.size() &&
                    model.validation.per_subvolume.size() == model.parameters.size() &&

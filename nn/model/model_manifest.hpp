@@ -12,6 +12,7 @@
 #include "nn/filtered_phases.hpp"
 #include "nn/model/input_spec.hpp"
 #include "nn/network_spec.hpp"
+#include "nn/output/output.hpp"
 
 namespace cosmo::nn {
 
@@ -80,10 +81,9 @@ struct ModelManifest {
   FilteredPhases filtered;          ///< phases that the training filtered
   InputSpec input;
   core::ParameterSpace parameters;
-  std::string loss = "mae";  ///< loss of the training, which defines what the outputs mean
-  int components = 0;        ///< components of the mixture, if that is the loss
-  int epochs = 0;            ///< that the training was to last
-  int choice_epochs = 1;     ///< over which the validation loss that chooses the best is averaged
+  Output output{"mae", 0};  ///< what the outputs mean
+  int epochs = 0;           ///< that the training was to last
+  int choice_epochs = 1;    ///< over which the validation loss that chooses the best is averaged
   InputNormalisation normalisation;
   std::optional<InputRange> range;  ///< range of the training samples; none in models of older versions
   std::vector<CheckpointRecord> checkpoints;
@@ -94,7 +94,7 @@ struct ModelManifest {
   /// The stage's own fields of manifest.json.
   core::Json details() const;
   /// Number of outputs of the network.
-  int outputs() const;
+  int outputs() const { return output.values(); }
   /// The checkpoint chosen by validation loss.
   const CheckpointRecord& best() const;
 };

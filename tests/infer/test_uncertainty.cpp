@@ -4,7 +4,7 @@
 
 #include "core/random.hpp"
 #include "infer/evaluate/uncertainty.hpp"
-#include "nn/posterior/mixture_head.hpp"
+#include "nn/output/density.hpp"
 
 using namespace cosmo;
 
@@ -14,8 +14,8 @@ const core::ParameterSpace kWideSpace{{"a", "b"}, {10, 0}, {20, 1}};
 
 nn::ModelManifest model_of(const std::string& loss) {
   nn::ModelManifest model{};
-  model.loss = loss;
   model.parameters = kWideSpace;
+  model.output = {loss, 2};
   model.validation = {40, 2, {2.0, 0.3}, {1.0, 0.2}};
   if (loss == "gaussian") {
     model.validation.calibration_per_subvolume = {1.5, 1.0};
@@ -41,7 +41,7 @@ TEST_CASE("Gaussians give the moments of what is inside of the range, calibrated
   const std::vector<nn::ModelManifest> models = {model_of("gaussian")};
   const std::vector<float> sharp = {0.2f, -0.4f, 3.0f, 3.5f, 0.0f};
   const auto one = infer::subvolume_distribution(models, sharp);
-  const nn::TruncatedGaussian said = nn::gaussian_of(sharp, 2);
+  const nn::TruncatedGaussian said = nn::Density{2, 0}.mixture(sharp).front().gaussian;
   CHECK(one.prediction[0] == Approx(15 + 5 * said.centre[0]));
   CHECK(one.deviation[0] == Approx(1.5 * 5 / said.factor[0][0]));
   CHECK(one.deviation[1] == Approx(0.5 / said.factor[1][1]));
@@ -61,7 +61,7 @@ TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
   dataset::PredictionTable table{kWideSpace, {}};
   std::vector<float> outputs;
   const std::vector<float> shape = {0, 0, 1.0f, 0.2f, 0.5f};
-  const nn::TruncatedGaussian noise = nn::gaussian_of(shape, 2);
+  const nn::TruncatedGaussian noise = nn::Density{2, 0}.mixture(shape).front().gaussian;
   const nn::Matrix mixing = nn::inverse_of(noise.factor, 2);
   for (std::uint32_t row = 0; row < 3000; ++row) {
     const nn::Vector truth = {2 * stream.uniform({row, 0, 1}) - 1, 2 * stream.uniform({row, 1, 1}) - 1};
@@ -132,5 +132,5 @@ TEST_CASE("several models are averaged, and their densities too") {
   CHECK(both.prediction[0] == Approx(15));
   CHECK(both.deviation[0] == Approx(std::sqrt(2.0 * 2.0 + 2.5 * 2.5)));
   CHECK(both.density.size() == 2);
-  CHECK(std::string(infer::kind_of(models)) == "ensemble");
+  CHECK(infer::deviation_kind(models).key == "ensemble");
 }

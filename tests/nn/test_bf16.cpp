@@ -5,7 +5,7 @@
 #include "core/bfloat16.hpp"
 #include "core/error.hpp"
 #include "core/run/options.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/output.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "tests/nn/networks.hpp"
 
@@ -217,8 +217,9 @@ TEST_CASE("gradient steps in bf16 lower the loss as those in f32 do, and repeat 
     nn::Network network = make(kCases[0], precision);
     std::vector<float> d_output(targets.size()), losses;
     for (int step = 0; step < 30; ++step) {
-      losses.push_back(static_cast<float>(
-          nn::mean_squared_error(d_output, network.forward(), targets, {3, kBatch, kBatch}) / kBatch));
+      losses.push_back(static_cast<float>(nn::Labels{3, nn::LabelError::squared}.loss(
+                                              {d_output, network.forward(), targets}, {kBatch, kBatch}) /
+                                          kBatch));
       network.backward(d_output, [](std::span<float>) {});
       for (std::size_t i = 0; i < network.weights().size(); ++i)
         network.weights()[i] -= 0.03f * network.gradients()[i];

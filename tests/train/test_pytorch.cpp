@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/format/json.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/output.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "tests/nn/networks.hpp"
 #include "train/optimizer/larc_adam.hpp"
@@ -99,9 +99,9 @@ void check_step(const std::string& name) {
     CHECK(static_cast<double>(predictions[i]) == Approx(expected).epsilon(kTolerance));
   }
   std::vector<float> d_output(predictions.size());
-  const double loss =
-      nn::mean_absolute_error(d_output, predictions, targets, {outputs, batch, static_cast<double>(batch)}) /
-      batch;
+  const double loss = nn::Labels{outputs, nn::LabelError::absolute}.loss(
+                          {d_output, predictions, targets}, {batch, static_cast<double>(batch)}) /
+                      batch;
   CHECK(loss == Approx(reference["loss"].get<double>()).epsilon(kTolerance));
   test::backward_of_batch(network, d_output);
   train::LarcAdamConfig config;

@@ -8,7 +8,7 @@
 #include "core/random.hpp"
 #include "core/timer.hpp"
 #include "nn/initialise.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/labels.hpp"
 #include "train/benchmark/peak.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/optimizer/larc_adam.hpp"
@@ -55,8 +55,8 @@ class SyntheticTraining {
   nn::Network& network() { return network_; }
 
   StepTimes step() {
-    const nn::LossRows rows{network_.outputs(), network_.batch(),
-                            static_cast<double>(network_.batch()) * ranks_.peers.size()};
+    const nn::Labels labels{network_.outputs(), nn::LabelError::absolute};
+    const nn::LossRows rows{network_.batch(), static_cast<double>(network_.batch()) * ranks_.peers.size()};
     StepTimes times{};
     const double exchanged_before = network_.exchanging();
     core::Timer lap;
@@ -64,7 +64,7 @@ class SyntheticTraining {
     times.input = lap.restart();
     const std::span<const float> output = network_.forward();
     times.forward = lap.restart();
-    nn::mean_absolute_error(d_output_, output, targets_, rows);
+    labels.loss({d_output_, output, targets_}, rows);
     times.loss = lap.restart();
     network_.backward(d_output_, [&](std::span<float> part) { reducer_.ready(part); });
     times.backward = lap.restart();

@@ -87,9 +87,8 @@ void GradientStep::run_trunks_backward(std::int64_t n) {
 void GradientStep::run_head(const dataset::Batch& batch, std::int64_t n, StepLoss& loss) {
   const std::span<const float> predictions =
       network_.forward_head(nn::DropoutDraw{config_.seed, n, batch.samples});
-  const nn::LossRows rows{config_.parameters, batch.valid, static_cast<double>(batch.samples_in_step),
-                          config_.loss.components};
-  loss.add(batch, predictions, config_.loss.value(d_output_, predictions, batch.targets, rows));
+  const nn::LossRows rows{batch.valid, static_cast<double>(batch.samples_in_step)};
+  loss.add(batch, predictions, config_.output.loss({d_output_, predictions, batch.targets}, rows));
   network_.backward_head(d_output_, [this](std::span<float> part) { reducer_.ready(part); });
 }
 

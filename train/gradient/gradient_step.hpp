@@ -5,8 +5,8 @@
 
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
-#include "nn/loss.hpp"
 #include "nn/network.hpp"
+#include "nn/output/output.hpp"
 #include "nn/tensor/moment_sums.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/gradient/step_loss.hpp"
@@ -23,8 +23,7 @@ namespace cosmo::train {
 class GradientStep {
  public:
   struct Config {
-    const nn::LossEntry& loss;
-    int parameters;              ///< number of predicted parameters
+    const nn::Output& output;
     int micro_batches_per_step;  ///< number on one rank
     std::uint64_t seed;          ///< seed for dropout
   };

@@ -12,27 +12,28 @@ using core::Fault;
 
 Learner::Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch,
                  const nn::Share* share)
-    : network(plan.network, plan.input, plan.outputs(), plan.micro_batch, nn::Mode::training, arithmetic,
-              share),
+    : network(plan.network, plan.input, plan.output.values(), plan.micro_batch, nn::Mode::training,
+              arithmetic, share),
       optimizer(make_optimizer(plan, network.parameters(), steps_per_epoch)),
       state{network, *optimizer, {}, {}} {
   if (plan.average > 0) state.average = &average.emplace(network, plan.average);
 }
 
 void Learner::begin(const TrainingPlan& plan, const Pretrained* pretrained) {
-  nn::initialise(network, plan.seed, plan.loss.start(plan.parameters));
+  nn::initialise(network, plan.seed, plan.output.start());
   if (pretrained != nullptr) pretrained->give_weights(network);
   if (state.average != nullptr) state.average->start();
 }
 
 void Learner::resume(const TrainingPlan& plan, const core::FileRecord& checkpoint,
                      std::int64_t steps_per_epoch) {
-  core::check_content(plan.output, checkpoint);
-  state.progress =
-      read_checkpoint(std::filesystem::path(plan.output) / checkpoint.path, plan.network,
-                      {network, *optimizer, state.average}, static_cast<std::size_t>(plan.parameters));
+  core::check_content(plan.directory, checkpoint);
+  state.progress = read_checkpoint(
+      std::filesystem::path(plan.directory) / checkpoint.path, plan.network,
+      {network, *optimizer, state.average},
+      {columns_of(plan.output, !plan.network.baseline.empty()), static_cast<std::size_t>(plan.parameters)});
   ensure(state.progress.epoch <= plan.epochs, Fault::config,
-         "{} has {} epochs already: give at least that many --epochs.", plan.output, state.progress.epoch);
+         "{} has {} epochs already: give at least that many --epochs.", plan.directory, state.progress.epoch);
   const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;
   ensure(into_epoch >= 0 && into_epoch <= steps_per_epoch, Fault::format,
          "{} is from step {}, which is not after {} epochs of {} steps: restore the file.", checkpoint.path,

@@ -86,8 +86,7 @@ class EpochLoop {
         reducer_(ranks.all, state.network.all_gradients(), config.micro_batches_per_step, config.wire,
                  config.order),
         gradient_(ranks.peers, state.network, reducer_,
-                  {config.loss, static_cast<int>(data.validation.parameters.size()),
-                   config.micro_batches_per_step, config.seed}),
+                  {config.output, config.micro_batches_per_step, config.seed}),
         loss_(data.reader),
         clock_(state.times, state.network, gradient_, reducer_),
         watch_(config, data.validation.loader) {}
@@ -140,28 +139,24 @@ class EpochLoop {
     ensure_equal_replicas(ranks_.all, state_.network.weights(), progress_.step);
     start_loading(progress_.epoch + 1);
     monitor_.begin_validation();
-    Validation validation = validate_average();
+    const Evaluation evaluation = evaluate_average();
     watch_.finished(Work::validation);
-    EpochMetrics& metrics = validation.metrics;
-    metrics.epoch = ++progress_.epoch;
-    metrics.step = progress_.step;
-    metrics.learning_rate = state_.optimizer.learning_rate(progress_.step - 1);
-    metrics.train_loss = std::exchange(progress_.epoch_loss, 0) / data_.reader.size();
-    progress_.history.push_back(metrics);
-    monitor_.end_epoch(validation);
+    progress_.history.push_back(
+        {++progress_.epoch, progress_.step, state_.optimizer.learning_rate(progress_.step - 1),
+         std::exchange(progress_.epoch_loss, 0) / data_.reader.size(), evaluation.loss, evaluation.columns});
+    monitor_.end_epoch(progress_.history.back(), evaluation.mean_absolute_error);
     save();
     if (progress_.epoch == config_.epochs) return std::nullopt;
     return ending_of(agree(ranks_.all, {}, watch_.before(Work::step)).votes);
   }
 
   /// With the average of the weights in place of the weights, if there is one.
-  Validation validate_average() {
+  Evaluation evaluate_average() {
     if (state_.average != nullptr) state_.average->swap();
     if (state_.network.normalises()) measure_features(ranks_.peers, state_.network, *data_.measured);
-    Validation validation =
-        validate(ranks_.peers, config_.loss, data_.validation, state_.network, data_.baseline);
+    Evaluation evaluation = evaluate(ranks_.peers, data_.validation, state_.network, data_.evaluator);
     if (state_.average != nullptr) state_.average->swap();
-    return validation;
+    return evaluation;
   }
 
   void start_loading(int epoch) {

@@ -7,10 +7,10 @@
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "dataset/load/sample_groups.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/output.hpp"
+#include "train/evaluate/evaluator.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/loop/training_monitor.hpp"
-#include "train/loop/validation.hpp"
 #include "train/state/training_state.hpp"
 
 namespace cosmo::train {
@@ -28,7 +28,7 @@ struct Interruptions {
 
 struct TrainerConfig {
   int epochs;
-  const nn::LossEntry& loss;
+  const nn::Output& output;                                    ///< what the network predicts
   std::uint64_t seed;                                          ///< seed for dropout
   int micro_batches_per_step;                                  ///< number on one rank
   WireFormat wire;                                             ///< format of gradients sent between ranks
@@ -43,8 +43,8 @@ struct TrainingData {
   dataset::DataLoader& loader;         ///< reads from it
   dataset::DataLoader*
       measured;  ///< likewise, delivers the samples for the normalisation's statistics; or nullptr
-  dataset::SplitToPredict validation;
-  dataset::BaselineLabels* baseline = nullptr;  ///< labels of the validation samples, if there is one
+  const dataset::SplitToPredict& validation;
+  Evaluator& evaluator;  ///< for the validation split
 };
 
 /// Why a training ended.

@@ -40,14 +40,13 @@ void TrainingMonitor::begin_validation() {
   mlperf_.start("eval", {{"epoch_num", epoch_}});
 }
 
-void TrainingMonitor::end_epoch(const Validation& validation) {
+void TrainingMonitor::end_epoch(const EpochMetrics& metrics, double error) {
   const core::Json metadata = {{"epoch_num", epoch_}};
   mlperf_.stop("eval", metadata);
-  mlperf_.point("eval_error", validation.mean_absolute_error, metadata);
-  mlperf_.point("eval_accuracy", -validation.mean_absolute_error,
-                metadata);  // MLPerf's checker expects a rising one
+  mlperf_.point("eval_error", error, metadata);
+  mlperf_.point("eval_accuracy", -error, metadata);  // MLPerf's checker expects a rising one
   mlperf_.stop("epoch", metadata);
-  progress_.remark(fmt::format("{}, {:.4g} samples/s, {:.4g} Gflop/s", train::describe(validation.metrics),
+  progress_.remark(fmt::format("{}, {:.4g} samples/s, {:.4g} Gflop/s", train::describe(metrics),
                                samples_per_second(), rate() / 1e9));
 }
 

@@ -6,7 +6,7 @@
 #include "core/log.hpp"
 #include "core/timer.hpp"
 #include "train/loop/mlperf_log.hpp"
-#include "train/loop/validation.hpp"
+#include "train/state/history.hpp"
 
 namespace cosmo::train {
 
@@ -32,8 +32,8 @@ class TrainingMonitor {
   void pause();
   void resume();
   void begin_validation();
-  /// Ends the epoch after its validation.
-  void end_epoch(const Validation& validation);
+  /// Ends the epoch after its validation. `error`: mean absolute error of labels.
+  void end_epoch(const EpochMetrics& metrics, double error);
 
   /// [s] Time spent in steps so far.
   double seconds() const;

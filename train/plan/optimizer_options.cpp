@@ -17,7 +17,7 @@ using core::Fault;
 int read_decay_epochs(const core::Options& options, const TrainingPlan& plan) {
   if (options.given("decay-epochs")) return static_cast<int>(options.integer("decay-epochs", 1, kMostEpochs));
   int decay_epochs = plan.epochs;
-  const auto begun = options.flag("resume") ? config_of_begun(plan.output) : std::nullopt;
+  const auto begun = options.flag("resume") ? config_of_begun(plan.directory) : std::nullopt;
   if (begun && begun->contains("decay_epochs") && (*begun)["decay_epochs"].is_number_integer())
     decay_epochs = (*begun)["decay_epochs"];
   return decay_epochs;

@@ -38,11 +38,9 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   const std::string name = directory.string();
   ensure(model.complete, Fault::config,
          "{} of --init-from is a training that is not finished: run its command again until it is.", name);
-  ensure(model.normalisation.voxels == plan.voxels && model.loss == plan.loss.name &&
-             model.components == plan.loss.components,
-         Fault::config, "{} of --init-from reads --voxels {} for --loss {}{}: give the same.", name,
-         model.normalisation.voxels, model.loss,
-         model.components > 0 ? fmt::format(" of --components {}", model.components) : "");
+  ensure(model.normalisation.voxels == plan.voxels && model.output.option() == plan.output.option(),
+         Fault::config, "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,
+         model.normalisation.voxels, model.output.option());
   ensure(have_the_same_weights(model.network, plan.network) && model.input == plan.input, Fault::config,
          "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
          "same --network.",

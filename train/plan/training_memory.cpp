@@ -77,12 +77,12 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const int ranks = loaders.training.ranks * plan.cut.ranks_per_sample;
   const int micro_batches = plan.micro_batches_per_step(ranks);
   const int arenas = plan.optimizer->moments + (plan.average > 0 ? 1 : 0);
-  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.output.values());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
   const std::int64_t network =
-      network_memory(plan.network, plan.input, plan.outputs(), plan.micro_batch, arenas, plan.arithmetic,
-                     share) +
+      network_memory(plan.network, plan.input, plan.output.values(), plan.micro_batch, arenas,
+                     plan.arithmetic, share) +
       reduction_memory(plan.cut, plan.order, plan.wire, census, ranks, micro_batches);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));

@@ -8,7 +8,7 @@
 #include "dataset/load/sample_groups.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "nn/filtered_phases.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/output.hpp"
 #include "nn/precision.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/gradient/gradient_sum.hpp"

@@ -10,7 +10,6 @@
 #include "dataset/shard/voxel_transform.hpp"
 #include "nn/model/model_manifest.hpp"
 #include "nn/network.hpp"
-#include "nn/posterior/mixture_head.hpp"
 #include "train/plan/network_options.hpp"
 #include "train/plan/optimizer_options.hpp"
 
@@ -31,13 +30,14 @@ int default_micro_batch(int global_batch, int groups, nn::Shape input, bool norm
 
 namespace {
 
-nn::LossEntry read_loss(const core::Options& options) {
-  nn::LossEntry loss = options.entry("loss", nn::kLosses);
+nn::Output read_output(const core::Options& options, int parameters) {
+  const nn::LossEntry& loss = options.entry("loss", nn::kLosses);
   ensure(loss.components > 0 || !options.chosen("components"), Fault::usage,
          "Option --components applies only with --loss mixture: leave it out with {}.", loss.name);
+  int components = 0;
   if (loss.components > 0)
-    loss.components = static_cast<int>(options.integer("components", 1, nn::kMostComponents));
-  return loss;
+    components = static_cast<int>(options.integer("components", 1, nn::kMostComponents));
+  return {loss.name, parameters, components};
 }
 
 }  // namespace
@@ -144,21 +144,13 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
          "Option --init-from needs --network: give that of the model.");
   plan.recipe = find_recipe(options).name;
   plan.data = options.text("data");
-  plan.output = options.text("output");
+  plan.directory = options.text("output");
   plan.parameters = static_cast<int>(data.spec.parameters.size());
-  plan.loss = read_loss(options);
+  plan.output = read_output(options, plan.parameters);
   plan.input = {data.spec.channels(), data.spec.side()};
-  plan.network = nn::with_outputs(read_network(options), plan.outputs());
-  ensure(
-      plan.outputs() == plan.parameters || !std::holds_alternative<nn::Tanh>(plan.network.layers.back().kind),
-      Fault::config,
-      "Network {} ends in a tanh, which bounds the deviations that --loss {} predicts: choose another "
-      "--network, or describe it without the tanh in a FILE.json.",
-      plan.network.name, plan.loss.name);
-  ensure(plan.network.baseline.empty() || plan.outputs() == plan.parameters, Fault::config,
-         "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
-         plan.network.baseline, plan.loss.name);
-  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.outputs());
+  plan.network = nn::with_outputs(read_network(options), plan.output.values());
+  plan.output.ensure_made_by(plan.network);
+  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.output.values());
   plan.order = options.entry("deterministic", kSumOrders).value;
   plan.cut = read_cut(options, plan.network, census, plan.input, ranks, plan.order);
   const int groups = ranks / plan.cut.ranks_per_sample;
@@ -207,12 +199,11 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
                        {optimizer.option, optimizer.setting(plan.optimizer_settings)},
                        {"learning_rate", plan.learning_rate},
                        {"min_learning_rate", plan.min_learning_rate},
-                       {"loss", plan.loss.name},
                        {"voxels", plan.voxels},
                        {"augment", plan.augment},
                        {"precision", plan.precision.name},
                        {"seed", plan.seed}};
-  if (plan.loss.components > 0) config["components"] = plan.loss.components;
+  plan.output.identify(config);
   if (plan.recipe != "paper") config["recipe"] = plan.recipe;
   if (plan.decay != DecayShape::linear) config["decay"] = "cosine";
   if (!std::isinf(plan.clip_norm)) config["clip_norm"] = plan.clip_norm;
@@ -228,7 +219,7 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {.stage = "train",
           .config = config,
-          .inputs = {core::input_record(plan.data, data.base, plan.output)},
+          .inputs = {core::input_record(plan.data, data.base, plan.directory)},
           .check = &nn::check_model_manifest};
 }
 

@@ -14,8 +14,8 @@
 #include "dataset/shard/dataset_manifest.hpp"
 #include "nn/arithmetic.hpp"
 #include "nn/census.hpp"
-#include "nn/loss.hpp"
 #include "nn/network_spec.hpp"
+#include "nn/output/output.hpp"
 #include "nn/parameter.hpp"
 #include "train/gradient/gradient_sum.hpp"
 #include "train/gradient/sum_order.hpp"
@@ -28,7 +28,7 @@ namespace cosmo::train {
 struct TrainingPlan {
   std::string recipe;
   std::string data;
-  std::string output;
+  std::string directory;    ///< where the model is written
   nn::NetworkSpec network;  ///< with its number of outputs set
   nn::Shape input;
   int parameters;  ///< number of parameters to predict
@@ -41,7 +41,7 @@ struct TrainingPlan {
   core::Named<nn::Precision> precision;
   core::Named<nn::ConvolutionMethod> convolution;
   nn::Arithmetic arithmetic;
-  nn::LossEntry loss;
+  nn::Output output{"mae", 0};  ///< what the network predicts
   const OptimizerEntry* optimizer;
   OptimizerSettings optimizer_settings;
   DecayShape decay;
@@ -61,8 +61,6 @@ struct TrainingPlan {
   double time_limit = std::numeric_limits<double>::infinity();  ///< limit for this run [s]
   double checkpoint_interval;                                   ///< [s]
 
-  /// Number of outputs of the network.
-  int outputs() const { return loss.outputs(parameters); }
   /// Micro-batches per step on one of `ranks` ranks.
   int micro_batches_per_step(int ranks) const {
     return global_batch / (micro_batch * (ranks / cut.ranks_per_sample));

@@ -56,7 +56,7 @@ std::optional<nn::InputRange> measure_input_range(const core::Communicator& comm
     dataset::SampleSummary summary({spec.side(), spec.box_size.value}, scale);
     range.k = summary.k();
     const std::vector<double> none(range.k.size(), kInfinity), least(range.k.size(), -kInfinity);
-    range.channels.assign(static_cast<std::size_t>(spec.channels()), {kInfinity, -kInfinity, none, least});
+    for (int c = 0; c < spec.channels(); ++c) range.channels.push_back({kInfinity, -kInfinity, none, least});
     spec.kind == dataset::VoxelKind::counts ? add_samples<std::uint16_t>(comm, training, summary, range)
                                             : add_samples<float>(comm, training, summary, range);
   });

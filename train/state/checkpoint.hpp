@@ -26,24 +26,9 @@
 #include "nn/network.hpp"
 #include "train/optimizer/optimizer.hpp"
 #include "train/optimizer/weight_average.hpp"
+#include "train/state/history.hpp"
 
 namespace cosmo::train {
-
-/// One epoch's figures: a row of history.csv.
-struct EpochMetrics {
-  int epoch;             ///< finished epochs, from 1
-  std::int64_t step;     ///< finished optimizer steps
-  double learning_rate;  ///< learning rate of the epoch's last step
-  double train_loss;     ///< mean over the epoch's samples, each at its own step
-  double validation_loss;
-  std::vector<double> rmse_per_subvolume;  ///< (P) validation, physical units
-  std::vector<double> rmse_per_universe;   ///< (P) validation, physical units
-  /// calibrate()'s maps for losses that predict densities; empty for other losses.
-  std::vector<double> calibration_per_subvolume = {};
-  std::vector<double> calibration_per_universe = {};
-  /// (P) For a network with a baseline, dataset::BaselineLabels::shares(); otherwise empty.
-  std::vector<double> baseline_shares = {};
-};
 
 /// How far a training has come.
 struct TrainingProgress {
@@ -60,28 +45,26 @@ struct SavedArenas {
   WeightAverage* average;  ///< or nullptr
 };
 
-/// Writes the file; `parameters` is the number of predicted parameters. Throws Error{numeric}, before
-/// creating the file, if a weight or moment is not finite; Error{io}.
+/// What the rows of the history consist of.
+struct HistoryShape {
+  std::vector<Column> columns;  ///< columns_of()
+  std::size_t parameters;       ///< number of predicted parameters
+};
+
+/// Writes the file. Throws Error{numeric}, before creating the file, if a weight or moment is not finite; Error{io}.
 void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                      const SavedArenas& saved, const TrainingProgress& progress, std::size_t parameters);
+                      const SavedArenas& saved, const TrainingProgress& progress, const HistoryShape& shape);
 
 /// Sets network and optimizer to the saved state, bit for bit, and returns the progress. Throws Error{format}
 /// if the file is damaged, belongs to another network, or holds values that are not finite.
 TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& spec,
-                                 const SavedArenas& saved, std::size_t parameters);
+                                 const SavedArenas& saved, const HistoryShape& shape);
 
 /// The phases that the training of a checkpoint filters, as nn::to_json() writes them; null if the file is from before
 /// it held them. Throws Error{format} if the file is damaged or of another network.
 core::Json filtered_in(const std::filesystem::path& path, const nn::NetworkSpec& spec);
 
-/// The mean validation loss over the last `epochs` epochs up to the one at `index`, or over all of them if
-/// there are fewer.
-double averaged_loss(const std::vector<EpochMetrics>& history, std::size_t index, int epochs);
-
 /// Text such as "2 epochs" or "2 epochs and 3 steps".
 std::string describe(const TrainingProgress& progress, std::int64_t steps_per_epoch);
-
-/// history.csv: a header line, then one line per epoch. `names` are those of the predicted parameters.
-std::string history_csv(const std::vector<EpochMetrics>& history, const std::vector<std::string>& names);
 
 }  // namespace cosmo::train

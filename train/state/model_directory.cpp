@@ -119,15 +119,16 @@ void ModelDirectory::list_checkpoints(const TrainingProgress& progress, const Ep
 void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& facts) {
   const TrainingProgress& progress = state.progress;
   const std::string last = path_of(progress);
+  const std::vector<Column> columns = columns_of(manifest_.output, !manifest_.network.baseline.empty());
   output_.add(last, [&](const auto& path) {
     write_checkpoint(path, manifest_.network, {state.network, state.optimizer, state.average}, progress,
-                     manifest_.parameters.size());
+                     {columns, manifest_.parameters.size()});
   });
-  output_.add_text("history.csv", history_csv(progress.history, manifest_.parameters.names));
+  output_.add_text("history.csv", history_csv(progress.history, columns, manifest_.parameters.names));
   const EpochMetrics* best = best_kept(progress);
   if (best != nullptr)
-    output_.add_text("loss.svg",
-                     loss_figure(progress.history, *best, manifest_.network.name, manifest_.loss));
+    output_.add_text("loss.svg", loss_figure(progress.history, *best, manifest_.network.name,
+                                             manifest_.output.loss_name()));
   const std::vector<core::FileRecord> records = output_.manifest().files;
   for (const core::FileRecord& record : records) {
     const bool is_best = best != nullptr && record.path == path_of(best->epoch);
@@ -135,11 +136,16 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   }
   list_checkpoints(progress, best);
   if (best != nullptr) {
-    manifest_.validation.per_subvolume = best->rmse_per_subvolume;
-    manifest_.validation.per_universe = best->rmse_per_universe;
-    manifest_.validation.calibration_per_subvolume = best->calibration_per_subvolume;
-    manifest_.validation.calibration_per_universe = best->calibration_per_universe;
-    manifest_.validation.baseline_shares = best->baseline_shares;
+    const auto values = [&](const char* name) {
+      const std::vector<double>* found = find_values(best->columns, name);
+      return found == nullptr ? std::vector<double>() : *found;
+    };
+    nn::ValidationErrors& validation = manifest_.validation;
+    validation.per_subvolume = values("rmse_per_subvolume");
+    validation.per_universe = values("rmse_per_universe");
+    validation.calibration_per_subvolume = values("calibration_per_subvolume");
+    validation.calibration_per_universe = values("calibration_per_universe");
+    validation.baseline_shares = values("baseline_share");
   }
   manifest_.complete = progress.epoch == epochs;
   output_.finish("cosmo-train", manifest_.details(), facts);

@@ -95,7 +95,7 @@ Task read_task(const core::Invocation& run) {
                                              run.options.flag("allow-leak"));
     const nn::ModelManifest& model = task.pretrained->model;
     task.request.inputs.push_back(
-        core::input_record(task.pretrained->directory, model.base, task.plan.output));
+        core::input_record(task.pretrained->directory, model.base, task.plan.directory));
     task.request.config["init_from"] = model.best().sha256;
   });
   return task;
@@ -118,8 +118,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.precision = plan.precision.name;
   model.input = {plan.input, data.spec.redshifts, data.spec.voxel_size(), data.spec.line_of_sight};
   model.parameters = data.spec.parameters;
-  model.loss = plan.loss.name;
-  model.components = plan.loss.components;
+  model.output = plan.output;
   model.epochs = plan.epochs;
   model.choice_epochs = plan.choice_epochs;
   model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.mean_count};
@@ -176,7 +175,7 @@ train::TrainerConfig trainer_config(const core::Invocation& run, const train::Tr
   const double checkpoint_guess =
       static_cast<double>(train::checkpoint_bytes(plan, census)) / kSavedBytesPerSecond;
   return {plan.epochs,
-          plan.loss,
+          plan.output,
           plan.seed,
           plan.micro_batches_per_step(run.comm.size()),
           plan.wire,
@@ -223,14 +222,14 @@ core::Report train_on(const core::Invocation& run, const dataset::SampleGroups& 
   if (state.progress.epoch == plan.epochs)
     save();  // it was stopped, or a file was lost, after the last epoch
 
+  const dataset::SplitToPredict validation{*splits.validation, *splits.validation_loader,
+                                           task.data.spec.parameters};
+  const auto evaluator = train::make_evaluator(plan.output, validation, baseline ? &*baseline : nullptr);
   const core::Timer training_time;
   const train::Ending ending =
       train::train(ranks, monitor, trainer_config(run, plan, census, run_time),
-                   {*splits.training,
-                    *splits.training_loader,
-                    splits.measured_loader ? &*splits.measured_loader : nullptr,
-                    {*splits.validation, *splits.validation_loader, task.data.spec.parameters},
-                    baseline ? &*baseline : nullptr},
+                   {*splits.training, *splits.training_loader,
+                    splits.measured_loader ? &*splits.measured_loader : nullptr, validation, *evaluator},
                    state, save);
   mlperf->stop_run(ending == train::Ending::complete);
   const dataset::ReadReport reading =
@@ -246,7 +245,7 @@ class TrainingStage : public core::Stage {
   explicit TrainingStage(const core::Invocation& invocation)
       : Stage(invocation),
         task_(read_task(run)),
-        census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.outputs())),
+        census_(nn::take_census(task_.plan.network, task_.plan.input, task_.plan.output.values())),
         ranks_(run.comm, task_.plan.cut.ranks_per_sample),
         loaders_(train::loaders_of(ranks_, task_.plan, task_.data, task_.readers)),
         arithmetic_(task_.plan.arithmetic) {

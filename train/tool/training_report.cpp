@@ -53,7 +53,7 @@ core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome)
                        {"steps_done", progress.step},
                        {"best_epoch", best ? Json(best->epoch) : Json()},
                        {"validation_loss", best ? Json(best->validation_loss) : Json()}});
-  report.text = fmt::format("{}: {} of {} epochs, ", plan.output, progress.epoch, plan.epochs);
+  report.text = fmt::format("{}: {} of {} epochs, ", plan.directory, progress.epoch, plan.epochs);
   if (best)
     report.text +=
         fmt::format("best validation loss {:.4f} after epoch {}, ", best->validation_loss, best->epoch);

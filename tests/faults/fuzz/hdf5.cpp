@@ -56,7 +56,7 @@ void read_checkpoint(const std::filesystem::path& path) {
   static nn::Network network(model.network, model.input, outputs, 1, nn::Mode::training);
   static train::LarcAdam optimizer(network.parameters(), {});
   (void)train::read_checkpoint(path, nn::with_outputs(model.network, outputs), {network, optimizer, nullptr},
-                               model.parameters.size());
+                               {train::columns_of(model.output, false), model.parameters.size()});
 }
 
 }  // namespace

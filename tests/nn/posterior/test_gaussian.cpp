@@ -9,8 +9,8 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "nn/loss.hpp"
-#include "nn/posterior/mixture_head.hpp"
+#include "nn/output/density.hpp"
+#include "nn/output/output.hpp"
 #include "nn/posterior/truncated_normal.hpp"
 
 using namespace cosmo;
@@ -198,7 +198,7 @@ TEST_CASE(
 
 TEST_CASE("the likelihood's gradient is what finite differences give") {
   for (int parameters = 1; parameters <= nn::kMostParameters; ++parameters) {
-    const int width = nn::mixture_outputs(parameters, 0);
+    const int width = nn::Density{parameters, 0}.shape().channels;
     const auto size = static_cast<std::size_t>(2 * width);
     const core::RandomStream stream(11, core::Purpose::gaussian_field);
     std::vector<float> outputs(size), labels(static_cast<std::size_t>(2 * parameters)), gradient(size),
@@ -208,17 +208,18 @@ TEST_CASE("the likelihood's gradient is what finite differences give") {
           static_cast<float>(0.6 * stream.normals({i, static_cast<std::uint32_t>(parameters), 0})[0]);
     for (std::uint32_t i = 0; i < labels.size(); ++i)
       labels[i] = static_cast<float>(2 * stream.uniform({i, static_cast<std::uint32_t>(parameters), 1}) - 1);
-    const nn::LossRows rows{parameters, 2, 3};
-    const double loss = nn::likelihood(gradient, outputs, labels, rows);
+    const nn::Density density{parameters, 0};
+    const nn::LossRows rows{2, 3};
+    const double loss = density.loss({gradient, outputs, labels}, rows);
     CHECK(std::isfinite(loss));
     for (std::size_t i = 0; i < size; ++i) {
       constexpr float kStep = 1.0f / 512;
       std::vector<float> moved = outputs;
       moved[i] = outputs[i] + kStep;
       const float up = moved[i];
-      const double above = nn::likelihood(ignored, moved, labels, rows);
+      const double above = density.loss({ignored, moved, labels}, rows);
       moved[i] = outputs[i] - kStep;
-      const double below = nn::likelihood(ignored, moved, labels, rows);
+      const double below = density.loss({ignored, moved, labels}, rows);
       const double difference =
           (above - below) / (static_cast<double>(up) - static_cast<double>(moved[i])) / 3;
       CHECK(gradient[i] == Approx(difference).epsilon(2e-3).margin(parameters < 5 ? 1e-5 : 1e-3));
@@ -231,10 +232,10 @@ TEST_CASE("the likelihood of an untrained network, of the flat prior, and of one
   std::vector<float> flat(9, 0.0f);  // deviations of e³: the flat prior
   for (std::size_t i = 3; i < 6; ++i) flat[i] = -3;
   const std::vector<float> labels = {0.2f, -0.9f, 0.7f};
-  CHECK(nn::likelihood(gradient, flat, labels, {3, 1, 1}) == Approx(std::log(2)).epsilon(1e-3));
+  CHECK(nn::Density{3, 0}.loss({gradient, flat, labels}, {1, 1}) == Approx(std::log(2)).epsilon(1e-3));
 
-  const std::vector<float> start = nn::find_loss("gaussian").start(3);
-  const TruncatedGaussian begun = nn::gaussian_of(start, 3);
+  const std::vector<float> start = nn::Density{3, 0}.start();
+  const TruncatedGaussian begun = nn::Density{3, 0}.mixture(start).front().gaussian;
   CHECK(1 / begun.factor[2][2] == Approx(0.6).epsilon(0.01));
   CHECK(nn::moments_of(begun).mean[1] == Approx(0).margin(1e-12));
 
@@ -244,14 +245,14 @@ TEST_CASE("the likelihood of an untrained network, of the flat prior, and of one
                          std::sqrt(2 * std::numbers::pi) /
                          normal_mass(sharpness * (-1 - centre), sharpness * (1 - centre));
   std::vector<float> two(2);
-  CHECK(nn::likelihood(two, one, std::vector{0.8f}, {1, 1, 1}) == Approx(-std::log(density)));
+  CHECK(nn::Density{1, 0}.loss({two, one, std::vector{0.8f}}, {1, 1}) == Approx(-std::log(density)));
 }
 
 TEST_CASE("the likelihood and its gradient are finite for any outputs, and padding has no gradient") {
   const std::vector<float> wild = {0,    1,     -1,    50,     -50,
                                    1e3f, -1e3f, 1e30f, -1e30f, std::numeric_limits<float>::max()};
   for (int parameters = 1; parameters <= 4; ++parameters) {
-    const auto width = static_cast<std::size_t>(nn::mixture_outputs(parameters, 0));
+    const auto width = static_cast<std::size_t>(nn::Density{parameters, 0}.shape().channels);
     const core::RandomStream stream(5, core::Purpose::gaussian_field);
     for (std::uint32_t trial = 0; trial < 200; ++trial) {
       std::vector<float> outputs(2 * width), gradient(2 * width, 7.0f);
@@ -260,7 +261,7 @@ TEST_CASE("the likelihood and its gradient are finite for any outputs, and paddi
             wild[static_cast<std::size_t>(stream.uniform({i, trial, 0}) * static_cast<double>(wild.size()))];
       const std::vector<float> labels(static_cast<std::size_t>(parameters), trial % 2 == 0 ? 1.0f : -0.3f);
       CAPTURE(parameters, outputs);
-      CHECK(std::isfinite(nn::likelihood(gradient, outputs, labels, {parameters, 1, 1})));
+      CHECK(std::isfinite(nn::Density{parameters, 0}.loss({gradient, outputs, labels}, {1, 1})));
       CHECK(std::all_of(gradient.begin(), gradient.end(), [](float value) { return std::isfinite(value); }));
       CHECK(std::all_of(gradient.begin() + static_cast<std::ptrdiff_t>(width), gradient.end(),
                         [](float value) { return value == 0; }));
@@ -268,6 +269,6 @@ TEST_CASE("the likelihood and its gradient are finite for any outputs, and paddi
   }
   std::vector<float> gradient(9);
   std::vector<float> nan(9, std::numeric_limits<float>::quiet_NaN());
-  CHECK_FALSE(std::isfinite(nn::likelihood(gradient, nan, std::vector<float>(3), {3, 1, 1})));
-  CHECK_THROWS_AS(nn::mixture_outputs(6, 0), core::Error);
+  CHECK_FALSE(std::isfinite(nn::Density{3, 0}.loss({gradient, nan, std::vector<float>(3)}, {1, 1})));
+  CHECK_THROWS_AS((nn::Density{6, 0}.shape()), core::Error);
 }

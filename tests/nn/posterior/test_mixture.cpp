@@ -7,8 +7,8 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "nn/loss.hpp"
-#include "nn/posterior/mixture_head.hpp"
+#include "nn/output/density.hpp"
+#include "nn/output/output.hpp"
 
 using namespace cosmo;
 using nn::Mixture;
@@ -113,21 +113,22 @@ TEST_CASE("densities that are pooled have equal parts") {
 TEST_CASE("the mixture's gradient is what finite differences give") {
   for (int parameters = 1; parameters <= 3; ++parameters) {
     for (int components = 1; components <= 4; ++components) {
-      const auto width = static_cast<std::size_t>(nn::mixture_outputs(parameters, components));
+      const auto width = static_cast<std::size_t>(nn::Density{parameters, components}.shape().channels);
       CHECK(std::cmp_equal(width, components * (1 + parameters + parameters * (parameters + 1) / 2)));
       const std::vector<float> outputs =
           random_outputs(2 * width, static_cast<std::uint32_t>(10 * parameters + components));
       const std::vector<float> labels = {0.3f, -0.7f, 0.9f, -0.2f, 0.1f, 0.6f};
       std::vector<float> gradient(2 * width), ignored(2 * width);
-      const nn::LossRows rows{parameters, 2, 3, components};
-      (void)nn::likelihood(gradient, outputs, labels, rows);
+      const nn::Density density{parameters, components};
+      const nn::LossRows rows{2, 3};
+      (void)density.loss({gradient, outputs, labels}, rows);
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         constexpr float kStep = 1.0f / 512;
         std::vector<float> moved = outputs;
         moved[i] = outputs[i] + kStep;
-        const double above = nn::likelihood(ignored, moved, labels, rows);
+        const double above = density.loss({ignored, moved, labels}, rows);
         moved[i] = outputs[i] - kStep;
-        const double below = nn::likelihood(ignored, moved, labels, rows);
+        const double below = density.loss({ignored, moved, labels}, rows);
         CAPTURE(parameters, components, i);
         CHECK(gradient[i] == Approx((above - below) / (2 * kStep) / 3).epsilon(3e-3).margin(2e-5));
       }
@@ -137,23 +138,23 @@ TEST_CASE("the mixture's gradient is what finite differences give") {
 
 TEST_CASE("a mixture of one component is the Gaussian, and its weight learns nothing") {
   for (int parameters = 1; parameters <= 3; ++parameters) {
-    const auto width = static_cast<std::size_t>(nn::mixture_outputs(parameters, 0));
+    const auto width = static_cast<std::size_t>(nn::Density{parameters, 0}.shape().channels);
     std::vector<float> outputs = random_outputs(width, 3), gradient(width), more(width + 1);
     const std::vector<float> labels = {0.3f, -0.7f, 0.9f};
-    const double loss = nn::likelihood(gradient, outputs, labels, {parameters, 1, 1});
+    const double loss = nn::Density{parameters, 0}.loss({gradient, outputs, labels}, {1, 1});
     outputs.push_back(1.7f);
-    CHECK(nn::likelihood(more, outputs, labels, {parameters, 1, 1, 1}) == loss);
+    CHECK(nn::Density{parameters, 1}.loss({more, outputs, labels}, {1, 1}) == loss);
     CHECK(more.back() == 0);
     more.pop_back();
     CHECK(more == gradient);
-    std::vector<float> begun = nn::mixture_start(parameters, 1);
+    std::vector<float> begun = nn::Density{parameters, 1}.start();
     begun.pop_back();
-    CHECK(begun == nn::mixture_start(parameters, 0));
+    CHECK(begun == nn::Density{parameters, 0}.start());
   }
 }
 
 TEST_CASE("components begin apart and with equal weights") {
-  const Mixture begun = nn::mixture_of(nn::find_loss("mixture").start(2), 2);
+  const Mixture begun = nn::Density{2, 3}.mixture(nn::Density{2, 3}.start());
   REQUIRE(begun.size() == 3);
   for (const nn::Component& own : begun) {
     CHECK(own.weight == Approx(1.0 / 3));
@@ -167,24 +168,24 @@ TEST_CASE("components begin apart and with equal weights") {
 TEST_CASE("a mixture's likelihood and gradient are finite for any outputs") {
   const std::vector<float> wild = {0, 1, -1, 50, -50, 1e3f, -1e3f, 1e30f, std::numeric_limits<float>::max()};
   const core::RandomStream stream(5, core::Purpose::gaussian_field);
-  const auto width = static_cast<std::size_t>(nn::mixture_outputs(2, 3));
+  const auto width = static_cast<std::size_t>(nn::Density{2, 3}.shape().channels);
   for (std::uint32_t trial = 0; trial < 300; ++trial) {
     std::vector<float> outputs(width), gradient(width);
     for (std::uint32_t i = 0; i < width; ++i)
       outputs[i] =
           wild[static_cast<std::size_t>(stream.uniform({i, trial, 0}) * static_cast<double>(wild.size()))];
     CAPTURE(outputs);
-    CHECK(std::isfinite(nn::likelihood(gradient, outputs, std::vector{1.0f, -0.3f}, {2, 1, 1, 3})));
+    CHECK(std::isfinite(nn::Density{2, 3}.loss({gradient, outputs, std::vector{1.0f, -0.3f}}, {1, 1})));
     CHECK(std::ranges::all_of(gradient, [](float value) { return std::isfinite(value); }));
   }
   std::vector<float> gradient(width);
   const std::vector<float> nan(width, std::numeric_limits<float>::quiet_NaN());
-  CHECK_FALSE(std::isfinite(nn::likelihood(gradient, nan, std::vector<float>(2), {2, 1, 1, 3})));
+  CHECK_FALSE(std::isfinite(nn::Density{2, 3}.loss({gradient, nan, std::vector<float>(2)}, {1, 1})));
 }
 
 TEST_CASE("averages are finite for any outputs") {
   constexpr int kParameters = 5;
-  const auto each = static_cast<std::size_t>(nn::mixture_outputs(kParameters, 0));
+  const auto each = static_cast<std::size_t>(nn::Density{kParameters, 0}.shape().channels);
   const core::RandomStream stream(23, core::Purpose::gaussian_field);
   for (std::uint32_t trial = 0; trial < 300; ++trial) {
     std::vector<Mixture> said;
@@ -192,7 +193,7 @@ TEST_CASE("averages are finite for any outputs") {
       std::vector<float> outputs(each);
       for (std::uint32_t i = 0; i < each; ++i)
         outputs[i] = static_cast<float>(1000 * stream.normals({i, trial, part})[0]);
-      said.push_back(nn::mixture_of(outputs, kParameters));
+      said.push_back(nn::Density{kParameters, 0}.mixture(outputs));
     }
     for (const std::size_t parts : {1u, 2u}) {
       const nn::TruncatedGaussian average =

@@ -12,7 +12,7 @@
 #include "core/parallel/communicator.hpp"
 #include "core/random.hpp"
 #include "nn/initialise.hpp"
-#include "nn/loss.hpp"
+#include "nn/output/output.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/gradient/replica_check.hpp"
@@ -47,8 +47,8 @@ double run_micro_batch(nn::Network& network, int first, const std::function<void
     targets.push_back(0.1f * static_cast<float>(first * kOutputs + i) - 0.5f);
   }
   std::vector<float> d_output(targets.size());
-  const double loss =
-      nn::mean_squared_error(d_output, network.forward(), targets, {kOutputs, network.batch(), kSamples});
+  const double loss = nn::Labels{kOutputs, nn::LabelError::squared}.loss(
+      {d_output, network.forward(), targets}, {network.batch(), kSamples});
   network.backward(d_output, ready);
   return loss;
 }

@@ -46,7 +46,8 @@ std::vector<std::vector<double>> gradients(const core::Communicator& comm, datas
   nn::initialise(network, 3);
   const int micro_batches = kGlobalBatch / (micro_batch * ranks);
   train::GradientReducer reducer(comm, network.gradients(), micro_batches);
-  train::GradientStep step(comm, network, reducer, {nn::find_loss("mse"), kOutputs, micro_batches, 1});
+  const nn::Output output("mse", kOutputs);
+  train::GradientStep step(comm, network, reducer, {output, micro_batches, 1});
   std::vector<std::vector<double>> found;
   loader.start_epoch(0);
   train::StepLoss loss(reader);
@@ -108,7 +109,8 @@ std::vector<double> gradient_of_cosmonet(const core::Communicator& comm, const d
                       {nn::Precision::f32, filtered});
   nn::initialise(network, 3);
   train::GradientReducer reducer(comm, network.gradients(), micro_batches);
-  train::GradientStep step(comm, network, reducer, {nn::find_loss("mse"), kLabels, micro_batches, 1});
+  const nn::Output output("mse", kLabels);
+  train::GradientStep step(comm, network, reducer, {output, micro_batches, 1});
   train::StepLoss loss(reader);
   for (int first = comm.rank() * micro_batch; first < kBatch; first += ranks * micro_batch) {
     std::vector<float> voxels, targets;
@@ -160,7 +162,8 @@ TEST_CASE("a normalised step names the sample that overflows, not the first one 
   nn::Network network(kNetwork, kInput, kOutputs, 4, nn::Mode::training);
   nn::initialise(network, 3);
   train::GradientReducer reducer(comm, network.gradients(), 2);
-  train::GradientStep step(comm, network, reducer, {nn::find_loss("mse"), kOutputs, 2, 1});
+  const nn::Output output("mse", kOutputs);
+  train::GradientStep step(comm, network, reducer, {output, 2, 1});
   train::StepLoss loss(reader);
   const auto sample = static_cast<std::size_t>(kInput.elements());
   const std::vector<float> targets(4 * kOutputs, 0.0f);

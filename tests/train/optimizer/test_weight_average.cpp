@@ -6,7 +6,7 @@
 #include "tests/nn/networks.hpp"
 #include "train/gradient/gradient_clip.hpp"
 #include "train/optimizer/weight_average.hpp"
-#include "train/state/checkpoint.hpp"
+#include "train/state/history.hpp"
 
 using namespace cosmo;
 
@@ -54,7 +54,7 @@ TEST_CASE("a gradient is scaled to the limit's norm if it is longer") {
 
 TEST_CASE("the loss by which an epoch is chosen is the mean of the last ones up to it") {
   std::vector<train::EpochMetrics> history;
-  for (const double loss : {4.0, 1.0, 3.0, 2.0}) history.push_back({0, 0, 0, 0, loss, {}, {}});
+  for (const double loss : {4.0, 1.0, 3.0, 2.0}) history.push_back({0, 0, 0, 0, loss});
   CHECK(train::averaged_loss(history, 0, 3) == 4);
   CHECK(train::averaged_loss(history, 1, 3) == 2.5);
   CHECK(train::averaged_loss(history, 3, 3) == 2);

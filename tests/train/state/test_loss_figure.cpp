@@ -13,7 +13,7 @@ std::vector<train::EpochMetrics> history_of(int epochs, double decay) {
   std::vector<train::EpochMetrics> history;
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     const double loss = 0.5 * std::exp(-decay * (epoch - 1));
-    history.push_back({epoch, epoch, 1e-3, loss, loss + 0.001 * (epoch % 3), {}, {}});
+    history.push_back({epoch, epoch, 1e-3, loss, loss + 0.001 * (epoch % 3)});
   }
   return history;
 }

@@ -114,18 +114,21 @@ class Experiment {
     average.start();
     if (const core::FileRecord* last = model.last_checkpoint()) {
       core::check_content(path_of(name), *last);
-      state.progress = train::read_checkpoint(path_of(name) / last->path, small_network(),
-                                              {network, optimizer, &average}, kOutputs);
+      state.progress =
+          train::read_checkpoint(path_of(name) / last->path, small_network(), {network, optimizer, &average},
+                                 {train::columns_of(output_, false), kOutputs});
     }
     train::MlperfLog mlperf("");
     train::TrainingMonitor monitor(log, mlperf, {1, 1}, kSamples);
     int asked = 0;
     interruptions.stop_asked = [&] { return ++asked == stop_at && rank == ranks - 1; };
+    const dataset::SplitToPredict predicted{reader, validation, data_.spec.parameters};
+    const auto evaluator = train::make_evaluator(output_, predicted);
     const train::Ending ending =
         train::train({comm_, 1}, monitor,
-                     {kEpochs, nn::find_loss("mae"), 3, kGlobalBatch / (micro_batch * ranks),
-                      train::WireFormat::f32, train::SumOrder::layout, 0.5, interruptions},
-                     {reader, loader, &measured, {reader, validation, data_.spec.parameters}}, state,
+                     {kEpochs, output_, 3, kGlobalBatch / (micro_batch * ranks), train::WireFormat::f32,
+                      train::SumOrder::layout, 0.5, interruptions},
+                     {reader, loader, &measured, predicted, *evaluator}, state,
                      [&] { model.save(state, kEpochs, core::Json::object()); });
     comm_.barrier();
     const std::span<const float> averaged = average.moment().values;
@@ -140,6 +143,7 @@ class Experiment {
     model.network = small_network();
     model.input = {kInput, {0}, core::Length(1)};
     model.parameters = data_.spec.parameters;
+    model.output = output_;
     model.normalisation = {"log1p", 0, 1, 8};
     return model;
   }
@@ -147,6 +151,7 @@ class Experiment {
   const core::Communicator& comm_;
   SharedDirectory directory_;
   dataset::DatasetManifest data_;
+  const nn::Output output_{"mae", kOutputs};
 };
 
 constexpr int kNever = -1;

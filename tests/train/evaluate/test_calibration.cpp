@@ -6,9 +6,9 @@
 
 #include "core/random.hpp"
 #include "nn/initialise.hpp"
-#include "nn/loss.hpp"
-#include "nn/posterior/mixture_head.hpp"
-#include "train/loop/calibration.hpp"
+#include "nn/output/density.hpp"
+#include "nn/output/output.hpp"
+#include "train/evaluate/calibration.hpp"
 #include "train/optimizer/larc_adam.hpp"
 
 using namespace cosmo;
@@ -145,13 +145,14 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
   // linear in the voxels.
   constexpr int kBatch = 64, kVoxels = 8, kSteps = 1500;
   constexpr double kNoise = 0.8;
+  const nn::Density density{2, 0};
   const auto response = [](int voxel, int p) {
     return p == 0 ? 0.5 + 0.1 * voxel : (voxel % 2 == 0 ? 0.6 : 0.1);
   };
   const nn::NetworkSpec spec{
-      "linear", "voxels", {{"dense", {"voxels"}, nn::Dense{nn::mixture_outputs(2, 0)}}}};
-  nn::Network network(spec, {1, 2}, nn::mixture_outputs(2, 0), kBatch, nn::Mode::training);
-  nn::initialise(network, 1, nn::find_loss("gaussian").start(2));
+      "linear", "voxels", {{"dense", {"voxels"}, nn::Dense{density.shape().channels}}}};
+  nn::Network network(spec, {1, 2}, density.shape().channels, kBatch, nn::Mode::training);
+  nn::initialise(network, 1, density.start());
   train::LarcAdamConfig config;
   config.learning_rate.initial = 2e-2;
   config.learning_rate.final = 1e-4;
@@ -170,7 +171,7 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
                                kNoise * normal(stream, sample, static_cast<std::uint32_t>(v)));
       }
     }
-    nn::likelihood(gradient, network.forward(), labels, {2, kBatch, kBatch});
+    density.loss({gradient, network.forward(), labels}, {kBatch, kBatch});
     network.backward(gradient, [](std::span<float>) {});
     optimizer.step(step);
   }
@@ -188,7 +189,7 @@ TEST_CASE("a network trained with the likelihood finds the posterior of a linear
   const nn::Matrix factor = nn::factor_of(precision, 2);
   const TruncatedGaussian expected{2, nn::solve(factor, projected, 2), factor};
   const TruncatedGaussian found =
-      nn::gaussian_of(network.forward().first(static_cast<std::size_t>(network.outputs())), 2);
+      density.mixture(network.forward().first(static_cast<std::size_t>(network.outputs()))).front().gaussian;
   const nn::TruncatedMoments right = nn::moments_of(expected), learnt = nn::moments_of(found);
   for (std::size_t p = 0; p < 2; ++p) {
     const double deviation = std::sqrt(right.covariance[p][p]);
@@ -228,14 +229,13 @@ TEST_CASE("the matrix of mixtures is the most probable one, and finds by how muc
 namespace {
 
 /// Mean loss over the last 100 steps of a linear network that learns x from |x| + noise.
-double loss_of_sides(nn::LossEntry loss, int components) {
+double loss_of_sides(const nn::Output& output) {
   constexpr int kBatch = 64, kSteps = 500;
   constexpr double kNoise = 0.05;
-  loss.components = components;
-  const int outputs = loss.outputs(1);
+  const int outputs = output.values();
   const nn::NetworkSpec spec{"linear", "voxels", {{"dense", {"voxels"}, nn::Dense{outputs}}}};
   nn::Network network(spec, {1, 1}, outputs, kBatch, nn::Mode::training);
-  nn::initialise(network, 1, loss.start(1));
+  nn::initialise(network, 1, output.start());
   train::LarcAdamConfig config;
   config.learning_rate.initial = 5e-2;
   config.learning_rate.final = 1e-3;
@@ -250,7 +250,7 @@ double loss_of_sides(nn::LossEntry loss, int components) {
       labels[row] = static_cast<float>(1.6 * stream.uniform({sample, 0, 1}) - 0.8);
       network.input()[row] = std::abs(labels[row]) + static_cast<float>(kNoise * normal(stream, sample, 0));
     }
-    const double own = loss.value(gradient, network.forward(), labels, {1, kBatch, kBatch, loss.components});
+    const double own = output.loss({gradient, network.forward(), labels}, {kBatch, kBatch});
     if (step + 100 >= kSteps) sum += own / kBatch / 100;
     network.backward(gradient, [](std::span<float>) {});
     optimizer.step(step);
@@ -263,10 +263,10 @@ double loss_of_sides(nn::LossEntry loss, int components) {
 TEST_CASE("where the truth has two sides a mixture learns both, and one Gaussian neither") {
   const double sides = std::log(2) + std::log(0.05 * std::sqrt(2 * std::numbers::pi)) +
                        0.5;  // of the exact posterior, but for its edges
-  const double gaussian = loss_of_sides(nn::find_loss("gaussian"), 0);
+  const double gaussian = loss_of_sides({"gaussian", 1});
   CHECK(gaussian > 0.1);
   for (const int components : {2, 3}) {
-    const double mixture = loss_of_sides(nn::find_loss("mixture"), components);
+    const double mixture = loss_of_sides({"mixture", 1, components});
     CAPTURE(components, gaussian, mixture, sides);
     CHECK(mixture < sides + 0.15);
     CHECK(mixture > sides - 0.1);

@@ -1,4 +1,4 @@
-#include "train/loop/calibration.hpp"
+#include "train/evaluate/calibration.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "dataset/shard/target_scaler.hpp"
-#include "nn/posterior/mixture_head.hpp"
 
 namespace cosmo::train {
 
@@ -192,12 +191,12 @@ std::vector<Vector> truths_of(const dataset::PredictionTable& table) {
 
 }  // namespace
 
-CalibratedSplit calibrate_split(dataset::PredictionTable table, std::span<const float> outputs) {
+CalibratedSplit calibrate_split(dataset::PredictionTable table, const nn::Density& density,
+                                std::span<const float> outputs) {
   const std::size_t width = outputs.size() / table.rows.size();
   std::vector<nn::Mixture> predicted;
   for (std::size_t first = 0; first < outputs.size(); first += width)
-    predicted.push_back(
-        nn::mixture_of(outputs.subspan(first, width), static_cast<int>(table.parameters.size())));
+    predicted.push_back(density.mixture(outputs.subspan(first, width)));
   const std::vector<std::vector<std::size_t>> universes = dataset::rows_by_universe(table);
   std::vector<nn::Mixture> averages;
   for (const std::vector<std::size_t>& rows : universes) {

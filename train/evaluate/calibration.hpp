@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dataset/measure/prediction_table.hpp"
+#include "nn/output/density.hpp"
 #include "nn/posterior/mixture.hpp"
 
 namespace cosmo::train {
@@ -26,8 +27,9 @@ struct CalibratedSplit {
   std::vector<double> calibration_per_universe;
 };
 
-/// Calibrates a split. `table` lists its samples with their truths; `outputs` are the network's (samples,
-/// outputs).
-CalibratedSplit calibrate_split(dataset::PredictionTable table, std::span<const float> outputs);
+/// Calibrates a split. `table` lists its samples with their truths; `outputs` (samples, values) describe a `density` of
+/// each.
+CalibratedSplit calibrate_split(dataset::PredictionTable table, const nn::Density& density,
+                                std::span<const float> outputs);
 
 }  // namespace cosmo::train

@@ -1,0 +1,53 @@
+#include "nn/output/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+const LossEntry& find_loss(std::string_view name) {
+  const auto found = std::ranges::find(kLosses, name, &LossEntry::name);
+  core::ensure(found != kLosses.end(), core::Fault::format, "There is no loss called {}: train again.", name);
+  return *found;
+}
+
+}  // namespace
+
+Output::Output(std::string_view loss, int parameters, int components)
+    : loss_(loss), components_(components), kind_(find_loss(loss).make(parameters, components)) {}
+
+Shape Output::shape() const {
+  return std::visit([](const auto& kind) { return kind.shape(); }, kind_);
+}
+
+std::vector<float> Output::start() const {
+  return std::visit([](const auto& kind) { return kind.start(); }, kind_);
+}
+
+double Output::loss(const LossArrays& arrays, const LossRows& rows) const {
+  return std::visit([&](const auto& kind) { return kind.loss(arrays, rows); }, kind_);
+}
+
+std::size_t Output::calibration_values() const {
+  return std::visit([](const auto& kind) { return kind.calibration_values(); }, kind_);
+}
+
+void Output::ensure_made_by(const NetworkSpec& network) const {
+  std::visit([&](const auto& kind) { kind.ensure_made_by(network); }, kind_);
+}
+
+std::string Output::option() const {
+  return components_ > 0 ? fmt::format("{}:{}", loss_, components_) : loss_;
+}
+
+void Output::identify(core::Json& config) const {
+  config["loss"] = loss_;
+  if (components_ > 0) config["components"] = components_;
+}
+
+}  // namespace cosmo::nn

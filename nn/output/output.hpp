@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/format/json.hpp"
+#include "nn/output/density.hpp"
+#include "nn/output/labels.hpp"
+
+namespace cosmo::nn {
+
+using OutputKind = std::variant<Labels, Density>;
+
+/// A loss that --loss names, and the kind of output that it compares with the truth.
+struct LossEntry {
+  const char* name;
+  int components;  ///< components of a mixture unless others are asked for; 0: the loss has none
+  OutputKind (*make)(int parameters, int components);
+};
+
+inline constexpr std::array<LossEntry, 4> kLosses = {
+    {{"mae", 0,
+      [](int parameters, int) -> OutputKind {
+        return Labels{parameters, LabelError::absolute};
+      }},
+     {"mse", 0,
+      [](int parameters, int) -> OutputKind {
+        return Labels{parameters, LabelError::squared};
+      }},
+     {"gaussian", 0,
+      [](int parameters, int) -> OutputKind {
+        return Density{parameters, 0};
+      }},
+     {"mixture", 3, [](int parameters, int components) -> OutputKind {
+        return Density{parameters, components};
+      }}}};
+
+/// What a network's outputs mean and how they are compared with the truth. Code that differs between the kinds visits
+/// kind(), so that a new kind does not compile before there is an answer everywhere.
+class Output {
+ public:
+  /// The output for `parameters` labels of a training with the loss called `loss`. `components`: of its mixture; 0 for
+  /// other losses. Throws Error{format} if there is no such loss.
+  Output(std::string_view loss, int parameters, int components = 0);
+
+  /// (channels, size) of a sample's outputs; size 1: a vector.
+  Shape shape() const;
+  /// Number of a sample's outputs.
+  int values() const { return static_cast<int>(shape().elements()); }
+  /// Initial biases of the network's last layer; empty: as in the other layers.
+  std::vector<float> start() const;
+  /// Loss of the outputs (rows, values) against labels (rows, P) in [-1, 1]: returns the sum over the valid rows of each
+  /// row's loss per label, in double; divided by the normaliser and summed over ranks, it is the batch's loss. Writes
+  /// d_output (rows, values), the gradient of that batch loss, with zeros beyond the valid rows. Throws
+  /// Error{internal} if the sizes disagree.
+  double loss(const LossArrays& arrays, const LossRows& rows) const;
+  /// Number of values of the map that calibrates predictions; 0 if they are not calibrated.
+  std::size_t calibration_values() const;
+  /// Throws Error{config} if the network's outputs cannot have this meaning.
+  void ensure_made_by(const NetworkSpec& network) const;
+
+  const OutputKind& kind() const { return kind_; }
+  const std::string& loss_name() const { return loss_; }
+  /// The value of --loss that asks for it: "mse", "mixture:3".
+  std::string option() const;
+  /// Number of components of a mixture; 0 for other losses.
+  int components() const { return components_; }
+  /// Adds "loss" and, for a mixture, "components" to what identifies a training.
+  void identify(core::Json& config) const;
+
+  bool operator==(const Output&) const = default;
+
+ private:
+  std::string loss_;
+  int components_;
+  OutputKind kind_;
+};
+
+}  // namespace cosmo::nn

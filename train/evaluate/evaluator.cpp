@@ -1,0 +1,36 @@
+#include "train/evaluate/evaluator.hpp"
+
+#include "train/evaluate/density_evaluator.hpp"
+#include "train/evaluate/label_evaluator.hpp"
+
+namespace cosmo::train {
+
+std::unique_ptr<Evaluator> make_evaluator(const nn::Output& output, const dataset::SplitToPredict& split,
+                                          dataset::BaselineLabels* baseline) {
+  struct Maker {
+    const nn::Output& output;
+    const dataset::SplitToPredict& split;
+    dataset::BaselineLabels* baseline;
+
+    std::unique_ptr<Evaluator> operator()(const nn::Labels&) const {
+      return std::make_unique<LabelEvaluator>(output, split, baseline);
+    }
+    std::unique_ptr<Evaluator> operator()(const nn::Density& density) const {
+      return std::make_unique<DensityEvaluator>(output, density, split);
+    }
+  };
+  return std::visit(Maker{output, split, baseline}, output.kind());
+}
+
+Evaluation evaluate(const core::Communicator& comm, const dataset::SplitToPredict& split,
+                    nn::Network& network, Evaluator& evaluator) {
+  evaluator.begin();
+  split.loader.start_epoch(0);
+  while (const auto batch = split.loader.next()) {
+    network.set_input(batch->voxels);
+    evaluator.add(*batch, network.forward());
+  }
+  return evaluator.finish(comm);
+}
+
+}  // namespace cosmo::train

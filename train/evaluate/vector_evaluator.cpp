@@ -1,0 +1,78 @@
+#include "train/evaluate/vector_evaluator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+/// Throws an agreed error: every rank has all outputs.
+void ensure_finite_outputs(std::span<const float> outputs, std::size_t width,
+                           const dataset::SplitReader& reader) {
+  const auto bad = std::ranges::find_if_not(outputs, [](float value) { return std::isfinite(value); });
+  if (bad == outputs.end()) return;
+  const auto sample = static_cast<std::size_t>(bad - outputs.begin()) / width;
+  throw core::Error(core::Fault::numeric,
+                    fmt::format("The prediction of {} of the validation data is not finite: lower "
+                                "--learning-rate, or look at that sample; checkpoints are as they were.",
+                                reader.describe(static_cast<std::uint32_t>(sample))),
+                    true);
+}
+
+double mean_absolute_error(const dataset::PredictionTable& table) {
+  double sum = 0;
+  for (const dataset::PredictionRow& row : table.rows) {
+    for (std::size_t p = 0; p < row.truth.size(); ++p) {
+      sum += 2 * std::abs(row.prediction[p] - row.truth[p]) /
+             (table.parameters.high[p] - table.parameters.low[p]);
+    }
+  }
+  return sum / static_cast<double>(table.rows.size() * table.parameters.size());
+}
+
+/// The labels (samples, P) of the split.
+std::vector<float> labels_of(const dataset::SplitToPredict& split) {
+  std::vector<float> labels;
+  for (std::uint32_t i = 0; i < split.reader.size(); ++i) {
+    const std::span<const float> target = split.reader.target(i);
+    labels.insert(labels.end(), target.begin(), target.end());
+  }
+  return labels;
+}
+
+}  // namespace
+
+VectorEvaluator::VectorEvaluator(const nn::Output& output, const dataset::SplitToPredict& split,
+                                 bool has_baseline)
+    : output_(output),
+      split_(split),
+      has_baseline_(has_baseline),
+      width_(static_cast<std::size_t>(output.values())) {}
+
+void VectorEvaluator::begin() { outputs_.assign(split_.reader.size() * width_, 0.0f); }
+
+void VectorEvaluator::add(const dataset::Batch& batch, std::span<const float> outputs) {
+  for (std::size_t row = 0; row < batch.samples.size(); ++row)
+    std::copy_n(&outputs[row * width_], width_, &outputs_[batch.samples[row] * width_]);
+}
+
+Evaluation VectorEvaluator::finish(const core::Communicator& comm) {
+  comm.sum(std::span<float>(outputs_));
+  ensure_finite_outputs(outputs_, width_, split_.reader);
+  Evaluation evaluation{.columns = columns_of(output_, has_baseline_)};
+  const std::vector<float> labels = labels_of(split_);
+  const std::vector<float> outputs = improved(std::move(outputs_), labels, evaluation.columns);
+  std::vector<float> gradient(outputs.size());
+  const auto rows = static_cast<int>(split_.reader.size());
+  evaluation.loss = output_.loss({gradient, outputs, labels}, {rows, 1.0}) / rows;
+  const Predictions predictions = predict(outputs, evaluation.columns);
+  evaluation.mean_absolute_error = mean_absolute_error(predictions.subvolumes);
+  set_values(evaluation.columns, "rmse_per_subvolume", dataset::rms_errors(predictions.subvolumes));
+  set_values(evaluation.columns, "rmse_per_universe", dataset::rms_errors(predictions.universes));
+  return evaluation;
+}
+
+}  // namespace cosmo::train
