@@ -67,31 +67,36 @@ void fill_with_contrast(fourier::FourierMesh& mesh) {
 /// Particles at z = 0 at the end of a run: clustered, far from their lattice.
 void run_benchmark(const core::Invocation& run) {
   sim::SimulationConfig config;
-  config.particles_per_side = static_cast<int>(run.options.integer("particles", 4, 4096));
-  config.mesh_per_side = run.options.given("mesh") ? static_cast<int>(run.options.integer("mesh", 4, 8192))
-                                                   : config.particles_per_side;
-  config.force_kernel = sim::best_force_kernel(config.mesh_per_side, config.particles_per_side);
-  config.box_size = run.options.number("spacing") * config.particles_per_side;
+  config.box.particles_per_side = static_cast<int>(run.options.integer("particles", 4, 4096));
+  config.gravity.mesh_per_side = run.options.given("mesh")
+                                     ? static_cast<int>(run.options.integer("mesh", 4, 8192))
+                                     : config.box.particles_per_side;
+  config.gravity.force_kernel =
+      sim::best_force_kernel(config.gravity.mesh_per_side, config.box.particles_per_side);
+  config.box.side = core::Length(run.options.number("spacing") * config.box.particles_per_side);
   const int repeats = static_cast<int>(run.options.integer("repeat", 1, 1000));
   const double rate =
       bench::stream_copy_rate(static_cast<std::size_t>(run.options.integer("copy", 1, 1 << 20)) << 20);
 
-  const sim::Background background(config.universe.cosmology);
-  fourier::FourierMesh delta(run.comm, config.particle_grid());
-  sim::gaussian_field(delta, {config.universe.cosmology, sim::eisenstein_hu(config.universe.cosmology)}, 1);
+  const core::Cosmology cosmology;
+  const sim::Background background(cosmology);
+  fourier::FourierMesh delta(run.comm, config.particle_grid(cosmology));
+  sim::gaussian_field(delta, {cosmology, sim::eisenstein_hu(cosmology)}, 1);
   auto particles = sim::lagrangian_particles(std::move(delta));
-  sim::ForceMesh forces(run.comm, config.force_grid(), sim::find_force_kernel(config.force_kernel));
+  sim::ForceMesh forces(run.comm, config.force_grid(cosmology),
+                        sim::find_force_kernel(config.gravity.force_kernel));
   const sim::Integrator& integrator = run.options.entry("integrator", sim::kIntegrators);
   const auto stepper = integrator.make(background, forces);
-  const auto steps = stepper->schedule(config.a_start(), 10);
-  stepper->start(particles, config.particle_grid(), steps.front());
+  const auto steps = stepper->schedule(config.gravity.a_start(), 10);
+  stepper->start(particles, config.particle_grid(cosmology), steps.front());
   std::vector<double> step_seconds;
   for (const sim::Step& step : steps) {
     step_seconds.push_back(median_seconds(1, [&] { stepper->advance(particles, step); }));
   }
 
   sim::ParticleOrder order(forces.grid(), forces.mesh().slab());
-  const double cells = std::pow(static_cast<double>(config.mesh_per_side) / config.particles_per_side, 3);
+  const double cells =
+      std::pow(static_cast<double>(config.gravity.mesh_per_side) / config.box.particles_per_side, 3);
   // Like a kick and a drift, but by zero.
   float *x = particles.x().data(), *p = particles.p().data();
   const float *psi1 = particles.psi1().data(), *psi2 = particles.psi2().data();
@@ -111,10 +116,10 @@ void run_benchmark(const core::Invocation& run) {
       {"gather, kick, drift", 4 + 4 * cells + 48 + displacements,
        [&] { forces.gather_again(particles, drift_a_little); }}};
 
-  const auto count = static_cast<double>(config.particle_grid().cells());
-  std::string text =
-      fmt::format("{}³ particles, mesh {}³, {} ranks x {} threads; copy {:.1f} GB/s\n",
-                  config.particles_per_side, config.mesh_per_side, run.comm.size(), run.threads, rate / 1e9);
+  const auto count = static_cast<double>(config.particle_grid(cosmology).cells());
+  std::string text = fmt::format("{}³ particles, mesh {}³, {} ranks x {} threads; copy {:.1f} GB/s\n",
+                                 config.box.particles_per_side, config.gravity.mesh_per_side, run.comm.size(),
+                                 run.threads, rate / 1e9);
   text += fmt::format("{:<22} {:>9} {:>9} {:>7}\n", "", "ms", "floor ms", "ratio");
   core::Json summary = {{"copy_bytes_per_second", rate}};
   const auto line = [&](const std::string& name, double seconds, double bytes) {

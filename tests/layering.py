@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Rooms, each with its folders from the ground up: a folder may include those of its room that stand before it, ...
 FOLDERS = {
     "core": ["cpu", "", "machine", "file", "parallel", "format", "hdf5", "output", "run", "universe", "picture", "fourier"],
-    "sim": ["linear", "gravity", "nbody", "suite", "", "inspect", "tool"],
+    "sim": ["linear", "gravity", "nbody", "suite", "plan", "", "product", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
     "nn": ["posterior", "", "output", "kernel", "tensor", "cut", "layer", "network", "zoo", "model"],
@@ -29,7 +29,7 @@ ROOMS = {
     "infer": {"nn", "dataset", "histogram", "core"},
 }
 # A tool may compose rooms further.
-TOOLS = {"sim/inspect": {"histogram"}, "sim/tool": {"histogram"}}
+TOOLS = {"sim/product": {"histogram"}, "sim/inspect": {"histogram"}, "sim/tool": {"histogram"}}
 MOST_FILES = 24  # source files per folder
 
 # Third-party headers and the folders that may see them, with those below; "*" is every room.

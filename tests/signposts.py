@@ -22,6 +22,8 @@ ROWS = {
     "a transfer function": (r"no_wiggle|no-wiggle", ()),
     "a force kernel": (r'"two-point"', ()),
     "an integrator": (r"\bBullFrogStepper\b", ()),
+    "an option of cosmo-sim": (r'"white-noise', ()),
+    "a product": (r"\bCountsMaker\b", ()),
     "a voxel transform": (r'"standard"', ("train/plan/recipe.cpp",)),
     "an export format": (r"cosmoflow_file|encode_as_cosmoflow", ()),
     "a version of the shard format": (r"\bkShardSchemaVersion\b", ()),

@@ -1,41 +1,30 @@
 #pragma once
 // The plan of a suite, read from the command line of `cosmo-sim generate`.
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
+#include "core/log.hpp"
 #include "core/output/output_directory.hpp"
 #include "core/run/options.hpp"
-#include "core/universe/length.hpp"
 #include "core/universe/simulation_manifest.hpp"
+#include "sim/plan/universes.hpp"
+#include "sim/product/products.hpp"
 #include "sim/simulation.hpp"
 
 namespace cosmo::sim {
 
-/// What the command line asks for.
+/// What the command line asks for: sections, each of which declares and reads its own options.
 struct Plan {
-  std::string output;
-  int simulations;
-  std::optional<std::uint64_t> seed;  ///< the suite's seed; none if the design states each universe's
-  core::Slice slice;                  ///< universes that this run makes
-  int ranks_per_simulation;           ///< as requested; 0 leaves the choice to choose_layout()
-  int grid;                           ///< count voxels per side; 0 if no counts are saved
-  bool save_counts;
-  bool save_particles;
-  core::Cosmology base;
-  core::ParameterSpace varying;
-  SimulationConfig numerics;  ///< universe and box_size [Mpc/h] are replaced for each universe
-  core::Length box;
-  core::Json design;  ///< how the universes were chosen, for the id
-  std::vector<core::Universe> universes;
+  Universes universes;
+  SimulationConfig config;  ///< what all universes have in common
+  Products products;
 
-  int universes_to_make() const {
-    return static_cast<int>(std::min<std::int64_t>(slice.last, simulations) - slice.first);
-  }
-  core::GridSpec count_grid() const { return {grid, numerics.box_size}; }
+  /// One line on everything.
+  std::string describe() const;
+  /// Warns of what is possible and probably not meant.
+  void warn(const core::Log& log) const;
 };
 
 void declare_suite(core::Options& options);

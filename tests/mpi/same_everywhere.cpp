@@ -69,10 +69,10 @@ std::uint64_t counts_of(const core::Communicator& comm, const sim::ParticleSet& 
 /// Counts, and with `config` positions, momenta and spectra, of every output.
 std::uint64_t universe_of(const core::Communicator& comm, const sim::SimulationConfig& config) {
   std::uint64_t word = 0;
-  sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+  sim::simulate(comm, config, {.seed = 42}, {.output = [&](const sim::Output& output) {
                   word = scrambled(word + particles_of(comm, output.particles));
-                  word = scrambled(word + counts_of(comm, output.particles, config.box_size,
-                                                    config.particles_per_side / 2));
+                  word = scrambled(word + counts_of(comm, output.particles, config.box.side.value,
+                                                    config.box.particles_per_side / 2));
                   for (const double power : output.power.power) {
                     word = scrambled(word + std::bit_cast<std::uint64_t>(power));
                   }
@@ -93,41 +93,40 @@ int main(int argc, char** argv) {
   print(measures_of(comm));
 
   sim::SimulationConfig config;
-  config.box_size = 200;
-  config.universe.seed = 42;
+  config.box.side = core::Length(200);
   const auto print_universe = [&](int particles, int mesh, std::string_view kernel = {}) {
-    config.particles_per_side = particles;
-    config.mesh_per_side = mesh;
-    config.force_kernel = kernel.empty() ? sim::best_force_kernel(mesh, particles) : kernel;
+    config.box.particles_per_side = particles;
+    config.gravity.mesh_per_side = mesh;
+    config.gravity.force_kernel = kernel.empty() ? sim::best_force_kernel(mesh, particles) : kernel;
     print(universe_of(comm, config));
   };
   print_universe(64, 64);
   print_universe(96, 96);
   print_universe(128, 128);
-  config.partner = sim::Partner::flipped;
-  config.amplitude = sim::Amplitude::fixed;
+  config.start.partner = sim::Partner::flipped;
+  config.start.amplitude = sim::Amplitude::fixed;
   print_universe(30, 50);
   // Slabs of 2.5 Mpc/h on four ranks: particles travel across several.
-  config.box_size = 10;
+  config.box.side = core::Length(10);
   print_universe(12, 12);
-  config.box_size = 200;
-  config.redshifts = {0, 1, 0.3};
-  config.momenta = config.power_spectra = true;
+  config.box.side = core::Length(200);
+  config.outputs.redshifts = {0, 1, 0.3};
+  config.contents.momenta = config.contents.power_spectrum = true;
   print_universe(64, 128);
-  config.line_of_sight = "x";
-  config.f_nl = 100;
-  config.radiation = true;
+  config.outputs.line_of_sight = "x";
+  config.start.f_nl = 100;
+  config.gravity.radiation = true;
   print_universe(32, 48);
-  config.integrator = "bullfrog";
+  config.gravity.integrator = "bullfrog";
   print_universe(64, 128);
   print_universe(64, 64);
-  config.box_size = 10;
+  config.box.side = core::Length(10);
   print_universe(12, 12);
   print_universe(12, 12, "alternating");
   print_universe(4, 4, "alternating");  // slabs of one plane on four ranks
-  config.lpt_order = 3;
-  config.descent = {0.2, 1, 2};
+  config.start.lpt_order = 3;
+  config.outputs.descent = {0.2, 1, 2};
   print_universe(32, 48);
-  config.box_size = 200;
+  config.box.side = core::Length(200);
   print_universe(64, 64, "alternating");
 }

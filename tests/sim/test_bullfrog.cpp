@@ -139,14 +139,14 @@ TEST_CASE("with many steps COLA, BullFrog and FastPM agree, and few steps conver
   const auto comm = core::Communicator::world();
   const auto power = [&](const char* integrator, int steps) {
     sim::SimulationConfig config;
-    config.box_size = 64;
-    config.particles_per_side = 32;
-    config.mesh_per_side = 64;
-    config.amplitude = sim::Amplitude::fixed;
-    config.integrator = integrator;
-    config.steps = steps;
-    fourier::FourierMesh mesh(comm, {64, config.box_size});
-    sim::simulate(comm, config,
+    config.box.side = core::Length(64);
+    config.box.particles_per_side = 32;
+    config.gravity.mesh_per_side = 64;
+    config.start.amplitude = sim::Amplitude::fixed;
+    config.gravity.integrator = integrator;
+    config.gravity.steps = steps;
+    fourier::FourierMesh mesh(comm, {64, config.box.side.value});
+    sim::simulate(comm, config, {},
                   {.output = [&](const sim::Output& output) { density_contrast(mesh, output.particles); }});
     mesh.forward();
     return fourier::power_spectrum(mesh);

@@ -113,39 +113,40 @@ TEST_CASE("impossible designs and simulations are refused with a sentence about 
   const auto refused = [](auto change, int ranks) {
     sim::SimulationConfig config;
     change(config);
-    sim::validate(config, ranks);
+    sim::validate(config, {}, ranks);
   };
   CHECK_NOTHROW(refused([](auto&) {}, 256));
   CHECK_THROWS_WITH(refused([](auto&) {}, 257), Contains("--particles"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.particles_per_side = 1536; }, 1), Contains("--particles"));
-  CHECK_NOTHROW(refused([](auto& c) { c.particles_per_side = 1536; }, 2));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.mesh_per_side = 2; }, 1), Contains("--mesh"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.box_size = -1; }, 1), Contains("--box"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.steps = 0; }, 1), Contains("--steps"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.z_initial = 0; }, 1), Contains("--z-initial"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.transfer = "camb"; }, 1), Contains("eisenstein-hu"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.force_kernel = "tree"; }, 1), Contains("four-point"));
-  CHECK_THROWS_WITH(refused([](auto& c) { c.integrator = "toad"; }, 1), Contains("cola, bullfrog or fastpm"));
-  CHECK_THROWS_AS(refused([](auto& c) { c.universe.cosmology.omega_m = 7; }, 1), core::Error);
+  CHECK_THROWS_WITH(refused([](auto& c) { c.box.particles_per_side = 1536; }, 1), Contains("--particles"));
+  CHECK_NOTHROW(refused([](auto& c) { c.box.particles_per_side = 1536; }, 2));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.gravity.mesh_per_side = 2; }, 1), Contains("--mesh"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.box.side = core::Length(-1); }, 1), Contains("--box"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.gravity.steps = 0; }, 1), Contains("--steps"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.gravity.z_initial = 0; }, 1), Contains("--z-initial"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.start.transfer = "camb"; }, 1), Contains("eisenstein-hu"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.gravity.force_kernel = "tree"; }, 1), Contains("four-point"));
+  CHECK_THROWS_WITH(refused([](auto& c) { c.gravity.integrator = "toad"; }, 1),
+                    Contains("cola, bullfrog or fastpm"));
+  CHECK_THROWS_AS(sim::validate({}, {.omega_m = 7}, 1), core::Error);
 }
 
 TEST_CASE("the memory predicted for the paper's box is its columns, its mesh and little more") {
   sim::SimulationConfig config;
-  config.particles_per_side = 512;
-  config.mesh_per_side = 1536;
+  config.box.particles_per_side = 512;
+  config.gravity.mesh_per_side = 1536;
   const double gib = 1024.0 * 1024 * 1024;
-  const auto one = static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib;
+  const auto one = static_cast<double>(sim::predicted_memory_bytes(config, {}, 1)) / gib;
   CHECK(one > 6.0 + 13.5);
   CHECK(one < 6.0 + 13.5 + 1.0);
-  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 8)) / gib < one / 8 + 0.5);
+  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, {}, 8)) / gib < one / 8 + 0.5);
   // Particles gather in slabs, more so in a smaller box.
   const auto in_box = [&](double box_size) {
-    config.box_size = box_size;
-    return sim::predicted_memory_bytes(config, 4);
+    config.box.side = core::Length(box_size);
+    return sim::predicted_memory_bytes(config, {}, 4);
   };
   CHECK(in_box(128) > in_box(1024) + in_box(1024) / 25);
-  config.integrator = "bullfrog";
-  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib == Approx(one - 3));
-  config.mesh_per_side = 512;
-  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, 1)) / gib < 4.1);
+  config.gravity.integrator = "bullfrog";
+  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, {}, 1)) / gib == Approx(one - 3));
+  config.gravity.mesh_per_side = 512;
+  CHECK(static_cast<double>(sim::predicted_memory_bytes(config, {}, 1)) / gib < 4.1);
 }

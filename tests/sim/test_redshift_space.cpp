@@ -13,10 +13,11 @@ namespace {
 
 /// Sum of P times the number of modes for k < `most` [h/Mpc], at each redshift.
 std::map<double, double> large_scale_power(const core::Communicator& comm,
-                                           const sim::SimulationConfig& config, double most) {
+                                           const sim::SimulationConfig& config,
+                                           const core::Universe& universe, double most) {
   std::map<double, double> sums;
   sim::simulate(
-      comm, config, {.output = [&](const sim::Output& output) {
+      comm, config, universe, {.output = [&](const sim::Output& output) {
         for (std::size_t bin = 0; bin < output.power.k.size() && output.power.k[bin] < most; ++bin) {
           sums[output.redshift] += output.power.power[bin] * static_cast<double>(output.power.modes[bin]);
         }
@@ -29,15 +30,15 @@ std::map<double, double> large_scale_power(const core::Communicator& comm,
 TEST_CASE("in redshift space, positions along the line of sight alone are moved, by v/(aH)") {
   const auto comm = core::Communicator::world();
   sim::SimulationConfig config;
-  config.box_size = 40;
-  config.particles_per_side = 16;
-  config.mesh_per_side = 24;
-  config.momenta = config.ids = true;
-  config.redshifts = {0, 1.5};
+  config.box.side = core::Length(40);
+  config.box.particles_per_side = 16;
+  config.gravity.mesh_per_side = 24;
+  config.contents.momenta = config.contents.ids = true;
+  config.outputs.redshifts = {0, 1.5};
   // Position and momentum of each particle at each redshift; other ranks' are 0.
   const auto particles = [&] {
     std::map<double, std::vector<float>> found;
-    sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+    sim::simulate(comm, config, {}, {.output = [&](const sim::Output& output) {
                     std::vector<float>& at = found[output.redshift];
                     at.resize(6 * 16 * 16 * 16);
                     for (std::size_t i = 0; i < output.particles.size(); ++i) {
@@ -52,11 +53,11 @@ TEST_CASE("in redshift space, positions along the line of sight alone are moved,
     return found;
   };
   auto real = particles();
-  const sim::Background background(config.universe.cosmology);
+  const sim::Background background{core::Cosmology{}};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    config.line_of_sight = static_cast<char>('x' + axis);
+    config.outputs.line_of_sight = static_cast<char>('x' + axis);
     auto seen = particles();
-    for (const double z : config.redshifts) {
+    for (const double z : config.outputs.redshifts) {
       const double a = 1 / (1 + z), aH = 100 * a * background.E(a);  // [km/s/(Mpc/h)]
       double worst = 0, largest = 0;
       std::int64_t others = 0;
@@ -84,21 +85,21 @@ TEST_CASE("in redshift space, positions along the line of sight alone are moved,
 TEST_CASE("on large scales redshift space has Kaiser's power") {
   const auto comm = core::Communicator::world();
   sim::SimulationConfig config;
-  config.box_size = 1024;
-  config.particles_per_side = config.mesh_per_side = 64;
-  config.force_kernel = "deconvolved";
-  config.amplitude = sim::Amplitude::fixed;
-  config.universe.seed = 3;
-  config.momenta = config.power_spectra = true;
-  config.redshifts = {0, 1, 3};
-  const auto real = large_scale_power(comm, config, 0.05);
+  config.box.side = core::Length(1024);
+  config.box.particles_per_side = config.gravity.mesh_per_side = 64;
+  config.gravity.force_kernel = "deconvolved";
+  config.start.amplitude = sim::Amplitude::fixed;
+  const core::Universe universe{.seed = 3};
+  config.contents.momenta = config.contents.power_spectrum = true;
+  config.outputs.redshifts = {0, 1, 3};
+  const auto real = large_scale_power(comm, config, universe, 0.05);
   std::map<double, double> seen;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    config.line_of_sight = static_cast<char>('x' + axis);
-    for (const auto& [z, power] : large_scale_power(comm, config, 0.05)) seen[z] += power / 3;
+    config.outputs.line_of_sight = static_cast<char>('x' + axis);
+    for (const auto& [z, power] : large_scale_power(comm, config, universe, 0.05)) seen[z] += power / 3;
   }
-  const sim::Background background(config.universe.cosmology);
-  for (const double z : config.redshifts) {
+  const sim::Background background{core::Cosmology{}};
+  for (const double z : config.outputs.redshifts) {
     const double a = 1 / (1 + z), f = background.dD1_dlna(a) / background.D1(a);
     const double kaiser = 1 + 2 * f / 3 + f * f / 5, ratio = seen[z] / real.at(z);
     INFO("z = " << z << ", beta = " << f << ": P_s/P = " << ratio << ", Kaiser " << kaiser

@@ -14,12 +14,14 @@ using namespace cosmo;
 
 namespace {
 
+constexpr core::Cosmology kCosmology;
+const core::Universe kUniverse{7, kCosmology};
+
 sim::SimulationConfig small_config() {
   sim::SimulationConfig config;
-  config.box_size = 128;
-  config.particles_per_side = 32;
-  config.mesh_per_side = 64;
-  config.universe.seed = 7;
+  config.box.side = core::Length(128);
+  config.box.particles_per_side = 32;
+  config.gravity.mesh_per_side = 64;
   return config;
 }
 
@@ -85,31 +87,31 @@ TEST_CASE(
 TEST_CASE("a run keeps every particle in the box and on its owner, and total momentum at zero") {
   const auto comm = core::Communicator::world();
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
-  config.momenta = true;
+  config.gravity.integrator = GENERATE("cola", "bullfrog", "fastpm");
+  config.contents.momenta = true;
   int steps = 0, outputs = 0;
-  sim::simulate(comm, config,
+  sim::simulate(comm, config, kUniverse,
                 {.step = [&](const sim::Step&) { ++steps; },
                  .output =
                      [&](const sim::Output& output) {
                        ++outputs;
                        check_particles(comm, output.particles);
                      }});
-  CHECK(steps == config.steps);
+  CHECK(steps == config.gravity.steps);
   CHECK(outputs == 1);
 }
 
 TEST_CASE("the outcome does not depend on the other outputs, and names follow their particles") {
   const auto comm = core::Communicator::world();
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
-  config.ids = true;
+  config.gravity.integrator = GENERATE("cola", "bullfrog", "fastpm");
+  config.contents.ids = true;
   // Of every particle of this rank at z = 0: the name and the position.
   using Named = std::vector<std::pair<std::uint64_t, std::array<float, 3>>>;
   std::vector<double> shown;
   const auto today = [&] {
     Named particles;
-    sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+    sim::simulate(comm, config, kUniverse, {.output = [&](const sim::Output& output) {
                     shown.push_back(output.redshift);
                     if (output.redshift > 0) return;
                     const auto ids = output.particles.ids();
@@ -124,8 +126,8 @@ TEST_CASE("the outcome does not depend on the other outputs, and names follow th
     return particles;
   };
   const Named alone = today();
-  config.redshifts = {0, 3, 0.5, 9};
-  config.momenta = config.power_spectra = true;
+  config.outputs.redshifts = {0, 3, 0.5, 9};
+  config.contents.momenta = config.contents.power_spectrum = true;
   // The same particles, though not always on the same rank.
   Named together = today();
   CHECK(shown == std::vector<double>{0, 9, 3, 0.5, 0});
@@ -145,19 +147,19 @@ TEST_CASE("the outcome does not depend on the other outputs, and names follow th
 TEST_CASE("outputs on the way are where linear theory has them, and spectra follow the growth") {
   const auto comm = core::Communicator::world();
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
-  config.box_size = 1024;
-  config.redshifts = {9, 4, 1.5, 0};
-  config.power_spectra = true;
+  config.gravity.integrator = GENERATE("cola", "bullfrog", "fastpm");
+  config.box.side = core::Length(1024);
+  config.outputs.redshifts = {9, 4, 1.5, 0};
+  config.contents.power_spectrum = true;
   double initial = 0;
-  const sim::Background background(config.universe.cosmology);
+  const sim::Background background(kCosmology);
   const auto largest_scales = [](const fourier::PowerSpectrum& power) {
     double sum = 0;
     for (std::size_t bin = 0; bin < 3; ++bin) sum += power.power[bin] * static_cast<double>(power.modes[bin]);
     return sum;
   };
   sim::simulate(
-      comm, config,
+      comm, config, kUniverse,
       {.initial = [&](const fourier::PowerSpectrum& power,
                       const sim::LinearPower&) { initial = largest_scales(power); },
        .output =
@@ -173,27 +175,27 @@ TEST_CASE("momenta are what move the particles") {
   const auto comm = core::Communicator::world();
   if (comm.size() > 1) return;  // pairs outputs by order
   auto config = small_config();
-  config.integrator = GENERATE("cola", "bullfrog", "fastpm");
-  config.steps = 40;
-  config.momenta = true;
+  config.gravity.integrator = GENERATE("cola", "bullfrog", "fastpm");
+  config.gravity.steps = 40;
+  config.contents.momenta = true;
   const double a = GENERATE(0.5, 0.504, 0.508, 0.512), da = 0.02;  // da is about a step
-  config.redshifts = {1 / (a - da) - 1, 1 / a - 1, 1 / (a + da) - 1};
+  config.outputs.redshifts = {1 / (a - da) - 1, 1 / a - 1, 1 / (a + da) - 1};
   std::vector<std::vector<float>> x, p;
-  sim::simulate(comm, config, {.output = [&](const sim::Output& output) {
+  sim::simulate(comm, config, kUniverse, {.output = [&](const sim::Output& output) {
                   x.emplace_back(output.particles.x().begin(), output.particles.x().end());
                   p.emplace_back(output.particles.p().begin(), output.particles.p().end());
                 }});
   REQUIRE(x.size() == 3);
-  const sim::Background background(config.universe.cosmology);
+  const sim::Background background(kCosmology);
   double error = 0, square = 0;
   for (std::size_t i = 0; i < x[0].size(); ++i) {
     double moved = static_cast<double>(x[2][i]) - static_cast<double>(x[0][i]);
-    moved -= config.box_size * std::round(moved / config.box_size);
+    moved -= config.box.side.value * std::round(moved / config.box.side.value);
     const double momentum = background.Q(a) * moved / (2 * da);  // a² dx/dt / H0
     error += std::pow(momentum - static_cast<double>(p[1][i]), 2);
     square += momentum * momentum;
   }
-  INFO(config.integrator << " at " << a << ", rms difference / rms: " << std::sqrt(error / square));
+  INFO(config.gravity.integrator << " at " << a << ", rms difference / rms: " << std::sqrt(error / square));
   CHECK(std::sqrt(error / square) < 0.005);
 }
 
@@ -201,18 +203,18 @@ TEST_CASE("momenta at the start are those of second order") {
   const auto comm = core::Communicator::world();
   if (comm.size() > 1) return;  // pairs particles with their displacements by order
   const auto config = small_config();
-  fourier::FourierMesh delta(comm, config.particle_grid());
-  sim::gaussian_field(delta, {config.universe.cosmology, sim::eisenstein_hu(config.universe.cosmology)}, 3);
+  fourier::FourierMesh delta(comm, config.particle_grid(kCosmology));
+  sim::gaussian_field(delta, {kCosmology, sim::eisenstein_hu(kCosmology)}, 3);
   auto particles = sim::lagrangian_particles(std::move(delta));
-  const sim::Background background(config.universe.cosmology);
+  const sim::Background background(kCosmology);
   std::vector<double> known;
   for (std::size_t i = 0; i < 3 * particles.size(); ++i) {
     known.push_back(background.T_D1(0.3) * static_cast<double>(particles.psi1()[i]) +
                     background.T_D2(0.3) * static_cast<double>(particles.psi2()[i]));
   }
-  sim::ForceMesh forces(comm, config.force_grid(), sim::find_force_kernel("four-point"));
+  sim::ForceMesh forces(comm, config.force_grid(kCosmology), sim::find_force_kernel("four-point"));
   const auto stepper = sim::find_integrator(GENERATE("cola", "bullfrog", "fastpm")).make(background, forces);
-  stepper->start(particles, config.particle_grid(), {0.3, 0.3, 0.3, 0.3});
+  stepper->start(particles, config.particle_grid(kCosmology), {0.3, 0.3, 0.3, 0.3});
   stepper->finish(particles, 0.3);
   double worst = 0;
   for (std::size_t i = 0; i < known.size(); ++i) {

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/fourier/power_spectrum.hpp"
+#include "core/universe/simulation_manifest.hpp"
+#include "sim/linear/linear_power.hpp"
+#include "sim/product/universe_files.hpp"
+#include "sim/simulation.hpp"
+
+namespace cosmo::sim {
+
+/// Makes a product of one universe while that is simulated. Every function is collective over the universe's group.
+class Maker {
+ public:
+  explicit Maker(UniverseFiles& files) : files_(files) {}
+  virtual ~Maker() = default;
+  Maker(const Maker&) = delete;
+  Maker& operator=(const Maker&) = delete;
+
+  /// The initial field's spectrum at D1 = 1 and the one it was drawn from, if the product needs spectra.
+  virtual void see_initial(const fourier::PowerSpectrum&, const LinearPower&) {}
+  /// Each output, the earliest first.
+  virtual void see(const Output&) {}
+  /// Called after the last output.
+  virtual void finish() {}
+
+ protected:
+  UniverseFiles& files() { return files_; }
+
+ private:
+  UniverseFiles& files_;
+};
+
+template <class T>
+std::unique_ptr<Maker> make_maker(UniverseFiles& files) {
+  return std::make_unique<T>(files);
+}
+
+/// What is known of a suite when its cost is asked for.
+struct Extent {
+  const SimulationConfig& config;
+  int voxels;  ///< per side of products on a grid
+
+  std::uint64_t particles() const { return config.box.lattice(1).cells(); }
+  std::uint64_t redshifts() const { return config.outputs.redshifts.size(); }
+};
+
+/// One kind of file that universes have.
+struct Product {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view key;  ///< name in the request's configuration, where it is true if the product is made
+  bool old;              ///< requests without it have its key, too, as those of the first version
+  bool on_voxels;        ///< has the voxels of --grid
+  Contents needs;        ///< what outputs must have besides positions
+  /// Enters its paths, which begin with `folder`, in a record that has the redshifts.
+  void (*name_files)(core::SimulationRecord& record, const std::string& folder);
+  std::uint64_t (*disk_bytes)(const Extent& extent);  ///< size of its files of one universe [bytes]
+  /// Memory that a rank takes to make it of an output, when `ranks` with `threads` each share the universe [bytes].
+  std::uint64_t (*memory_bytes)(const Extent& extent, int ranks, int threads);
+  std::unique_ptr<Maker> (*make)(UniverseFiles& files);
+};
+
+/// For products that take no memory worth counting.
+inline std::uint64_t no_memory(const Extent&, int, int) { return 0; }
+
+}  // namespace cosmo::sim

@@ -1,0 +1,83 @@
+#include "sim/product/tables.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "sim/suite/table.hpp"
+
+namespace cosmo::sim {
+
+namespace {
+
+/// The size of a table with these many rows, and columns of which `each` are for one redshift.
+std::uint64_t table_bytes(const Extent& extent, int rows, std::uint64_t columns, std::uint64_t each) {
+  constexpr std::uint64_t kNumber = 19;  // characters
+  return static_cast<std::uint64_t>(rows) * kNumber * (columns + each * extent.redshifts());
+}
+
+}  // namespace
+
+// Outputs come from the earliest on and are listed from the latest on.
+
+void PowerSpectrumMaker::see_initial(const fourier::PowerSpectrum& initial, const LinearPower& linear) {
+  table_.k = initial.k;
+  table_.modes = initial.modes;
+  table_.initial = initial.power;
+  for (const double k : initial.k) table_.input.push_back(linear(k));
+}
+
+void PowerSpectrumMaker::see(const Output& output) {
+  table_.outputs.insert(table_.outputs.begin(), {output.redshift, output.power.power});
+}
+
+void PowerSpectrumMaker::finish() {
+  std::size_t bins = table_.k.size();
+  for (const PowerTable::Output& output : table_.outputs) bins = std::min(bins, output.power.size());
+  table_.k.resize(bins);
+  table_.modes.resize(bins);
+  table_.input.resize(bins);
+  table_.initial.resize(bins);
+  for (PowerTable::Output& output : table_.outputs) output.power.resize(bins);
+  files().add_text(files().record().power_spectrum, to_csv(table_));
+}
+
+void PowerSpectrumMaker::name_files(core::SimulationRecord& record, const std::string& folder) {
+  record.power_spectrum = folder + core::kPowerSpectrumName;
+}
+
+std::uint64_t PowerSpectrumMaker::disk_bytes(const Extent& extent) {
+  return table_bytes(extent, extent.config.box.particles_per_side / 2, 4, 1);
+}
+
+void CorrelationFunctionMaker::see(const Output& output) {
+  outputs_.insert(outputs_.begin(), {output.redshift, output.correlation});
+}
+
+void CorrelationFunctionMaker::finish() {
+  files().add_text(files().record().correlation_function, to_csv(table_of(outputs_)));
+}
+
+void CorrelationFunctionMaker::name_files(core::SimulationRecord& record, const std::string& folder) {
+  record.correlation_function = folder + core::kCorrelationFunctionName;
+}
+
+std::uint64_t CorrelationFunctionMaker::disk_bytes(const Extent& extent) {
+  return table_bytes(extent, extent.config.gravity.mesh_per_side / 2, 2, 1);
+}
+
+void BispectrumMaker::see(const Output& output) {
+  outputs_.insert(outputs_.begin(), {output.redshift, output.bispectrum});
+}
+
+void BispectrumMaker::finish() { files().add_text(files().record().bispectrum, to_csv(table_of(outputs_))); }
+
+void BispectrumMaker::name_files(core::SimulationRecord& record, const std::string& folder) {
+  record.bispectrum = folder + core::kBispectrumName;
+}
+
+std::uint64_t BispectrumMaker::disk_bytes(const Extent& extent) {
+  constexpr int kMostShells = 32;
+  return table_bytes(extent, std::min(extent.config.bispectrum_limit(), kMostShells), 4, 5);
+}
+
+}  // namespace cosmo::sim

@@ -1,0 +1,47 @@
+#include "sim/product/universe_files.hpp"
+
+#include <algorithm>
+
+#include "core/file/text_file.hpp"
+
+namespace cosmo::sim {
+
+UniverseFiles::UniverseFiles(const core::Communicator& group, const core::OutputDirectory& output,
+                             const SimulationConfig& config, const core::SimulationRecord& record, int voxels)
+    : group_(group),
+      output_(output),
+      config_(config),
+      record_(record),
+      voxels_{voxels, config.box.side.mpc_h(record.universe.cosmology.h)} {}
+
+const core::SimulationOutput& UniverseFiles::paths_of(const Output& output) const {
+  return *std::ranges::find(record_.outputs, output.redshift, &core::SimulationOutput::redshift);
+}
+
+core::OutputHeader UniverseFiles::header_of(const Output& output) const {
+  return {.universe = record_.universe,
+          .box_size = voxels_.box_size,
+          .redshift = output.redshift,
+          .particles = config_.particle_grid(record_.universe.cosmology).cells(),
+          .line_of_sight = config_.outputs.line_of_sight};
+}
+
+void UniverseFiles::add(const std::string& path,
+                        const std::function<void(const std::filesystem::path&)>& write) {
+  std::filesystem::path part;
+  group_.agree([&] { part = group_.is_root() ? output_.part(path) : output_.part_path(path); });
+  write(part);
+  group_.agree([&] {
+    if (group_.is_root()) records_.push_back(output_.seal(path));
+  });
+}
+
+void UniverseFiles::add_text(const std::string& path, const std::string& text) {
+  add(path, [&](const auto& part) {
+    group_.agree([&] {
+      if (group_.is_root()) core::write_text(part, text);
+    });
+  });
+}
+
+}  // namespace cosmo::sim
