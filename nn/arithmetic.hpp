@@ -15,8 +15,8 @@ struct Arithmetic {
   Precision precision;
   FilteredPhases
       filtered;  ///< phases to filter; if not all of a layer's, then where oneDNN's layouts permit it
-  /// Whether the network computes the same bits with any number of threads, so that oneDNN's convolutions and dense layers run
-  /// on one, and for any number of ranks that share the slabs of a sample, so that these have gradients of their own.
+  /// Whether the network computes the same bits with any number of threads, so that oneDNN's convolutions and dense layers
+  /// run on one.
   bool reproducible = false;
 };
 

@@ -60,7 +60,7 @@ struct Normalisation {
 class Network {
  public:
   /// With a share, the ranks of its group compute each sample together: all calls are collective over the group, each
-  /// rank reads its planes of the input (CutPlan::inputs), all have all outputs, and the gradients are to be summed over
+  /// rank reads its planes of the input (CutPlan::input), all have all outputs, and the gradients are to be summed over
   /// the ranks. Throws Error{config} if the network is ill-formed or does not fit the input, Error{internal} if oneDNN
   /// has no implementation, std::bad_alloc.
   Network(const NetworkSpec& spec, Shape input, int outputs, int batch, Mode mode,
@@ -80,7 +80,7 @@ class Network {
   /// layers drop values only in training and if a draw is given.
   std::span<const float> forward(const std::optional<DropoutDraw>& dropout = std::nullopt);
   /// Computes the gradients of the loss with respect to all parameters from the gradient with respect to the
-  /// result of the last forward(), (batch, outputs). Calls ready with each layer's part of all_gradients() as
+  /// result of the last forward(), (batch, outputs). Calls ready with each layer's part of gradients() as
   /// soon as it is final, last layer first. Training only.
   void backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready);
 
@@ -103,10 +103,6 @@ class Network {
   std::span<float> weights();
   /// The gradients in the same layout; empty in inference.
   std::span<float> gradients();
-  /// What backward() delivers parts of: gradients(), and before them those of further slabs if Arithmetic::reproducible
-  /// keeps them apart. Then sum_slabs() adds these to gradients(), once they have been summed over samples and ranks.
-  std::span<float> all_gradients();
-  void sum_slabs();
 
   /// Copies `values`, laid out like the parameter's spans (also a gradient or an optimizer's moment), into
   /// `plain` (parameter.dims, row-major), bit for bit.

@@ -102,17 +102,23 @@ bool Arrival::complete() {
   return done != 0;
 }
 
-void Messages::send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to, int tag) {
+namespace {
+
+constexpr int kTag = 0;  ///< that all messages have
+
+}  // namespace
+
+void Messages::send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to) {
   for_pieces(bytes, [&](std::size_t first, int count) {
-    check(MPI_Isend(static_cast<const char*>(values) + first, count, MPI_BYTE, to, tag, comm.handle(),
+    check(MPI_Isend(static_cast<const char*>(values) + first, count, MPI_BYTE, to, kTag, comm.handle(),
                     &requests_.emplace_back(MPI_REQUEST_NULL)),
           "MPI_Isend");
   });
 }
 
-void Messages::receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from, int tag) {
+void Messages::receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from) {
   for_pieces(bytes, [&](std::size_t first, int count) {
-    check(MPI_Irecv(static_cast<char*>(values) + first, count, MPI_BYTE, from, tag, comm.handle(),
+    check(MPI_Irecv(static_cast<char*>(values) + first, count, MPI_BYTE, from, kTag, comm.handle(),
                     &requests_.emplace_back(MPI_REQUEST_NULL)),
           "MPI_Irecv");
   });

@@ -36,27 +36,27 @@ class Arrival {
 
 class Communicator;
 
-/// Messages between two ranks of a communicator each, or of a rank to itself, that are on their way. Those between the
-/// same ranks with the same tag arrive in the order in which they were sent.
+/// Messages between two ranks of a communicator each that are on their way. Those between the same ranks arrive in the
+/// order in which they were sent.
 class Messages {
  public:
   /// Begins to send or receive; the values belong to MPI until wait(). Not collective.
   template <class T>
-  void send(const Communicator& comm, std::span<const T> values, int to, int tag) {
+  void send(const Communicator& comm, std::span<const T> values, int to) {
     static_assert(std::is_trivially_copyable_v<T>);
-    send_bytes(comm, values.data(), values.size_bytes(), to, tag);
+    send_bytes(comm, values.data(), values.size_bytes(), to);
   }
   template <class T>
-  void receive(const Communicator& comm, std::span<T> values, int from, int tag) {
+  void receive(const Communicator& comm, std::span<T> values, int from) {
     static_assert(std::is_trivially_copyable_v<T>);
-    receive_bytes(comm, values.data(), values.size_bytes(), from, tag);
+    receive_bytes(comm, values.data(), values.size_bytes(), from);
   }
   /// Waits until all have been sent and received.
   void wait();
 
  private:
-  void send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to, int tag);
-  void receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from, int tag);
+  void send_bytes(const Communicator& comm, const void* values, std::size_t bytes, int to);
+  void receive_bytes(const Communicator& comm, void* values, std::size_t bytes, int from);
 
   std::vector<MPI_Request> requests_;
 };

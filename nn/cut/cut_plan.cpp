@@ -35,13 +35,13 @@ Reach reach_of(const Layer& layer) {
 }
 
 /// Equal shares, as nearly as possible; cuts are at multiples of `grain` if there are enough of these.
-std::vector<Slab> shares(int planes, int slabs, int grain) {
-  if (planes <= (slabs - 1) * grain) grain = 1;
+std::vector<Slab> shares(int planes, int ranks, int grain) {
+  if (planes <= (ranks - 1) * grain) grain = 1;
   const std::int64_t grains = (planes + grain - 1) / grain;
   std::vector<Slab> all;
-  for (int slab = 0; slab < slabs; ++slab) {
-    const auto at = [&](int s) { return std::min(planes, static_cast<int>(grains * s / slabs) * grain); };
-    all.push_back({at(slab), at(slab + 1)});
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto at = [&](int r) { return std::min(planes, static_cast<int>(grains * r / ranks) * grain); };
+    all.push_back({at(rank), at(rank + 1)});
   }
   return all;
 }
@@ -56,16 +56,14 @@ int tile_of(const Layer& layer) {
 
 }  // namespace
 
-CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks,
-                 int slabs_per_rank)
-    : slabs_(ranks * slabs_per_rank), slabs_per_rank_(slabs_per_rank) {
-  const std::string option =
-      fmt::format("{} {}", slabs_per_rank > 1 ? "--slabs" : "--ranks-per-sample", slabs_);
+CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks)
+    : ranks_(ranks) {
+  const std::string option = fmt::format("--ranks-per-sample {}", ranks);
   const std::vector<std::vector<int>> sources = resolve_inputs(spec);
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const Reach reach = reach_of(spec.layers[i]);
-    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= slabs_;
+    const bool has_planes = !census.layers[i].vector && census.layers[i].output.size >= ranks;
     const bool reads_slabs = std::ranges::all_of(sources[i], [&](int source) {
       return source < 0 || layers_[static_cast<std::size_t>(source)].is_cut;
     });
@@ -91,7 +89,7 @@ CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape inp
          Fault::config,
          "Layer {} of network {} reads the whole sample, so that {} cannot cut it: leave it out.", layer.name,
          spec.name, option);
-  ensure(layer.census.output.size >= slabs_ && input.size >= slabs_, Fault::config,
+  ensure(layer.census.output.size >= ranks && input.size >= ranks, Fault::config,
          "{} is more than the {} planes of layer {}: give at most that many.", option,
          std::min(layer.census.output.size, input.size), layer.name);
   choose_planes(spec);
@@ -99,7 +97,7 @@ CutPlan::CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape inp
 
 /// Cuts a tensor into nearly equal parts, between the tiles of minimal filtering, whose rounding would depend on the
 /// cut otherwise. A tensor that one layer reads plane by plane, or by windows side by side, is cut where its output is,
-/// so that this layer needs nothing of other slabs.
+/// so that this layer needs nothing of other ranks.
 void CutPlan::choose_planes(const NetworkSpec& spec) {
   std::vector<std::vector<std::size_t>> readers(layers_.size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -125,34 +123,33 @@ void CutPlan::choose_planes(const NetworkSpec& spec) {
   for (std::size_t i = layers_.size(); i-- > 0;) {
     LayerCut& layer = layers_[i];
     const int planes = layer.census.output.size;
-    layer.made = shares(planes, slabs_, grains[i]);
+    layer.made = shares(planes, ranks_, grains[i]);
     const LayerCut* reader = follower(i);
     if (reader == nullptr) continue;
-    for (std::size_t slab = 0; slab < layer.made.size(); ++slab) {
-      const auto [first, last] = reader->made[slab];
-      layer.made[slab] = {first * reader->stride, last * reader->stride};
+    for (std::size_t rank = 0; rank < layer.made.size(); ++rank) {
+      const auto [first, last] = reader->made[rank];
+      layer.made[rank] = {first * reader->stride, last * reader->stride};
     }
     layer.made.back().last = planes;  // with those of an incomplete window
   }
 }
 
-Slab CutPlan::seen(std::size_t layer, int slab) const {
+Slab CutPlan::seen(std::size_t layer, int rank) const {
   const LayerCut& cut = layers_[layer];
-  const auto [first, last] = cut.made[static_cast<std::size_t>(slab)];
+  const auto [first, last] = cut.made[static_cast<std::size_t>(rank)];
   return {first * cut.stride - cut.padding, (last - 1) * cut.stride - cut.padding + cut.window};
 }
 
 std::vector<Slab> CutPlan::inputs() const {
   std::vector<Slab> inputs;
-  for (int slab = 0; slab < slabs_; slab += slabs_per_rank_)
-    inputs.push_back({input(slab).first, input(slab + slabs_per_rank_ - 1).last});
+  for (int rank = 0; rank < ranks_; ++rank) inputs.push_back(input(rank));
   return inputs;
 }
 
 bool CutPlan::sees_own(const LayerCut& layer, const LayerCut& source) const {
-  for (std::size_t slab = 0; slab < source.made.size(); ++slab) {
-    const Slab& own = source.made[slab];
-    const Slab& made = layer.made[slab];
+  for (std::size_t rank = 0; rank < source.made.size(); ++rank) {
+    const Slab& own = source.made[rank];
+    const Slab& made = layer.made[rank];
     if (layer.padding > 0 || own.first != made.first * layer.stride || own.size() < layer.window ||
         (own.size() - layer.window) / layer.stride + 1 != made.size())
       return false;
@@ -173,11 +170,9 @@ std::optional<Fetch> CutPlan::fetch(int layer, std::size_t input) const {
   const LayerCut& source = layers_[static_cast<std::size_t>(cut.sources[input])];
   const int depth = source.census.output.size;
   if (!source.is_cut || cut.mean || (cut.is_cut && sees_own(cut, source))) return std::nullopt;
-  Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut, slabs_per_rank_};
-  for (int slab = 0; slab < slabs_; ++slab) {
-    const bool computes = slab % slabs_per_rank_ == 0;
-    fetch.seen.push_back(cut.is_cut ? seen(index, slab) : Slab{0, computes ? depth : 0});
-  }
+  Fetch fetch = {source.made, {}, depth, cut.periodic, !cut.is_cut};
+  for (int rank = 0; rank < ranks_; ++rank)
+    fetch.seen.push_back(cut.is_cut ? seen(index, rank) : Slab{0, depth});
   return fetch;
 }
 
@@ -189,11 +184,10 @@ std::int64_t CutPlan::received(int layer, int rank) const {
     if (!fetched) continue;
     const Shape& shape = layers_[static_cast<std::size_t>(cut.sources[i])].census.output;
     const std::int64_t plane = std::int64_t{4} * shape.channels * shape.size * shape.size;
-    for (const Piece& piece : pieces_of(*fetched)) {
-      const int from = fetched->rank_of(piece.from), to = fetched->rank_of(piece.to);
-      if (from == to) continue;
-      const bool forward = to == rank, backward = from == rank && !fetched->whole;
-      bytes += plane * piece.count * ((forward ? 1 : 0) + (backward ? 1 : 0));
+    for (const Transfer& transfer : transfers_of(*fetched)) {
+      if (transfer.from == transfer.to) continue;
+      const bool forward = transfer.to == rank, backward = transfer.from == rank && !fetched->whole;
+      bytes += plane * transfer.count * ((forward ? 1 : 0) + (backward ? 1 : 0));
     }
   }
   return bytes;
@@ -205,11 +199,8 @@ std::vector<CutPlan::Part> CutPlan::parts() const {
     const LayerCut& cut = layers_[i];
     const Shape& shape = cut.census.output;
     Part part = {cut.name, shape.size, shape.size, 0, cut.mean, 0, 0};
-    for (int rank = 0; rank < slabs_ / slabs_per_rank_; ++rank) {
-      const auto [first, last] = slabs_of(rank);
-      const int made = cut.is_cut ? cut.made[static_cast<std::size_t>(last - 1)].last -
-                                        cut.made[static_cast<std::size_t>(first)].first
-                                  : shape.size;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const int made = cut.is_cut ? cut.made[static_cast<std::size_t>(rank)].size() : shape.size;
       part.least = std::min(part.least, made);
       part.most = std::max(part.most, made);
       part.fetch_bytes = std::max(part.fetch_bytes, received(static_cast<int>(i), rank));
@@ -251,8 +242,8 @@ core::Json CutPlan::to_json() const {
   return all;
 }
 
-std::vector<Piece> pieces_of(const Fetch& fetch) {
-  std::vector<Piece> pieces;
+std::vector<Transfer> transfers_of(const Fetch& fetch) {
+  std::vector<Transfer> transfers;
   for (int to = 0; to < static_cast<int>(fetch.seen.size()); ++to) {
     const auto [first, last] = fetch.seen[static_cast<std::size_t>(to)];
     for (int plane = first; plane < last; ++plane) {
@@ -261,17 +252,17 @@ std::vector<Piece> pieces_of(const Fetch& fetch) {
       const int shown = core::wrapped(plane, fetch.depth);
       const auto owner =
           std::ranges::find_if(fetch.owned, [&](const Slab& own) { return own.contains(shown); });
-      const Piece next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->first,
-                          plane - first, 1};
-      const Piece* before = pieces.empty() ? nullptr : &pieces.back();
+      const Transfer next = {static_cast<int>(owner - fetch.owned.begin()), to, shown - owner->first,
+                             plane - first, 1};
+      const Transfer* before = transfers.empty() ? nullptr : &transfers.back();
       if (before != nullptr && before->from == next.from && before->to == to &&
           before->source + before->count == next.source && before->target + before->count == next.target)
-        ++pieces.back().count;
+        ++transfers.back().count;
       else
-        pieces.push_back(next);
+        transfers.push_back(next);
     }
   }
-  return pieces;
+  return transfers;
 }
 
 }  // namespace cosmo::nn

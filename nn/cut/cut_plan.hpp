@@ -17,57 +17,49 @@ class Communicator;
 
 namespace cosmo::nn {
 
-/// What the slabs of a sample have of a tensor, and what they need of it for the next layer. Planes before the first
+/// What the ranks that share a sample have of a tensor, a slab each, and what they need of it for the next layer. Planes before the first
 /// and behind the last one are padding.
 struct Fetch {
-  std::vector<core::Slab> owned, seen;  ///< by slab
+  std::vector<core::Slab> owned, seen;  ///< by rank
   int depth;                            ///< planes of the tensor
   bool periodic;                        ///< whether planes outside are those of the opposite face, not zeros
-  /// Whether the first slab of each rank sees the whole tensor, and others nothing. All ranks compute the same from it,
-  /// so that each has the whole gradient of its own planes.
+  /// Whether each rank sees the whole tensor. All compute the same from it, so that each has the whole gradient of its
+  /// own planes.
   bool whole;
-  int slabs_per_rank;
-
-  int rank_of(int slab) const { return slab / slabs_per_rank; }
 };
 
-/// Planes source to source + count - 1 of what slab `from` owns, and planes `target` and following of what slab `to`
-/// sees, each counted from the first that the slab has.
-struct Piece {
+/// Planes source to source + count - 1 of what rank `from` owns, and planes `target` and following of what rank `to`
+/// sees, each counted from the first that the rank has.
+struct Transfer {
   int from, to;
   int source, target, count;
 };
 
-/// All pieces of what the slabs see, except planes of zeros; in the order of `to` and `target`.
-std::vector<Piece> pieces_of(const Fetch& fetch);
+/// All that the ranks see, except planes of zeros, also what they own; in the order of `to` and `target`.
+std::vector<Transfer> transfers_of(const Fetch& fetch);
 
-/// The cut of a network. Each layer that has planes for all slabs is computed in slabs: each makes some planes of
+/// The cut of a network. Each layer that has planes for all ranks is computed in slabs, one on each rank: some planes of
 /// the output from those of the input that they see, the padding included. From the first layer on that cannot be cut
-/// (a dense one, or one whose output has fewer planes than there are slabs) every rank computes the whole, from the
-/// same tensors and to the same values. A global mean of slabs is a sum over them. Values depend on the number of slabs,
-/// but for rounding only, and not on how many of them a rank computes.
+/// (a dense one, or one whose output has fewer planes than there are ranks) every rank computes the whole, from the
+/// same tensors and to the same values. A global mean of slabs is a sum over them. Values depend on the number of ranks,
+/// but for rounding only.
 class CutPlan {
  public:
-  /// Each rank has `slabs_per_rank` slabs, one behind the other. Throws Error{config} unless the first layer can be cut
-  /// into slabs for this number of ranks.
-  CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks,
-          int slabs_per_rank = 1);
+  /// Throws Error{config} unless the first layer can be cut for this number of ranks.
+  CutPlan(const NetworkSpec& spec, const NetworkCensus& census, Shape input, int ranks);
 
-  int slabs() const { return slabs_; }
-  int slabs_per_rank() const { return slabs_per_rank_; }
-  /// A rank's slabs: first <= slab < last.
-  core::Slab slabs_of(int rank) const { return {rank * slabs_per_rank_, (rank + 1) * slabs_per_rank_}; }
-  /// What a slab has of a sample: all that the first layer needs, the padding included.
-  core::Slab input(int slab) const { return seen(first_, slab); }
-  /// What each rank has of a sample: the planes of its slabs.
+  int ranks() const { return ranks_; }
+  /// What a rank has of a sample: all that the first layer needs, the padding included.
+  core::Slab input(int rank) const { return seen(first_, rank); }
+  /// The same of each rank.
   std::vector<core::Slab> inputs() const;
   /// Whether planes of the input outside of the sample are those of the opposite face, not zeros.
   bool periodic_input() const { return layers_[first_].periodic; }
   /// Whether a layer is computed in slabs.
   bool is_cut(int layer) const { return layers_[static_cast<std::size_t>(layer)].is_cut; }
-  /// Whether what a layer reads are slabs, and it fetches nothing more.
+  /// Whether what a layer reads are slabs, and it fetches no whole tensor.
   bool reads_slab(int layer) const;
-  /// What the slabs fetch of an input of a layer before it is computed, if anything.
+  /// What the ranks fetch of an input of a layer before it is computed, if anything.
   std::optional<Fetch> fetch(int layer, std::size_t input) const;
 
   /// [bytes] What a rank receives of a sample in a step, forward and backward, for a layer.
@@ -86,7 +78,7 @@ class CutPlan {
     bool is_cut;  ///< whether it makes slabs
     bool periodic;
     int window, stride, padding;   ///< planes of the input that a plane of the output sees
-    std::vector<core::Slab> made;  ///< (slabs) planes of its output
+    std::vector<core::Slab> made;  ///< (ranks) planes of its output
   };
   /// A rank's part of a layer.
   struct Part {
@@ -99,12 +91,12 @@ class CutPlan {
   };
   std::vector<Part> parts() const;
   void choose_planes(const NetworkSpec& spec);
-  /// Planes of the input that a slab's planes of the output see.
-  core::Slab seen(std::size_t layer, int slab) const;
+  /// Planes of the input that a rank's planes of the output see.
+  core::Slab seen(std::size_t layer, int rank) const;
   /// Whether a layer makes its planes from exactly those that its input's layer made.
   bool sees_own(const LayerCut& layer, const LayerCut& source) const;
 
-  int slabs_, slabs_per_rank_;
+  int ranks_;
   std::size_t first_;  ///< the layer that reads the input
   std::vector<LayerCut> layers_;
 };

@@ -157,7 +157,6 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   const MeanGeometry geometry{dims[0], dims[1],      (dims[1] + block - 1) / block, cells, block,
                               all,     layer.squares};
   const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
-  if (slab && source.gradient) append_share_with_slabs(builder, compiled.input_gradient, output.gradient);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient
                                                  : builder.gradient_part(layout);

@@ -31,7 +31,7 @@ dnnl::primitive primitive_of(const dnnl::primitive_desc_base& description, bool 
 }  // namespace
 
 NetworkBuilder::NetworkBuilder(const dnnl::engine& engine_, Mode mode_, const Arithmetic& arithmetic,
-                               int batch_, const Share* share_, int slab_)
+                               int batch_, const Share* share_)
     : mode(mode_),
       precision(arithmetic.precision),
       filtered(arithmetic.filtered),
@@ -39,7 +39,6 @@ NetworkBuilder::NetworkBuilder(const dnnl::engine& engine_, Mode mode_, const Ar
       batch(batch_),
       engine(engine_),
       share(share_ == nullptr ? std::nullopt : std::optional(*share_)),
-      slab(slab_),
       scratch_slot_(memory.slot()),
       temporary_slot_(memory.slot()) {}
 

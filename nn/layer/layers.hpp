@@ -30,8 +30,6 @@ struct Operation {
   OperationKind kind;
   std::string implementation;  ///< as in OperationRecord
   std::function<void(const Pass&)> run;
-  /// Ends an exchange with other slabs that run() begins; a rank begins it for all its slabs before it ends it for any.
-  std::function<void()> end = nullptr;
   double seconds = 0;  ///< time spent in it while operations were timed
 };
 
@@ -82,9 +80,9 @@ struct NormalisationMemory {
 /// What layers are built from: the engine and the memory plans.
 class NetworkBuilder {
  public:
-  /// For slab `slab` of the samples that the ranks of `share` share, or for whole samples (nullptr).
+  /// For a rank's slab of the samples that it shares with others, or for whole samples (nullptr).
   NetworkBuilder(const dnnl::engine& engine, Mode mode, const Arithmetic& arithmetic, int batch,
-                 const Share* share, int slab);
+                 const Share* share);
 
   Mode mode;
   Precision precision;
@@ -96,15 +94,12 @@ class NetworkBuilder {
   ParameterArena parameters;
   NormalisationMemory normalisation;  ///< the network's, if it has one
   std::optional<Share> share;
-  int slab;
   double exchanging = 0;        ///< [s] time spent in communication with the ranks that share the samples
   std::uint32_t droppable = 0;  ///< values per sample in the dropout layers so far, each rounded up to four
 
   /// Begins layer `index`, whose output is last read by layer `last_reader`, which fetches `before` planes before it
   /// (nothing: its readers need none).
   void begin_layer(int index, int last_reader, std::optional<int> before);
-  /// Whether this is the first slab of its rank, which computes what is not cut.
-  bool leads() const { return !share || slab == share->plan.slabs_of(share->rank).first; }
   /// Whether the current layer reads a slab of a tensor.
   bool reads_slab() const { return share && share->plan.reads_slab(layer_); }
   /// The padding of the current layer along D: a slab includes it.
@@ -246,19 +241,15 @@ bool can_add_gradient(const Layer& layer, const dnnl::memory::desc& source);
 /// Appends total += part, tensors of one layout.
 void append_sum(std::vector<Operation>& operations, const dnnl::memory& total, const dnnl::memory& part);
 
-/// Appends an operation that fetches the planes of `source` that the current layer sees, and returns these; an empty
-/// tensor if it sees none.
+/// Appends an operation that fetches the planes of `source` that the current layer sees, and returns these.
 Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations, const Tensor& source,
                     const Fetch& fetch);
 /// Appends its backward pass: the gradient of `source`, including its leaky ReLU, from that of what the ranks saw.
 void append_give_back(NetworkBuilder& builder, std::vector<Operation>& operations, const Tensor& seen,
                       const Tensor& source, const Fetch& fetch);
-/// Appends an operation that replaces values by their sums over all slabs of the samples, in the slabs' order.
+/// Appends an operation that replaces values by their sums over all slabs of the samples, in the ranks' order.
 void append_sum_over_slabs(NetworkBuilder& builder, std::vector<Operation>& operations,
                            const dnnl::memory& values);
-/// Appends an operation that gives the values of a rank's first slab to its others.
-void append_share_with_slabs(NetworkBuilder& builder, std::vector<Operation>& operations,
-                             const dnnl::memory& values);
 
 /// Cells added at both ends of D, and of H and W.
 struct Padding {

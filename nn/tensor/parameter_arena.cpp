@@ -1,9 +1,6 @@
 #include "nn/tensor/parameter_arena.hpp"
 
-#include <algorithm>
 #include <utility>
-
-#include "core/error.hpp"
 
 namespace cosmo::nn {
 
@@ -30,10 +27,9 @@ ParameterMemory ParameterArena::add(Parameter parameter, const dnnl::memory::des
   return memories_.back();
 }
 
-void ParameterArena::allocate(bool with_gradients, std::size_t extra) {
+void ParameterArena::allocate(bool with_gradients) {
   values_ = core::zeros<float>(size_);
-  extra_floats_ = with_gradients ? extra : 0;
-  if (with_gradients) gradients_ = core::zeros<float>(extra_floats_ + size_);
+  if (with_gradients) gradients_ = core::zeros<float>(size_);
   for (Parameter& parameter : parameters_) {
     const std::size_t floats = layouts_[parameter.index].get_size() / sizeof(float);
     parameter.values = values_.span().subspan(parameter.offset, floats);
@@ -44,23 +40,9 @@ void ParameterArena::allocate(bool with_gradients, std::size_t extra) {
   }
 }
 
-void ParameterArena::share(const ParameterArena& other) {
-  for (Parameter& parameter : parameters_) {
-    const auto same = std::ranges::find(other.parameters_, parameter.name, &Parameter::name);
-    core::ensure(same != other.parameters_.end() && other.layout(same->index) == layout(parameter.index),
-                 core::Fault::internal, "oneDNN lays out {} in two ways for slabs of one sample.",
-                 parameter.name);
-    parameter.values = same->values;
-    memories_[parameter.index].values.set_data_handle(parameter.values.data());
-  }
-}
-
-void ParameterArena::point_at_gradient(std::size_t index, float* place) {
-  memories_[index].gradient.set_data_handle(place);
-}
-
-std::size_t ParameterArena::stretch(std::size_t first, std::size_t last) const {
-  return parameters_[last].offset + floats_of(layouts_[last]) - parameters_[first].offset;
+std::span<float> ParameterArena::gradients(std::size_t first, std::size_t last) {
+  const std::size_t begin = parameters_[first].offset;
+  return gradients_.span().subspan(begin, parameters_[last].offset + floats_of(layouts_[last]) - begin);
 }
 
 }  // namespace cosmo::nn

@@ -20,32 +20,23 @@ class ParameterArena {
  public:
   /// Appends a parameter; its spans and memories have no data until allocate().
   ParameterMemory add(Parameter parameter, const dnnl::memory::desc& layout, const dnnl::engine& engine);
-  /// Allocates the arenas, zeroed, that of the gradients only if requested, with `extra` floats before it. Throws
-  /// std::bad_alloc.
-  void allocate(bool with_gradients, std::size_t extra);
-  /// Has the values of another arena instead, of the parameters of the same names there. Throws Error{internal} if oneDNN
-  /// chose other layouts.
-  void share(const ParameterArena& other);
-  /// Makes operations write a parameter's gradient to this place, other than that of its span.
-  void point_at_gradient(std::size_t index, float* place);
+  /// Allocates the arenas, zeroed, that of the gradients only if requested. Throws std::bad_alloc.
+  void allocate(bool with_gradients);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const dnnl::memory::desc& layout(std::size_t index) const { return layouts_.at(index); }
   std::span<float> values() { return values_.span(); }
-  std::span<float> gradients() { return all_gradients().subspan(extra_floats_); }
-  /// What lies before the gradients, and both.
-  std::span<float> extra() { return all_gradients().first(extra_floats_); }
-  std::span<float> all_gradients() { return gradients_.span(); }
-  /// [floats] From the begin of a parameter to the end of another, padding behind that included.
-  std::size_t stretch(std::size_t first, std::size_t last) const;
-  /// [bytes] Size of both arenas, or of the values alone, allocated or not, without extra ones.
+  std::span<float> gradients() { return gradients_.span(); }
+  /// From the first gradient of a parameter to the last of another, padding behind that included.
+  std::span<float> gradients(std::size_t first, std::size_t last);
+  /// [bytes] Size of both arenas, or of the values alone, allocated or not.
   std::size_t bytes(bool with_gradients) const { return (with_gradients ? 2 : 1) * size_ * sizeof(float); }
 
  private:
   std::vector<Parameter> parameters_;
   std::vector<dnnl::memory::desc> layouts_;
   std::vector<ParameterMemory> memories_;
-  std::size_t size_ = 0, extra_floats_ = 0;  // floats
+  std::size_t size_ = 0;  // floats
   core::Buffer<float> values_;
   core::Buffer<float> gradients_;
 };

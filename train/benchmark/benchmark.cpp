@@ -42,7 +42,7 @@ class SyntheticTraining {
         network_(config.network, config.input, config.outputs, config.batch, nn::Mode::training,
                  config.arithmetic, share_ ? &*share_ : nullptr),
         optimizer_(network_.parameters(), {.learning_rate = {.decay_steps = 1000}}),
-        reducer_(ranks.all, network_.all_gradients(), 1, WireFormat::f32, config.order),
+        reducer_(ranks.all, network_.gradients(), 1, WireFormat::f32, config.order, ranks.group.size()),
         voxels_(network_.input_values()),
         targets_(static_cast<std::size_t>(config.batch * config.outputs), 0.25f),
         d_output_(targets_.size()) {
@@ -70,7 +70,6 @@ class SyntheticTraining {
     times.backward = lap.restart();
     const double waited_before = reducer_.times().waiting;
     reducer_.finish();
-    network_.sum_slabs();
     times.waiting = reducer_.times().waiting - waited_before;
     times.communication = lap.restart() - times.waiting;
     optimizer_.step(steps_++);
@@ -132,7 +131,7 @@ StepBreakdown break_down(const StepTimes& step, const std::vector<OperationRecor
               step.loss + step.optimizer,
           seconds_of(operations, OperationKind::reorder),
           step.waiting,
-          step.communication + step.exchanging,  // which has the ends of exchanges, too
+          step.communication + step.exchanging,
           step.input};
 }
 

@@ -23,7 +23,7 @@ struct LayerTimes {
 std::vector<LayerTimes> layer_times(const BenchmarkResult& result) {
   std::vector<LayerTimes> layers;
   auto census = result.census.layers.begin();
-  for (const nn::OperationRecord& operation : result.operations) {  // of each slab, those of the first before
+  for (const nn::OperationRecord& operation : result.operations) {
     if (operation.kind != nn::OperationKind::convolution && operation.kind != nn::OperationKind::dense)
       continue;
     auto layer = std::ranges::find(layers, operation.layer, &LayerTimes::name);
@@ -91,7 +91,7 @@ core::Json BenchmarkResult::to_json() const {
           {"batch", batch},
           {"ranks", ranks},
           {"ranks_per_sample", cut.ranks_per_sample},
-          {"slabs", cut.slabs},
+          {"slabs", cut.ranks_per_sample},
           {"step_ms", step_time * 1e3},
           {"useful_gflops", useful_rate() / 1e9},
           {"forward_ms", forward_time * 1e3},

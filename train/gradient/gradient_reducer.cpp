@@ -18,9 +18,10 @@ constexpr std::size_t kSumBlock =
 }  // namespace
 
 GradientReducer::GradientReducer(const core::Communicator& comm, std::span<float> gradients,
-                                 int micro_batches_per_step, WireFormat wire, SumOrder order)
+                                 int micro_batches_per_step, WireFormat wire, SumOrder order,
+                                 int ranks_per_sample)
     : lane_(comm.split(0)),
-      sum_(lane_, wire),
+      sum_(lane_, wire, order == SumOrder::reproducible ? ranks_per_sample : 1),
       gradients_(gradients),
       micro_batches_(micro_batches_per_step),
       order_(order),

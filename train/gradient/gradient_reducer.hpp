@@ -34,9 +34,11 @@ struct ReductionTimes {
 /// and are reduced in buckets once the step's last micro-batch has delivered them.
 class GradientReducer {
  public:
-  /// `gradients`: the arena that backward writes; it must outlive the reducer. Collective.
+  /// `gradients`: the arena that backward writes; it must outlive the reducer. A reproducible sum is over the samples first
+  /// and then over the ranks that share each of them. Collective.
   GradientReducer(const core::Communicator& comm, std::span<float> gradients, int micro_batches_per_step,
-                  WireFormat wire = WireFormat::f32, SumOrder order = SumOrder::layout);
+                  WireFormat wire = WireFormat::f32, SumOrder order = SumOrder::layout,
+                  int ranks_per_sample = 1);
   /// Number of sums, each as long as the arena, that it keeps of a step's micro-batches; in a tree they must be a power of
   /// two.
   static int kept_sums(int micro_batches_per_step, SumOrder order);

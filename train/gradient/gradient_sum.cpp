@@ -10,25 +10,13 @@ namespace {
 /// Values that are sent at a time, at most.
 constexpr std::size_t kStretch = std::size_t{1} << 20;
 
-/// Replaces the first `piece` values by the sums over all pieces, one after the other.
-void sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) {
-  constexpr std::size_t kBlock = 4096;  // fits the first-level cache
-  std::array<float, kBlock> sums;
-  for (std::size_t first = 0; first < piece; first += kBlock) {
-    const std::size_t count = std::min(kBlock, piece - first);
-    sums.fill(0);
-    for (std::size_t start = first; start < pieces.size(); start += piece) {
-      for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<float>(pieces[start + i]);
-    }
-    for (std::size_t i = 0; i < count; ++i) pieces[first + i] = core::Bfloat16(sums[i]);
-  }
-}
-
-/// The same in a tree: neighbouring pieces first.
-void sum_pieces(std::span<float> pieces, std::size_t piece) {
-  for (std::size_t apart = piece; apart < pieces.size(); apart *= 2) {
-    for (std::size_t to = 0; to + apart < pieces.size(); to += 2 * apart) {
-      for (std::size_t i = to; i < to + piece; ++i) pieces[i] += pieces[i + apart];
+/// Adds `count` pieces, which begin `distance` values apart, to the first one in a tree: neighbours, then pairs of them.
+void sum_in_tree(float* pieces, std::size_t count, std::size_t distance, std::size_t piece) {
+  for (std::size_t apart = 1; apart < count; apart *= 2) {
+    for (std::size_t to = 0; to + apart < count; to += 2 * apart) {
+      float* const sum = pieces + to * distance;
+      const float* const other = sum + apart * distance;
+      for (std::size_t i = 0; i < piece; ++i) sum[i] += other[i];
     }
   }
 }
@@ -38,8 +26,11 @@ std::size_t stretch_on(std::size_t ranks) { return std::max<std::size_t>(1, kStr
 
 }  // namespace
 
-GradientSum::GradientSum(const core::Communicator& comm, WireFormat wire)
-    : comm_(comm), wire_(wire), counts_(static_cast<std::size_t>(comm.size())) {}
+GradientSum::GradientSum(const core::Communicator& comm, WireFormat wire, int ranks_per_group)
+    : comm_(comm),
+      wire_(wire),
+      places_(static_cast<std::size_t>(ranks_per_group)),
+      counts_(static_cast<std::size_t>(comm.size())) {}
 
 std::size_t GradientSum::memory_bytes(std::size_t values, WireFormat wire) {
   return std::min(values, kStretch) * (wire == WireFormat::f32 ? sizeof(float) : 2 * sizeof(core::Bfloat16));
@@ -58,6 +49,26 @@ void GradientSum::operator()(std::span<float> values) {
       std::ranges::transform(rounded_, stretch.begin(),
                              [](core::Bfloat16 value) { return static_cast<float>(value); });
     }
+  }
+}
+
+/// Replaces the first `piece` values by the sums over all pieces, which are the ranks': see the class.
+void GradientSum::sum_pieces(std::span<float> pieces, std::size_t piece) const {
+  for (std::size_t place = 0; place < places_; ++place)
+    sum_in_tree(pieces.data() + place * piece, counts_.size() / places_, places_ * piece, piece);
+  sum_in_tree(pieces.data(), places_, piece, piece);
+}
+
+void GradientSum::sum_pieces(std::span<core::Bfloat16> pieces, std::size_t piece) const {
+  constexpr std::size_t kBlock = 4096;  // fits the first-level cache
+  std::array<float, kBlock> sums;
+  for (std::size_t first = 0; first < piece; first += kBlock) {
+    const std::size_t count = std::min(kBlock, piece - first);
+    sums.fill(0);
+    for (std::size_t start = first; start < pieces.size(); start += piece) {
+      for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<float>(pieces[start + i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) pieces[first + i] = core::Bfloat16(sums[i]);
   }
 }
 

@@ -83,8 +83,8 @@ class EpochLoop {
         data_(data),
         state_(state),
         save_(save),
-        reducer_(ranks.all, state.network.all_gradients(), config.micro_batches_per_step, config.wire,
-                 config.order),
+        reducer_(ranks.all, state.network.gradients(), config.micro_batches_per_step, config.wire,
+                 config.order, ranks.group.size()),
         gradient_(ranks.peers, state.network, reducer_,
                   {config.output, config.micro_batches_per_step, config.seed}),
         loss_(data.reader),
@@ -110,7 +110,6 @@ class EpochLoop {
   /// Sums the gradients over ranks and updates the weights; saves the state if it is time to.
   std::optional<Ending> finish_step(int samples) {
     reducer_.finish();
-    state_.network.sum_slabs();
     watch_.finished(Work::step);
     const bool last =
         progress_.step + 1 == (progress_.epoch + 1) * std::int64_t{data_.loader.steps_per_epoch()};

@@ -61,19 +61,11 @@ std::optional<nn::Share> SampleCut::share(const core::Communicator& group) const
 SampleCut read_cut(const core::Options& options, const nn::NetworkSpec& network,
                    const nn::NetworkCensus& census, nn::Shape input, int ranks, SumOrder order) {
   const int shared = dataset::read_ranks_per_sample(options, ranks);
-  SampleCut cut{shared, shared, {}};
-  if (options.given("slabs")) {
-    ensure(order == SumOrder::reproducible, Fault::usage,
-           "Option --slabs applies only with --deterministic any: leave it out, and each rank has one slab.");
-    cut.slabs = static_cast<int>(options.integer("slabs", 1, 1 << 10));
-    ensure(cut.slabs % shared == 0, Fault::config,
-           "--slabs {} is not a multiple of --ranks-per-sample {}: change one of the two.", cut.slabs,
-           shared);
-  }
-  ensure(order == SumOrder::layout || std::has_single_bit(static_cast<unsigned>(cut.slabs)), Fault::config,
-         "--deterministic any needs a power of two of slabs, not {}: change --slabs or --ranks-per-sample.",
-         cut.slabs);
-  if (cut.slabs > 1) cut.plan.emplace(network, census, input, shared, cut.slabs / shared);
+  ensure(order == SumOrder::layout || std::has_single_bit(static_cast<unsigned>(shared)), Fault::config,
+         "--deterministic any needs a power of two of ranks per sample, not {}: change --ranks-per-sample.",
+         shared);
+  SampleCut cut{shared, {}};
+  if (shared > 1) cut.plan.emplace(network, census, input, shared);
   return cut;
 }
 

@@ -29,14 +29,13 @@ nn::Arithmetic arithmetic_of(const nn::NetworkSpec& network, const nn::NetworkCe
 /// How samples are shared by ranks.
 struct SampleCut {
   int ranks_per_sample = 1;
-  int slabs = 1;                    ///< parts of each sample, one or more on each of its ranks
   std::optional<nn::CutPlan> plan;  ///< if there are several
 
   /// What a rank of a group computes of each sample; nothing if it computes all. This must outlive it.
   std::optional<nn::Share> share(const core::Communicator& group) const;
 };
 
-/// The cut that --ranks-per-sample and --slabs name. Throws Error.
+/// The cut that --ranks-per-sample names. Throws Error.
 SampleCut read_cut(const core::Options& options, const nn::NetworkSpec& network,
                    const nn::NetworkCensus& census, nn::Shape input, int ranks, SumOrder order);
 

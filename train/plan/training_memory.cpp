@@ -18,16 +18,6 @@ std::int64_t arena_values(const nn::NetworkCensus& census) {
   return census.parameters() + census.statistics();
 }
 
-/// Gradients of slabs other than the first, where those of each are kept apart.
-std::int64_t apart_values(const SampleCut& cut, const nn::NetworkCensus& census) {
-  if (!cut.plan) return 0;
-  std::int64_t values = 0;
-  for (std::size_t i = 0; i < census.layers.size(); ++i) {
-    if (cut.plan->is_cut(static_cast<int>(i))) values += census.layers[i].weights + census.layers[i].biases;
-  }
-  return (cut.slabs - 1) * values;
-}
-
 /// Memory of a checkpoint's largest array, which is copied into the order of the file.
 std::int64_t writing_memory(const nn::NetworkCensus& census) {
   const auto largest = std::ranges::max_element(census.layers, {}, &nn::LayerCensus::weights);
@@ -48,10 +38,9 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
                                                   arena_values(nn::take_census(spec, input, outputs));
 }
 
-std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, WireFormat wire,
-                              const nn::NetworkCensus& census, int ranks, int micro_batches) {
-  const std::int64_t values =
-      arena_values(census) + (order == SumOrder::reproducible ? apart_values(cut, census) : 0);
+std::int64_t reduction_memory(SumOrder order, WireFormat wire, const nn::NetworkCensus& census, int ranks,
+                              int micro_batches) {
+  const std::int64_t values = arena_values(census);
   const std::size_t exchanged =
       ranks > 1 ? GradientSum::memory_bytes(static_cast<std::size_t>(values), wire) : 0;
   return GradientReducer::kept_sums(micro_batches, order) * values *
@@ -80,10 +69,9 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.output.values());
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network =
-      network_memory(plan.network, plan.input, plan.output.values(), plan.micro_batch, arenas,
-                     plan.arithmetic, share) +
-      reduction_memory(plan.cut, plan.order, plan.wire, census, ranks, micro_batches);
+  const std::int64_t network = network_memory(plan.network, plan.input, plan.output.values(),
+                                              plan.micro_batch, arenas, plan.arithmetic, share) +
+                               reduction_memory(plan.order, plan.wire, census, ranks, micro_batches);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
       census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.

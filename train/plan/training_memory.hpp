@@ -17,8 +17,8 @@ std::int64_t network_memory(const nn::NetworkSpec& spec, nn::Shape input, int ou
                             const nn::Arithmetic& arithmetic, const nn::Share* share = nullptr);
 
 /// Memory of the sums of gradients over micro-batches and ranks, in addition to the network's.
-std::int64_t reduction_memory(const SampleCut& cut, SumOrder order, WireFormat wire,
-                              const nn::NetworkCensus& census, int ranks, int micro_batches);
+std::int64_t reduction_memory(SumOrder order, WireFormat wire, const nn::NetworkCensus& census, int ranks,
+                              int micro_batches);
 
 /// Memory of a rank: in use now, and to be loaded and allocated for the training. `share`: what it computes of each
 /// sample, or nullptr for all.

@@ -1,8 +1,10 @@
 #include "train/plan/training_options.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/named.hpp"
 #include "core/run/options.hpp"
 #include "dataset/load/sample_groups.hpp"
@@ -26,6 +28,20 @@ std::vector<std::string> network_choices() {
   return names;
 }
 
+/// The value of --ranks-per-sample for that of --slabs: a rank could have several slabs of a sample.
+std::string ranks_of_slabs(const core::Options& options) {
+  core::ensure(options.choice("deterministic") == "any", core::Fault::usage,
+               "Option --slabs applies only with --deterministic any: leave it out.");
+  const std::int64_t slabs = options.integer("slabs", 1, 1 << 10),
+                     ranks = options.integer("ranks-per-sample", 1, 1 << 16);
+  core::ensure(
+      slabs == ranks, core::Fault::config,
+      "--slabs {0} is not the {1} of --ranks-per-sample, and several slabs on one rank are no longer supported: give "
+      "--ranks-per-sample {0}, which also continues a stopped training of {0} slabs.",
+      slabs, ranks);
+  return std::to_string(slabs);
+}
+
 }  // namespace
 
 void declare_training(core::Options& options) {
@@ -43,11 +59,7 @@ void declare_training(core::Options& options) {
               "samples that each rank works on at once [enough for one 128³ volume; for four if the network "
               "normalises, since it runs forward twice with several micro-batches per step]");
   dataset::declare_ranks_per_sample(options, "Neither weights nor losses depend on it, except for rounding");
-  options.add(
-      "slabs N", std::nullopt,
-      "(--deterministic any) slabs of each sample, which its ranks share: a power of two, which must stay the same "
-      "for the same bits, while --ranks-per-sample may be any divisor of it; more slabs than ranks take longer "
-      "[--ranks-per-sample]");
+  options.add_former({"slabs N"}, "ranks-per-sample", &ranks_of_slabs);
   options.add("seed N", "1", "seed of weights, order, symmetries and dropout");
   options.begin_group("Learning rate");
   options.add("learning-rate X", std::nullopt,
@@ -128,8 +140,8 @@ void declare_training(core::Options& options) {
   options.add(
       "deterministic", std::string(kSumOrders.front().name),
       "when a training gives the same bits: layout (with the same ranks, threads and micro-batch), or any (with any "
-      "of these, one sample at a time, and with any --ranks-per-sample if --slabs is the same; a stopped training continues "
-      "with the same bits on other ranks)",
+      "of these and the same --ranks-per-sample, one sample at a time; a stopped training continues with the same bits on "
+      "other ranks)",
       core::names_in(kSumOrders));
   options.begin_group("Stopping and continuing");
   options.add("time-limit MINUTES", std::nullopt,

@@ -214,7 +214,8 @@ core::Request request_of(const TrainingPlan& plan, const dataset::DatasetManifes
     config["convolution"] = plan.convolution.name;
   if (plan.wire == WireFormat::bf16) config["reduction_precision"] = "bf16";
   if (plan.order == SumOrder::reproducible) config["deterministic"] = "any";
-  if (plan.order == SumOrder::reproducible && plan.cut.slabs > 1) config["slabs"] = plan.cut.slabs;
+  if (plan.order == SumOrder::reproducible && plan.cut.ranks_per_sample > 1)
+    config["slabs"] = plan.cut.ranks_per_sample;
   if (plan.warmup_epochs > 0) config["warmup_epochs"] = plan.warmup_epochs;
   if (!plan.decay_at.empty()) config.update({{"decay_at", plan.decay_at}, {"decay_by", plan.decay_by}});
   return {.stage = "train",

@@ -50,7 +50,7 @@ void declare_benchmark(core::Options& options) {
   options.begin_group("Benchmark");
   options.add_flag("benchmark",
                    "time training steps on synthetic data instead; of the options above, only --network, "
-                   "--micro-batch, --precision, --convolution, --dropout, --ranks-per-sample, --slabs and "
+                   "--micro-batch, --precision, --convolution, --dropout, --ranks-per-sample and "
                    "--deterministic apply");
   options.add("size N", std::nullopt, "voxels per side for --benchmark [the network's intended size]");
   options.add("channels N", std::nullopt,
@@ -59,10 +59,10 @@ void declare_benchmark(core::Options& options) {
 
 void check_purpose(const core::Options& options) {
   if (options.flag("benchmark")) {
-    return options.refuse_all_but({"benchmark", "peer-timeout", "size", "channels", "network", "dropout",
-                                   "micro-batch", "precision", "convolution", "ranks-per-sample", "slabs",
-                                   "deterministic", "dry-run", "config", "threads", "json", "quiet"},
-                                  "--benchmark");
+    return options.refuse_all_but(
+        {"benchmark", "peer-timeout", "size", "channels", "network", "dropout", "micro-batch", "precision",
+         "convolution", "ranks-per-sample", "deterministic", "dry-run", "config", "threads", "json", "quiet"},
+        "--benchmark");
   }
   for (const char* name : {"size", "channels"}) {
     core::ensure(!options.chosen(name), core::Fault::usage,
@@ -86,7 +86,7 @@ void run_benchmark(const core::Invocation& run) {
       run.comm.max(rank_memory() + voxels +
                    network_memory(config.network, config.input, config.outputs, config.batch, kMoments,
                                   config.arithmetic, share ? &*share : nullptr) +
-                   reduction_memory(config.cut, config.order, WireFormat::f32, census, run.comm.size(), 1));
+                   reduction_memory(config.order, WireFormat::f32, census, run.comm.size(), 1));
   const std::string outline =
       nn::describe(config.network, census) + (config.cut.plan ? config.cut.plan->describe() : "");
   if (run.options.flag("dry-run")) {

@@ -28,7 +28,7 @@ Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ran
                 {"micro_batch", plan.micro_batch},
                 {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
                 {"ranks_per_sample", plan.cut.ranks_per_sample},
-                {"slabs", plan.cut.slabs}};
+                {"slabs", plan.cut.ranks_per_sample}};
   if (plan.cut.plan) facts["cut"] = plan.cut.plan->to_json();
   return facts;
 }

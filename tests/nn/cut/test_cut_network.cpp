@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <initializer_list>
@@ -109,8 +108,7 @@ Results run(const core::Communicator& comm, nn::Network& network, const std::vec
   const std::span<const float> outputs = network.forward();
   results.outputs.assign(outputs.begin(), outputs.end());
   network.backward(test::hashed_values(8, outputs.size()), [](std::span<float>) {});
-  comm.sum(network.all_gradients());
-  network.sum_slabs();
+  comm.sum(network.gradients());
   for (const nn::Parameter& parameter : network.parameters()) {
     results.gradients.push_back(test::plain(network, parameter, parameter.gradient));
     results.names.push_back(parameter.name);
@@ -128,10 +126,8 @@ struct Setup {
         census(nn::take_census(spec, input, kOutputs)),
         voxels(test::hashed_values(seed, static_cast<std::size_t>(batch * input.elements()))) {}
 
-  nn::Arithmetic arithmetic(nn::ConvolutionMethod method, bool reproducible) const {
-    nn::Arithmetic arithmetic = {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
-    arithmetic.reproducible = reproducible;
-    return arithmetic;
+  nn::Arithmetic arithmetic(nn::ConvolutionMethod method) const {
+    return {nn::Precision::f32, nn::choose_filtered(spec, census, batch, method)};
   }
   /// Results on one rank for whole samples.
   Results whole(const nn::Arithmetic& arithmetic) const {
@@ -139,13 +135,11 @@ struct Setup {
     return run(core::Communicator::self(), network, voxels);
   }
   /// Results of ranks with slabs.
-  Results cut(const core::Communicator& comm, int slabs_per_rank, const nn::Arithmetic& arithmetic) const {
-    const nn::CutPlan plan(spec, census, input, comm.size(), slabs_per_rank);
+  Results cut(const core::Communicator& comm, const nn::Arithmetic& arithmetic) const {
+    const nn::CutPlan plan(spec, census, input, comm.size());
     const nn::Share share = {plan, comm.rank(), &comm};
     nn::Network network(spec, input, kOutputs, batch, nn::Mode::training, arithmetic, &share);
-    return run(
-        comm, network,
-        slab_of(voxels, input, plan.inputs()[static_cast<std::size_t>(comm.rank())], plan.periodic_input()));
+    return run(comm, network, slab_of(voxels, input, plan.input(comm.rank()), plan.periodic_input()));
   }
 
   nn::NetworkSpec spec;
@@ -173,13 +167,13 @@ std::vector<std::string> unlike_gradients(const Results& found, const Results& e
 /// cell so near to a kink of an activation or pool that rounding decides on which side it is, and gradients, not
 /// outputs, then differ by some 1e-4: where those of the first input differ, those of the second must not.
 void check_alike(const core::Communicator& comm, const Case& of,
-                 std::initializer_list<nn::ConvolutionMethod> methods, int slabs_per_rank = 1) {
+                 std::initializer_list<nn::ConvolutionMethod> methods) {
   for (const nn::ConvolutionMethod method : methods) {
     std::vector<std::string> unlike;
     for (const std::uint64_t seed : {5, 6}) {
       const Setup setup(of, seed);
-      const nn::Arithmetic arithmetic = setup.arithmetic(method, slabs_per_rank > 1);
-      const Results expected = setup.whole(arithmetic), found = setup.cut(comm, slabs_per_rank, arithmetic);
+      const nn::Arithmetic arithmetic = setup.arithmetic(method);
+      const Results expected = setup.whole(arithmetic), found = setup.cut(comm, arithmetic);
       INFO(setup.spec.name << " over " << comm.size()
                            << " ranks, filtered layers: " << arithmetic.filtered.size());
       CHECK(test::norm(expected.outputs) > 0);
@@ -193,37 +187,7 @@ void check_alike(const core::Communicator& comm, const Case& of,
   }
 }
 
-/// Compares bits of slabs of which each rank has a part with those of one rank that has all.
-void check_same_bits(const core::Communicator& comm, const Case& of, int slabs) {
-  const Setup setup(of);
-  for (const auto method : {nn::ConvolutionMethod::direct, nn::ConvolutionMethod::automatic}) {
-    const nn::Arithmetic arithmetic = setup.arithmetic(method, true);
-    const Results expected = setup.cut(core::Communicator::self(), slabs, arithmetic),
-                  found = setup.cut(comm, slabs / comm.size(), arithmetic);
-    INFO(setup.spec.name << " in " << slabs << " slabs on " << comm.size() << " ranks");
-    CHECK(test::norm(expected.outputs) > 0);
-    CHECK(test::same_bits(found.outputs, expected.outputs));
-    for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
-      INFO(expected.names[i]);
-      CHECK(test::same_bits(found.gradients[i], expected.gradients[i]));
-    }
-  }
-}
-
 }  // namespace
-
-TEST_CASE("slabs have the same bits on any number of ranks") {
-  const core::Communicator comm = core::Communicator::world();
-  if (!std::has_single_bit(static_cast<unsigned>(comm.size()))) return;
-  for (const Case& of : cases(comm.size())) check_same_bits(comm, of, 8);
-}
-
-TEST_CASE("slabs on one rank compute what whole samples do") {
-  const core::Communicator self = core::Communicator::self();
-  if (!core::Communicator::world().is_root()) return;
-  for (const Case& of : cases(1))
-    check_alike(self, of, {nn::ConvolutionMethod::direct, nn::ConvolutionMethod::automatic}, 4);
-}
 
 TEST_CASE("a network cut over ranks computes what one rank does") {
   const core::Communicator comm = core::Communicator::world();
@@ -236,8 +200,4 @@ TEST_CASE("a network cut over ranks computes what one rank does") {
 TEST_CASE("so does one for volumes of 256³ cells", "[.large]") {
   check_alike(core::Communicator::world(), {nn::find_network("cosmonet256"), {1, 256}, 1},
               {nn::ConvolutionMethod::automatic});
-}
-
-TEST_CASE("its slabs have the same bits on any number of ranks", "[.large]") {
-  check_same_bits(core::Communicator::world(), {nn::find_network("cosmonet256"), {1, 256}, 1}, 8);
 }

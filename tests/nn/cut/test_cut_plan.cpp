@@ -77,10 +77,10 @@ TEST_CASE("planes outside of a tensor are those of the opposite face, or zeros, 
   const auto conv2 = periodic.fetch(3, 0);
   REQUIRE(conv2);
   CHECK(conv2->seen.front() == Slab{-1, 5});
-  const std::vector<nn::Piece> pieces = nn::pieces_of(*conv2);
-  REQUIRE(pieces.size() == 12);
-  CHECK((pieces[0].from == 3 && pieces[0].to == 0 && pieces[0].source == 3 && pieces[0].target == 0));
-  CHECK((pieces[1].from == 0 && pieces[1].to == 0 && pieces[1].target == 1 && pieces[1].count == 4));
+  const std::vector<nn::Transfer> planes = nn::transfers_of(*conv2);
+  REQUIRE(planes.size() == 12);
+  CHECK((planes[0].from == 3 && planes[0].to == 0 && planes[0].source == 3 && planes[0].target == 0));
+  CHECK((planes[1].from == 0 && planes[1].to == 0 && planes[1].target == 1 && planes[1].count == 4));
   CHECK_FALSE(periodic.fetch(2, 0));  // a global mean adds what ranks have
 
   const CutPlan zeros = plan_of("mlperf", {4, 128}, 2);
@@ -89,7 +89,7 @@ TEST_CASE("planes outside of a tensor are those of the opposite face, or zeros, 
   const auto padded = zeros.fetch(2, 0);
   REQUIRE(padded);
   CHECK(padded->seen.front() == Slab{-1, 33});
-  CHECK(nn::pieces_of(*padded).size() == 4);
+  CHECK(nn::transfers_of(*padded).size() == 4);
 }
 
 TEST_CASE("what cannot be cut is refused with a sentence") {

@@ -76,6 +76,7 @@ REST = {
 # What installs, builds, or runs this; that its scripts and presets exist is checked.
 NOT_RUN = re.compile(r"(?:[A-Z_]+=\S+ )*(?:bash (?:pipelines/(?:quickstart|study/study|slurm/submit)|tests/(?:(?:faults/fuzz/)?run|portability)|packaging/deb|/usr/share/cosmo/pipelines/run)\.sh|cmake --(?:preset|install)|python3 tests/)")
 OTHERS_PROGRAMS = ("apt-get", "chromium", "snakemake")
+FORMER_OPTIONS = {"--slabs"}  # out of --help, and accepted for two MINOR versions
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
                   "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant"}
 
@@ -350,7 +351,7 @@ class Words(unittest.TestCase):
         tools = [(tool, subcommand) for tool, names in SUBCOMMANDS.items() for subcommand in (names or ("",))]
         tools += [("cosmo-infer", "")] + [(name, "") for name in SCRIPTS]
         tools += [(path.name, "") for path in PROGRAMS.glob("bench-*")]
-        known = set().union(OTHERS_OPTIONS, *(options_of(*tool) for tool in tools))
+        known = set().union(OTHERS_OPTIONS, FORMER_OPTIONS, *(options_of(*tool) for tool in tools))
         for page in pages():
             for language, text in pieces(page):
                 if language == "python" or is_diagram(text):

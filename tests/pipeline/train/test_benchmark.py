@@ -132,15 +132,15 @@ class Benchmark(unittest.TestCase):
         words = ["--benchmark", "--network", "cosmoflow64", "--threads", 1]
         whole = conv2(succeed("cosmo-train", *words))
         words += ["--ranks-per-sample", 2]
-        for more, slabs in (([], 2), (["--deterministic", "any", "--slabs", 4], 4)):
+        for more in ([], ["--deterministic", "any"]):
             predicted = succeed("cosmo-train", *words, *more, "--dry-run", ranks=2)["memory_bytes_per_rank"]
             found = succeed("cosmo-train", *words, *more, ranks=2)
-            self.assertEqual((found["ranks"], found["ranks_per_sample"], found["slabs"]), (2, 2, slabs))
+            self.assertEqual((found["ranks"], found["ranks_per_sample"], found["slabs"]), (2, 2, 2))
             self.assertAlmostEqual(found["useful_gflops"], found["useful_gflop"] / found["step_ms"] * 1e3, places=6)
             self.assertAlmostEqual(2 * flop(conv2(found)) / flop(whole), 1, places=6)
             self.assertLess(abs(found["peak_rss_bytes"] / predicted - 1), 0.15)
-            begun = sum(operation["ms"] for operation in found["operations"] if operation["work"] == "exchange")
-            self.assertTrue(0 < begun < found["breakdown_ms"]["communication"], begun)
+            exchanging = sum(operation["ms"] for operation in found["operations"] if operation["work"] == "exchange")
+            self.assertTrue(0 < exchanging < 1.5 * found["breakdown_ms"]["communication"], exchanging)  # sums of medians
 
     def test_one_sample_at_a_time(self):
         done = run("cosmo-train", "--benchmark", "--network", "cosmoflow32", "--micro-batch", 2, "--deterministic", "any", "--dry-run")

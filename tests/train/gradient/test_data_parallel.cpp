@@ -161,6 +161,37 @@ TEST_CASE("in a tree, samples are summed in the same order by any ranks") {
   }
 }
 
+TEST_CASE("where ranks share samples, samples are summed first and then the ranks' parts of them") {
+  const core::Communicator comm = core::Communicator::world();
+  const int shared = GENERATE(2, 4);
+  if (comm.size() % shared != 0) return;
+  const int samples = 8, own = samples * shared / comm.size();
+  const auto value = [](int sample, int place) {
+    return std::pow(-1.9f, static_cast<float>(3 * sample + 2 * place)) / 7;
+  };
+  const auto in_tree = [](std::vector<float> sums) {
+    for (std::size_t apart = 1; apart < sums.size(); apart *= 2)
+      for (std::size_t to = 0; to + apart < sums.size(); to += 2 * apart) sums[to] += sums[to + apart];
+    return sums.front();
+  };
+  std::vector<float> of_places;
+  for (int place = 0; place < shared; ++place) {
+    std::vector<float> of_samples;
+    for (int sample = 0; sample < samples; ++sample) of_samples.push_back(value(sample, place));
+    of_places.push_back(in_tree(of_samples));
+  }
+  constexpr int kNumbers = 9;  // more than ranks, and not a multiple
+  std::vector<float> arena(kNumbers);
+  train::GradientReducer reducer(comm, arena, own, train::WireFormat::f32, train::SumOrder::reproducible,
+                                 shared);
+  for (int m = 0; m < own; ++m) {
+    std::ranges::fill(arena, value(comm.rank() / shared * own + m, comm.rank() % shared));
+    reducer.ready(arena);
+  }
+  reducer.finish();
+  for (const float sum : arena) CHECK(sum == in_tree(of_places));
+}
+
 TEST_CASE("losses do not depend on how samples are dealt, and are the same bits in the same layout") {
   const core::Communicator world = core::Communicator::world();
   const core::Communicator alone = world.split(world.rank());

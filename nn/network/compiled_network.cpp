@@ -1,17 +1,16 @@
-#include "nn/network/slab_network.hpp"
+#include "nn/network/compiled_network.hpp"
 
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/timer.hpp"
 
 namespace cosmo::nn {
 
-SlabNetwork::SlabNetwork(const dnnl::engine& engine, const NetworkSpec& spec, Shape shape, int batch,
-                         Mode mode, const Arithmetic& arithmetic, const Share* share, int slab)
-    : builder(engine, mode, arithmetic, batch, share, slab) {
+CompiledNetwork::CompiledNetwork(const dnnl::engine& engine, const NetworkSpec& spec, Shape shape, int batch,
+                                 Mode mode, const Arithmetic& arithmetic, const Share* share)
+    : builder(engine, mode, arithmetic, batch, share) {
   const Graph graph(spec);
-  const int planes = share != nullptr ? share->plan.input(slab).size() : shape.size;
+  const int planes = share != nullptr ? share->plan.input(share->rank).size() : shape.size;
   input = builder.input_tensor(plain_layout({batch, shape.channels, planes, shape.size, shape.size}));
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     layers.emplace_back().name = spec.layers[i].name;
@@ -22,11 +21,10 @@ SlabNetwork::SlabNetwork(const dnnl::engine& engine, const NetworkSpec& spec, Sh
                  spec.name, error.what());
     }
   }
-  if (mode == Mode::training && builder.leads())
-    append_leaky_relu_backward(builder, last_relu, tensors.back());
+  if (mode == Mode::training) append_leaky_relu_backward(builder, last_relu, tensors.back());
 }
 
-void SlabNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, int index) {
+void CompiledNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, int index) {
   CompiledLayer& compiled = layers.back();
   const Layer& layer = spec.layers[static_cast<std::size_t>(index)];
   const std::vector<int>& sources = graph.sources(index);
@@ -44,8 +42,7 @@ void SlabNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, int i
     else
       return build(builder, compiled, kind, seen);
   };
-  const bool computes = builder.leads() || builder.reads_slab();
-  tensors.push_back(computes ? std::visit(compile, layer.kind) : Tensor{});
+  tensors.push_back(std::visit(compile, layer.kind));
   builder.keep_for_readers(tensors.back().lane);
   for (std::size_t i = sources.size(); i-- > 0;) {
     const auto fetch = fetch_of({index, i});
@@ -55,14 +52,14 @@ void SlabNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, int i
   }
 }
 
-/// What the slabs fetch of a layer's input.
-std::optional<Fetch> SlabNetwork::fetch_of(const Graph::Read& read) const {
+/// What the ranks fetch of a layer's input.
+std::optional<Fetch> CompiledNetwork::fetch_of(const Graph::Read& read) const {
   return builder.share ? builder.share->plan.fetch(read.layer, read.input) : std::nullopt;
 }
 
 /// The number of planes that the last reader of a layer's output fetches before it, if it fetches planes around what
-/// this slab has and no other reader fetches any. Of a layer that a pool reads the pool's, which may be computed with it.
-std::optional<int> SlabNetwork::planes_before(const Graph& graph, int layer) const {
+/// this rank has and no other reader fetches any. Of a layer that a pool reads the pool's, which may be computed with it.
+std::optional<int> CompiledNetwork::planes_before(const Graph& graph, int layer) const {
   const std::vector<Graph::Read>& reads = graph.reads(layer);
   if (const Layer* reader = graph.only_reader(layer);
       reader != nullptr && !fetch_of(reads.front()) &&
@@ -72,21 +69,21 @@ std::optional<int> SlabNetwork::planes_before(const Graph& graph, int layer) con
       std::ranges::count_if(reads, [&](const Graph::Read& read) { return fetch_of(read).has_value(); });
   const auto fetch = fetches == 1 ? fetch_of(reads.back()) : std::nullopt;
   if (!fetch || fetch->whole) return std::nullopt;
-  const core::Slab &own = fetch->owned[static_cast<std::size_t>(builder.slab)],
-                   &seen = fetch->seen[static_cast<std::size_t>(builder.slab)];
+  const auto rank = static_cast<std::size_t>(builder.share->rank);
+  const core::Slab &own = fetch->owned[rank], &seen = fetch->seen[rank];
   const bool around = seen.first <= own.first && seen.last >= own.last && seen.size() <= fetch->depth;
   return around ? std::optional(own.first - seen.first) : std::nullopt;
 }
 
 /// The only layer that reads a layer's output, if it reads it as it is.
-const Layer* SlabNetwork::next_to_read(const Graph& graph, int layer) const {
+const Layer* CompiledNetwork::next_to_read(const Graph& graph, int layer) const {
   const Layer* reader = graph.only_reader(layer);
   return reader != nullptr && fetch_of(graph.reads(layer).front()) ? nullptr : reader;
 }
 
 /// A layer's input as the layer sees it. If several layers read it, the last one writes the gradient and
 /// the others add to it or write parts that are added; none of them applies the leaky ReLU's backward pass.
-Tensor SlabNetwork::input_of(const NetworkSpec& spec, const Graph& graph, const Graph::Read& read) {
+Tensor CompiledNetwork::input_of(const NetworkSpec& spec, const Graph& graph, const Graph::Read& read) {
   const int source = graph.source(read);
   Tensor seen = tensor(source);
   if (!seen.gradient || graph.reads(source).size() == 1) return seen;
@@ -98,29 +95,14 @@ Tensor SlabNetwork::input_of(const NetworkSpec& spec, const Graph& graph, const 
 }
 
 /// Ends the backward pass of one of several readers of a tensor.
-void SlabNetwork::append_sum_of_gradients(const Graph& graph, const Graph::Read& read, const Tensor& seen) {
+void CompiledNetwork::append_sum_of_gradients(const Graph& graph, const Graph::Read& read,
+                                              const Tensor& seen) {
   const int source = graph.source(read);
   const Tensor& whole = tensor(source);
   if (!whole.gradient || graph.reads(source).size() == 1) return;
   std::vector<Operation>& operations = layers.back().input_gradient;
   if (read != graph.reads(source).back() && !seen.adds) append_sum(operations, whole.gradient, seen.gradient);
   if (read == graph.reads(source).front()) append_leaky_relu_backward(builder, operations, whole);
-}
-
-void SlabNetwork::run_to_exchange(std::vector<Operation>& operations,
-                                  const std::optional<DropoutDraw>& dropout, double weight) {
-  for (; next < operations.size(); ++next) {
-    Operation& operation = operations[next];
-    const core::Timer timer;
-    operation.run({stream, dropout});
-    stream.wait();
-    operation.seconds += weight * timer.seconds();
-    if (operation.end) return;
-  }
-}
-
-void SlabNetwork::end_exchange(std::vector<Operation>& operations) {
-  if (next < operations.size()) operations[next++].end();
 }
 
 }  // namespace cosmo::nn
