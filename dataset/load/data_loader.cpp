@@ -4,12 +4,10 @@
 #include <array>
 #include <exception>
 #include <numeric>
-#include <type_traits>
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "dataset/load/sample_order.hpp"
-#include "dataset/voxels/look_up.hpp"
 
 namespace cosmo::dataset {
 
@@ -56,7 +54,6 @@ DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, con
       transform_(transform),
       config_(validated(config, reader)),
       groups_(groups),
-      of_field_{static_cast<float>(transform.offset), static_cast<float>(transform.scale)},
       slots_(slots_of(config_)),
       ahead_(
           config_.readers, slots_.size(),
@@ -86,7 +83,7 @@ void DataLoader::allocate() {
       made.voxels = core::Buffer<std::byte>(spec.bytes());
       if (config_.roll) made.rolled = core::Buffer<std::byte>(spec.bytes());
     }
-    if (spec.kind == VoxelKind::counts) made.table.emplace(transform_);
+    made.inputs.emplace(transform_);
   }
 }
 
@@ -113,7 +110,7 @@ std::size_t DataLoader::memory_bytes(const SampleSpec& spec, const LoaderConfig&
       config.share
           ? SlabSource::memory_bytes(spec, *config.share, config.shuffle && config.augment, config.roll)
           : (config.roll ? 2 : 1) * spec.bytes();
-  const std::size_t reader = sample + (spec.kind == VoxelKind::counts ? VoxelTable::kBytes : 0);
+  const std::size_t reader = sample + InputMaker::memory_bytes(spec.kind);
   return slots_of(config) * batch + static_cast<std::size_t>(std::max(1, config.readers)) * reader;
 }
 
@@ -222,43 +219,45 @@ std::uint64_t DataLoader::load_slab(std::uint32_t sample, const Symmetry& symmet
                                  ? 0
                                  : plane * static_cast<std::size_t>(std::max(0, -config_.share->own().first));
   const std::size_t channels = static_cast<std::size_t>(spec.channels()), size = part.box.voxels();
+  reader.inputs->begin(reader.slabs->whole<T>());
   for (std::size_t channel = 0; channel < channels; ++channel) {
     const std::span<float> to =
         voxels.subspan(channel * (voxels.size() / channels), voxels.size() / channels);
     const std::span<const T> from = part.voxels.subspan(channel * size, size);
     std::ranges::fill(to.first(before), 0.0f);
     std::ranges::fill(to.subspan(before + size), 0.0f);
-    if constexpr (std::is_same_v<T, float>)
-      transform_voxels(symmetry, part.box, of_field_, from, to.subspan(before, size));
-    else
-      transform_voxels(symmetry, part.box, reader.table->for_sample(reader.slabs->whole<T>()), from,
-                       to.subspan(before, size));
+    reader.inputs->make_part(symmetry, part.box, from, to.subspan(before, size));
   }
   return bytes;
 }
 
-std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
-  const Symmetry symmetry = turns() ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
-  if (reader.slabs)
-    return reader.table ? load_slab<std::uint16_t>(sample, symmetry, reader, voxels)
-                        : load_slab<float>(sample, symmetry, reader, voxels);
-  const int side = source_.spec().side();
+/// Reads a sample and transforms it, where possible while its parts are read.
+template <class T>
+std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
+                                     std::span<float> voxels) {
   const bool as_stored = symmetry == Symmetry{} && !(turns() && config_.roll);
-  if (reader.table && reader.table->same_for_all() && config_.readers > 0 && as_stored) {
-    source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> part) {
-      const std::span counts(reinterpret_cast<const std::uint16_t*>(part.data()),
-                             part.size() / sizeof(std::uint16_t));
-      look_up(reader.table->for_sample({}), counts, voxels.first(counts.size()));
-      voxels = voxels.subspan(counts.size());
+  if (as_stored && config_.readers > 0 && reader.inputs->same_for_all()) {
+    source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> bytes) {
+      const std::span part(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+      reader.inputs->make_part(part, voxels.first(part.size()));
+      voxels = voxels.subspan(part.size());
     });
-    end_look_up();
-  } else if (reader.table) {
-    const auto counts = read<std::uint16_t>(sample, reader);
-    transform_voxels(symmetry, side, reader.table->for_sample(counts), counts, voxels);
   } else {
-    transform_voxels(symmetry, side, of_field_, read<float>(sample, reader), voxels);
+    const std::span<const T> stored = read<T>(sample, reader);
+    reader.inputs->begin(stored);
+    reader.inputs->make_part(symmetry, source_.spec().side(), stored, voxels);
   }
   return source_.stored_bytes(sample);
+}
+
+std::uint64_t DataLoader::load(std::uint32_t sample, Reader& reader, std::span<float> voxels) {
+  const Symmetry symmetry = turns() ? choose_symmetry(config_.seed, epoch_, sample) : Symmetry{};
+  const bool counts = source_.spec().kind == VoxelKind::counts;
+  if (reader.slabs)
+    return counts ? load_slab<std::uint16_t>(sample, symmetry, reader, voxels)
+                  : load_slab<float>(sample, symmetry, reader, voxels);
+  return counts ? load_whole<std::uint16_t>(sample, symmetry, reader, voxels)
+                : load_whole<float>(sample, symmetry, reader, voxels);
 }
 
 }  // namespace cosmo::dataset

@@ -13,6 +13,7 @@
 #include "dataset/load/split_reader.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "dataset/voxels/augmentation.hpp"
+#include "dataset/voxels/input_maker.hpp"
 
 namespace cosmo::dataset {
 
@@ -95,7 +96,7 @@ class DataLoader {
   };
   /// One reader's own working memory.
   struct Reader {
-    std::optional<VoxelTable> table;  ///< transform of counts
+    std::optional<InputMaker> inputs;
     core::Buffer<std::byte> voxels;   ///< a sample as stored
     core::Buffer<std::byte> rolled;   ///< the sample after a roll
     std::optional<SlabSource> slabs;  ///< instead of both, for parts of samples
@@ -112,8 +113,11 @@ class DataLoader {
   std::span<const std::uint32_t> batch_samples(std::size_t batch) const;
   void make(std::size_t item, Reader& reader);
   bool turns() const { return config_.shuffle && config_.augment; }
-  /// Fills `voxels` and returns the number of bytes read.
+  /// Each fills `voxels` and returns the number of bytes read.
   std::uint64_t load(std::uint32_t sample, Reader& reader, std::span<float> voxels);
+  template <class T>
+  std::uint64_t load_whole(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
+                           std::span<float> voxels);
   template <class T>
   std::uint64_t load_slab(std::uint32_t sample, const Symmetry& symmetry, Reader& reader,
                           std::span<float> voxels);
@@ -124,7 +128,6 @@ class DataLoader {
   VoxelTransform transform_;
   LoaderConfig config_;
   std::span<const core::Communicator> groups_;
-  AffineMap of_field_;
   std::vector<std::uint32_t> order_;
   std::uint32_t epoch_ = 0;
   std::size_t first_ = 0;    ///< batch of the epoch that reading began with, the ring's item 0

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "dataset/voxels/input_maker.hpp"
 #include "infer/predict/familiarity.hpp"
 
 namespace cosmo::infer {
@@ -31,21 +33,20 @@ std::vector<float> predict_outputs(Models models, Ensemble& ensemble, const Univ
   const auto sample = static_cast<std::size_t>(model.input.elements());
   const int batch = batch_of(model), subvolumes = universe.subvolumes();
   const std::size_t width = outputs_of(models);
-  dataset::VoxelTable table(transform_of(model));
+  dataset::InputMaker inputs(transform_of(model));
   std::vector<std::uint16_t> counts(sample);
-  std::vector<float> voxels(sample * static_cast<std::size_t>(batch));
+  core::Buffer<float> voxels(sample * static_cast<std::size_t>(batch));
   std::vector<float> outputs;
   for (int first = 0; first < subvolumes; first += batch) {
     const int valid = std::min(batch, subvolumes - first);
-    std::ranges::fill(voxels, 0.0f);
-    for (int row = 0; row < valid; ++row) {
+    std::span<float> rows = voxels.span();
+    for (int row = 0; row < valid; ++row, rows = rows.subspan(sample)) {
       universe.read(first + row, counts);
-      const std::span<const float> lookup = table.for_sample(counts);
-      float* to = &voxels[static_cast<std::size_t>(row) * sample];
-      for (const std::uint16_t count : counts) *to++ = lookup[count];
+      inputs.make(std::span<const std::uint16_t>(counts), rows.first(sample));
     }
+    std::ranges::fill(rows, 0.0f);
     const std::span<const float> predicted =
-        ensemble.predict(voxels).first(static_cast<std::size_t>(valid) * width);
+        ensemble.predict(voxels.span()).first(static_cast<std::size_t>(valid) * width);
     outputs.insert(outputs.end(), predicted.begin(), predicted.end());
   }
   return need_statistics(models) ? ensemble.mix(outputs, summarise_universe(model, universe)) : outputs;

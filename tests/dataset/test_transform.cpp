@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <span>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "dataset/shard/target_scaler.hpp"
 #include "dataset/shard/voxel_transform.hpp"
+#include "dataset/voxels/input_maker.hpp"
 #include "dataset/voxels/look_up.hpp"
 
 using namespace cosmo::dataset;
@@ -58,6 +62,40 @@ TEST_CASE("mean divides by the sub-volume's own mean") {
   REQUIRE(table.for_sample(other)[1] == 1);
   const std::vector<std::uint16_t> empty = {0, 0};
   REQUIRE(table.for_sample(empty)[0] == 0);
+}
+
+TEST_CASE("an input is the same made whole, by parts and turned") {
+  std::vector<std::uint16_t> counts(2 * 3 * 3 * 3);
+  std::vector<float> field(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] = static_cast<std::uint16_t>(i * i % 41);
+    field[i] = 0.25f * static_cast<float>(i) - 3;
+  }
+  const auto check = [&](const char* name, const VoxelScale& scale, const auto& sample,
+                         const auto& expected) {
+    using Voxels = std::span<const typename std::decay_t<decltype(sample)>::value_type>;
+    const Voxels voxels(sample);
+    InputMaker inputs(find_voxel_transform(name, scale));
+    CHECK(inputs.same_for_all() == (std::string_view(name) != "mean"));
+    std::vector<float> whole(voxels.size()), parts(voxels.size()), turned(voxels.size());
+    inputs.make(voxels, std::span<float>(whole));
+    for (std::size_t i = 0; i < whole.size(); ++i) CHECK(whole[i] == static_cast<float>(expected(sample[i])));
+    if (!inputs.same_for_all()) inputs.begin(voxels);
+    for (std::size_t first = 0; first < voxels.size(); first += 18)
+      inputs.make_part(voxels.subspan(first, 18), std::span(parts).subspan(first, 18));
+    CHECK(parts == whole);
+    const Symmetry backwards = {{0, 1, 2}, {true, true, true}};
+    inputs.make_part(backwards, 3, voxels, std::span<float>(turned));
+    std::reverse(turned.begin(), turned.begin() + 27);
+    std::reverse(turned.begin() + 27, turned.end());
+    CHECK(turned == whole);
+  };
+  check("log1p", {VoxelKind::counts, 8}, counts, [](double n) { return std::log1p(n) - std::log1p(8.0); });
+  double mean = 0;
+  for (const std::uint16_t count : counts) mean += count;
+  mean /= static_cast<double>(counts.size());
+  check("mean", {VoxelKind::counts, 8}, counts, [&](double n) { return n / mean; });
+  check("standard", {VoxelKind::field, 2, 0.5}, field, [](float x) { return 2 * (x - 2); });
 }
 
 TEST_CASE("an unknown transform is refused with the known ones, also when a model file names it") {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "dataset/shard/voxel_transform.hpp"
+#include "dataset/voxels/augmentation.hpp"
+
+namespace cosmo::dataset {
+
+/// Makes a network's input from the voxels of samples, counts (T: std::uint16_t) by a table or a field (T: float) by an
+/// affine map: the one place where that is done. For one thread at a time.
+class InputMaker {
+ public:
+  /// Throws Error{config} if there is no transform of that name.
+  explicit InputMaker(const VoxelTransform& transform);
+  InputMaker(InputMaker&&) = default;
+  InputMaker& operator=(InputMaker&&) = default;
+  /// Bytes that one allocates for voxels of this kind.
+  static std::size_t memory_bytes(VoxelKind kind);
+
+  /// Makes the input of a whole sample, in its order; both have the same size.
+  template <class T>
+  void make(std::span<const T> sample, std::span<float> input) {
+    begin(sample);
+    make_part(sample, input);
+  }
+
+  /// Whether parts of a sample are made alike without begin().
+  bool same_for_all() const { return !needs_sample_; }
+  /// The parts to come are this sample's, on all of whose voxels the transform depends unless same_for_all().
+  template <class T>
+  void begin(std::span<const T> sample);
+  /// Makes a part of the input, in its order.
+  template <class T>
+  void make_part(std::span<const T> part, std::span<float> input) const;
+  /// The same, turned: `part` (channels, box), `input` (channels, the turned box).
+  template <class T>
+  void make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part,
+                 std::span<float> input) const;
+
+ private:
+  bool needs_sample_;
+  std::variant<VoxelTable, AffineMap> map_;
+  std::span<const float> table_;  ///< of the sample begun, for counts
+};
+
+}  // namespace cosmo::dataset
