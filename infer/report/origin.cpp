@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <string_view>
 
 #include "core/log.hpp"
 #include "core/universe/cosmology.hpp"
@@ -54,11 +55,30 @@ Facts settings_of(const Json& config) {
   return facts;
 }
 
-/// One row per split, from the manifest of a dataset.
-std::string splits_table(const Json& manifest) {
+/// What a stage did per second: its rate, useful Gflop/s, and their share of the peak.
+using Rates = std::array<std::string, 3>;
+constexpr const char* kUnknown = "—";
+
+std::string no_text(const Report&, const Ancestor&) { return ""; }
+
+Rates no_rates(const Ancestor&, double) { return {kUnknown, kUnknown, kUnknown}; }
+
+std::string universes_text(const Report&, const Ancestor& suite) {
+  const std::size_t count = suite.manifest.at("simulations").size();
+  return html::paragraph(fmt::format("{} universe{}.", count, count == 1 ? "" : "s"));
+}
+
+Rates universes_per_hour(const Ancestor& suite, double seconds) {
+  if (seconds <= 0) return no_rates(suite, seconds);
+  const auto universes = static_cast<double>(suite.manifest.at("simulations").size());
+  return {fmt::format("{:.3g} universes/hour", 3600 * universes / seconds), kUnknown, kUnknown};
+}
+
+/// One row per split.
+std::string splits_table(const Report&, const Ancestor& data) {
   std::vector<html::Row> rows;
   for (const std::string_view name : dataset::kSplitNames) {
-    const Json& split = manifest.at("splits").at(std::string(name));
+    const Json& split = data.manifest.at("splits").at(std::string(name));
     rows.push_back(
         {std::string(name),
          {fmt::format("{}", split.at("simulations").size()), value_text("", split.at("samples"))}});
@@ -66,8 +86,10 @@ std::string splits_table(const Json& manifest) {
   return html::table("split", {"universes", "sub-volumes"}, rows);
 }
 
-/// The network, layer by layer, and its chosen epoch.
-std::string network_text(const nn::ModelManifest& model) {
+/// The network that predicted, layer by layer, and its chosen epoch; nothing of other trainings.
+std::string network_text(const Report& report, const Ancestor& training) {
+  const nn::ModelManifest& model = report.model;
+  if (training.record.id != model.base.request.id()) return "";
   const nn::CheckpointRecord& best = model.best();
   const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
   return html::paragraph(fmt::format(
@@ -78,9 +100,44 @@ std::string network_text(const nn::ModelManifest& model) {
                        "<pre>" + html::escaped(nn::describe(model.network, census)) + "</pre>\n");
 }
 
-std::string of_stage(const Report& report, const Ancestor& ancestor) {
+Rates training_rates(const Ancestor& training, double seconds) {
+  if (!training.run.contains("training")) return no_rates(training, seconds);
+  const Json& steps = training.run.at("training");
+  return {fmt::format("{:.3g} samples/s", steps.at("samples_per_s").get<double>()),
+          fmt::format("{:.3g}", steps.at("useful_gflops").get<double>()),
+          fmt::format("{:.2g}", steps.at("fraction_of_peak").get<double>())};
+}
+
+/// A stage of manifest.json, and what a report takes from its manifest and its run.json; these throw Json::exception if
+/// they have another form.
+struct StageRow {
+  std::string_view name;
+  std::string_view title;
+  std::string (*text)(const Report& report, const Ancestor& ancestor);  ///< markup above its settings
+  Rates (*rates)(const Ancestor& ancestor, double seconds);
+};
+
+/// Stages in the order in which they run. The first stands for all others, and for inputs without a manifest.
+constexpr std::array<StageRow, 5> kStages = {
+    {{"", "An input", &no_text, &no_rates},
+     {"generate", "cosmo-sim: universes", &universes_text, &universes_per_hour},
+     {"shard", "cosmo-prep: samples", &splits_table, &no_rates},
+     {"train", "cosmo-train: network", &network_text, &training_rates},
+     {"infer", "cosmo-infer: predictions", &no_text, &no_rates}}};
+
+const StageRow& find_stage(std::string_view name) {
+  const auto found = std::ranges::find(kStages, name, &StageRow::name);
+  return found == kStages.end() ? kStages.front() : *found;
+}
+
+std::string heading_of(std::string_view stage) {
+  return fmt::format("<h3>{}</h3>\n", find_stage(stage).title);
+}
+
+/// The settings of a stage under its heading.
+std::string settings_text(const Report& report, const Ancestor& ancestor) {
   const std::string stage = ancestor.stage();
-  std::string content = "<h3>" + stage_title(stage) + "</h3>\n";
+  std::string content = heading_of(stage);
   if (stage.empty()) {
     const bool ours = ancestor.record.path.ends_with(core::kManifestName);
     return content +
@@ -90,28 +147,18 @@ std::string of_stage(const Report& report, const Ancestor& ancestor) {
                            "note");
   }
   try {
-    if (stage == "generate") {
-      const std::size_t count = ancestor.manifest.at("simulations").size();
-      content += html::paragraph(fmt::format("{} universe{}.", count, count == 1 ? "" : "s"));
-    }
-    if (stage == "shard") content += splits_table(ancestor.manifest);
-    if (stage == "train" && ancestor.record.id == report.model.base.request.id())
-      content += network_text(report.model);
+    content += find_stage(stage).text(report, ancestor);
     return content + html::facts(settings_of(ancestor.manifest.at("config")));
   } catch (const Json::exception&) {
     return content + html::paragraph("This version cannot read the form of its manifest.json.", "note");
   }
 }
 
-/// Stages in the order in which they ran, the inference being the last.
+/// Ancestors in the order in which their stages ran.
 std::vector<const Ancestor*> in_order(const std::vector<Ancestor>& ancestors) {
   std::vector<const Ancestor*> order;
   for (const Ancestor& ancestor : ancestors) order.push_back(&ancestor);
-  const auto turn = [](const Ancestor* ancestor) {
-    const std::string stage = ancestor->stage();
-    return stage == "generate" ? 1 : stage == "shard" ? 2 : stage == "train" ? 3 : 0;
-  };
-  std::ranges::stable_sort(order, {}, turn);
+  std::ranges::stable_sort(order, {}, [](const Ancestor* one) { return &find_stage(one->stage()); });
   return order;
 }
 
@@ -120,27 +167,14 @@ std::string ranks_text(const Json& run) {
   return fmt::format("{} × {}", run.at("ranks").get<int>(), run.at("threads").get<int>());
 }
 
-/// What a stage did per second: its rate, useful Gflop/s, and their share of the peak.
-std::vector<std::string> rates_of(const Ancestor& ancestor, double seconds) {
-  const Json& run = ancestor.run;
-  if (run.contains("training")) {
-    const Json& training = run.at("training");
-    return {fmt::format("{:.3g} samples/s", training.at("samples_per_s").get<double>()),
-            fmt::format("{:.3g}", training.at("useful_gflops").get<double>()),
-            fmt::format("{:.2g}", training.at("fraction_of_peak").get<double>())};
-  }
-  if (ancestor.stage() != "generate" || seconds <= 0) return {"—", "—", "—"};
-  const auto universes = static_cast<double>(ancestor.manifest.at("simulations").size());
-  return {fmt::format("{:.3g} universes/hour", 3600 * universes / seconds), "—", "—"};
-}
-
 html::Row cost_row(const Ancestor& ancestor) {
-  html::Row row{stage_title(ancestor.stage()), {"—", "—", "—", "—", "—"}};
+  const StageRow& stage = find_stage(ancestor.stage());
+  html::Row row{std::string(stage.title), std::vector<std::string>(5, kUnknown)};
   try {
     const double seconds =
         ancestor.run.at("finished_unix_s").get<double>() - ancestor.run.at("started_unix_s").get<double>();
     std::vector<std::string> cells = {core::format_duration(seconds), ranks_text(ancestor.run)};
-    for (const std::string& rate : rates_of(ancestor, seconds)) cells.push_back(rate);
+    for (const std::string& rate : stage.rates(ancestor, seconds)) cells.push_back(rate);
     row.cells = cells;
   } catch (const Json::exception&) {  // no run.json, or one of another form: the dashes remain
   }
@@ -149,19 +183,10 @@ html::Row cost_row(const Ancestor& ancestor) {
 
 }  // namespace
 
-std::string stage_title(const std::string& stage) {
-  const std::map<std::string, std::string> kTitles = {{"generate", "cosmo-sim: universes"},
-                                                      {"shard", "cosmo-prep: samples"},
-                                                      {"train", "cosmo-train: network"},
-                                                      {"infer", "cosmo-infer: predictions"}};
-  const auto found = kTitles.find(stage);
-  return found == kTitles.end() ? "An input" : found->second;
-}
-
 std::string settings_section(const Report& report, const std::vector<Ancestor>& ancestors) {
   std::string content;
-  for (const Ancestor* ancestor : in_order(ancestors)) content += of_stage(report, *ancestor);
-  content += "<h3>" + stage_title("infer") + "</h3>\n" + html::facts(settings_of(report.request.config));
+  for (const Ancestor* ancestor : in_order(ancestors)) content += settings_text(report, *ancestor);
+  content += heading_of("infer") + html::facts(settings_of(report.request.config));
   return html::section("settings", "What was run", content);
 }
 
@@ -204,9 +229,9 @@ std::string provenance_section(const Report& report, const std::vector<Ancestor>
                                             value_text("", program.value("git", Json(""))))));
     }
     facts.emplace_back("now", state);
-    content += "<h3>" + stage_title(ancestor->stage()) + "</h3>\n" + html::facts(facts, "long");
+    content += heading_of(ancestor->stage()) + html::facts(facts, "long");
   }
-  content += "<h3>" + stage_title("infer") + "</h3>\n" +
+  content += heading_of("infer") +
              html::facts(
                  {{"id", code(report.request.id())},
                   {"checkpoint sha256", code(report.model.best().sha256)},

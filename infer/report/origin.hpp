@@ -11,7 +11,4 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
 /// Identities and hashes of the manifests.
 std::string provenance_section(const Report& report, const std::vector<Ancestor>& ancestors);
 
-/// The title of a stage of manifest.json, "cosmo-sim: universes" for "generate".
-std::string stage_title(const std::string& stage);
-
 }  // namespace cosmo::infer
