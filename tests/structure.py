@@ -31,17 +31,18 @@ LIMITS = {
     "own options of cosmo-sim generate": 35,
 }
 
-# A file asks what a network's outputs mean if it does one of these with a loss, a model or a network. Files of one name (.hpp and .cpp) are
-# one; the folder of the densities' arithmetic, which asks no network, is left out.
+# A file asks what a network's outputs mean if it does one of these with a loss, an output, a model or a network. Files of one name (.hpp and .cpp)
+# are one; those that are the answer, the kinds of outputs themselves and the arithmetic of densities, are left out.
 ASKS = {
     "counts outputs and parameters and compares": r"\boutputs\(\)(, |\)* *[!=]= *)[\w.]*param",
     "branches on whether they are a density": r"\bdensity \?|\b(loss|own)\w*\.density\b|\b(is|has|predicts)_\w*density\b",
-    "looks a loss up to find out": r"\bfind_loss\(|\)\.density\b|\bdynamic_cast<[^>]*(Output|Density|Labels)\b",
+    "looks a loss up to find out": r"\bfind_loss\(|\)\.density\b",
+    "tells kinds of outputs apart": r"\b(holds_alternative|get|get_if|dynamic_cast)<[^>]*(Labels|Density|Output)\b|\boperator\(\)\(const (nn::)?(Labels|Density)&",
     "reads the number of components": r"\b(loss|own|model|plan)\.components\b|\bmixture_(outputs|start)\(",
-    "takes them apart as Gaussians": r"\b(mixture_of|read_mixture)\(",
+    "takes them apart as Gaussians, by their number": r"\b(mixture_of|read_mixture)\(",
     "compares with the name of a loss or a kind": r'[!=]= *"(mae|mse|gaussian|mixture)"',
 }
-NOT_ASKING = r"(train/)?nn/posterior/"
+NOT_ASKING = r"(train/)?nn/posterior/|nn/output/(labels|density)\."
 
 # The ways to compute a convolution: kernels of ours are named where they become operations, oneDNN's in how its primitives are called.
 OWN_KERNELS = r"\{OperationKind::convolution,\s*kernels\(\)\.(\w+)\.name"

@@ -44,7 +44,7 @@ class InputMaker {
  private:
   bool needs_sample_;
   std::variant<VoxelTable, AffineMap> map_;
-  std::span<const float> table_;  ///< of the sample begun, for counts
+  std::span<const float> table_;  ///< for counts: the sample that was begun has this one
 };
 
 }  // namespace cosmo::dataset
