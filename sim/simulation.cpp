@@ -167,7 +167,7 @@ void validate(const SimulationConfig& config, const core::Cosmology& cosmology, 
   const int shells = fourier::shell_mesh_side(config.bispectrum_limit());
   core::ensure(
       !config.contents.bispectrum || ranks <= shells, core::Fault::config,
-      "--bispectrum with --mesh {} can be shared by {} ranks: use at most that many, or leave it out.",
+      "--save bispectrum with --mesh {} can be shared by {} ranks: use at most that many, or leave it out.",
       config.gravity.mesh_per_side, shells);
 }
 

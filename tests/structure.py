@@ -28,7 +28,7 @@ LIMITS = {
     "files that ask what outputs mean": 13,
     "ways to compute a convolution": 6,
     "own options of cosmo-train": 44,
-    "own options of cosmo-sim generate": 35,
+    "own options of cosmo-sim generate": 32,
 }
 
 # A file asks what a network's outputs mean if it does one of these with a loss, an output, a model or a network. Files of one name (.hpp and .cpp)

@@ -26,7 +26,9 @@ std::string words_of(const Command& command) {
     if (!option.choices.empty()) {
       std::vector<std::string> values = option.choices;  // FILE.json is not a name, but stands for one
       std::erase_if(values, [](const std::string& value) { return value.starts_with("FILE"); });
-      text += fmt::format("    {}) words='{}' ;;\n", names.back(), fmt::join(values, " "));
+      const bool list = option.value.ends_with(",...");  // the last name is completed, after those before it
+      text += fmt::format("    {}) words='{}'{} ;;\n", names.back(), fmt::join(values, " "),
+                          list ? "; words=$list${words// / $list}" : "");
     } else if (option.takes_value()) {
       (option.takes_file() ? files : others).push_back(names.back());
     }
@@ -56,13 +58,14 @@ std::string completion_script(const Tool& tool) {
                                : fmt::format("  *) case $before in\n{}    esac ;;\n", words_of(*nameless));
   return fmt::format(R"(# Completion for bash, made by {0} --completion.
 {1}() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command='' words=''
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command='' words='' list
   if [ "$word" = = ]; then
     word=  # --name=
   elif [ "$before" = = ]; then
     before=${{COMP_WORDS[COMP_CWORD - 2]}}  # --name=value
   fi
   case $word in -*) before= ;; esac  # another option, after a switch without a value
+  list=${{word%"${{word##*,}}"}}
   [ "$COMP_CWORD" -eq 1 ] || command=${{COMP_WORDS[1]}}
   case $command in
 {2}  esac

@@ -86,7 +86,11 @@ namespace {
 /// "epochs N" as a name and how help shows the value, which is empty if there is none.
 Options::Declaration named(const std::string& usage) {
   const std::size_t end = usage.find(' ');
-  return {.name = usage.substr(0, end), .value = end == std::string::npos ? "" : usage.substr(end + 1)};
+  Options::Declaration option{.name = usage.substr(0, end),
+                              .value = end == std::string::npos ? "" : usage.substr(end + 1)};
+  option.is_switch = option.value == "on|off";
+  if (option.is_switch) option.choices = {"on", "off"};
+  return option;
 }
 
 }  // namespace
@@ -99,7 +103,7 @@ void Options::add(const std::string& usage, std::optional<std::string> default_v
   if (!option.takes_value()) option.value = "NAME";
   option.default_value = std::move(default_value);
   option.help = std::move(help);
-  option.choices = std::move(choices);
+  if (!choices.empty()) option.choices = std::move(choices);
   declare(std::move(option));
 }
 
@@ -110,13 +114,8 @@ void Options::add_former(const std::vector<std::string>& usages, const std::stri
   former_.push_back(std::move(former));
 }
 
-void Options::add_switch(std::string name, bool on, std::string help) {
-  declare({.name = std::move(name),
-           .value = "on|off",
-           .default_value = on ? "on" : "off",
-           .help = std::move(help),
-           .is_switch = true,
-           .choices = {"on", "off"}});
+void Options::add_former_value(std::string name, std::string value, std::string replacement) {
+  former_values_.push_back({std::move(name), std::move(value), std::move(replacement)});
 }
 
 void Options::add_flag(std::string name, std::string help) {
@@ -130,11 +129,11 @@ void Options::add_positional(const std::string& name, std::string help) {
 /// The words, with "on" added after each switch that has no value.
 std::vector<std::string> Options::complete(const std::vector<std::string>& words) const {
   std::vector<std::string> result;
+  const std::vector<Declaration> options = accepted();
   for (std::size_t i = 0; i < words.size(); ++i) {
     result.push_back(words[i]);
-    const bool is_switch = std::any_of(declarations_.begin(), declarations_.end(), [&](const auto& option) {
-      return option.is_switch && words[i] == "--" + option.name;
-    });
+    const bool is_switch = std::ranges::any_of(
+        options, [&](const auto& option) { return option.is_switch && words[i] == "--" + option.name; });
     if (is_switch && (i + 1 == words.size() || words[i + 1].starts_with("--"))) result.push_back("on");
   }
   return result;
@@ -167,6 +166,15 @@ void Options::replace_former(const Former& former) {
                   used.size() > 1 ? "them" : "it"));
 }
 
+/// Gives the option the value of today, if the user chose the former one.
+void Options::replace_former(const FormerValue& former) {
+  if (!chosen(former.name) || values_.at(former.name) != former.value) return;
+  values_[former.name] = former.replacement;
+  warnings_.push_back(
+      fmt::format("--{0} {1} is from an earlier version: write --{0} {2}, since later ones will refuse it.",
+                  former.name, former.value, former.replacement));
+}
+
 void Options::parse(const std::vector<std::string>& words) {
   po::options_description description;
   po::positional_options_description positional;
@@ -197,6 +205,7 @@ void Options::parse(const std::vector<std::string>& words) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
     if (!option.takes_value()) (void)flag(option.name);  // a file may contain any value
   }
+  for (const FormerValue& former : former_values_) replace_former(former);
   for (const Former& former : former_) replace_former(former);
 }
 

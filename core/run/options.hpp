@@ -29,12 +29,10 @@ class Options {
   void begin_group(std::string title);
   /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). `usage` is its
   /// name and how help shows the value, as "epochs N"; N is a whole number, X a number, and values with FILE or
-  /// DIR are completed to files. With choices the name alone means "NAME". Without a default it is required,
-  /// unless checked with given().
+  /// DIR are completed to files. With choices the name alone means "NAME". The value "on|off" makes a switch, whose bare
+  /// name on the command line means on. Without a default it is required, unless checked with given().
   void add(const std::string& usage, std::optional<std::string> default_value, std::string help,
            std::vector<std::string> choices = {});
-  /// Declares an option that is "on" or "off"; the bare name means on.
-  void add_switch(std::string name, bool on, std::string help);
   /// Declares an option without a value, which is present or not.
   void add_flag(std::string name, std::string help);
   /// Declares the one value that is given on the command line without a name.
@@ -44,12 +42,14 @@ class Options {
   /// `translate` sees the options with their defaults, throws as reading them does, and has no other effect.
   void add_former(const std::vector<std::string>& usages, const std::string& replacement,
                   std::function<std::string(const Options&)> translate);
+  /// Declares that earlier versions called the value `replacement` of this option `value`. parse() accepts that with a warning.
+  void add_former_value(std::string name, std::string value, std::string replacement);
 
   /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
   /// names; the command line wins. Throws Error{usage}, also for a file that is not text, or Error{io} for
   /// one that cannot be read.
   void parse(const std::vector<std::string>& words);
-  /// A sentence on each former option that the user chose.
+  /// A sentence on each former option or value that the user chose.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
@@ -112,11 +112,18 @@ class Options {
     std::string replacement;
     std::function<std::string(const Options&)> translate;
   };
+  /// A value of an earlier version.
+  struct FormerValue {
+    std::string name;
+    std::string value;
+    std::string replacement;
+  };
 
   void declare(Declaration declaration);
   const Declaration& declaration(const std::string& name) const;
   std::vector<Declaration> accepted() const;
   void replace_former(const Former& former);
+  void replace_former(const FormerValue& former);
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
@@ -124,6 +131,7 @@ class Options {
   std::string group_;                ///< group of the options declared next
   std::vector<Declaration> declarations_;
   std::vector<Former> former_;
+  std::vector<FormerValue> former_values_;
   std::vector<std::string> warnings_;
   std::map<std::string, std::string> values_;
   std::set<std::string> chosen_;

@@ -87,7 +87,7 @@ const std::string& SimulationRecord::counts(double redshift) const {
     return output.redshift == redshift && !output.counts.empty();
   });
   ensure(found != outputs.end(), Fault::config,
-         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts or both, and "
+         "Simulation {} of the suite has no counts at z = {}: run cosmo-sim with --save counts, and "
          "{} among --redshifts.",
          index, redshift, redshift);
   return found->counts;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "core/error.hpp"
 
@@ -119,5 +118,7 @@ void Outputs::identify(core::Json& config) const {
     if (growth != 0) config["gradient_descent"].push_back(growth);
   }
 }
+
+std::string Outputs::describe() const { return fmt::format("at z = {}", fmt::join(redshifts, ", ")); }
 
 }  // namespace cosmo::sim

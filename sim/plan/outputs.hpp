@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/format/json.hpp"
@@ -30,6 +31,8 @@ struct Outputs {
   void warn(const core::Log& log, const Universes& universes, const Gravity& gravity,
             const Start& start) const;
   void identify(core::Json& config) const;
+  /// "at z = 0, 0.5"
+  std::string describe() const;
 };
 
 }  // namespace cosmo::sim

@@ -13,7 +13,17 @@
 
 namespace cosmo::sim {
 
-/// Makes a product of one universe while that is simulated. Every function is collective over the universe's group.
+/// What the cost of products depends on.
+struct Extent {
+  const SimulationConfig& config;
+  int voxels;  ///< per side of products on voxels
+
+  std::uint64_t particles() const { return config.box.lattice(1).cells(); }
+  std::uint64_t redshifts() const { return config.outputs.redshifts.size(); }
+};
+
+/// Makes a product of one universe while that is simulated. Every member is collective over the universe's group. Derived
+/// classes have what a row of kProducts needs as static members.
 class Maker {
  public:
   explicit Maker(UniverseFiles& files) : files_(files) {}
@@ -28,6 +38,8 @@ class Maker {
   /// Called after the last output.
   virtual void finish() {}
 
+  static std::uint64_t memory_bytes(const Extent&, int, int) { return 0; }
+
  protected:
   UniverseFiles& files() { return files_; }
 
@@ -35,37 +47,31 @@ class Maker {
   UniverseFiles& files_;
 };
 
-template <class T>
-std::unique_ptr<Maker> make_maker(UniverseFiles& files) {
-  return std::make_unique<T>(files);
-}
-
-/// What is known of a suite when its cost is asked for.
-struct Extent {
-  const SimulationConfig& config;
-  int voxels;  ///< per side of products on a grid
-
-  std::uint64_t particles() const { return config.box.lattice(1).cells(); }
-  std::uint64_t redshifts() const { return config.outputs.redshifts.size(); }
-};
-
 /// One kind of file that universes have.
 struct Product {
   std::string_view name;
   std::string_view meaning;
-  std::string_view key;  ///< name in the request's configuration, where it is true if the product is made
-  bool old;              ///< requests without it have its key, too, as those of the first version
-  bool on_voxels;        ///< has the voxels of --grid
-  Contents needs;        ///< what outputs must have besides positions
+  std::string_view key;    ///< name in the request's configuration, where it is true if the product is made
+  bool old = false;        ///< requests without it have its key, too, as those of the first version
+  bool implied = false;    ///< made unless "no-" and its name is among those of --save
+  bool on_voxels = false;  ///< has the voxels of --grid
+  Contents needs = {};     ///< what outputs must have besides positions
   /// Enters its paths, which begin with `folder`, in a record that has the redshifts.
-  void (*name_files)(core::SimulationRecord& record, const std::string& folder);
-  std::uint64_t (*disk_bytes)(const Extent& extent);  ///< size of its files of one universe [bytes]
+  void (*name_files)(core::SimulationRecord& record, const std::string& folder) = nullptr;
+  std::uint64_t (*disk_bytes)(const Extent& extent) = nullptr;  ///< size of its files of one universe [bytes]
   /// Memory that a rank takes to make it of an output, when `ranks` with `threads` each share the universe [bytes].
-  std::uint64_t (*memory_bytes)(const Extent& extent, int ranks, int threads);
-  std::unique_ptr<Maker> (*make)(UniverseFiles& files);
+  std::uint64_t (*memory_bytes)(const Extent& extent, int ranks, int threads) = nullptr;
+  std::unique_ptr<Maker> (*make)(UniverseFiles& files) = nullptr;
 };
 
-/// For products that take no memory worth counting.
-inline std::uint64_t no_memory(const Extent&, int, int) { return 0; }
+/// The product with what its maker does.
+template <class T>
+constexpr Product made_by(Product product) {
+  product.name_files = &T::name_files;
+  product.disk_bytes = &T::disk_bytes;
+  product.memory_bytes = &T::memory_bytes;
+  product.make = [](UniverseFiles& files) -> std::unique_ptr<Maker> { return std::make_unique<T>(files); };
+  return product;
+}
 
 }  // namespace cosmo::sim

@@ -1,8 +1,10 @@
 #include "sim/product/products.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.hpp"
+#include "core/file/text_file.hpp"
 #include "core/named.hpp"
 #include "sim/linear/background.hpp"
 #include "sim/product/product_table.hpp"
@@ -15,6 +17,9 @@ namespace {
 /// in which they started: P(k) of the counts is accurate to 2 % here, 5 % too low at 1.9 and 15 % at 2.4.
 constexpr double kSparse = 1.7;
 
+/// Products that were options of their own.
+constexpr std::array kFormerTables = {"power-spectrum", "correlation-function", "bispectrum"};
+
 /// --grid. Throws Error{config} if it is too coarse for the particles.
 int read_voxels(const core::Options& options, const Box& box) {
   const int grid =
@@ -26,28 +31,75 @@ int read_voxels(const core::Options& options, const Box& box) {
   return grid;
 }
 
+/// "no-power-spectrum"
+std::string without(const Product& product) { return fmt::format("no-{}", product.name); }
+
+/// The names that --save may have.
+std::vector<std::string> save_names() {
+  std::vector<std::string> names = core::names_in(kProducts);
+  for (const Product& row : kProducts) {
+    if (row.implied) names.push_back(without(row));
+  }
+  return names;
+}
+
+std::vector<std::string> names_in_list(const std::string& list) {
+  std::vector<std::string> names;
+  for (const std::string_view name : core::cells_of(list, ',')) names.emplace_back(name);
+  return names;
+}
+
+/// --save as it was with an option for each table.
+std::string with_former_tables(const core::Options& options) {
+  std::vector<std::string> names = names_in_list(options.text("save"));
+  for (const char* table : kFormerTables) {
+    if (!options.given(table)) continue;
+    const Product& row = core::row_called(kProducts, table, "product");
+    std::erase(names, table);
+    std::erase(names, without(row));
+    if (options.is_on(table)) {
+      names.emplace_back(table);
+    } else if (row.implied) {
+      names.push_back(without(row));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
 }  // namespace
 
 void Products::declare(core::Options& options) {
   options.begin_group(core::kEveryDay);
+  options.add("save NAME,...", "counts,power-spectrum",
+              fmt::format("what to write of each universe, separated by commas: {}; the power-spectrum "
+                          "is always written, unless no-power-spectrum is named",
+                          core::meanings_in(kProducts)),
+              save_names());
   options.add("grid N", std::nullopt, "voxels per side of the counts [= particles / 2]");
-  options.add("save", "counts", "what to write at each redshift: counts, particles or both",
-              {"counts", "particles", "both"});
-  options.begin_group("Outputs");
-  options.add_switch("power-spectrum", true, "write each universe's P(k), a table: on or off");
-  options.add_switch("correlation-function", false, "write each universe's ξ(r), a table: on or off");
-  options.add_switch("bispectrum", false,
-                     "write each universe's B of equilateral and squeezed triangles, a table: on or off");
+  options.add_former_value("save", "both", "counts,particles,power-spectrum");
+  std::vector<std::string> usages;
+  for (const char* table : kFormerTables) usages.push_back(fmt::format("{} on|off", table));
+  options.add_former(usages, "save", &with_former_tables);
 }
 
 Products Products::read(const core::Options& options, const Box& box) {
-  const std::string& save = options.choice("save");
+  const std::string& save = options.text("save");
+  const std::vector<std::string> known = save_names(), names = names_in_list(save);
+  for (const std::string& name : names) {
+    core::ensure(std::ranges::find(known, name) != known.end() && std::ranges::count(names, name) == 1,
+                 core::Fault::usage, "Option --save is '{}': give one or more of {}, each once.", save,
+                 fmt::join(known, ", "));
+  }
+  const auto named = [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
   Products products;
   for (const Product& row : kProducts) {
-    const bool at_redshifts = row.name == "counts" || row.name == "particles";
-    if (at_redshifts ? save == "both" || save == row.name : options.is_on(std::string(row.name)))
-      products.list.push_back(&row);
+    const bool excluded = row.implied && named(without(row));
+    core::ensure(!excluded || !named(row.name), core::Fault::usage,
+                 "Option --save is '{}': leave out {} or {}.", save, row.name, without(row));
+    if (!excluded && (row.implied || named(row.name))) products.list.push_back(&row);
   }
+  core::ensure(!products.list.empty(), core::Fault::usage,
+               "Option --save is '{}', which leaves nothing to write: add {}.", save, kProducts.front().name);
   const int voxels = read_voxels(options, box);
   if (std::ranges::any_of(products.list, &Product::on_voxels)) products.voxels = voxels;
   return products;
@@ -79,9 +131,13 @@ void Products::identify(core::Json& config) const {
 }
 
 std::string Products::describe() const {
-  std::string text = has("counts") ? fmt::format("counts on {}³ voxels", voxels) : "";
-  if (has("particles")) text += text.empty() ? "particles" : " and particles";
-  return text;
+  std::vector<std::string> texts;
+  for (const Product* product : list) {
+    std::string text(product->name);
+    std::ranges::replace(text, '-', ' ');
+    texts.push_back(product->on_voxels ? fmt::format("{} on {}³ voxels", text, voxels) : text);
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 bool Products::has(std::string_view name) const {

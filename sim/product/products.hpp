@@ -28,7 +28,7 @@ struct Products {
   /// Warns where counts would be wrong, because too few particles have left their voxels.
   void warn(const core::Log& log, const SimulationConfig& config, const core::Cosmology& cosmology) const;
   void identify(core::Json& config) const;
-  /// "counts on 128³ voxels and particles"
+  /// "counts on 128³ voxels, power spectrum"
   std::string describe() const;
 
   bool has(std::string_view name) const;

@@ -31,9 +31,8 @@ core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
 }  // namespace
 
 std::string Plan::describe() const {
-  return fmt::format("{} of {}, {}, {} at z = {}\n", universes.describe(), config.box.describe(),
-                     config.gravity.describe(), products.describe(),
-                     fmt::join(config.outputs.redshifts, ", "));
+  return fmt::format("{} of {}, {}; {}: {}\n", universes.describe(), config.box.describe(),
+                     config.gravity.describe(), config.outputs.describe(), products.describe());
 }
 
 void Plan::warn(const core::Log& log) const {

@@ -55,7 +55,7 @@ class Chain:
             "histogram": (("cosmo-prep", "histogram", "--input", at("snapshot.hdf5"), "--grid", 8), at("snapshot.hdf5")),
         }
         for name in TOGETHER:
-            self.stages[name] = (("cosmo-sim", "generate", "--box", 64, "--particles", 16, "--steps", 2, "--save", "both",
+            self.stages[name] = (("cosmo-sim", "generate", "--box", 64, "--particles", 16, "--steps", 2, "--save", "counts,particles",
                                   "--ranks-per-simulation", 2), "//")
         succeed("cosmo-sim", "generate", "--particles", 16, "--box", 64, "--steps", 2, "--save", "particles", "--output", at("particles"))
         shutil.copy(next((self.root / "particles").glob("sim-00000/*.hdf5")), at("snapshot.hdf5"))

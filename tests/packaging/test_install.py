@@ -166,11 +166,13 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("cosmo-train --learning"), ["--learning-rate"])
 
     def test_values(self):
-        self.assertEqual(self.complete("cosmo-sim generate --save "), ["counts", "particles", "both"])
-        self.assertEqual(self.complete("cosmo-sim generate --save=p"), ["particles"])
-        self.assertEqual(self.complete("cosmo-sim generate --save="), ["counts", "particles", "both"])
-        self.assertEqual(self.complete("cosmo-sim generate --power-spectrum o"), ["on", "off"])
-        self.assertIn("--quiet", self.complete("cosmo-sim generate --power-spectrum --"))
+        products = ["counts", "particles", "power-spectrum", "correlation-function", "bispectrum", "no-power-spectrum"]
+        self.assertEqual(self.complete("cosmo-sim generate --save "), products)
+        self.assertEqual(self.complete("cosmo-sim generate --save=p"), ["particles", "power-spectrum"])
+        self.assertEqual(self.complete("cosmo-sim generate --save="), products)
+        self.assertEqual(self.complete("cosmo-sim generate --save counts,bi"), ["counts,bispectrum"])
+        self.assertEqual(self.complete("cosmo-sim generate --save=counts,particles,p"),
+                         ["counts,particles,particles", "counts,particles,power-spectrum"])
         self.assertEqual(self.complete("cosmo-infer export --format "), ["onnx"])
         self.assertEqual(self.complete("cosmo-train --data "), [], "the names of files")
         self.assertEqual(self.complete("cosmo-train --epochs "), ["compopt", "+o", "default"], "nothing")

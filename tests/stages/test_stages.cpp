@@ -38,8 +38,8 @@ struct StageCase {
 
 const std::vector<StageCase> kStages = {
     {"sim", "cosmo-sim",
-     "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 2 --save both",
-     "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 3 --save both",
+     "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 2 --save counts,particles",
+     "generate --simulations 6 --omega-m 0.25:0.35 --box 64 --particles 16 --grid 32 --steps 3 --save counts,particles",
      ""},
     {"counts", "cosmo-prep", "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 16",
      "histogram --input D/sim/sim-00000/snapshot_z0.hdf5 --grid 8", "sim/sim-00000/snapshot_z0.hdf5",

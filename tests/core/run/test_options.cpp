@@ -19,7 +19,7 @@ Options declared() {
   options.add("output DIR", std::nullopt, "directory");
   options.add("config FILE", std::nullopt, "file");
   options.add_flag("force", "replace");
-  options.add_switch("table", true, "write a table");
+  options.add("table on|off", "on", "write a table");
   return options;
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("help lists options by their groups") {
   options.begin_group("Optimizer");
   options.add("rate X", "0.1", "learning rate");
   options.add("method", "sgd", "optimizer", {"sgd", "adamw"});
-  options.add_switch("average", false, "use averages");
+  options.add("average on|off", "off", "use averages");
   options.add_flag("force", "replace");
   CHECK(options.help() ==
         "  --input DIR       directory\n\nOptimizer:\n  --rate X          learning rate [0.1]\n"
@@ -221,6 +221,32 @@ TEST_CASE("options of earlier versions give their replacement its value, with a 
   CHECK((from_file.text("drops") == "none" && from_file.warnings().size() == 1));
   CHECK(parsed_from({}).warnings().empty());
   expect_error(Fault::usage, "--decay-by", [&] { (void)parsed_from({"--decay-at", "3"}); });
+}
+
+TEST_CASE("switches and values of earlier versions are replaced, too") {
+  const auto parsed_from = [](const std::vector<std::string>& words) {
+    Options options = declared();
+    options.add("save NAME,...", "counts", "what", {"counts", "particles"});
+    options.add_former_value("save", "both", "counts,particles");
+    options.add_former({"spectrum on|off"}, "save", [](const Options& typed) {
+      return typed.text("save") + (typed.is_on("spectrum") ? ",spectrum" : "");
+    });
+    options.parse(words);
+    return options;
+  };
+  CHECK(parsed_from({"--save", "counts,particles"}).warnings().empty());
+  const Options both = parsed_from({"--save=both"});
+  CHECK(both.text("save") == "counts,particles");
+  CHECK(both.warnings() ==
+        std::vector<std::string>{"--save both is from an earlier version: write --save counts,particles, "
+                                 "since later ones will refuse it."});
+  CHECK(both.help().find("both") == std::string::npos);
+  CHECK(parsed_from({"--spectrum", "--input", "x"}).text("save") == "counts,spectrum");
+  CHECK(parsed_from({"--spectrum", "off"}).text("save") == "counts");
+  CHECK(parsed_from({"--spectrum=on", "--save", "both"}).text("save") == "counts,particles,spectrum");
+  expect_error(Fault::usage, "'maybe': choose on or off", [&] {
+    (void)parsed_from({"--spectrum", "maybe"});
+  });
 }
 
 TEST_CASE("help is broken into lines between words, by columns of UTF-8") {

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   options.add("select I:J", "0:1", "interval");
   options.add("network", "small", "choice", {"small", "large"});
   options.add("seed N", "1", "seed");
-  options.add_switch("augment", true, "switch");
+  options.add("augment on|off", "on", "switch");
   options.add_flag("force", "flag");
   bool read = false;
   fuzz::read_or_refuse([&] {

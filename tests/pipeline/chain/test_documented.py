@@ -156,7 +156,7 @@ class Documents(DirectoryTest):
         for in_block, text in commands(ROOT / "README.md"):
             if in_block and not NOT_RUN.match(text):
                 cls.run_text(cls.small(text))
-        cls.run_text("cosmo-sim generate --simulations 4 --sigma8 0.7:0.9 --particles 32 --redshifts 0,0.5 --save both "
+        cls.run_text("cosmo-sim generate --simulations 4 --sigma8 0.7:0.9 --particles 32 --redshifts 0,0.5 --save counts,particles "
                      "--output sim-z")
         shutil.copytree(cls.root / "model", cls.root / "model-2")
         cls.write_tables()

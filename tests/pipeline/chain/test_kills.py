@@ -153,7 +153,7 @@ class Universes(Killed):
         self.kill_at_operations(3, "cosmo-sim", *SIM, ranks=2)
 
     def test_counts_and_particles_killed_at_file_operations(self):
-        self.kill_at_operations(6, "cosmo-sim", *SIM, "--save", "both")
+        self.kill_at_operations(6, "cosmo-sim", *SIM, "--save", "counts,particles")
 
     def test_one_of_two_slices_killed(self):
         """The other, at work in the same directory, comes to its end, and neither publishes half a suite."""

@@ -106,7 +106,7 @@ class Inputs(unittest.TestCase):
         self.assertNotIn("grid", manifest["config"])
         again = run("cosmo-sim", "generate", *TINY[:-1], 16, "--save", "particles", "--output", self.root / "particles")
         self.assertIn("up to date", again.stdout)
-        both = [succeed("cosmo-sim", "generate", *TINY[:-1], grid, "--save", "both", "--dry-run", "--output",
+        both = [succeed("cosmo-sim", "generate", *TINY[:-1], grid, "--save", "counts,particles", "--dry-run", "--output",
                         self.root / "never")["id"] for grid in (8, 16)]
         self.assertNotEqual(*both)
 

@@ -155,7 +155,7 @@ class Counts(Histogram):
     def test_our_own_snapshots_give_the_counts_of_the_simulation(self):
         sim = self.root / "sim"
         succeed("cosmo-sim", "generate", "--particles", 32, "--grid", GRID, "--box", 64, "--steps", 2, "--redshifts", "0,1",
-                "--save", "both", "--w0", -0.9, "--seed", 5, "--output", sim)
+                "--save", "counts,particles", "--w0", -0.9, "--seed", 5, "--output", sim)
         for name in ("z0", "z1"):
             _, path = self.count(sim / f"sim-00000/snapshot_{name}.hdf5", f"own-{name}")
             self.assertEqual(path.name, f"counts_{name}.h5")

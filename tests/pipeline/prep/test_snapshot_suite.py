@@ -100,7 +100,7 @@ class SnapshotSuiteTest(DirectoryTest):
     def test_own_snapshots_give_the_suite_that_was_simulated(self):
         sim = self.root / "sim"
         succeed("cosmo-sim", "generate", "--simulations", 3, "--omega-m", "0.25:0.35", "--particles", 16, "--grid", GRID,
-                "--box", "64Mpc", "--h", "0.6:0.8", "--steps", 2, "--save", "both", "--output", sim)
+                "--box", "64Mpc", "--h", "0.6:0.8", "--steps", 2, "--save", "counts,particles", "--output", sim)
         table = self.runs / "own.csv"
         table.write_text("snapshot\n" + "".join(f"{sim}/sim-{i:05}/snapshot_z0.hdf5\n" for i in range(3)))
         succeed("cosmo-prep", "histogram", "--grid", GRID, "--input", table, "--output", self.root / "own")

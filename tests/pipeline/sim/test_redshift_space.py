@@ -10,7 +10,7 @@ from toolkit import DirectoryTest, contents, error_line, printed, run, succeed
 
 USAGE, CONFIG = 2, 3
 BOX, SIDE, GRID = 64, 16, 8
-SIM = ["generate", "--omega-m", 0.3, "--box", BOX, "--particles", SIDE, "--steps", 3, "--redshifts", "0,1", "--save", "both"]
+SIM = ["generate", "--omega-m", 0.3, "--box", BOX, "--particles", SIDE, "--steps", 3, "--redshifts", "0,1", "--save", "counts,particles"]
 
 
 class Universes(DirectoryTest):
@@ -65,7 +65,7 @@ class RedshiftSpace(Universes):
         network = self.root / "network.json"
         network.write_text(json.dumps({"name": "small", "input": "voxels", "layers": [
             {"name": "out", "kind": "dense", "inputs": ["voxels"], "outputs": 0, "slope": 1}]}))
-        words = ["generate", "--simulations", 4, "--sigma8", "0.7:0.9", *SIM[3:-4], "--save", "both"]
+        words = ["generate", "--simulations", 4, "--sigma8", "0.7:0.9", *SIM[3:-4], "--save", "counts,particles"]
         for name, space in (("real", []), ("seen", ["--redshift-space", "z"])):
             suite, data, model = (self.root / f"{name} {kind}" for kind in ("suite", "data", "model"))
             succeed("cosmo-sim", *words, *space, "--output", suite)

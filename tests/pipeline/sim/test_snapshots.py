@@ -285,8 +285,8 @@ class SnapshotTest(DirectoryTest):
 
     def test_the_simulation_measures_as_inspect_does(self):
         suite = self.root / "measured"
-        succeed("cosmo-sim", "generate", "--particles", 32, "--box", 64, "--steps", 3, "--save", "particles", "--redshifts",
-                "0,0.5", "--correlation-function", "--bispectrum", "--output", suite)
+        succeed("cosmo-sim", "generate", "--particles", 32, "--box", 64, "--steps", 3, "--save",
+                "particles,correlation-function,bispectrum", "--redshifts", "0,0.5", "--output", suite)
         folder = suite / "sim-00000"
         for name in "correlation-function", "bispectrum":
             whole = np.genfromtxt(folder / f"{name.replace('-', '_')}.csv", delimiter=",", names=True)

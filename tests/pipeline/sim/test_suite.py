@@ -57,20 +57,60 @@ class Outputs(Suite):
     def test_what_is_saved_and_what_it_takes(self):
         plain = ["--dry-run", "--output", self.root / "never"]
         counts = 6 * 8**3 * 2
-        self.assertEqual(succeed("cosmo-sim", *SIM, *plain, "--power-spectrum", "off")["disk_bytes"], counts)
-        self.assertEqual(succeed("cosmo-sim", *SIM, *plain, "--power-spectrum=off", "--redshifts", "0,1")["disk_bytes"],
-                         2 * counts)
-        self.assertGreater(succeed("cosmo-sim", *SIM, *plain, "--power-spectrum")["disk_bytes"], counts)
-        both = succeed("cosmo-sim", *SIM, *plain, "--power-spectrum", "off", "--save", "both")["disk_bytes"]
-        particles = succeed("cosmo-sim", *SIM, *plain, "--power-spectrum", "off", "--save", "particles")["disk_bytes"]
-        self.assertEqual(both, particles + counts)
-        output = self.root / "without"
-        succeed("cosmo-sim", *SIM, "--power-spectrum", "off", "--output", output)
-        self.assertEqual({path.name for path in output.glob("sim-*/*")}, {"counts_z0.h5"})
+
+        def disk(names, *words):
+            return succeed("cosmo-sim", *SIM, *plain, "--save", names, *words)["disk_bytes"]
+
+        self.assertEqual(disk("counts,no-power-spectrum"), counts)
+        self.assertEqual(disk("counts,no-power-spectrum", "--redshifts", "0,1"), 2 * counts)
+        self.assertGreater(disk("counts"), counts)
+        self.assertEqual(disk("particles,counts,no-power-spectrum"), disk("particles,no-power-spectrum") + counts)
+        for names, files in (("no-power-spectrum,counts", {"counts_z0.h5"}), ("power-spectrum", {"power_spectrum.csv"})):
+            output = self.root / names
+            succeed("cosmo-sim", *SIM, "--save", names, "--output", output)
+            self.assertEqual({path.name for path in output.glob("sim-*/*")}, files)
+
+    def test_what_is_saved_is_named_once_and_exists(self):
+        never = ["--output", self.root / "never"]
+        names = "counts, particles, power-spectrum, correlation-function, bispectrum, no-power-spectrum"
+        for value in ("count", "counts,counts", "counts,", "counts,both", "counts, bispectrum"):
+            self.refused(USAGE, [f"'{value}'", names, "each once"], *SIM, "--save", value, *never)
+        self.refused(USAGE, ["leave out power-spectrum or no-power-spectrum"], *SIM, "--save", "power-spectrum,no-power-spectrum", *never)
+        self.refused(USAGE, ["nothing to write"], *SIM, "--save", "no-power-spectrum", *never)
+
+    def test_options_of_earlier_versions_mean_what_they_did(self):
+        """With a warning of what to write instead, and in no list of options."""
+        plan = [*SIM, "--dry-run", "--json", "--output", self.root / "never"]
+        settings = self.root / "former.ini"
+        settings.write_text("save = both\ncorrelation-function = on\n")
+        for former, warned, today in (
+                (["--save", "both"], ["--save both"], "counts,particles,power-spectrum"),
+                (["--bispectrum"], ["--bispectrum"], "counts,power-spectrum,bispectrum"),
+                (["--power-spectrum", "off", "--correlation-function=on"], ["--power-spectrum and --correlation-function"],
+                 "counts,no-power-spectrum,correlation-function"),
+                (["--power-spectrum", "--bispectrum", "off"], ["--power-spectrum and --bispectrum"], "counts,power-spectrum"),
+                (["--save", "particles", "--power-spectrum=off"], ["--power-spectrum"], "particles,no-power-spectrum"),
+                (["--config", settings], ["--save both", "--correlation-function"],
+                 "counts,particles,power-spectrum,correlation-function")):
+            done = run("cosmo-sim", *plan, *former)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for name in warned:
+                self.assertRegex(done.stderr, f"(?m)^warning: {name} (is|are) from an earlier version: write --save ")
+            self.assertIn(f"write --save {today}, since later ones will refuse", done.stderr)
+            self.assertEqual(done.stderr.count("earlier version"), len(warned))
+            named = run("cosmo-sim", *plan, "--save", today)
+            self.assertNotIn("earlier version", named.stderr)
+            self.assertEqual(json.loads(done.stdout)["id"], json.loads(named.stdout)["id"])
+        for page in (["generate", "--help"], ["--man"], ["--completion"]):
+            text = run("cosmo-sim", *page).stdout.replace("\\-", "-")
+            self.assertIn("correlation-function", text)
+            for former in ("--power-spectrum", "counts particles both", "or both", "--bispectrum on"):
+                self.assertNotIn(former, text)
+        self.refused(USAGE, ["--power-spectrum is 'maybe'", "on or off"], *plan, "--power-spectrum", "maybe")
 
     def test_particles_and_their_spectrum_are_the_same_bytes_from_any_ranks(self):
         one, two = self.root / "particles1", self.root / "particles2"
-        words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--save", "both", "--redshifts", "0,1"]
+        words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--save", "counts,particles", "--redshifts", "0,1"]
         succeed("cosmo-sim", *words, "--output", one)
         succeed("cosmo-sim", *words, "--output", two, "--ranks-per-simulation", 2, ranks=2)
         self.assertEqual(contents(two), contents(one))
@@ -90,7 +130,7 @@ class Outputs(Suite):
             self.assertEqual(len(table), 1 + 8)
 
     def test_measures_are_tables_that_a_request_may_ask_for(self):
-        words = [*SIM, "--redshifts", "0,1", "--correlation-function", "--bispectrum"]
+        words = [*SIM, "--redshifts", "0,1", "--save", "counts,correlation-function,bispectrum"]
         plain, one, two = self.root / "plain", self.root / "measured1", self.root / "measured2"
         succeed("cosmo-sim", *SIM, "--redshifts", "0,1", "--output", plain)
         plan = succeed("cosmo-sim", *words, "--output", one, "--dry-run")
@@ -110,7 +150,7 @@ class Outputs(Suite):
         # Requests without them are what they were before there were any.
         config = json.loads((plain / "manifest.json").read_text())["config"]
         self.assertFalse({"correlation_function", "bispectrum"} & config.keys())
-        self.refused(CONFIG, ["--bispectrum", "can be shared by 4"], "generate", "--particles", 6, "--bispectrum", "--output",
+        self.refused(CONFIG, ["--save bispectrum", "can be shared by 4"], "generate", "--particles", 6, "--save", "bispectrum", "--output",
                      self.root / "never", ranks=5)
 
     def test_redshifts_that_cannot_be(self):
@@ -131,7 +171,7 @@ class Outputs(Suite):
 
     def test_a_full_disk(self):
         """The error is one sentence with exit 4, no file with a final name is torn, and a rerun continues."""
-        whole, words = self.root / "both", [*SIM, "--save", "both"]
+        whole, words = self.root / "both", [*SIM, "--save", "counts,particles"]
         succeed("cosmo-sim", *words, "--output", whole)
         for suffix in ("counts_z0.h5.part", "snapshot_z0.hdf5.part", "power_spectrum.csv.part"):
             for room in (0, 300):
@@ -165,7 +205,7 @@ class Integrators(Suite):
 
     def test_they_give_the_same_bytes_from_any_ranks(self):
         for integrator in ("bullfrog", "fastpm"):
-            words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--integrator", integrator, "--save", "both", "--redshifts", "0,1,9"]
+            words = [*SIM[:1], "--simulations", 2, *SIM[3:], "--integrator", integrator, "--save", "counts,particles", "--redshifts", "0,1,9"]
             one = self.root / f"{integrator}1"
             succeed("cosmo-sim", *words, "--output", one)
             self.assertEqual(json.loads((one / "manifest.json").read_text())["config"]["integrator"], integrator)
@@ -468,8 +508,8 @@ class Memory(Suite):
 
     def test_predicted_and_measured_memory_agree(self):
         words = ["generate", "--particles", 96, "--mesh", 192, "--steps", 1]
-        for ranks, least, more in ((1, 0.7, []), (2, 0.6, ["--redshifts", "0,1", "--save", "both"]),
-                                   (1, 0.7, ["--bispectrum"]), (1, 0.7, ["--threads", 300])):
+        for ranks, least, more in ((1, 0.7, []), (2, 0.6, ["--redshifts", "0,1", "--save", "counts,particles"]),
+                                   (1, 0.7, ["--save", "counts,bispectrum"]), (1, 0.7, ["--threads", 300])):
             output = self.root / f"measured{ranks}{len(more)}"
             found = succeed("cosmo-sim", *words, *more, "--output", output, ranks=ranks)
             ratio = found["peak_rss_bytes"] / found["memory_bytes_per_rank"]

@@ -11,7 +11,7 @@ from toolkit import DirectoryTest, contents, error_line, run, run_with_faults, s
 
 CONFIG, IO, FORMAT = 3, 4, 5
 SIDE = 32
-SIM = ["generate", "--box", 64, "--particles", SIDE, "--steps", 3, "--save", "both"]
+SIM = ["generate", "--box", 64, "--particles", SIDE, "--steps", 3, "--save", "counts,particles"]
 
 
 def write_grafic(path, noise, order="<"):

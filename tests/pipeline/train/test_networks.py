@@ -73,7 +73,7 @@ class Networks(PipelineTest):
 
     @classmethod
     def sim_words(cls):
-        return [*super().sim_words(), "--redshifts", "0,0.5", "--save", "both"]
+        return [*super().sim_words(), "--redshifts", "0,0.5", "--save", "counts,particles"]
 
     @classmethod
     def setUpClass(cls):
