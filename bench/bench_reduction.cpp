@@ -20,7 +20,7 @@
 #include "nn/zoo/zoo.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/optimizer/larc_adam.hpp"
-#include "train/plan/network_options.hpp"
+#include "train/plan/number_formats.hpp"
 
 namespace {
 
@@ -108,8 +108,8 @@ class Training {
   Training(const nn::NetworkSpec& spec, nn::Shape input, Delays delays)
       : delays_(delays),
         network_(spec, input, kOutputs, 1, nn::Mode::training,
-                 train::arithmetic_of(spec, nn::take_census(spec, input, kOutputs), 1, nn::Precision::f32,
-                                      nn::ConvolutionMethod::automatic)) {
+                 train::NumberFormats::arithmetic_of(spec, nn::take_census(spec, input, kOutputs), 1,
+                                                     nn::Precision::f32, nn::ConvolutionMethod::automatic)) {
     nn::initialise(network_, 1);
     train::LarcAdamConfig config;
     config.learning_rate.decay_steps = 1000;

@@ -75,7 +75,7 @@ def variants_of(channels):
         "no hidden dense layer": change(hidden=()),
         "dense 128": change(hidden=(128,)),
         "dense 64, 64": change(hidden=(64, 64)),
-        "weight decay 1e-2": change(options=("--weight-decay", "1e-2")),
+        "weight decay 1e-2": change(options=("--optimizer", "adamw:1e-2")),
         "learning rate 1e-3": change(options=("--learning-rate", "1e-3")),
         "learning rate 1e-2": change(options=("--learning-rate", "1e-2")),
     }

@@ -17,6 +17,7 @@ ROWS = {
     "a kind of layer": (r'"resample"|\bResample&|struct Resample', ()),
     "a loss of labels": (r"LabelError::squared|absolute, squared", ()),
     "a kind of output": (r"\bDensity\b", ("train/evaluate/",)),
+    "an option of trainings": (r"\bclip-norm\b", ()),
     "an optimizer": (r"\bsgd\b|\bSgd\b", ()),
     "a cosmological parameter": (r'"w0"', ("histogram/snapshot/snapshot_counts.cpp",)),
     "a transfer function": (r"no_wiggle|no-wiggle", ()),

@@ -24,8 +24,8 @@ LONG = 60  # lines that a function may have
 # What a change must not exceed; a row that falls has its limit lowered with it.
 LIMITS = {
     "folders above 22 files": 1,
-    "functions above 60 lines": 3,
-    "files that ask what outputs mean": 13,
+    "functions above 60 lines": 1,
+    "files that ask what outputs mean": 4,
     "ways to compute a convolution": 6,
     "own options of cosmo-train": 44,
     "own options of cosmo-sim generate": 32,
@@ -37,7 +37,7 @@ ASKS = {
     "counts outputs and parameters and compares": r"\boutputs\(\)(, |\)* *[!=]= *)[\w.]*param",
     "branches on whether they are a density": r"\bdensity \?|\b(loss|own)\w*\.density\b|\b(is|has|predicts)_\w*density\b",
     "looks a loss up to find out": r"\bfind_loss\(|\)\.density\b",
-    "tells kinds of outputs apart": r"\b(holds_alternative|get|get_if|dynamic_cast)<[^>]*(Labels|Density|Output)\b|\boperator\(\)\(const (nn::)?(Labels|Density)&",
+    "distinguishes kinds of outputs": r"\b(holds_alternative|get|get_if|dynamic_cast)<[^>]*(Labels|Density|Output)\b|\boperator\(\)\(const (nn::)?(Labels|Density)&",
     "reads the number of components": r"\b(loss|own|model|plan)\.components\b|\bmixture_(outputs|start)\(",
     "takes them apart as Gaussians, by their number": r"\b(mixture_of|read_mixture)\(",
     "compares with the name of a loss or a kind": r'[!=]= *"(mae|mse|gaussian|mixture)"',

@@ -69,6 +69,12 @@ class Options {
   std::uint64_t seed(const std::string& name) const;
   /// One of the choices declared for it.
   const std::string& choice(const std::string& name) const;
+  /// A value "NAME" or "NAME:VALUE" whose NAME is one of the choices.
+  struct NamedValue {
+    std::string name;
+    std::optional<std::string> value;
+  };
+  NamedValue named_value(const std::string& name) const;
   /// The row that the option selects in `table`, whose names are its choices; rows are core::Named or have a
   /// `name`.
   template <class Table>
@@ -121,6 +127,7 @@ class Options {
 
   void declare(Declaration declaration);
   const Declaration& declaration(const std::string& name) const;
+  void ensure_choice(const std::string& name, const std::string& chosen) const;
   std::vector<Declaration> accepted() const;
   void replace_former(const Former& former);
   void replace_former(const FormerValue& former);
@@ -140,5 +147,7 @@ class Options {
 /// The number that all of `text`, a part of what was typed, represents. Throws Error{usage} naming `what` and
 /// quoting `typed`, everything that was typed.
 double parse_number(std::string_view text, std::string_view what, std::string_view typed);
+/// The whole number low … high that all of `text` represents. Throws Error{usage}, or Error{config} if it is outside.
+std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
 
 }  // namespace cosmo::core

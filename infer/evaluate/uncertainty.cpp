@@ -9,6 +9,7 @@
 #include "dataset/shard/target_scaler.hpp"
 #include "infer/evaluate/bootstrap.hpp"
 #include "infer/evaluate/calibration_check.hpp"
+#include "infer/predict/deviation_kind.hpp"
 #include "infer/predict/ensemble.hpp"
 #include "nn/posterior/small_matrix.hpp"
 

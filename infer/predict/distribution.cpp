@@ -130,15 +130,4 @@ const std::vector<double>& universe_calibration(const nn::ModelManifest& model, 
                                              : model.validation.calibration_per_subvolume;
 }
 
-DeviationKind deviation_kind(Models models) {
-  struct Kind {
-    const std::string& loss;
-    DeviationKind operator()(const nn::Labels&) const { return {"validation_rms", "rms error"}; }
-    DeviationKind operator()(const nn::Density&) const { return {loss, "predicted deviation, calibrated"}; }
-  };
-  if (models.size() > 1) return {"ensemble", "deviation of the ensemble"};
-  const nn::Output& output = models.front().output;
-  return std::visit(Kind{output.loss_name()}, output.kind());
-}
-
 }  // namespace cosmo::infer

@@ -37,14 +37,6 @@ Distribution universe_distribution(Models models, std::span<const float> outputs
 /// Number of outputs of all models together for one sample.
 std::size_t outputs_of(Models models);
 
-/// Where a predicted deviation comes from.
-struct DeviationKind {
-  std::string
-      key;  ///< in metrics.json: "gaussian", "mixture", "validation_rms", or "ensemble" for several models
-  std::string name;  ///< for people
-};
-DeviationKind deviation_kind(Models models);
-
 /// The calibration of universe_distribution for universes of `subvolumes` sub-volumes: that of whole
 /// universes if they are cut as in the model's validation, else that of single sub-volumes; empty for a model
 /// that has none.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "infer/predict/deviation_kind.hpp"
 #include "infer/report/explanation.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
@@ -127,10 +128,10 @@ std::string bars_text(const Report& report) {
   const auto& rows = report.methods.front().universes.rows;
   if (rows.empty() || rows.front().deviation.empty())
     return "There are no bars: no uncertainty is predicted.";
-  const Json* kind = find_metric(report.metrics, {"uncertainty", "kind"});
-  return kind != nullptr && *kind == "validation_rms"
-             ? "Bars: plus and minus the rms error on the validation universes, the same for all."
-             : "Bars: plus and minus one standard deviation as predicted.";
+  const Json* key = find_metric(report.metrics, {"uncertainty", "kind"});
+  const DeviationKind* kind =
+      key != nullptr && key->is_string() ? find_deviation_kind(key->get<std::string>()) : nullptr;
+  return std::string(kind != nullptr ? kind->bars : find_deviation_kind("ensemble")->bars);
 }
 
 }  // namespace
@@ -191,16 +192,9 @@ std::string paired_section(const Report& report) {
 namespace {
 
 /// What "kind" means.
-std::string kind_text(const std::string& kind) {
-  if (kind == "gaussian") return "The network predicts a mean and a covariance for each sub-volume.";
-  if (kind == "mixture")
-    return "The network predicts a mixture of Gaussians for each sub-volume: posteriors may have several "
-           "peaks or tails.";
-  if (kind == "validation_rms")
-    return "The network predicts no uncertainty: each universe is given the rms error on the validation "
-           "universes.";
-  if (kind == "ensemble") return "The spread of several networks is part of the uncertainty.";
-  return html::escaped(kind);
+std::string kind_text(const std::string& key) {
+  const DeviationKind* kind = find_deviation_kind(key);
+  return kind == nullptr ? html::escaped(key) : std::string(kind->sentence);
 }
 
 /// How often the truth lies in the intervals, one row per interval.

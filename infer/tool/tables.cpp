@@ -4,6 +4,7 @@
 
 #include "infer/evaluate/evaluation.hpp"
 #include "infer/evaluate/paired.hpp"
+#include "infer/predict/deviation_kind.hpp"
 
 namespace cosmo::infer {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/run/options.hpp"
 
 namespace cosmo::nn {
 
@@ -20,6 +21,19 @@ const LossEntry& find_loss(std::string_view name) {
 
 Output::Output(std::string_view loss, int parameters, int components)
     : loss_(loss), components_(components), kind_(find_loss(loss).make(parameters, components)) {}
+
+int default_components(std::string_view loss) { return find_loss(loss).components; }
+
+Output Output::requested(std::string_view option, int parameters) {
+  const std::size_t colon = option.find(':');
+  const LossEntry& loss = find_loss(option.substr(0, colon));
+  if (colon == std::string_view::npos) return {loss.name, parameters, loss.components};
+  core::ensure(loss.components > 0, core::Fault::usage,
+               "Option --loss is '{}': only mixture takes a number of Gaussians; leave it out.", option);
+  const std::int64_t components =
+      core::parse_integer(option.substr(colon + 1), fmt::format("--loss {}", loss.name), 1, kMostComponents);
+  return {loss.name, parameters, static_cast<int>(components)};
+}
 
 Shape Output::shape() const {
   return std::visit([](const auto& kind) { return kind.shape(); }, kind_);

@@ -38,6 +38,9 @@ inline constexpr std::array<LossEntry, 4> kLosses = {
         return Density{parameters, components};
       }}}};
 
+/// Number of components of a loss unless others are asked for; 0 if it has none.
+int default_components(std::string_view loss);
+
 /// What a network's outputs mean and how they are compared with the truth. Code that differs between the kinds visits
 /// kind(), so that a new kind does not compile before there is an answer everywhere.
 class Output {
@@ -45,6 +48,9 @@ class Output {
   /// The output for `parameters` labels of a training with the loss called `loss`. `components`: of its mixture; 0 for
   /// other losses. Throws Error{format} if there is no such loss.
   Output(std::string_view loss, int parameters, int components = 0);
+  /// The output that --loss asks for: "NAME", or "NAME:N" for a mixture of N. Throws Error{usage} for a number that the
+  /// loss does not take, Error{config} for one out of range.
+  static Output requested(std::string_view option, int parameters);
 
   /// (channels, size) of a sample's outputs; size 1: a vector.
   Shape shape() const;

@@ -92,6 +92,7 @@ void add_parts(Json& metrics) {
 nn::ModelManifest model() {
   nn::ModelManifest made{};
   made.network = nn::with_outputs(nn::zoo::cosmoflow32(), static_cast<int>(kParameters.size()));
+  made.output = {"mae", static_cast<int>(kParameters.size())};
   made.network.name = "<script>alert(1)</script>";
   made.input = {{1, 32}, {0}, core::Length(4)};
   made.parameters = kParameters;

@@ -4,6 +4,7 @@
 
 #include "core/random.hpp"
 #include "infer/evaluate/uncertainty.hpp"
+#include "infer/predict/deviation_kind.hpp"
 #include "nn/output/density.hpp"
 
 using namespace cosmo;

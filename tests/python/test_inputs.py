@@ -79,7 +79,7 @@ class AgainstTheTrainer(PrepTest):
         model = self.root / f"{data.name}-{voxels}-{augment}"
         (self.root / "dense.json").write_text(json.dumps(DENSE))
         cosmo_train("--data", data, "--output", model, "--network", self.root / "dense.json", "--epochs", EPOCHS,
-                    "--learning-rate", 1e-30, "--weight-decay", 0, "--warmup-epochs", 0, "--global-batch", 6, "--augment", augment,
+                    "--learning-rate", 1e-30, "--optimizer", "adamw:0", "--warmup-epochs", 0, "--global-batch", 6, "--augment", augment,
                     "--average", "off", "--voxels", voxels, "--seed", SEED)
         with open(model / "history.csv", newline="") as file:
             return model, [float(row["train_loss"]) for row in csv.DictReader(file)]

@@ -8,7 +8,7 @@
 #include "core/format/json.hpp"
 #include "dataset/load/sample_groups.hpp"
 #include "nn/network.hpp"
-#include "train/plan/network_options.hpp"
+#include "train/plan/sample_cut.hpp"
 
 namespace cosmo::train {
 

@@ -12,15 +12,15 @@ using core::Fault;
 
 Learner::Learner(const TrainingPlan& plan, const nn::Arithmetic& arithmetic, std::int64_t steps_per_epoch,
                  const nn::Share* share)
-    : network(plan.network, plan.input, plan.output.values(), plan.micro_batch, nn::Mode::training,
-              arithmetic, share),
-      optimizer(make_optimizer(plan, network.parameters(), steps_per_epoch)),
+    : network(plan.network.spec, plan.input, plan.objective.output.values(), plan.batching.micro_batch,
+              nn::Mode::training, arithmetic, share),
+      optimizer(plan.method.make(network.parameters(), plan.schedule.per_step(steps_per_epoch))),
       state{network, *optimizer, {}, {}} {
-  if (plan.average > 0) state.average = &average.emplace(network, plan.average);
+  if (plan.method.average > 0) state.average = &average.emplace(network, plan.method.average);
 }
 
 void Learner::begin(const TrainingPlan& plan, const Pretrained* pretrained) {
-  nn::initialise(network, plan.seed, plan.output.start());
+  nn::initialise(network, plan.network.seed, plan.objective.output.start());
   if (pretrained != nullptr) pretrained->give_weights(network);
   if (state.average != nullptr) state.average->start();
 }
@@ -29,9 +29,9 @@ void Learner::resume(const TrainingPlan& plan, const core::FileRecord& checkpoin
                      std::int64_t steps_per_epoch) {
   core::check_content(plan.directory, checkpoint);
   state.progress = read_checkpoint(
-      std::filesystem::path(plan.directory) / checkpoint.path, plan.network,
+      std::filesystem::path(plan.directory) / checkpoint.path, plan.network.spec,
       {network, *optimizer, state.average},
-      {columns_of(plan.output, !plan.network.baseline.empty()), static_cast<std::size_t>(plan.parameters)});
+      {columns_of(plan.objective.output, !plan.network.spec.baseline.empty()), plan.objective.parameters});
   ensure(state.progress.epoch <= plan.epochs, Fault::config,
          "{} has {} epochs already: give at least that many --epochs.", plan.directory, state.progress.epoch);
   const std::int64_t into_epoch = state.progress.step - state.progress.epoch * steps_per_epoch;

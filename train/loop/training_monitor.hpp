@@ -5,7 +5,7 @@
 #include "core/format/json.hpp"
 #include "core/log.hpp"
 #include "core/timer.hpp"
-#include "train/loop/mlperf_log.hpp"
+#include "train/log/mlperf_log.hpp"
 #include "train/state/history.hpp"
 
 namespace cosmo::train {

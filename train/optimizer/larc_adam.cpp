@@ -81,7 +81,8 @@ void validate(const LarcAdamConfig& config) {
          "Adam's epsilon = {} and LARC's coefficient = {} and fallback = {} must be positive.",
          config.epsilon, config.larc_coefficient, config.larc_fallback);
   ensure(config.weight_decay >= 0 && config.weight_decay < 1, Fault::config,
-         "--weight-decay {} is not at least 0 and below 1: give one that is.", config.weight_decay);
+         "The weight decay of --optimizer adamw, {}, is not at least 0 and below 1: give one that is.",
+         config.weight_decay);
 }
 
 LarcAdam::LarcAdam(std::span<const nn::Parameter> parameters, const LarcAdamConfig& config)

@@ -35,10 +35,11 @@ void validate(const LearningRate& rate) {
          rate.warmup_steps);
   std::int64_t before = 0;
   for (const RateDrop& drop : rate.drops) {
-    ensure(drop.step > before && drop.factor > 0 && drop.factor <= 1, Fault::config,
-           "The learning rate cannot drop to {} of itself at step {}: give --decay-at epochs at least a "
-           "step apart and --decay-by numbers above 0 and at most 1.",
-           drop.factor, drop.step);
+    ensure(
+        drop.step > before && drop.factor > 0 && drop.factor <= 1, Fault::config,
+        "The learning rate cannot drop to {} of itself at step {}: give --drops whose epochs are at least a "
+        "step apart and whose factors are above 0 and at most 1.",
+        drop.factor, drop.step);
     before = drop.step;
   }
 }

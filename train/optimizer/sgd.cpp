@@ -18,8 +18,7 @@ void update(float* x, float* m, const float* g, std::size_t size, float mu, floa
 
 void validate(const SgdConfig& config) {
   core::ensure(config.momentum >= 0 && config.momentum < 1, core::Fault::config,
-               "The --momentum of stochastic gradient descent is {}: give a number from 0 to below 1.",
-               config.momentum);
+               "The momentum of --optimizer sgd is {}: give a number from 0 to below 1.", config.momentum);
 }
 
 Sgd::Sgd(std::span<const nn::Parameter> parameters, const SgdConfig& config)

@@ -38,13 +38,14 @@ Pretrained load_pretrained(const std::filesystem::path& directory, const Trainin
   const std::string name = directory.string();
   ensure(model.complete, Fault::config,
          "{} of --init-from is a training that is not finished: run its command again until it is.", name);
-  ensure(model.normalisation.voxels == plan.voxels && model.output.option() == plan.output.option(),
+  ensure(model.normalisation.voxels == plan.objective.voxels &&
+             model.output.option() == plan.objective.output.option(),
          Fault::config, "{} of --init-from reads --voxels {} for --loss {}: give the same.", name,
          model.normalisation.voxels, model.output.option());
-  ensure(have_the_same_weights(model.network, plan.network) && model.input == plan.input, Fault::config,
+  ensure(have_the_same_weights(model.network, plan.network.spec) && model.input == plan.input, Fault::config,
          "{} of --init-from has network {} for {} x {}³ voxels, and this training {} for {} x {}³: give the "
          "same --network.",
-         name, model.network.name, model.input.channels, model.input.size, plan.network.name,
+         name, model.network.name, model.input.channels, model.input.size, plan.network.spec.name,
          plan.input.channels, plan.input.size);
   try {
     model.input.ensure_fits(

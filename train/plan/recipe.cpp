@@ -24,7 +24,8 @@ const std::array<Recipe, 2> kRecipes = {{{"standard",
                                            {"augment", "on"}},
                                           0.05},
                                          {"paper",
-                                          {{"optimizer", "larc-adam"},
+                                          {{"network", "cosmoflow"},
+                                           {"optimizer", "larc-adam"},
                                            {"loss", "mae"},
                                            {"global-batch", "16"},
                                            {"decay", "linear"},
@@ -38,7 +39,7 @@ const std::array<Recipe, 2> kRecipes = {{{"standard",
 /// record theirs: it was "paper".
 std::string begun_with(const core::Options& options) {
   std::string name = kRecipes.front().name;
-  if (options.flag("force")) return name;
+  if (options.flag("force") || !options.given("output")) return name;
   if (const auto begun = config_of_begun(options.text("output"))) {
     const core::Json recipe = begun->value("recipe", core::Json("paper"));
     if (recipe.is_string()) name = recipe;
@@ -62,6 +63,7 @@ std::optional<core::Json> config_of_begun(const std::filesystem::path& output) {
 }
 
 void declare_recipe(core::Options& options) {
+  options.begin_group(core::kEveryDay);
   options.add("recipe", std::nullopt,
               "defaults of the options marked below: standard, or paper, those of the 2018 paper [standard; "
               "for a training already begun: its own]",

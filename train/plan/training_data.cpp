@@ -10,13 +10,14 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
                          const dataset::DatasetManifest& data, int readers) {
   const int group = ranks.peers.rank(), groups = ranks.peers.size();
   std::optional<dataset::SlabShare> share;
-  if (plan.cut.plan)
-    share = dataset::share_of(plan.cut.plan->inputs(), plan.cut.plan->periodic_input(), ranks.group.rank(),
-                              data, dataset::find_voxel_transform(plan.voxels, data.scale()));
+  if (plan.batching.cut.plan)
+    share = dataset::share_of(plan.batching.cut.plan->inputs(), plan.batching.cut.plan->periodic_input(),
+                              ranks.group.rank(), data,
+                              dataset::find_voxel_transform(plan.objective.voxels, data.scale()));
   const dataset::LoaderConfig in_order = {.rank = group,
                                           .ranks = groups,
-                                          .global_batch = plan.micro_batch * groups,
-                                          .micro_batch = plan.micro_batch,
+                                          .global_batch = plan.batching.micro_batch * groups,
+                                          .micro_batch = plan.batching.micro_batch,
                                           .readers = readers,
                                           .share = share,
                                           .releases = true,
@@ -25,12 +26,12 @@ LoaderConfigs loaders_of(const dataset::SampleGroups& ranks, const TrainingPlan&
   measured.most = kMeasuredSamples;
   return {{.rank = group,
            .ranks = groups,
-           .global_batch = plan.global_batch,
-           .micro_batch = plan.micro_batch,
-           .seed = plan.seed,
+           .global_batch = plan.batching.global_batch,
+           .micro_batch = plan.batching.micro_batch,
+           .seed = plan.network.seed,
            .shuffle = true,
-           .augment = plan.augment,
-           .roll = plan.roll,
+           .augment = plan.objective.augment,
+           .roll = plan.objective.roll,
            .readers = readers,
            .share = share},
           in_order,
@@ -48,15 +49,16 @@ void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
                  const LoaderConfigs& loaders, Splits& splits) {
   const int rank = ranks.all.rank(), number = ranks.all.size();
   const bool by_planes = loaders.training.share && !loaders.training.share->whole;
-  for (int r = 0; by_planes && plan.augment && r < std::max(1, loaders.training.readers); ++r)
+  for (int r = 0; by_planes && plan.objective.augment && r < std::max(1, loaders.training.readers); ++r)
     splits.groups.push_back(ranks.group.split(0));
-  const dataset::VoxelTransform transform = dataset::find_voxel_transform(plan.voxels, data.scale());
+  const dataset::VoxelTransform transform =
+      dataset::find_voxel_transform(plan.objective.voxels, data.scale());
   ranks.all.agree([&] {
     splits.training.emplace(directory, data, dataset::Split::train, rank, number, by_planes);
     splits.validation.emplace(directory, data, dataset::Split::validation, rank, number, by_planes);
     splits.training_loader.emplace(*splits.training, transform, loaders.training, splits.groups);
     splits.validation_loader.emplace(*splits.validation, transform, loaders.validation);
-    if (nn::find_normalisation(plan.network) >= 0)
+    if (nn::find_normalisation(plan.network.spec) >= 0)
       splits.measured_loader.emplace(*splits.training, transform, loaders.measured);
   });
 }
@@ -66,7 +68,7 @@ std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& 
   const std::int64_t samples = splits.training->size();
   const std::int64_t steps =
       progress.step - progress.epoch * std::int64_t{splits.training_loader->steps_per_epoch()};
-  return samples * (plan.epochs - progress.epoch) - std::min(samples, steps * plan.global_batch);
+  return samples * (plan.epochs - progress.epoch) - std::min(samples, steps * plan.batching.global_batch);
 }
 
 }  // namespace cosmo::train

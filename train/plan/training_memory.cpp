@@ -52,7 +52,7 @@ namespace {
 
 /// Memory of the regression, which is learned before the network is made [bytes].
 std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  if (plan.network.baseline.empty()) return 0;
+  if (plan.network.spec.baseline.empty()) return 0;
   const std::uint64_t samples =
       dataset::regression_samples(data) + data.split(dataset::Split::validation).samples;
   return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, samples));
@@ -63,17 +63,18 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
                              const LoaderConfigs& loaders, const nn::Share* share) {
   const dataset::SampleSpec& spec = data.spec;
-  const int ranks = loaders.training.ranks * plan.cut.ranks_per_sample;
-  const int micro_batches = plan.micro_batches_per_step(ranks);
-  const int arenas = plan.optimizer->moments + (plan.average > 0 ? 1 : 0);
-  const nn::NetworkCensus census = nn::take_census(plan.network, plan.input, plan.output.values());
+  const int ranks = loaders.training.ranks * plan.batching.cut.ranks_per_sample;
+  const int micro_batches = plan.batching.micro_batches_per_step(ranks);
+  const int arenas = plan.method.arenas();
+  const nn::NetworkCensus census = plan.census();
   const std::size_t measuring =
       census.normalised > 0 ? dataset::DataLoader::memory_bytes(spec, loaders.measured) : 0;
-  const std::int64_t network = network_memory(plan.network, plan.input, plan.output.values(),
-                                              plan.micro_batch, arenas, plan.arithmetic, share) +
-                               reduction_memory(plan.order, plan.wire, census, ranks, micro_batches);
+  const std::int64_t network =
+      network_memory(plan.network.spec, plan.input, plan.objective.output.values(), plan.batching.micro_batch,
+                     arenas, plan.formats.arithmetic, share) +
+      reduction_memory(plan.batching.order, plan.formats.wire, census, ranks, micro_batches);
   const auto step = static_cast<std::int64_t>(GradientStep::memory_bytes(
-      census, dataset::voxels_in(spec, loaders.training.share), plan.micro_batch, micro_batches));
+      census, dataset::voxels_in(spec, loaders.training.share), plan.batching.micro_batch, micro_batches));
   // rank_memory() includes oneDNN, which has planned the network.
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
          static_cast<std::int64_t>(
@@ -82,9 +83,9 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {
-  constexpr std::int64_t kOfArray = 1 << 10, kRest = 1 << 14;                     // HDF5's overhead, at most
-  const auto arrays = static_cast<std::int64_t>(2 * plan.network.layers.size());  // weights and biases
-  return (1 + plan.optimizer->moments + (plan.average > 0 ? 1 : 0)) *
+  constexpr std::int64_t kOfArray = 1 << 10, kRest = 1 << 14;  // HDF5's overhead, at most
+  const auto arrays = static_cast<std::int64_t>(2 * plan.network.spec.layers.size());  // weights and biases
+  return (1 + plan.method.arenas()) *
              (static_cast<std::int64_t>(sizeof(float)) * arena_values(census) + arrays * kOfArray) +
          kRest;
 }

@@ -7,8 +7,9 @@
 #include "nn/summary.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/benchmark/benchmark.hpp"
-#include "train/plan/memory_check.hpp"
-#include "train/plan/network_options.hpp"
+#include "train/benchmark/memory_check.hpp"
+#include "train/plan/network_choice.hpp"
+#include "train/plan/number_formats.hpp"
 #include "train/plan/training_memory.hpp"
 #include "train/tool/training_report.hpp"
 
@@ -17,7 +18,8 @@ namespace cosmo::train {
 namespace {
 
 /// The benchmark that the options request, by default for the data that the network is meant for.
-BenchmarkConfig read_benchmark(const core::Options& options, int ranks) {
+BenchmarkConfig read_benchmark(const core::Options& given, int ranks) {
+  const core::Options options = given.with_defaults({{"network", "cosmoflow"}});
   nn::NetworkEntry meant{"", nullptr, "", 1, 128, 3};
   for (const nn::NetworkEntry& entry : nn::networks()) {
     if (entry.name == options.text("network")) meant = entry;
@@ -25,7 +27,7 @@ BenchmarkConfig read_benchmark(const core::Options& options, int ranks) {
   const auto read = [&](const char* name, int otherwise, int most) {
     return options.given(name) ? static_cast<int>(options.integer(name, 1, most)) : otherwise;
   };
-  BenchmarkConfig config{nn::with_outputs(read_network(options), meant.outputs),
+  BenchmarkConfig config{nn::with_outputs(NetworkChoice::read_named(options), meant.outputs),
                          {read("channels", meant.channels, 1024), read("size", meant.size, 1024)},
                          meant.outputs,
                          read("micro-batch", 1, 1 << 16),
@@ -38,9 +40,8 @@ BenchmarkConfig read_benchmark(const core::Options& options, int ranks) {
                config.batch);
   const nn::NetworkCensus census = nn::take_census(config.network, config.input, config.outputs);
   config.cut = read_cut(options, config.network, census, config.input, ranks, config.order);
-  config.arithmetic = arithmetic_of(config.network, census, config.batch, read_precision(options).value,
-                                    read_convolution(options).value);
-  config.arithmetic.reproducible = reproducible;
+  config.arithmetic =
+      NumberFormats::read(options, config.network, census, config.batch, config.order).arithmetic;
   return config;
 }
 
@@ -108,7 +109,8 @@ void run_benchmark(const core::Invocation& run) {
   ensure_memory(run.comm, memory);
   const BenchmarkResult result = benchmark(ranks, config, run.threads);
   announce(run.log, result.operations);
-  announce_unfiltered(run.log, read_convolution(run.options).value, config.network, census);
+  announce_unfiltered(run.log, run.options.entry("convolution", nn::kConvolutionMethods).value,
+                      config.network, census);
   run.report(result.to_json(),
              fmt::format("{}\n{:.1f} ms per step of {} x {} samples, {:.1f} useful Gflop/s, {:.0f} % of the "
                          "measured peak of {:.0f} Gflop/s ({}), {} resident\n",

@@ -21,27 +21,29 @@ void announce_unfiltered(const core::Log& log, nn::ConvolutionMethod method, con
 }
 
 Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ranks) {
-  Json facts = {{"network", plan.network.name},
+  Json facts = {{"network", plan.network.spec.name},
                 {"parameters", census.parameters()},
                 {"epochs", plan.epochs},
-                {"global_batch", plan.global_batch},
-                {"micro_batch", plan.micro_batch},
-                {"micro_batches_per_step", plan.micro_batches_per_step(ranks)},
-                {"ranks_per_sample", plan.cut.ranks_per_sample},
-                {"slabs", plan.cut.ranks_per_sample}};
-  if (plan.cut.plan) facts["cut"] = plan.cut.plan->to_json();
+                {"global_batch", plan.batching.global_batch},
+                {"micro_batch", plan.batching.micro_batch},
+                {"micro_batches_per_step", plan.batching.micro_batches_per_step(ranks)},
+                {"ranks_per_sample", plan.batching.cut.ranks_per_sample},
+                {"slabs", plan.batching.cut.ranks_per_sample}};
+  if (plan.batching.cut.plan) facts["cut"] = plan.batching.cut.plan->to_json();
   return facts;
 }
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                     const dataset::DatasetManifest& data) {
-  const std::string groups =
-      plan.cut.ranks_per_sample > 1 ? fmt::format(" groups of {}", plan.cut.ranks_per_sample) : "";
-  return (plan.cut.plan ? plan.cut.plan->describe() : "") +
+  const std::string groups = plan.batching.cut.ranks_per_sample > 1
+                                 ? fmt::format(" groups of {}", plan.batching.cut.ranks_per_sample)
+                                 : "";
+  return (plan.batching.cut.plan ? plan.batching.cut.plan->describe() : "") +
          fmt::format(
              "{} epochs of {} samples in steps of {}, {} at once on each of {}{} ranks x {} threads\n",
-             plan.epochs, data.split(dataset::Split::train).samples, plan.global_batch, plan.micro_batch,
-             run.comm.size() / plan.cut.ranks_per_sample, groups, run.threads);
+             plan.epochs, data.split(dataset::Split::train).samples, plan.batching.global_batch,
+             plan.batching.micro_batch, run.comm.size() / plan.batching.cut.ranks_per_sample, groups,
+             run.threads);
 }
 
 core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome) {

@@ -241,7 +241,7 @@ TEST_CASE("switches and values of earlier versions are replaced, too") {
         std::vector<std::string>{"--save both is from an earlier version: write --save counts,particles, "
                                  "since later ones will refuse it."});
   CHECK(both.help().find("both") == std::string::npos);
-  CHECK(parsed_from({"--spectrum", "--input", "x"}).text("save") == "counts,spectrum");
+  CHECK(parsed_from({"--spectrum", "--output", "x"}).text("save") == "counts,spectrum");
   CHECK(parsed_from({"--spectrum", "off"}).text("save") == "counts");
   CHECK(parsed_from({"--spectrum=on", "--save", "both"}).text("save") == "counts,particles,spectrum");
   expect_error(Fault::usage, "'maybe': choose on or off", [&] {

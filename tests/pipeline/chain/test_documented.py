@@ -37,7 +37,7 @@ SIZES = [
     (r"python_reader.py", "python_reader.py --samples 8 --rounds 1"),
     (r"bench-reduction", "bench-reduction --network cosmoflow32 --size 32 --rounds 1 --steps 1"),
     (r"--network cosmoflow(64)?(?!\d)", "--network cosmoflow32"), (r"--global-batch \d+", "--global-batch 8"),
-    (r"--epochs \d+", "--epochs 3"), (r"--warmup-epochs \d+", "--warmup-epochs 1"), (r"--decay-at \S+", "--decay-at 1,2"),
+    (r"--epochs \d+", "--epochs 3"), (r"--warmup-epochs \d+", "--warmup-epochs 1"), (r"--drops \S+", "--drops 1:0.5,2:0.25"),
     (r"--threads 2", "--threads 1"), (r"--bind-to core", "--bind-to none"),  # there may be fewer cores than ranks
 ]
 # Names for placeholders that the reader is to replace, by the command; "…" stands for several words.

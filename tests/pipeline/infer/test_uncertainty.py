@@ -312,12 +312,12 @@ class Mixtures(PipelineTest):
     def test_what_cannot_work_is_refused(self):
         refused = self.root / "refused"
         for code, words, part in ((2, ["--loss", "gaussian", "--components", 2], "--components applies only with --loss mixture"),
-                                  (3, ["--loss", "mixture", "--components", 9], "--components"),
-                                  (3, ["--loss", "mixture", "--components", 0], "--components"),
+                                  (2, ["--loss", "gaussian:2"], "only mixture takes a number"),
+                                  (3, ["--loss", "mixture:9"], "between 1 and 8"),
+                                  (3, ["--loss", "mixture:0"], "between 1 and 8"),
                                   (3, ["--loss", "mixture", "--baseline", "summary-statistics"],
                                    "--loss mixture predicts distributions"),
-                                  (3, ["--loss", "mixture", "--components", 2, "--init-from", self.model],
-                                   "--loss mixture of --components 3: give the same")):
+                                  (3, ["--loss", "mixture:2", "--init-from", self.model], "--loss mixture:3: give the same")):
             for ranks in (1, 2):
                 done = run("cosmo-train", *self.train_words(), "--output", refused, *words, ranks=ranks)
                 self.assertEqual(done.returncode, code, done.stderr)

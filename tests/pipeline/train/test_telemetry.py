@@ -50,7 +50,7 @@ class Telemetry(PipelineTest):
         for ranks, loss in ((1, "mae"), (2, "mse")):
             log = self.root / f"mllog{ranks}"
             self.train(f"logged{ranks}", "--mllog", log, "--stage", self.root / "stage", "--loss", loss,
-                       "--optimizer", "sgd", "--warmup-epochs", 1, "--decay-at", 2, "--decay-by", 0.5, ranks=ranks)
+                       "--optimizer", "sgd", "--warmup-epochs", 1, "--drops", "2:0.5", ranks=ranks)
             found = events(log)
             check_nesting(self, found)
             keys = [event["key"] for event in found]
@@ -66,6 +66,9 @@ class Telemetry(PipelineTest):
                              [1, 2, 3])
             self.assertEqual((values["train_samples"], values["eval_samples"], values["global_batch_size"]), (48, 16, 8))
             self.assertEqual((values["opt_name"], values["opt_learning_rate_decay_boundary_epochs"]), ("sgd", [2]))
+            self.assertEqual((values["opt_weight_decay"], values["opt_gradient_clip_norm"]), (0, 1))
+            self.assertEqual((values["opt_learning_rate_decay_schedule"], values["opt_end_learning_rate"]),
+                             ("cosine", values["opt_base_learning_rate"]))
             errors = [event["value"] for event in found if event["key"] == "eval_error"]
             losses = [float(line.split(",")[4])
                       for line in (self.root / f"logged{ranks}" / "history.csv").read_text().splitlines()[1:]]
@@ -75,6 +78,12 @@ class Telemetry(PipelineTest):
                 else:  # the mean absolute error all the same
                     self.assertLess(error, loss_value ** 0.5)
                     self.assertGreater(error, loss_value)
+
+    def test_mlperf_log_has_the_settings_of_adamw(self):
+        log = self.root / "adamw.log"
+        self.train("adamw", "--mllog", log, "--optimizer", "adamw:0.003")
+        values = {event["key"]: event["value"] for event in events(log)}
+        self.assertEqual((values["opt_name"], values["opt_weight_decay"], values["opt_end_learning_rate"]), ("adamw", 0.003, 1e-5))
 
     def test_mlperf_log_of_a_stopped_and_of_a_failed_training(self):
         log = self.root / "stopped.log"

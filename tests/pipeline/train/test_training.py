@@ -300,7 +300,7 @@ class Layouts(Trained):
     def test_gradient_descent_with_dropout_is_the_same_experiment_anywhere(self):
         """What is dropped depends on neither ranks, micro-batches nor stops."""
         words = ["--data", self.data, "--network", "mlperf", "--global-batch", 8, "--optimizer", "sgd", "--loss", "mse",
-                 "--learning-rate", 0.01, "--warmup-epochs", 1, "--decay-at", "1,2", "--decay-by", "0.25,0.125",
+                 "--learning-rate", 0.01, "--warmup-epochs", 1, "--drops", "1:0.25,2:0.125",
                  "--decay-epochs", 3, "--threads", 1, "--output"]
         whole, parts, two, small = (self.root / f"descent{i}" for i in range(4))
         first = succeed("cosmo-train", *words, whole, "--epochs", 3)
@@ -419,8 +419,7 @@ class Settings(Trained):
         words = ["--data", self.data, "--network", "mlperf", "--dry-run", "--output", self.root / "never"]
         ids = [succeed("cosmo-train", *words, *more)["id"]
                for more in ([], ["--dropout", 0.5], ["--dropout", 0], ["--optimizer", "sgd"],
-                            ["--optimizer", "sgd", "--momentum", 0.8], ["--warmup-epochs", 2],
-                            ["--decay-at", 3, "--decay-by", 0.5])]
+                            ["--optimizer", "sgd:0.8"], ["--warmup-epochs", 2], ["--drops", "3:0.5"])]
         self.assertEqual(ids[0], ids[1])
         self.assertEqual(len(set(ids)), len(ids) - 1)
 
@@ -435,7 +434,7 @@ class Settings(Trained):
 
     def test_a_recipe_is_its_options_and_stays_that_of_a_training(self):
         words = [*self.words_with(self.data), "--epochs", 2]
-        standard = ["--optimizer", "adamw", "--weight-decay", 1e-4, "--loss", "mse", "--decay", "cosine", "--clip-norm", 1,
+        standard = ["--optimizer", "adamw:1e-4", "--loss", "mse", "--decay", "cosine", "--clip-norm", 1,
                     "--average", 0.99, "--choice-epochs", 5, "--augment", "turns", "--warmup-epochs", 0.1]
         paper = ["--optimizer", "larc-adam", "--loss", "mae", "--decay", "linear", "--clip-norm", "off", "--average", "off",
                  "--choice-epochs", 1, "--augment", "turns", "--warmup-epochs", 0]
@@ -541,9 +540,37 @@ class Settings(Trained):
     def test_a_drop_after_the_end_is_warned_of(self):
         for epoch, warned in ((1, False), (2, True)):
             done = run("cosmo-train", *self.train_words(), "--epochs", 2, "--output", self.root / f"drop{epoch}",
-                       "--decay-at", epoch, "--decay-by", 0.5)
+                       "--drops", f"{epoch}:0.5")
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("--decay-at 2 is not before the end of 2 epochs" in done.stderr, warned)
+            self.assertEqual("--drops is after 2 epochs, not before the end of 2" in done.stderr, warned)
+
+    def test_options_of_earlier_versions_request_the_same_with_a_warning(self):
+        words = [*self.train_words(), "--epochs", 4, "--dry-run", "--output", self.root / "never-former"]
+        listed = run("cosmo-train", "--help").stdout + run("cosmo-train", "--man").stdout + run("cosmo-train", "--completion").stdout
+        for former, now in ((["--loss", "mixture", "--components", 2], ["--loss", "mixture:2"]),
+                            (["--weight-decay", "1e-3"], ["--optimizer", "adamw:1e-3"]),
+                            (["--optimizer", "larc-adam", "--larc", "trust-ratio"], ["--optimizer", "larc-adam:trust-ratio"]),
+                            (["--optimizer", "sgd", "--momentum", 0.8], ["--optimizer", "sgd:0.8"]),
+                            (["--decay-at", "1,3", "--decay-by", "0.5,0.25"], ["--drops", "1:0.5,3:0.25"]),
+                            (["--deterministic", "any", "--slabs", 1], ["--deterministic", "any"])):
+            old = run("cosmo-train", *words, *former, "--json")
+            self.assertEqual(old.returncode, 0, old.stderr)
+            self.assertEqual(json.loads(old.stdout)["id"], succeed("cosmo-train", *words, *now)["id"])
+            self.assertIn("earlier version: write --", old.stderr)
+            option = former[-2]
+            self.assertNotIn(option.replace("-", "\\-"), listed)
+            self.assertNotRegex(listed, rf"(?<![\w-]){option}(?![\w-])")
+
+    def test_the_default_network_follows_the_data_and_stays_that_of_a_training(self):
+        words = ["--data", self.data, "--global-batch", 8, "--epochs", 1]
+        output = self.root / "by-default"
+        self.assertEqual(succeed("cosmo-train", *words, "--output", output, "--dry-run")["network"], "cosmonet32")
+        own = self.root / "own.json"
+        own.write_text(json.dumps({"name": "own", "input": "voxels", "layers": [
+            {"name": "out", "kind": "dense", "inputs": ["voxels"], "outputs": 0, "slope": 1}]}))
+        succeed("cosmo-train", *words, "--network", own, "--output", output)
+        again = run("cosmo-train", *words, "--output", output)
+        self.assertEqual((again.returncode, "up to date" in again.stdout), (0, True), again.stderr)
 
     def test_the_history_is_a_table_with_a_line_an_epoch(self):
         output = self.root / "history"

@@ -1,4 +1,4 @@
-#include "train/loop/mlperf_log.hpp"
+#include "train/log/mlperf_log.hpp"
 
 #include <chrono>
 #include <string>
@@ -91,33 +91,6 @@ void MlperfLog::write(std::string_view event_type, const std::string& key, const
       {"metadata", metadata}};
   file_ << kLineStart << ' ' << line.dump() << std::endl;
   ensure(file_.good(), Fault::io, "{} of --mllog cannot be written: is the disk full?", path_.string());
-}
-
-void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
-                  const std::string& platform) {
-  log.point("submission_benchmark", "cosmoflow");
-  log.point("submission_org", "none");
-  log.point("submission_division", "open");
-  log.point("submission_status", "research");
-  log.point("submission_platform", platform);
-  log.point("cache_clear", false);
-  log.point("number_of_ranks", ranks);
-  log.point("seed", plan.seed);
-  log.point("global_batch_size", plan.global_batch);
-  log.point("gradient_accumulation_steps", plan.micro_batches_per_step(ranks));
-  log.point("train_samples", data.split(dataset::Split::train).samples);
-  log.point("eval_samples", data.split(dataset::Split::validation).samples);
-  log.point("opt_name", plan.optimizer->name);
-  log.point("opt_base_learning_rate", plan.learning_rate);
-  log.point("opt_learning_rate_warmup_epochs", plan.warmup_epochs);
-  log.point("opt_learning_rate_warmup_factor", plan.warmup_epochs > 0 ? 0 : 1);
-  log.point("opt_learning_rate_decay_boundary_epochs", plan.decay_at);
-  log.point("opt_learning_rate_decay_factor", plan.decay_by);
-  log.point("opt_weight_decay", 0);
-  for (const nn::Layer& layer : plan.network.layers) {
-    const auto* dropout = std::get_if<nn::Dropout>(&layer.kind);
-    if (dropout != nullptr) log.point("dropout", dropout->probability, {{"layer", layer.name}});
-  }
 }
 
 }  // namespace cosmo::train

@@ -1,4 +1,4 @@
-#include "train/loop/run_directory.hpp"
+#include "train/log/run_directory.hpp"
 
 #include "core/error.hpp"
 

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/format/json.hpp"
-#include "train/loop/run_directory.hpp"
-#include "train/plan/training_plan.hpp"
+#include "train/log/run_directory.hpp"
 
 namespace cosmo::train {
 
@@ -45,9 +44,5 @@ class MlperfLog {
 /// Throws Error{config} if a log at `path` would destroy something, because it is in one of the run's
 /// directories or would replace a file that is not such a log; Error{io} if it could not be written.
 void check_log_path(const std::filesystem::path& path, const std::vector<RunDirectory>& directories);
-
-/// Writes the submission's and the training's settings. `platform`: the machine.
-void log_settings(MlperfLog& log, const TrainingPlan& plan, const dataset::DatasetManifest& data, int ranks,
-                  const std::string& platform);
 
 }  // namespace cosmo::train

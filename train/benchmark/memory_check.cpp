@@ -1,4 +1,4 @@
-#include "train/plan/memory_check.hpp"
+#include "train/benchmark/memory_check.hpp"
 
 #include <algorithm>
 

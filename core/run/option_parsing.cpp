@@ -1,0 +1,146 @@
+#include <boost/program_options.hpp>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/file/input_file.hpp"
+#include "core/file/text_file.hpp"
+#include "core/printable.hpp"
+#include "core/run/options.hpp"
+
+namespace cosmo::core {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr std::size_t kLongestConfig = 1 << 20;  ///< largest file of options [bytes]
+
+/// Stores what was parsed, whatever its declared type. Throws Error{usage} for a name that is given twice.
+void store(const po::parsed_options& parsed, std::map<std::string, std::string>& values,
+           const std::string& where) {
+  std::map<std::string, std::string> found;
+  for (const auto& option : parsed.options) {
+    if (option.string_key.empty())
+      fail(Fault::usage, "Unexpected word '{}' {}: see --help.", option.value.at(0), where);
+    const std::string value = option.value.empty() ? "true" : option.value.front();
+    const bool first = found.emplace(option.string_key, value).second;
+    ensure(first, Fault::usage, "Option --{} is given twice {}: keep one.", option.string_key, where);
+  }
+  values.merge(found);
+}
+
+}  // namespace
+
+/// The words, with "on" added after each switch that has no value.
+std::vector<std::string> Options::complete(const std::vector<std::string>& words) const {
+  std::vector<std::string> result;
+  const std::vector<Declaration> options = accepted();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    result.push_back(words[i]);
+    const bool is_switch = std::ranges::any_of(
+        options, [&](const auto& option) { return option.is_switch && words[i] == "--" + option.name; });
+    if (is_switch && (i + 1 == words.size() || words[i + 1].starts_with("--"))) result.push_back("on");
+  }
+  return result;
+}
+
+/// All options, those of earlier versions included.
+std::vector<Options::Declaration> Options::accepted() const {
+  std::vector<Declaration> all = declarations_;
+  for (const Former& former : former_) all.insert(all.end(), former.options.begin(), former.options.end());
+  return all;
+}
+
+/// Gives the replacement the value of the options that it has replaced, if the user chose one of them.
+void Options::replace_former(const Former& former) {
+  std::vector<std::string> used;
+  for (const Declaration& option : former.options) {
+    if (chosen(option.name)) used.push_back("--" + option.name);
+  }
+  if (used.empty()) return;
+  const std::string value = former.translate(*this);
+  for (const Declaration& option : former.options) {
+    values_.erase(option.name);
+    chosen_.erase(option.name);
+  }
+  values_[former.replacement] = value;
+  chosen_.insert(former.replacement);
+  warnings_.push_back(
+      fmt::format("{} {} from an earlier version: write --{} {}, since later ones will refuse {}.",
+                  fmt::join(used, " and "), used.size() > 1 ? "are" : "is", former.replacement, value,
+                  used.size() > 1 ? "them" : "it"));
+}
+
+/// Gives the option the value of today, if the user chose the former one.
+void Options::replace_former(const FormerValue& former) {
+  if (!chosen(former.name) || values_.at(former.name) != former.value) return;
+  values_[former.name] = former.replacement;
+  warnings_.push_back(
+      fmt::format("--{0} {1} is from an earlier version: write --{0} {2}, since later ones will refuse it.",
+                  former.name, former.value, former.replacement));
+}
+
+void Options::parse(const std::vector<std::string>& words) {
+  po::options_description description;
+  po::positional_options_description positional;
+  for (const Declaration& option : accepted()) {
+    if (option.takes_value()) {
+      description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+    } else {
+      description.add_options()(option.name.c_str(), "");
+    }
+    if (option.is_positional) positional.add(option.name.c_str(), 1);
+  }
+  try {
+    using namespace po::command_line_style;
+    store(po::command_line_parser(complete(words))
+              .options(description)
+              .positional(positional)
+              .style(allow_long | long_allow_adjacent | long_allow_next)
+              .run(),
+          values_, "on the command line");
+  } catch (const po::unknown_option& error) {
+    fail(Fault::usage, "Unknown option {}: --help lists the options.", error.get_option_name());
+  } catch (const po::error& error) {
+    fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
+  }
+  if (given("config")) read_config(text("config"));
+  for (const auto& [name, value] : values_) chosen_.insert(name);
+  for (const Declaration& option : declarations_) {
+    if (option.default_value) values_.emplace(option.name, *option.default_value);
+    if (!option.takes_value()) (void)flag(option.name);  // a file may contain any value
+  }
+  for (const FormerValue& former : former_values_) replace_former(former);
+  for (const Former& former : former_) replace_former(former);
+}
+
+void Options::read_config(const std::string& path) {
+  std::string content;
+  try {
+    content = read_text(path, kLongestConfig);
+  } catch (const Error& error) {
+    fail(error.fault(), "--config: {}", error.what());
+  }
+  if (content.starts_with(kByteOrderMark)) content.erase(0, kByteOrderMark.size());
+  std::erase(content, '\r');
+  // Messages quote its lines.
+  ensure(printable(content) == content, Fault::usage,
+         "The file {} of --config is not text: give a file of lines NAME = VALUE in UTF-8.", path);
+  std::istringstream lines(content);
+  po::options_description description;
+  for (const Declaration& option : accepted()) {  // --config inside a file would be ignored
+    if (option.name != "config") description.add_options()(option.name.c_str(), po::value<std::string>(), "");
+  }
+  try {
+    store(po::parse_config_file(lines, description), values_, "in " + path);
+  } catch (const po::unknown_option& error) {
+    fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
+  } catch (const po::invalid_config_file_syntax& error) {  // whose what() does not return for some lines
+    fail(Fault::usage, "The file {} of --config has the line '{}': write NAME = VALUE.", path,
+         error.tokens());
+  } catch (const po::error& error) {
+    fail(Fault::usage, "The file {} of --config cannot be read: {}.", path, error.what());
+  }
+}
+
+}  // namespace cosmo::core

@@ -1,0 +1,45 @@
+#include "infer/predict/deviation_kind.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+constexpr std::string_view kPredicted = "predicted deviation, calibrated";
+constexpr std::string_view kPredictedBars = "Bars: plus and minus one standard deviation as predicted.";
+
+/// Those for labels, for several models, and for each loss that predicts a density.
+constexpr std::array<DeviationKind, 4> kKinds = {{
+    {"validation_rms", "rms error",
+     "The network predicts no uncertainty: each universe is given the rms error on the validation universes.",
+     "Bars: plus and minus the rms error on the validation universes, the same for all."},
+    {"ensemble", "deviation of the ensemble", "The spread of several networks is part of the uncertainty.",
+     kPredictedBars},
+    {"gaussian", kPredicted, "The network predicts a mean and a covariance for each sub-volume.",
+     kPredictedBars},
+    {"mixture", kPredicted,
+     "The network predicts a mixture of Gaussians for each sub-volume: posteriors may have several peaks or tails.",
+     kPredictedBars},
+}};
+
+}  // namespace
+
+const DeviationKind& deviation_kind(Models models) {
+  const nn::Output& output = models.front().output;
+  const std::string_view one = output.calibration_values() == 0 ? "validation_rms" : output.loss_name();
+  const DeviationKind* kind = find_deviation_kind(models.size() > 1 ? "ensemble" : one);
+  core::ensure(kind != nullptr, core::Fault::internal, "Deviations of --loss {} have no description.", one);
+  return *kind;
+}
+
+const DeviationKind* find_deviation_kind(std::string_view key) {
+  const auto found = std::ranges::find(kKinds, key, &DeviationKind::key);
+  return found == kKinds.end() ? nullptr : &*found;
+}
+
+}  // namespace cosmo::infer

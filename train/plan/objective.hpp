@@ -1,0 +1,94 @@
+#pragma once
+// Section of a training's settings: what is learned from what, and how the best epoch is chosen.
+
+#include <string>
+
+#include "core/error.hpp"
+#include "core/run/options.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+#include "nn/output/output.hpp"
+#include "train/plan/context.hpp"
+
+namespace cosmo::train {
+
+struct Objective {
+  nn::Output output{"mae", 0};  ///< what the network predicts
+  std::string voxels;           ///< name of the transform that makes the input
+  bool augment;                 ///< change training samples at random
+  bool roll;                    ///< also shift whole periodic boxes
+  std::size_t parameters;       ///< number of parameters that are predicted
+  int choice_epochs;  ///< number of epochs over which the validation loss that chooses the best is averaged
+
+  static void declare(core::Options& options) {
+    options.begin_group(core::kEveryDay);
+    options.add(
+        "loss NAME[:N]", std::nullopt,
+        "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
+        "the loss is -log of the density per label, that Gaussian being cut off outside [-1, 1]; or mixture: "
+        "the same with N Gaussians, 1 to 8, 3 unless given, for posteriors with several peaks or tails; both "
+        "for up to five parameters" +
+            by_recipe("loss"),
+        core::names_in(nn::kLosses));
+    options.add_former({"components N"}, "loss", &with_components);
+    options.begin_group("What is learned");
+    options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
+                dataset::voxel_transform_names());
+    options.add(
+        "augment", std::nullopt,
+        "change training samples at random: off, turns (the 48 symmetries of the cube), or rolls (also shift "
+        "whole periodic boxes); on: whatever the data allow" +
+            by_recipe("augment"),
+        {"on", "off", "turns", "rolls"});
+    options.begin_group(core::kForExperts);
+    options.add("choice-epochs N", std::nullopt,
+                "number of epochs over which the validation loss that chooses the best epoch is averaged" +
+                    by_recipe("choice-epochs"));
+  }
+
+  /// Throws Error{usage} or Error{config}.
+  static Objective read(const core::Options& options, const PlanContext& context) {
+    const dataset::DatasetManifest& data = context.data;
+    Objective objective;
+    objective.parameters = data.spec.parameters.size();
+    (void)options.named_value("loss");  // one of the choices
+    objective.output = nn::Output::requested(options.text("loss"), static_cast<int>(objective.parameters));
+    objective.voxels =
+        options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
+    (void)dataset::find_voxel_transform(objective.voxels, data.scale());
+    const std::string& augment = options.choice("augment");
+    const bool whole_boxes =
+        data.subvolumes == 1 && data.origin.cut;  // imported data may have been cut from anything
+    core::ensure(
+        augment != "rolls" || whole_boxes, core::Fault::config,
+        "--augment rolls is for whole periodic boxes, but {} holds others: give turns, or shard with "
+        "--subvolumes 1.",
+        options.text("data"));
+    objective.augment = augment != "off";
+    // Trainings from before rolls existed recorded "on" and meant turns.
+    objective.roll =
+        whole_boxes && (augment == "rolls" || (augment == "on" && context.recipe.name != "paper"));
+    objective.choice_epochs = static_cast<int>(options.integer("choice-epochs", 1, kMostEpochs));
+    return objective;
+  }
+
+  void identify(core::Json& config) const {
+    output.identify(config);
+    config["voxels"] = voxels;
+    config["augment"] = augment;
+    if (roll) config["roll"] = true;
+    if (choice_epochs > 1) config["choice_epochs"] = choice_epochs;
+  }
+
+ private:
+  /// --loss for --components.
+  static std::string with_components(const core::Options& options) {
+    const core::Options complete = with_recipe(options);
+    const core::Options::NamedValue loss = complete.named_value("loss");
+    core::ensure(nn::default_components(loss.name) > 0 && !loss.value, core::Fault::usage,
+                 "Option --components applies only with --loss mixture: leave it out with {}.",
+                 complete.text("loss"));
+    return fmt::format("{}:{}", loss.name, options.integer("components", 1, nn::kMostComponents));
+  }
+};
+
+}  // namespace cosmo::train

@@ -1,0 +1,143 @@
+#include "train/tool/training.hpp"
+
+#include "core/parallel/stop_signals.hpp"
+#include "dataset/load/read_report.hpp"
+#include "dataset/load/staging.hpp"
+#include "train/benchmark/peak.hpp"
+#include "train/gradient/replica_check.hpp"
+#include "train/gradient/straggler_report.hpp"
+#include "train/plan/training_memory.hpp"
+#include "train/prepare/input_range.hpp"
+#include "train/prepare/network_baseline.hpp"
+#include "train/tool/training_report.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+constexpr double kSavedBytesPerSecond = 100e6;  ///< a guess for a slow disk, until one has been saved
+
+}  // namespace
+
+Training::Training(const TrainingSetting& setting, const Task& task, ModelDirectory& directory)
+    : setting_(setting),
+      run_(setting.run),
+      task_(task),
+      plan_(task.plan),
+      directory_(directory),
+      share_(task.plan.batching.cut.share(setting.ranks.group)) {
+  open_log();
+  open_data();
+  directory_.note_range(
+      [&] { return measure_input_range(run_.comm, *splits_.training, task_.data.scale()); });
+  if (!plan_.network.spec.baseline.empty())
+    baseline_ = prepare_baseline(run_.comm, run_.log, directory_.output(), *splits_.training,
+                                 *splits_.validation, task_.data.scale());
+  evaluator_ = make_evaluator(plan_.objective.output, *validation_, baseline_ ? &*baseline_ : nullptr);
+  make_learner();
+  start();
+  const TrainingSpeed speed{static_cast<double>(learner_->network.census().useful_flop()), measure_peak()};
+  monitor_.emplace(run_.log, *log_, speed, samples_to_train(plan_, learner_->state.progress, splits_));
+}
+
+core::Report Training::run() {
+  TrainingState& state = learner_->state;
+  if (state.progress.epoch == plan_.epochs)
+    save();  // it was stopped, or a file was lost, after the last epoch
+  const core::Timer training_time;
+  const Ending ending =
+      train(setting_.ranks, *monitor_, trainer_config(),
+            {*splits_.training, *splits_.training_loader,
+             splits_.measured_loader ? &*splits_.measured_loader : nullptr, *validation_, *evaluator_},
+            state, [this] { save(); });
+  log_->stop_run(ending == Ending::complete);
+  return report(ending, training_time.seconds());
+}
+
+/// The log begins with the settings.
+void Training::open_log() {
+  run_.comm.agree([&] { log_.emplace(task_.mllog); });
+  log_->start("init");
+  log_settings(*log_, plan_, task_.data, run_.comm.size(), run_.facts.at("host").get<std::string>());
+  log_->stop("init");
+  log_->start("run");
+}
+
+/// Copies the shards to --stage, if it is given, and opens them.
+void Training::open_data() {
+  std::filesystem::path directory = plan_.data;
+  if (run_.options.given("stage")) {
+    log_->start("staging");
+    directory = dataset::stage_shards(run_.comm, run_.log, plan_.data, task_.data,
+                                      {dataset::Split::train, dataset::Split::validation},
+                                      run_.options.text("stage"));
+    log_->stop("staging");
+  }
+  open_splits(setting_.ranks, plan_, directory, task_.data, setting_.loaders, splits_);
+  validation_.emplace(
+      dataset::SplitToPredict{*splits_.validation, *splits_.validation_loader, task_.data.spec.parameters});
+}
+
+void Training::make_learner() {
+  learner_.emplace(plan_, setting_.arithmetic, splits_.training_loader->steps_per_epoch(),
+                   share_ ? &*share_ : nullptr);
+  const std::vector<nn::OperationRecord> operations = learner_->network.operations();
+  run_.comm.agree([&] { ensure_equal_kernels(setting_.ranks.peers, operations); });
+  directory_.note_filtered(nn::filtered_phases(operations));
+  announce(run_.log, operations);
+  announce_unfiltered(run_.log, plan_.formats.convolution.value, plan_.network.spec,
+                      learner_->network.census());
+}
+
+/// Sets the weights: those of the last checkpoint, of a pretrained model, or new ones.
+void Training::start() {
+  const core::FileRecord* checkpoint = directory_.last_checkpoint();
+  const std::int64_t steps_per_epoch = splits_.training_loader->steps_per_epoch();
+  run_.comm.agree([&] {
+    if (checkpoint != nullptr)
+      learner_->resume(plan_, *checkpoint, steps_per_epoch);
+    else
+      learner_->begin(plan_, task_.pretrained ? &*task_.pretrained : nullptr);
+  });
+  if (checkpoint != nullptr)
+    run_.log.info("continuing after {}", train::describe(learner_->state.progress, steps_per_epoch));
+}
+
+TrainerConfig Training::trainer_config() const {
+  const double checkpoint_guess =
+      static_cast<double>(checkpoint_bytes(plan_, learner_->network.census())) / kSavedBytesPerSecond;
+  return {plan_.epochs,
+          plan_.objective.output,
+          plan_.network.seed,
+          plan_.batching.micro_batches_per_step(run_.comm.size()),
+          plan_.formats.wire,
+          plan_.batching.order,
+          plan_.method.clip_norm,
+          {&core::stop_received, setting_.run_time, plan_.limits.time, plan_.limits.checkpoint_interval,
+           checkpoint_guess}};
+}
+
+/// The peak of all ranks together [flop/s].
+double Training::measure_peak() const {
+  return run_.comm.sum(train::measure_peak(run_.threads, plan_.formats.precision.value).rate);
+}
+
+void Training::save() {
+  monitor_->measured_peak(measure_peak());
+  core::Json facts = run_.facts;
+  facts["training"] = monitor_->to_json();
+  directory_.save(learner_->state, plan_.epochs, facts);
+}
+
+/// `seconds`: time of the training without what came before it.
+core::Report Training::report(Ending ending, double seconds) {
+  const TrainingProgress& progress = learner_->state.progress;
+  const dataset::ReadReport reading =
+      dataset::report_reading(run_.comm, {splits_.statistics(), seconds},
+                              {splits_.training_loader->statistics(), monitor_->seconds()}, task_.readers);
+  const StragglerReport stragglers = report_stragglers(run_.comm, learner_->state.times);
+  return report_of(plan_, {ending, setting_.run_time.seconds(), progress, directory_.best_kept(progress),
+                           *monitor_, reading, stragglers});
+}
+
+}  // namespace cosmo::train
