@@ -9,20 +9,23 @@
 
 namespace cosmo::dataset {
 
+void SplitOutputs::add(const Batch& batch, std::span<const float> outputs) {
+  for (std::size_t row = 0; row < batch.samples.size(); ++row)
+    std::copy_n(&outputs[row * width_], width_, &values_[batch.samples[row] * width_]);
+}
+
+std::vector<float> SplitOutputs::gather(const core::Communicator& comm) && {
+  comm.sum(std::span<float>(values_));
+  return std::move(values_);
+}
+
 std::vector<float> predict_split(const core::Communicator& comm, const SplitToPredict& split,
                                  std::size_t outputs,
                                  const std::function<std::span<const float>(const Batch&)>& forward) {
-  std::vector<float> said(split.reader.size() * outputs,
-                          0.0f);  // each rank fills its own rows, the sum completes them
+  SplitOutputs all(split.reader.size(), outputs);
   split.loader.start_epoch(0);
-  while (const auto batch = split.loader.next()) {
-    const std::span<const float> predicted = forward(*batch);
-    for (std::size_t row = 0; row < batch->samples.size(); ++row) {
-      std::copy_n(&predicted[row * outputs], outputs, &said[batch->samples[row] * outputs]);
-    }
-  }
-  comm.sum(std::span<float>(said));
-  return said;
+  while (const auto batch = split.loader.next()) all.add(*batch, forward(*batch));
+  return std::move(all).gather(comm);
 }
 
 PredictionTable truths_of(const SplitToPredict& split) {

@@ -35,6 +35,23 @@ struct SplitToPredict {
   core::ParameterSpace parameters;  ///< what the predicted labels mean
 };
 
+/// Outputs for the samples of a split, gathered from the ranks that made them.
+class SplitOutputs {
+ public:
+  /// `width`: number of outputs of a sample.
+  SplitOutputs(std::size_t samples, std::size_t width) : width_(width), values_(samples * width, 0.0f) {}
+
+  /// Adds those of a batch, (micro_batch, width).
+  void add(const Batch& batch, std::span<const float> outputs);
+  /// All (samples, width) in the split's order, the same bits on every rank. Collective over comm, whose ranks have added
+  /// all samples together.
+  std::vector<float> gather(const core::Communicator& comm) &&;
+
+ private:
+  std::size_t width_;
+  std::vector<float> values_;  ///< zeros for samples of other ranks: the sum completes them
+};
+
 /// The outputs for every sample, (samples, outputs) in the split's order. `forward` maps a batch to
 /// (micro_batch, outputs). Collective over comm; every rank gets all of them.
 std::vector<float> predict_split(const core::Communicator& comm, const SplitToPredict& split,

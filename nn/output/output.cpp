@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/run/options.hpp"
 
 namespace cosmo::nn {
 
@@ -24,14 +23,14 @@ Output::Output(std::string_view loss, int parameters, int components)
 
 int default_components(std::string_view loss) { return find_loss(loss).components; }
 
-Output Output::requested(std::string_view option, int parameters) {
-  const std::size_t colon = option.find(':');
-  const LossEntry& loss = find_loss(option.substr(0, colon));
-  if (colon == std::string_view::npos) return {loss.name, parameters, loss.components};
+Output Output::requested(const core::Options::NamedValue& option, int parameters) {
+  const LossEntry& loss = find_loss(option.name);
+  if (!option.value) return {loss.name, parameters, loss.components};
   core::ensure(loss.components > 0, core::Fault::usage,
-               "Option --loss is '{}': only mixture takes a number of Gaussians; leave it out.", option);
+               "Option --loss is '{}:{}': only mixture takes a number of Gaussians; leave it out.",
+               option.name, *option.value);
   const std::int64_t components =
-      core::parse_integer(option.substr(colon + 1), fmt::format("--loss {}", loss.name), 1, kMostComponents);
+      core::parse_integer(*option.value, fmt::format("--loss {}", loss.name), 1, kMostComponents);
   return {loss.name, parameters, static_cast<int>(components)};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/format/json.hpp"
+#include "core/run/options.hpp"
 #include "nn/output/density.hpp"
 #include "nn/output/labels.hpp"
 
@@ -48,9 +49,9 @@ class Output {
   /// The output for `parameters` labels of a training with the loss called `loss`. `components`: of its mixture; 0 for
   /// other losses. Throws Error{format} if there is no such loss.
   Output(std::string_view loss, int parameters, int components = 0);
-  /// The output that --loss asks for: "NAME", or "NAME:N" for a mixture of N. Throws Error{usage} for a number that the
-  /// loss does not take, Error{config} for one out of range.
-  static Output requested(std::string_view option, int parameters);
+  /// The output that --loss asks for, N of NAME:N being the number of Gaussians of a mixture. Throws Error{usage} for a
+  /// number that the loss does not take, Error{config} for one out of range.
+  static Output requested(const core::Options::NamedValue& option, int parameters);
 
   /// (channels, size) of a sample's outputs; size 1: a vector.
   Shape shape() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -47,24 +48,22 @@ std::vector<float> labels_of(const dataset::SplitToPredict& split) {
 
 VectorEvaluator::VectorEvaluator(const nn::Output& output, const dataset::SplitToPredict& split,
                                  bool has_baseline)
-    : output_(output),
-      split_(split),
-      has_baseline_(has_baseline),
-      width_(static_cast<std::size_t>(output.values())) {}
+    : output_(output), split_(split), has_baseline_(has_baseline) {}
 
-void VectorEvaluator::begin() { outputs_.assign(split_.reader.size() * width_, 0.0f); }
+void VectorEvaluator::begin() {
+  outputs_.emplace(split_.reader.size(), static_cast<std::size_t>(output_.values()));
+}
 
 void VectorEvaluator::add(const dataset::Batch& batch, std::span<const float> outputs) {
-  for (std::size_t row = 0; row < batch.samples.size(); ++row)
-    std::copy_n(&outputs[row * width_], width_, &outputs_[batch.samples[row] * width_]);
+  outputs_->add(batch, outputs);
 }
 
 Evaluation VectorEvaluator::finish(const core::Communicator& comm) {
-  comm.sum(std::span<float>(outputs_));
-  ensure_finite_outputs(outputs_, width_, split_.reader);
+  std::vector<float> raw = (*std::exchange(outputs_, std::nullopt)).gather(comm);
+  ensure_finite_outputs(raw, static_cast<std::size_t>(output_.values()), split_.reader);
   Evaluation evaluation{.columns = columns_of(output_, has_baseline_)};
   const std::vector<float> labels = labels_of(split_);
-  const std::vector<float> outputs = improved(std::move(outputs_), labels, evaluation.columns);
+  const std::vector<float> outputs = improved(std::move(raw), labels, evaluation.columns);
   std::vector<float> gradient(outputs.size());
   const auto rows = static_cast<int>(split_.reader.size());
   evaluation.loss = output_.loss({gradient, outputs, labels}, {rows, 1.0}) / rows;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,8 +35,7 @@ class VectorEvaluator : public Evaluator {
   const nn::Output& output_;
   const dataset::SplitToPredict& split_;
   bool has_baseline_;
-  std::size_t width_;           ///< values of a sample's outputs
-  std::vector<float> outputs_;  ///< (samples, width); zeros for those of other ranks
+  std::optional<dataset::SplitOutputs> outputs_;  ///< since begin()
 };
 
 }  // namespace cosmo::train

@@ -90,7 +90,7 @@ struct NetworkChoice {
 
   /// The network of a training begun in --output, which --force does not replace.
   static std::optional<nn::NetworkSpec> begun(const core::Options& options) {
-    const auto config = options.flag("force") ? std::nullopt : config_of_begun(options.text("output"));
+    const auto config = config_to_continue(options);
     if (!config || !config->contains("network")) return std::nullopt;
     try {
       nn::NetworkSpec network = config->at("network").get<nn::NetworkSpec>();

@@ -50,8 +50,8 @@ struct Objective {
     const dataset::DatasetManifest& data = context.data;
     Objective objective;
     objective.parameters = data.spec.parameters.size();
-    (void)options.named_value("loss");  // one of the choices
-    objective.output = nn::Output::requested(options.text("loss"), static_cast<int>(objective.parameters));
+    objective.output =
+        nn::Output::requested(options.named_value("loss"), static_cast<int>(objective.parameters));
     objective.voxels =
         options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
     (void)dataset::find_voxel_transform(objective.voxels, data.scale());

@@ -39,8 +39,7 @@ const std::array<Recipe, 2> kRecipes = {{{"standard",
 /// record theirs: it was "paper".
 std::string begun_with(const core::Options& options) {
   std::string name = kRecipes.front().name;
-  if (options.flag("force") || !options.given("output")) return name;
-  if (const auto begun = config_of_begun(options.text("output"))) {
+  if (const auto begun = config_to_continue(options)) {
     const core::Json recipe = begun->value("recipe", core::Json("paper"));
     if (recipe.is_string()) name = recipe;
   }
@@ -60,6 +59,11 @@ std::optional<core::Json> config_of_begun(const std::filesystem::path& output) {
     // A damaged manifest is refused, or replaced, like that of any other stage.
   }
   return {};
+}
+
+std::optional<core::Json> config_to_continue(const core::Options& options) {
+  if (options.flag("force") || !options.given("output")) return {};
+  return config_of_begun(options.text("output"));
 }
 
 void declare_recipe(core::Options& options) {

@@ -26,6 +26,8 @@ std::string by_recipe(const std::string& option);
 const Recipe& find_recipe(const core::Options& options);
 /// The settings of the training begun in `output`; nothing if there is none or its manifest is damaged.
 std::optional<core::Json> config_of_begun(const std::filesystem::path& output);
+/// Those of the training in --output; nothing if --force replaces it, too.
+std::optional<core::Json> config_to_continue(const core::Options& options);
 /// Returns the options with the recipe's defaults.
 core::Options with_recipe(const core::Options& options);
 

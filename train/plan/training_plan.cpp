@@ -30,8 +30,8 @@ void declare_training(core::Options& options) {
 }
 
 TrainingPlan read_training_plan(const core::Options& given, const dataset::DatasetManifest& data, int ranks) {
-  const core::Options options = with_recipe(given);
   const PlanContext context{find_recipe(given), data, ranks};
+  const core::Options options = given.with_defaults(context.recipe.options);
   TrainingPlan plan;
   plan.recipe = context.recipe.name;
   plan.data = options.text("data");

@@ -27,10 +27,10 @@ TEST_CASE("unknown losses and wrong sizes are refused, and an output has an opti
   CHECK((nn::Output("mse", 3).values() == 3 && nn::Output("mse", 3).option() == "mse"));
   CHECK((nn::Output("gaussian", 3).values() == 9 && nn::Output("gaussian", 3).calibration_values() == 6));
   CHECK((nn::Output("mixture", 3, 2).values() == 20 && nn::Output("mixture", 3, 2).option() == "mixture:2"));
-  CHECK(nn::Output::requested("mixture:2", 3) == nn::Output("mixture", 3, 2));
-  CHECK(nn::Output::requested("mixture", 3).components() == 3);
-  CHECK_THROWS_AS(nn::Output::requested("mse:2", 3), core::Error);
-  CHECK_THROWS_AS(nn::Output::requested("mixture:9", 3), core::Error);
+  CHECK((nn::Output::requested({"mixture", "2"}, 3) == nn::Output("mixture", 3, 2)));
+  CHECK((nn::Output::requested({"mixture", {}}, 3).components() == 3));
+  CHECK_THROWS_AS((nn::Output::requested({"mse", "2"}, 3)), core::Error);
+  CHECK_THROWS_AS((nn::Output::requested({"mixture", "9"}, 3)), core::Error);
   core::Json config;
   nn::Output("mixture", 3, 2).identify(config);
   CHECK(config == core::Json{{"loss", "mixture"}, {"components", 2}});
