@@ -103,7 +103,8 @@ std::string network_text(const Report& report, const Ancestor& training) {
 Rates training_rates(const Ancestor& training, double seconds) {
   if (!training.run.contains("training")) return no_rates(training, seconds);
   const Json& steps = training.run.at("training");
-  return {fmt::format("{:.3g} samples/s", steps.at("samples_per_s").get<double>()),
+  const char* const rate = steps.contains("samples_per_second") ? "samples_per_second" : "samples_per_s";
+  return {fmt::format("{:.3g} samples/s", steps.at(rate).get<double>()),
           fmt::format("{:.3g}", steps.at("useful_gflops").get<double>()),
           fmt::format("{:.2g}", steps.at("fraction_of_peak").get<double>())};
 }

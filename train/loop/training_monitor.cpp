@@ -59,7 +59,8 @@ double TrainingMonitor::samples_per_second() const {
 }
 
 core::Json TrainingMonitor::to_json() const {
-  return {{"samples_per_s", samples_per_second()},
+  return {{"samples_per_second", samples_per_second()},
+          {"samples_per_s", samples_per_second()},  // its name up to 0.2, written until 0.4
           {"useful_gflops", rate() / 1e9},
           {"peak_gflops", speed_.peak / 1e9},
           {"fraction_of_peak", rate() / speed_.peak}};
