@@ -85,22 +85,23 @@ void complete_ranges(core::ParameterSpace& space, const std::vector<std::vector<
   }
 }
 
-/// A universe and its samples.
-struct Universe {
+/// What the samples of one universe have in common, and their rows.
+struct SampledUniverse {
   std::uint64_t seed = 0;
   std::optional<Split> split;
   std::map<std::uint8_t, std::size_t> rows;  ///< by sub-volume
 };
+using SampledUniverses = std::map<std::uint32_t, SampledUniverse>;  // by simulation
 
-/// Rows by simulation, checked: each simulation has one seed, split and set of parameters, and all have the
+/// They are checked: each simulation has one seed, split and set of parameters, and all have the
 /// same number of samples.
-std::map<std::uint32_t, Universe> universes_of(const SampleTable& table,
-                                               const std::vector<std::vector<double>>& parameters) {
-  std::map<std::uint32_t, Universe> universes;
+SampledUniverses universes_of(const SampleTable& table, const std::vector<std::vector<double>>& parameters) {
+  SampledUniverses universes;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const SampleRow& row = table.rows[r];
     const std::uint64_t seed = row.seed.value_or(row.simulation);
-    Universe& universe = universes.try_emplace(row.simulation, Universe{seed, row.split, {}}).first->second;
+    SampledUniverse& universe =
+        universes.try_emplace(row.simulation, SampledUniverse{seed, row.split, {}}).first->second;
     const std::size_t number = row.subvolume.value_or(static_cast<std::uint8_t>(universe.rows.size() % 256));
     const bool fits = universe.rows.emplace(static_cast<std::uint8_t>(number), r).second;
     ensure(fits, Fault::format,
@@ -123,7 +124,7 @@ std::map<std::uint32_t, Universe> universes_of(const SampleTable& table,
 }
 
 /// The simulations of each split, from the table or drawn.
-std::array<std::vector<std::uint32_t>, 3> split_of(const std::map<std::uint32_t, Universe>& universes,
+std::array<std::vector<std::uint32_t>, 3> split_of(const SampledUniverses& universes,
                                                    const ForeignSettings& settings) {
   std::array<std::vector<std::uint32_t>, 3> splits;
   if (universes.begin()->second.split) {
@@ -151,7 +152,7 @@ std::array<std::vector<std::uint32_t>, 3> split_of(const std::map<std::uint32_t,
 
 /// Rows of a split in the order of its shards: training samples at random, others by simulation.
 std::vector<std::size_t> rows_of(Split split, const std::vector<std::uint32_t>& simulations,
-                                 const std::map<std::uint32_t, Universe>& universes, std::uint64_t seed) {
+                                 const SampledUniverses& universes, std::uint64_t seed) {
   std::vector<std::size_t> rows;
   for (const std::uint32_t simulation : simulations) {
     for (const auto& [subvolume, row] : universes.at(simulation).rows) rows.push_back(row);
@@ -183,8 +184,7 @@ core::Json config_of(const ForeignSettings& settings, const ExchangeFormat& form
 
 /// The samples as an input, which is identified by their content, not by their files.
 core::InputRecord input_of(const ForeignSettings& settings, const SampleTable& table, const Scans& found,
-                           const std::map<std::uint32_t, Universe>& universes,
-                           const std::filesystem::path& target) {
+                           const SampledUniverses& universes, const std::filesystem::path& target) {
   core::Json content = core::Json::array();
   for (const auto& [simulation, universe] : universes) {
     for (const auto& [subvolume, row] : universe.rows) {
@@ -237,7 +237,7 @@ struct Sources {
   const SampleTable& table;
   const Scans& found;
   const std::vector<std::vector<double>>& parameters;
-  const std::map<std::uint32_t, Universe>& universes;
+  const SampledUniverses& universes;
 };
 
 /// Throws Error{format} if two lines of the table have the same voxels, which splits might then share.
@@ -270,7 +270,7 @@ void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>
       plan.shards.push_back({record.shards.back(), {}, {}});
     }
     const SampleRow& row = sources.table.rows[rows[i]];
-    const Universe& universe = sources.universes.at(row.simulation);
+    const SampledUniverse& universe = sources.universes.at(row.simulation);
     const auto place =
         std::ranges::find_if(universe.rows, [&](const auto& numbered) { return numbered.second == rows[i]; });
     plan.shards.back().samples.push_back(
@@ -280,7 +280,7 @@ void add_shards(ForeignPlan& plan, Split split, const std::vector<std::uint32_t>
 }
 
 std::set<std::size_t> training_rows(const std::array<std::vector<std::uint32_t>, 3>& splits,
-                                    const std::map<std::uint32_t, Universe>& universes) {
+                                    const SampledUniverses& universes) {
   std::set<std::size_t> rows;
   for (const std::uint32_t simulation : splits[static_cast<std::size_t>(Split::train)]) {
     for (const auto& [subvolume, row] : universes.at(simulation).rows) rows.insert(row);

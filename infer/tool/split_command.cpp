@@ -16,9 +16,9 @@
 #include "infer/evaluate/uncertainty.hpp"
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"
+#include "infer/predict/ensemble_cut.hpp"
 #include "infer/predict/familiarity.hpp"
 #include "infer/predict/independence.hpp"
-#include "infer/predict/sample_cut.hpp"
 #include "infer/predict/unfinished.hpp"
 #include "infer/report/report.hpp"
 #include "infer/tool/tables.hpp"
@@ -50,7 +50,7 @@ struct Job {
   std::vector<std::string> directories;  ///< directories of the models
   std::vector<nn::ModelManifest> models;
   int ranks_per_sample = 1;
-  SampleCut cut = {};
+  EnsembleCut cut = {};
   std::vector<std::string> unfinished;  ///< a sentence on each unfinished model
   Independence independence;
   core::Request request;
@@ -95,7 +95,7 @@ Job checked_job(const core::Options& options, int ranks) {
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
-  job.cut = SampleCut(job.models, job.ranks_per_sample);
+  job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
     const Independence own = independence_of(model, job.manifest, job.split);
     if (!job.independence.leak) job.independence.leak = own.leak;

@@ -12,13 +12,13 @@
 namespace cosmo::infer {
 
 /// How the networks of an ensemble cut the samples that ranks share.
-class SampleCut {
+class EnsembleCut {
  public:
   /// Samples are not cut.
-  SampleCut() = default;
+  EnsembleCut() = default;
   /// They are not cut if each has one rank. Throws Error{config} if a network cannot be cut so, or if they need
   /// different planes of the samples.
-  SampleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample);
+  EnsembleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample);
 
   /// A rank's share in each network, or none if the samples are not cut. The groups and this must outlive them.
   std::vector<nn::Share> shares(const dataset::SampleGroups& groups) const;

@@ -1,10 +1,10 @@
-#include "infer/predict/sample_cut.hpp"
+#include "infer/predict/ensemble_cut.hpp"
 
 #include "core/error.hpp"
 
 namespace cosmo::infer {
 
-SampleCut::SampleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample) {
+EnsembleCut::EnsembleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample) {
   if (ranks_per_sample == 1) return;
   for (const nn::ModelManifest& model : models) {
     const nn::CutPlan& plan =
@@ -19,15 +19,15 @@ SampleCut::SampleCut(std::span<const nn::ModelManifest> models, int ranks_per_sa
   }
 }
 
-std::vector<nn::Share> SampleCut::shares(const dataset::SampleGroups& groups) const {
+std::vector<nn::Share> EnsembleCut::shares(const dataset::SampleGroups& groups) const {
   std::vector<nn::Share> shares;
   for (const nn::CutPlan& plan : plans_) shares.push_back({plan, groups.group.rank(), &groups.group});
   return shares;
 }
 
-std::optional<dataset::SlabShare> SampleCut::slab(const dataset::SampleGroups& groups,
-                                                  const dataset::DatasetManifest& data,
-                                                  const dataset::VoxelTransform& transform) const {
+std::optional<dataset::SlabShare> EnsembleCut::slab(const dataset::SampleGroups& groups,
+                                                    const dataset::DatasetManifest& data,
+                                                    const dataset::VoxelTransform& transform) const {
   if (plans_.empty()) return std::nullopt;
   const nn::CutPlan& plan = plans_.front();  // all read the same planes
   return dataset::share_of(plan.inputs(), plan.periodic_input(), groups.group.rank(), data, transform);
