@@ -112,7 +112,7 @@ void run_benchmark(const core::Invocation& run) {
   const std::vector<Kernel> kernels = {
       {"sort", 2 * 12 + 4, [&] { order.sort(particles); }},
       {"sort, deposit", 2 * 12 + 4 + 12 + 4 + 8 * cells, [&] { forces.deposit(particles); }},
-      {"solve", 24 * cells, [&] { forces.solve_contrast(); }, [&] { fill_with_contrast(forces.mesh()); }},
+      {"solve", 24 * cells, [&] { forces.solve_density({}); }, [&] { fill_with_contrast(forces.mesh()); }},
       {"gather, kick, drift", 4 + 4 * cells + 48 + displacements,
        [&] { forces.gather_again(particles, drift_a_little); }}};
 

@@ -61,9 +61,10 @@ class ForceMesh {
   }
   template <class Use>
   void gather_again(const ParticleSet& particles, Use&& use);
-  /// The parts of solve(): deposit particles as quanta of mass, and solve for a density contrast in mesh().
+  /// The parts of solve(): deposit particles as quanta of mass, and solve for a density contrast in mesh(), whose planes
+  /// `prepare` makes ready.
   void deposit(const ParticleSet& particles, std::int32_t quanta = kFinest);
-  void solve_contrast() { solve_density({}); }
+  void solve_density(const fourier::FourierMesh::PlaneWork& prepare, const ModeTable* filter = nullptr);
 
   /// The power spectrum of the particles, each on the rank that owns its x, in `bins` bins: cloud in cell,
   /// corrected for its window. Leaves the modes in mesh().
@@ -94,7 +95,6 @@ class ForceMesh {
 
   template <class Transform>
   void transform_density(const ParticleSet& particles, Transform&& transform);
-  void solve_density(const fourier::FourierMesh::PlaneWork& prepare, const ModeTable* filter = nullptr);
   int last_plane(core::Slab slab) const { return slab.last - 1 + shifted_; }  // of cells
   void fetch_halo();
   void differentiate(int x, core::Slab rows, Vector4* gradient, float* scratch) const;

@@ -41,9 +41,6 @@ class Background {
   double TT_D2(double a) const { return 1.5 * omega_m_ * a * (D2(a) - D1(a) * D1(a)); }
   /// D1 today where it is normalised to D1 = a in the matter era.
   double growth() const { return growth_today_; }
-  /// dD/dlna; divided by D, the growth rates f1 and f2.
-  double dD1_dlna(double a) const { return T_D1(a) / (a * a * E(a)); }
-  double dD2_dlna(double a) const { return T_D2(a) / (a * a * E(a)); }
   // NOLINTEND(readability-identifier-naming)
 
  private:

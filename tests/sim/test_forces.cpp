@@ -91,7 +91,7 @@ TEST_CASE("the force of a plane wave is the analytic one times the kernel") {
     forces.mesh().for_each_row([&](int x, int y, float* row) {
       for (int z = 0; z < n; ++z) row[z] = static_cast<float>(std::cos(phase(x, y, z)));
     });
-    forces.solve_contrast();
+    forces.solve_density({});
 
     // One particle at each node of this rank, so that cloud in cell reads single nodes.
     const core::Slab slab = forces.mesh().slab();

@@ -100,7 +100,7 @@ TEST_CASE("on large scales redshift space has Kaiser's power") {
   }
   const sim::Background background{core::Cosmology{}};
   for (const double z : config.outputs.redshifts) {
-    const double a = 1 / (1 + z), f = background.dD1_dlna(a) / background.D1(a);
+    const double a = 1 / (1 + z), f = a * background.T_D1(a) / background.Q(a) / background.D1(a);
     const double kaiser = 1 + 2 * f / 3 + f * f / 5, ratio = seen[z] / real.at(z);
     INFO("z = " << z << ", beta = " << f << ": P_s/P = " << ratio << ", Kaiser " << kaiser
                 << ", ratio of these " << ratio / kaiser);
