@@ -13,12 +13,12 @@ namespace cosmo::dataset {
 namespace {
 
 Scan scan(const ForeignSample& sample, std::size_t row, VoxelKind kind) {
-  Scan found{row, sample.labels.size(), sample.shape.back(), core::crc32(sample.voxels), {}, {}};
-  with_voxels(kind, sample.voxels, [&](auto voxels) { found.voxels.add(voxels); });
+  Scan scanned{row, sample.labels.size(), sample.shape.back(), core::crc32(sample.voxels), {}, {}};
+  with_voxels(kind, sample.voxels, [&](auto voxels) { scanned.voxels.add(voxels); });
   const std::string digest =
       core::sha256({reinterpret_cast<const char*>(sample.voxels.data()), sample.voxels.size()});
-  std::ranges::copy(digest, found.sha256.begin());
-  return found;
+  std::ranges::copy(digest, scanned.sha256.begin());
+  return scanned;
 }
 
 }  // namespace

@@ -75,15 +75,15 @@ void DataLoader::allocate() {
     slot.targets.resize(rows * spec.parameters.size());
   }
   for (std::size_t r = 0; r < readers_.size(); ++r) {
-    Reader& made = readers_[r];
+    Reader& reader = readers_[r];
     if (config_.share) {
-      made.slabs.emplace(spec, *config_.share, turns(), config_.roll,
-                         groups_.empty() ? nullptr : &groups_[r]);
+      reader.slabs.emplace(spec, *config_.share, turns(), config_.roll,
+                           groups_.empty() ? nullptr : &groups_[r]);
     } else {
-      made.voxels = core::Buffer<std::byte>(spec.bytes());
-      if (config_.roll) made.rolled = core::Buffer<std::byte>(spec.bytes());
+      reader.voxels = core::Buffer<std::byte>(spec.bytes());
+      if (config_.roll) reader.rolled = core::Buffer<std::byte>(spec.bytes());
     }
-    made.inputs.emplace(transform_);
+    reader.inputs.emplace(transform_);
   }
 }
 

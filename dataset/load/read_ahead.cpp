@@ -44,7 +44,7 @@ std::size_t ReadAhead::take() {
     return slot;
   }
   changed_.notify_all();
-  changed_.wait(lock, [&] { return slots_[slot].made; });
+  changed_.wait(lock, [&] { return slots_[slot].ready; });
   const Slot taken = std::exchange(slots_[slot], Slot{});
   if (taken.error) std::rethrow_exception(taken.error);
   return slot;

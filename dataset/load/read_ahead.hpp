@@ -38,7 +38,7 @@ class ReadAhead {
 
  private:
   struct Slot {
-    bool made = false;
+    bool ready = false;
     std::exception_ptr error;
   };
   void work(const std::stop_token& stop, std::size_t thread);

@@ -60,14 +60,14 @@ SlabSource::Sizes SlabSource::sizes(const SampleSpec& spec, const SlabShare& sha
   const int side = spec.side();
   const std::size_t plane = spec.voxels() / static_cast<std::size_t>(side);
   const auto planes = [&](int count) { return plane * static_cast<std::size_t>(count); };
-  const std::size_t own = planes(own_planes(share, side));
-  if (share.whole) return {spec.voxels(), own, augmented && roll ? own : 0};
-  if (!augmented) return {0, own, 0};
+  const std::size_t own_voxels = planes(own_planes(share, side));
+  if (share.whole) return {spec.voxels(), own_voxels, augmented && roll ? own_voxels : 0};
+  if (!augmented) return {0, own_voxels, 0};
   const int read = read_by(share, static_cast<std::size_t>(share.rank), side).size();
   int sent = 0;
   for (std::size_t rank = 0; rank < share.slabs.size(); ++rank) sent += planes_of(share, rank, side);
   const std::size_t packed = planes(read) / static_cast<std::size_t>(side) * static_cast<std::size_t>(sent);
-  return {0, std::max(own, planes(read)), std::max(packed, roll ? own : 0)};
+  return {0, std::max(own_voxels, planes(read)), std::max(packed, roll ? own_voxels : 0)};
 }
 
 SlabSource::SlabSource(const SampleSpec& spec, const SlabShare& share, bool augmented, bool roll,
@@ -121,7 +121,7 @@ StoredPart<T> SlabSource::read(SplitReader& source, core::hdf5::ChunkReader& chu
                                const Symmetry& symmetry, std::array<int, 3> shift, std::uint64_t& bytes) {
   const int side = spec_.side();
   const auto n = static_cast<std::size_t>(side), axis = static_cast<std::size_t>(symmetry.axes[0]);
-  const std::vector<PlaneRun> own =
+  const std::vector<PlaneRun> own_runs =
       stored_planes(share_.own(), share_.periodic, side, symmetry.flipped[0], shift[axis]);
   Box box(side);
   box[axis] = own_planes(share_, side);
@@ -144,9 +144,9 @@ StoredPart<T> SlabSource::read(SplitReader& source, core::hdf5::ChunkReader& chu
       source.read(sample, whole);
     bytes += source.stored_bytes(sample);
     const std::size_t inner = axis == 0 ? n * n : axis == 1 ? n : 1;
-    copy_planes(whole.data(), spec_.voxels() / n / inner, side, inner, own, part);
+    copy_planes(whole.data(), spec_.voxels() / n / inner, side, inner, own_runs, part);
   } else if (axis == 0) {
-    read_planes(own);
+    read_planes(own_runs);
   } else {
     std::exception_ptr damaged;  // the others wait for this rank
     const Slab mine = read_by(share_, static_cast<std::size_t>(share_.rank), side);

@@ -106,13 +106,13 @@ void SplitReader::read_stored(std::uint32_t index, core::hdf5::ChunkReader& chun
 void SplitReader::read_planes(std::uint32_t index, const core::hdf5::ChunkReader& chunks,
                               std::span<const int> planes, std::span<std::byte> voxels) const {
   const auto [shard, row] = place(index);
-  const auto known = std::span(plane_crc32_).subspan(index * spec_.planes(), spec_.planes());
+  const auto checksums = std::span(plane_crc32_).subspan(index * spec_.planes(), spec_.planes());
   std::vector<int> all;
   for (int channel = 0; channel < spec_.channels(); ++channel) {
     for (const int plane : planes) all.push_back(channel * spec_.side() + plane);
   }
   chunks.read_parts(shards_[shard], stored_[index].chunk, all, voxels, [&](int plane, std::uint32_t crc32) {
-    check_voxels(shards_[shard], row, known[static_cast<std::size_t>(plane)], crc32);
+    check_voxels(shards_[shard], row, checksums[static_cast<std::size_t>(plane)], crc32);
   });
 }
 

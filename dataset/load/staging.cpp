@@ -68,9 +68,9 @@ fs::path stage_shards(const core::Communicator& comm, const core::Log& log, cons
   comm.agree([&] {
     const auto first = static_cast<std::size_t>(node.rank()), step = static_cast<std::size_t>(node.size());
     for (std::size_t s = first; s < shards.size(); s += step) {
-      const bool there = is_there(staged / shards[s]->path, *shards[s]);
-      if (!there) copy_shard(directory, staged, *shards[s]);
-      (there ? kept : copied) += shards[s]->bytes;
+      const bool staged_before = is_there(staged / shards[s]->path, *shards[s]);
+      if (!staged_before) copy_shard(directory, staged, *shards[s]);
+      (staged_before ? kept : copied) += shards[s]->bytes;
     }
   });
   const double seconds = comm.max(timer.seconds());

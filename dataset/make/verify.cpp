@@ -21,8 +21,8 @@ using core::Fault;
 
 namespace {
 
-/// A sample as found in a shard.
-struct Found {
+/// What a shard states of a sample.
+struct StoredSample {
   std::uint32_t simulation;
   std::uint32_t roll;
   std::uint32_t subvolume;
@@ -64,9 +64,9 @@ VoxelStatistics read_all(const ShardReader& reader, const SampleSpec& spec) {
   return statistics;
 }
 
-/// Reads one shard whole and returns its statistics; its samples are added to `found`.
+/// Reads one shard whole and returns its statistics; its samples are added to `samples`.
 VoxelStatistics verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
-                             const ShardToVerify& shard, std::vector<Found>& found) {
+                             const ShardToVerify& shard, std::vector<StoredSample>& samples) {
   core::check_content(directory, *manifest.base.find(shard.path));
   const ShardReader reader(directory / shard.path, manifest.spec);
   ensure(reader.size() == shard.samples, Fault::format,
@@ -74,17 +74,17 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
          (directory / shard.path).string(), reader.size(), shard.samples);
   for (std::size_t row = 0; row < reader.size(); ++row) {
     const Sample& sample = reader.sample(row);
-    found.push_back(
+    samples.push_back(
         {sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
   }
   const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
                                          ? read_all<float>(reader, manifest.spec)
                                          : read_all<std::uint16_t>(reader, manifest.spec);
-  const VoxelStatistics& said = reader.statistics();
-  ensure(statistics.counts == said.counts, Fault::format,
+  const VoxelStatistics& stated = reader.statistics();
+  ensure(statistics.counts == stated.counts, Fault::format,
          "{} holds {} particles, at most {} per voxel, and states otherwise: restore the file.",
          (directory / shard.path).string(), statistics.counts.particles, statistics.counts.max_count);
-  ensure(nearly_equal(statistics.field, said.field), Fault::format,
+  ensure(nearly_equal(statistics.field, stated.field), Fault::format,
          "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.",
          (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
          statistics.field.mean);
@@ -92,13 +92,13 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
 }
 
 /// Throws Error{format} unless samples have the seeds that the manifest lists, if it does.
-void check_seeds(const std::vector<Found>& found, const DatasetManifest& manifest,
+void check_seeds(const std::vector<StoredSample>& samples, const DatasetManifest& manifest,
                  const std::string& source) {
   std::map<std::uint32_t, std::uint64_t> seeds;
   for (const SplitRecord& split : manifest.splits) {
     for (std::size_t i = 0; i < split.seeds.size(); ++i) seeds[split.simulations[i]] = split.seeds[i];
   }
-  for (const Found& sample : found) {
+  for (const StoredSample& sample : samples) {
     const auto seed = seeds.find(sample.simulation);
     ensure(seed == seeds.end() || seed->second == sample.seed, Fault::format,
            "{} lists simulation {} with the seed {} and its samples have {}: write the dataset again with "
@@ -111,24 +111,24 @@ void check_seeds(const std::vector<Found>& found, const DatasetManifest& manifes
 void check_consistency(const DatasetManifest& manifest, const std::string& source) {
   core::Json follows = manifest.details();
   follows.erase("splits");  // which are compared with the shards
-  const core::Json& said = manifest.base.details;
-  if (!said.contains("origin")) follows.erase("origin");  // earlier versions did not record it
+  const core::Json& recorded = manifest.base.details;
+  if (!recorded.contains("origin")) follows.erase("origin");  // earlier versions did not record it
   for (const auto& [key, value] : follows.items()) {
-    ensure(said.contains(key) && said.at(key) == value, Fault::format,
+    ensure(recorded.contains(key) && recorded.at(key) == value, Fault::format,
            "{}: \"{}\" is not what follows from the rest of it: write the dataset again with --force.",
            source, key);
   }
-  ensure(!said.contains("leak") || follows.contains("leak"), Fault::format,
+  ensure(!recorded.contains("leak") || follows.contains("leak"), Fault::format,
          "{} records a leak and its splits share no seed: write the dataset again with --force.", source);
 }
 
-void check_membership(const std::vector<Found>& found, const DatasetManifest& manifest,
+void check_membership(const std::vector<StoredSample>& samples, const DatasetManifest& manifest,
                       const std::string& source) {
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> samples;
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> places;
   std::vector<Membership> members;
   std::array<std::set<std::uint32_t>, 3> simulations;
-  for (const Found& sample : found) {
-    ensure(samples.insert({sample.simulation, sample.roll, sample.subvolume}).second, Fault::format,
+  for (const StoredSample& sample : samples) {
+    ensure(places.insert({sample.simulation, sample.roll, sample.subvolume}).second, Fault::format,
            "{}: sub-volume {} of simulation {}{} is there twice: write the dataset again with --force.",
            source, sample.subvolume, sample.simulation,
            sample.roll == 0 ? "" : fmt::format(", roll {},", sample.roll));
@@ -204,14 +204,14 @@ void throw_damages(const core::Log& log, const std::filesystem::path& directory,
 
 /// All ranks' damages in the order of the shards. Collective.
 std::vector<Damage> gather_damages(const core::Communicator& comm, const std::vector<Damage>& mine) {
-  core::Json own = core::Json::array();
+  core::Json records = core::Json::array();
   for (const Damage& damage : mine)
-    own.push_back({damage.number, static_cast<int>(damage.error.fault()), damage.error.what()});
+    records.push_back({damage.number, static_cast<int>(damage.error.fault()), damage.error.what()});
   std::vector<Damage> all;
-  for (const std::string& text : comm.gather(own.dump())) {
-    for (const core::Json& told : core::Json::parse(text)) {
-      all.push_back({told[0].get<std::uint32_t>(),
-                     core::Error(static_cast<Fault>(told[1].get<int>()), told[2].get<std::string>())});
+  for (const std::string& text : comm.gather(records.dump())) {
+    for (const core::Json& record : core::Json::parse(text)) {
+      all.push_back({record[0].get<std::uint32_t>(),
+                     core::Error(static_cast<Fault>(record[1].get<int>()), record[2].get<std::string>())});
     }
   }
   std::ranges::sort(all, {}, &Damage::number);
@@ -231,12 +231,12 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
                                const std::filesystem::path& directory, const DatasetManifest& manifest) {
   const std::vector<ShardToVerify> shards = shards_of(manifest);
   core::Progress progress(log, "shards verified", static_cast<std::int64_t>(shards.size()));
-  std::vector<Found> found;
+  std::vector<StoredSample> samples;
   std::vector<Damage> damages;
   VoxelStatistics mine;
   const auto verify = [&](const ShardToVerify& shard) {
     try {
-      const VoxelStatistics statistics = verify_shard(directory, manifest, shard, found);
+      const VoxelStatistics statistics = verify_shard(directory, manifest, shard, samples);
       mine.counts.add(statistics.counts);
       if (shard.split == static_cast<std::uint32_t>(Split::train)) mine.field.add(statistics.field);
     } catch (const core::Error& error) {
@@ -248,17 +248,17 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
       [&](std::size_t items) { progress.advance(static_cast<std::int64_t>(items)); });
   damages = gather_damages(comm, damages);
   comm.agree([&] { throw_damages(log, directory, damages); });
-  found = core::gather_values(comm, found);
-  std::ranges::stable_sort(found, {},
-                           &Found::shard);  // so that the first fault is the same on any number of ranks
-  VerifiedDataset total{shards.size(), found.size(), {}};
+  samples = core::gather_values(comm, samples);
+  // In one order, so that the first fault is the same on any number of ranks.
+  std::ranges::stable_sort(samples, {}, &StoredSample::shard);
+  VerifiedDataset total{shards.size(), samples.size(), {}};
   for (const VoxelStatistics& of_rank : core::gather_values(comm, std::vector{mine}))
     total.voxels.add(of_rank);
   comm.agree([&] {
     const std::string source = (directory / core::kManifestName).string();
     check_consistency(manifest, source);
-    check_membership(found, manifest, source);
-    check_seeds(found, manifest, source);
+    check_membership(samples, manifest, source);
+    check_seeds(samples, manifest, source);
     ensure(total.voxels.counts.particles == manifest.statistics.particles_binned &&
                total.voxels.counts.max_count == manifest.statistics.max_count &&
                nearly_equal(total.voxels.field, manifest.field),

@@ -81,9 +81,9 @@ std::string throughput(const Written& written, double seconds) {
 }
 
 /// What a finished output holds.
-Written all_of(const core::Manifest& there, std::uint64_t samples) {
+Written all_of(const core::Manifest& existing, std::uint64_t samples) {
   Written all{samples, 0};
-  for (const core::FileRecord& file : there.files) all.bytes += file.bytes;
+  for (const core::FileRecord& file : existing.files) all.bytes += file.bytes;
   return all;
 }
 
@@ -108,11 +108,11 @@ class ExportStage : public core::Stage {
     });
   }
 
-  core::Needs needs(const core::Manifest& there) override {
+  core::Needs needs(const core::Manifest& existing) override {
     core::Needs needs = needs_of(dataset_.spec, *format_, run.threads);
     const double all = export_bytes(dataset_, *format_);
     const auto samples = static_cast<double>(dataset_.samples());
-    const auto written = std::ranges::count_if(there.files, [](const core::FileRecord& file) {
+    const auto written = std::ranges::count_if(existing.files, [](const core::FileRecord& file) {
       return file.path != kSampleTableName;  // which is not a sample's file
     });
     needs.disk = static_cast<std::uint64_t>(all);
@@ -134,11 +134,11 @@ class ExportStage : public core::Stage {
             fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), title_of(*format_))};
   }
 
-  Json found(const core::Manifest& there) override { return facts_of(there, {}); }
+  Json found(const core::Manifest& existing) override { return facts_of(existing, {}); }
 
  private:
-  Json facts_of(const core::Manifest& there, const Written& written) const {
-    const Written all = all_of(there, dataset_.samples());
+  Json facts_of(const core::Manifest& existing, const Written& written) const {
+    const Written all = all_of(existing, dataset_.samples());
     return {{"format", request.config},
             {"samples", all.samples},
             {"bytes", all.bytes},
@@ -295,12 +295,12 @@ class ImportStage : public core::Stage {
   }
 
   /// An export records the size of each shard; for other files it follows from the number of voxels.
-  core::Needs needs(const core::Manifest& there) override {
+  core::Needs needs(const core::Manifest& existing) override {
     core::Needs needs = needs_of(import_.dataset.spec, *format_, run.threads);
     needs.disk_is_exact = import_.source || import_.plan->manifest.origin.compression == Compression::none;
     const auto add = [&](const std::string& path, std::uint64_t bytes) {
       needs.disk += bytes;
-      if (there.find(path) == nullptr) needs.disk_missing += bytes;
+      if (existing.find(path) == nullptr) needs.disk_missing += bytes;
     };
     if (import_.source) {
       for (const core::FileRecord& file : import_.dataset.base.files) add(file.path, file.bytes);
@@ -325,11 +325,11 @@ class ImportStage : public core::Stage {
     return report;
   }
 
-  Json found(const core::Manifest& there) override {
-    const Written all = all_of(there, import_.dataset.samples());
+  Json found(const core::Manifest& existing) override {
+    const Written all = all_of(existing, import_.dataset.samples());
     Json facts = import_.details;
     facts.update({{"samples", all.samples}, {"bytes", all.bytes}});
-    if (import_.source) facts["identical"] = are_identical(there, import_.dataset);
+    if (import_.source) facts["identical"] = are_identical(existing, import_.dataset);
     return facts;
   }
 

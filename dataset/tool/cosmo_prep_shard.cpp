@@ -88,7 +88,7 @@ class ShardStage : public core::Stage {
     });
   }
 
-  core::Needs needs(const core::Manifest& there) override {
+  core::Needs needs(const core::Manifest& existing) override {
     core::Needs needs{.memory = memory(),
                       .memory_cause = fmt::format("Samples of {} voxels need", fmt::join(plan_.shape, " × ")),
                       .memory_remedy = "choose more --subvolumes",
@@ -98,7 +98,7 @@ class ShardStage : public core::Stage {
       const auto bytes =
           static_cast<std::uint64_t>(static_cast<double>(shard.samples.size()) * plan_.sample_bytes());
       needs.disk += bytes;
-      if (there.find(shard.path) == nullptr) needs.disk_missing += bytes;
+      if (existing.find(shard.path) == nullptr) needs.disk_missing += bytes;
     }
     return needs;
   }

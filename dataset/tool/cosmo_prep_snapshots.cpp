@@ -41,11 +41,11 @@ std::uint64_t memory_of(const histogram::SnapshotSuite& suite, int threads) {
   return most;
 }
 
-/// Size of the counts that are not among `there`. [bytes]
-std::uint64_t disk_of(const histogram::SnapshotSuite& suite, const core::Manifest& there) {
+/// Size of the counts that are not among the `existing` files. [bytes]
+std::uint64_t disk_of(const histogram::SnapshotSuite& suite, const core::Manifest& existing) {
   std::uint64_t bytes = 0;
   for (const histogram::PlannedCounts& counts : suite.counts) {
-    if (there.find(counts.path) == nullptr) bytes += counts.header.grid().cells() * sizeof(std::uint16_t);
+    if (existing.find(counts.path) == nullptr) bytes += counts.header.grid().cells() * sizeof(std::uint16_t);
   }
   return bytes;
 }
@@ -111,10 +111,10 @@ class SnapshotSuiteStage : public core::Stage {
     run.comm.agree([&] { refuse_duplicates(request.inputs); });
   }
 
-  core::Needs needs(const core::Manifest& there) override {
+  core::Needs needs(const core::Manifest& existing) override {
     core::Needs needs = histogram::needs_of(suite_.manifest.grid, memory_of(suite_, run.threads));
     needs.disk = disk_of(suite_, {});
-    needs.disk_missing = disk_of(suite_, there);
+    needs.disk_missing = disk_of(suite_, existing);
     return needs;
   }
 
