@@ -77,16 +77,18 @@ Method by_subvolume(const Baselines& given, const Row& row) {
 
 /// Predicts universes, and rolls of them, from the mean of their sub-volumes' features.
 Method by_universe(const Baselines& given, const Row& row) {
-  const std::vector<UniverseRows> learned = universes_of(given.training), asked = universes_of(given.split);
-  const MatrixXd labels = mean_rows(labels_of(given.training, given.space), learned);
-  const dataset::Regression regression(mean_rows(row.features(given.training), learned), labels,
-                                       simulations_of(learned));
-  const MatrixXd predicted = within_range(regression.predict(mean_rows(row.features(given.split), asked)));
+  const std::vector<UniverseRows> training = universes_of(given.training),
+                                  predicted_universes = universes_of(given.split);
+  const MatrixXd labels = mean_rows(labels_of(given.training, given.space), training);
+  const dataset::Regression regression(mean_rows(row.features(given.training), training), labels,
+                                       simulations_of(training));
+  const MatrixXd predicted =
+      within_range(regression.predict(mean_rows(row.features(given.split), predicted_universes)));
   PredictionTable table{given.space, {}};
-  for (std::size_t u = 0; u < asked.size(); ++u) {
-    PredictionRow& made =
-        table.rows.emplace_back(given.network.rows[static_cast<std::size_t>(asked[u].rows.front())]);
-    set_prediction(made, predicted.row(static_cast<Index>(u)), given.space);
+  for (std::size_t u = 0; u < predicted_universes.size(); ++u) {
+    PredictionRow& universe = table.rows.emplace_back(
+        given.network.rows[static_cast<std::size_t>(predicted_universes[u].rows.front())]);
+    set_prediction(universe, predicted.row(static_cast<Index>(u)), given.space);
   }
   const std::vector<double> deviation = rms(within_range(regression.held_out()) - labels, given.space);
   PredictionTable universes = dataset::per_universe(table);

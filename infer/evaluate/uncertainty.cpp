@@ -168,12 +168,12 @@ NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, data
   network.universes.resize(universes.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t universe = 0; universe < universes.size(); ++universe) {
-    std::vector<float> own;
+    std::vector<float> universe_outputs;
     for (const std::size_t row : universes[universe]) {
-      const std::span<const float> said = outputs.subspan(row * width, width);
-      own.insert(own.end(), said.begin(), said.end());
+      const std::span<const float> row_outputs = outputs.subspan(row * width, width);
+      universe_outputs.insert(universe_outputs.end(), row_outputs.begin(), row_outputs.end());
     }
-    network.universes[universe] = universe_distribution(network.models, own);
+    network.universes[universe] = universe_distribution(network.models, universe_outputs);
   }
   fill(method.universes, network.universes);
   return network;

@@ -33,12 +33,12 @@ const nn::Parameter& find_parameter(const nn::Network& network, const std::strin
 /// The weights or the biases of a layer as a constant; as a matrix, (outputs, inputs).
 std::string parameter(OnnxGraph& graph, const nn::Network& network, const std::string& name,
                       bool matrix = false) {
-  const nn::Parameter& found = find_parameter(network, name);
-  std::vector<float> plain(found.elements());
-  network.copy_to_plain(found, found.values, plain);
-  const std::int64_t outputs = found.dims.front();
+  const nn::Parameter& parameter = find_parameter(network, name);
+  std::vector<float> plain(parameter.elements());
+  network.copy_to_plain(parameter, parameter.values, plain);
+  const std::int64_t outputs = parameter.dims.front();
   const auto elements = static_cast<std::int64_t>(plain.size());
-  return graph.constant(name, matrix ? std::vector{outputs, elements / outputs} : found.dims, plain);
+  return graph.constant(name, matrix ? std::vector{outputs, elements / outputs} : parameter.dims, plain);
 }
 
 /// The weights of a transposed convolution as ONNX has them: (inputs, outputs, kernel, kernel, kernel).
@@ -238,19 +238,19 @@ void append_scaling(OnnxGraph& graph, const core::ParameterSpace& space) {
 
 /// The labels: the network's own, or those mixed with a second input, the labels from a regression on summary
 /// statistics.
-void append_baseline(OnnxGraph& graph, const nn::ModelManifest& model, const std::string& said) {
+void append_baseline(OnnxGraph& graph, const nn::ModelManifest& model, const std::string& outputs) {
   if (model.network.baseline.empty()) {
-    graph.node("Identity", {said}, "labels");
+    graph.node("Identity", {outputs}, "labels");
     return;
   }
   const auto parameters = static_cast<std::int64_t>(model.parameters.size());
   const std::vector<double>& chosen = model.validation.baseline_shares;
   const std::vector<float> shares(chosen.begin(), chosen.end());
   graph.input("baseline", {parameters});
-  const std::string apart = graph.node("Sub", {"baseline", said}, "baseline/apart");
+  const std::string apart = graph.node("Sub", {"baseline", outputs}, "baseline/apart");
   const std::string change =
       graph.node("Mul", {apart, graph.constant("baseline.share", {parameters}, shares)}, "baseline/change");
-  graph.node("Add", {said, change}, "labels");
+  graph.node("Add", {outputs, change}, "labels");
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifest& model) {

@@ -98,13 +98,13 @@ Distribution distribution_of(Models models, std::span<const float> outputs, bool
   std::vector<Statement> statements;
   std::size_t first = 0;
   for (const nn::ModelManifest& model : models) {
-    const auto own = static_cast<std::size_t>(model.outputs());
+    const auto model_width = static_cast<std::size_t>(model.outputs());
     std::vector<std::span<const float>> rows;
     for (std::size_t row = 0; row < outputs.size(); row += width)
-      rows.push_back(outputs.subspan(row + first, own));
+      rows.push_back(outputs.subspan(row + first, model_width));
     statements.push_back(std::visit(Reader{model, rows, universe && as_in_validation(model, rows.size())},
                                     model.output.kind()));
-    first += own;
+    first += model_width;
   }
   return combine(statements);
 }

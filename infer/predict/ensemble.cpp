@@ -31,9 +31,9 @@ std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& direc
   std::vector<nn::ModelManifest> models;
   for (const std::string& directory : directories) {
     models.push_back(nn::load_model_manifest(directory));
-    const core::Json own = models.back().details(), first = models.front().details();
+    const core::Json details = models.back().details(), first_details = models.front().details();
     for (const char* key : {"input", "normalisation", "parameters"}) {
-      ensure(own.at(key) == first.at(key), Fault::config,
+      ensure(details.at(key) == first_details.at(key), Fault::config,
              "{} and {} of --model differ in \"{}\": give trainings on the same kind of data.",
              directories.front(), directory, key);
     }
@@ -69,14 +69,14 @@ std::vector<float> Ensemble::mix(std::span<const float> outputs,
   std::size_t first = 0;  // column of a model's outputs
   for (const Predictor& predictor : predictors_) {
     const auto width = static_cast<std::size_t>(predictor.model().outputs());
-    std::vector<float> own;
+    std::vector<float> model_outputs;
     for (std::size_t row = 0; row < samples; ++row) {
-      const auto said = outputs.subspan(row * all + first, width);
-      own.insert(own.end(), said.begin(), said.end());
+      const auto row_outputs = outputs.subspan(row * all + first, width);
+      model_outputs.insert(model_outputs.end(), row_outputs.begin(), row_outputs.end());
     }
-    own = predictor.mix(std::move(own), statistics);
+    model_outputs = predictor.mix(std::move(model_outputs), statistics);
     for (std::size_t row = 0; row < samples; ++row)
-      std::copy_n(&own[row * width], width, &mixed[row * all + first]);
+      std::copy_n(&model_outputs[row * width], width, &mixed[row * all + first]);
     first += width;
   }
   return mixed;
@@ -88,16 +88,16 @@ std::span<const float> Ensemble::predict(std::span<const float> voxels) {
   std::vector<std::vector<float>> all;
   std::size_t width = 0;
   for (Predictor& predictor : predictors_) {
-    const std::span<const float> own = predictor.predict(voxels);
-    all.emplace_back(own.begin(), own.end());
-    width += own.size() / batch;
+    const std::span<const float> outputs = predictor.predict(voxels);
+    all.emplace_back(outputs.begin(), outputs.end());
+    width += outputs.size() / batch;
   }
   outputs_.clear();
   outputs_.reserve(batch * width);
   for (std::size_t row = 0; row < batch; ++row) {
-    for (const std::vector<float>& own : all) {
-      const auto from = own.begin() + static_cast<std::ptrdiff_t>(row * (own.size() / batch));
-      outputs_.insert(outputs_.end(), from, from + static_cast<std::ptrdiff_t>(own.size() / batch));
+    for (const std::vector<float>& outputs : all) {
+      const auto from = outputs.begin() + static_cast<std::ptrdiff_t>(row * (outputs.size() / batch));
+      outputs_.insert(outputs_.end(), from, from + static_cast<std::ptrdiff_t>(outputs.size() / batch));
     }
   }
   return outputs_;

@@ -65,12 +65,12 @@ void Familiarity::add_voxels(std::span<const Voxel> sample) {
   ++samples_;
   const std::size_t voxels = sample.size() / channels_.size();
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    const dataset::SummaryStatistics found = summary_->of(sample.subspan(c * voxels, voxels));
-    channels_[c].mean.add(found.mean);
+    const dataset::SummaryStatistics statistics = summary_->of(sample.subspan(c * voxels, voxels));
+    channels_[c].mean.add(statistics.mean);
     int strange = 0;
     for (std::size_t bin = 0; bin < channels_[c].power.size(); ++bin) {
       const int before = channels_[c].power[bin].strange;
-      channels_[c].power[bin].add(found.power[bin]);
+      channels_[c].power[bin].add(statistics.power[bin]);
       strange += channels_[c].power[bin].strange - before;
     }
     channels_[c].strange_power += strange > 0 ? 1 : 0;

@@ -36,16 +36,16 @@ std::optional<Leak> leak_from(const nn::SeenSeeds& seen, const dataset::SplitRec
 
 Independence independence_of(const nn::ModelManifest& model, const dataset::DatasetManifest& data,
                              Split split) {
-  Independence found;
+  Independence independence;
   const bool same_data = model.base.request.inputs.front().id == data.base.request.id();
   core::ensure(
       same_data || !model.seeds.train.empty(), core::Fault::config,
       "The model does not record the seeds of its universes, being of an earlier version, so other data than "
       "it was trained on may hold the same: train it again, or --resume it to more --epochs.");
-  found.in_sample = same_data && split != Split::test;
-  if (!found.in_sample) found.leak = leak_from(model.seeds, data.split(split), split);
-  if (!found.leak) found.leak = data.leak();
-  return found;
+  independence.in_sample = same_data && split != Split::test;
+  if (!independence.in_sample) independence.leak = leak_from(model.seeds, data.split(split), split);
+  if (!independence.leak) independence.leak = data.leak();
+  return independence;
 }
 
 std::string warning_of(const Independence& independence, Split split) {

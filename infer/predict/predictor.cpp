@@ -54,15 +54,16 @@ std::span<const float> Predictor::predict(std::span<const float> voxels) {
   return network_.forward();
 }
 
-std::vector<float> Predictor::mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const {
-  if (!regression_) return said;
+std::vector<float> Predictor::mix(std::vector<float> outputs,
+                                  const dataset::StatisticsTable& statistics) const {
+  if (!regression_) return outputs;
   core::ensure(regression_->fits(statistics), core::Fault::format,
                "{} has learned from other statistics than these data have: restore it, or train again.",
                regression_file_.string());
   dataset::BaselineLabels labels(regression_->predict(statistics),
                                  static_cast<int>(model_.parameters.size()));
   labels.set_shares(model_.validation.baseline_shares);
-  return labels.mix(said);
+  return labels.mix(outputs);
 }
 
 }  // namespace cosmo::infer

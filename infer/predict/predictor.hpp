@@ -42,7 +42,7 @@ class Predictor {
   /// The labels that predict() gave for samples (samples, P); if the model has a baseline, mixed with those
   /// that its regression predicts from their statistics. Throws Error{format} if the regression does not fit
   /// these.
-  std::vector<float> mix(std::vector<float> said, const dataset::StatisticsTable& statistics) const;
+  std::vector<float> mix(std::vector<float> outputs, const dataset::StatisticsTable& statistics) const;
 
  private:
   nn::ModelManifest model_;

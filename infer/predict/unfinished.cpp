@@ -9,8 +9,9 @@ void declare_unfinished(core::Options& options) {
                    "accept a model whose training is not finished, too; what is made with it records that");
 }
 
-std::vector<std::string> unfinished(const core::Options& options, const std::vector<std::string>& directories,
-                                    const std::vector<nn::ModelManifest>& models) {
+std::vector<std::string> doubts_of_unfinished(const core::Options& options,
+                                              const std::vector<std::string>& directories,
+                                              const std::vector<nn::ModelManifest>& models) {
   std::vector<std::string> sentences;
   for (std::size_t m = 0; m < models.size(); ++m) {
     if (models[m].complete) continue;

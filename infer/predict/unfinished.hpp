@@ -13,7 +13,8 @@ void declare_unfinished(core::Options& options);
 
 /// A sentence on each model that is not finished, given the directories they are in, for the outputs that are
 /// made with it. Throws Error{config} naming the first one unless --unfinished is given.
-std::vector<std::string> unfinished(const core::Options& options, const std::vector<std::string>& directories,
-                                    const std::vector<nn::ModelManifest>& models);
+std::vector<std::string> doubts_of_unfinished(const core::Options& options,
+                                              const std::vector<std::string>& directories,
+                                              const std::vector<nn::ModelManifest>& models);
 
 }  // namespace cosmo::infer

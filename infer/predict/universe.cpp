@@ -76,14 +76,14 @@ UniversePrediction predict_universe(Models models, Ensemble& ensemble, const Uni
   const core::ParameterSpace& parameters = models.front().parameters;
   UniversePrediction result{{parameters, {}}, {}, {}, true};
   for (int n = 0; n < universe.subvolumes(); ++n) {
-    const auto own = std::span(outputs).subspan(static_cast<std::size_t>(n) * width, width);
-    const Distribution said = subvolume_distribution(models, own);
+    const auto row = std::span(outputs).subspan(static_cast<std::size_t>(n) * width, width);
+    const Distribution distribution = subvolume_distribution(models, row);
     const std::vector<double> unknown(parameters.size(), 0.0);
-    result.subvolumes.rows.push_back({0, n, 0, unknown, said.prediction, 0, said.deviation});
+    result.subvolumes.rows.push_back({0, n, 0, unknown, distribution.prediction, 0, distribution.deviation});
   }
-  const Distribution said = universe_distribution(models, outputs);
-  result.value = said.prediction;
-  result.error = said.deviation;
+  const Distribution distribution = universe_distribution(models, outputs);
+  result.value = distribution.prediction;
+  result.error = distribution.deviation;
   result.of_universes = std::ranges::all_of(models, [&](const nn::ModelManifest& model) {
     return universe.subvolumes() == model.validation.subvolumes;
   });

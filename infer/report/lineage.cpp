@@ -58,10 +58,10 @@ std::vector<Ancestor> trace(const fs::path& output, const std::vector<core::Inpu
     const bool known = std::ranges::any_of(
         ancestors, [&](const Ancestor& ancestor) { return ancestor.record.id == record.id; });
     if (known) continue;
-    const Ancestor& found = ancestors.emplace_back(look_up(output, record));
-    if (!found.manifest.is_object() || !found.manifest.contains("inputs")) continue;
+    const Ancestor& ancestor = ancestors.emplace_back(look_up(output, record));
+    if (!ancestor.manifest.is_object() || !ancestor.manifest.contains("inputs")) continue;
     try {
-      for (core::InputRecord input : found.manifest.at("inputs").get<std::vector<core::InputRecord>>()) {
+      for (core::InputRecord input : ancestor.manifest.at("inputs").get<std::vector<core::InputRecord>>()) {
         input.path = (fs::path(record.path).parent_path() / input.path).lexically_normal().string();
         left.push_back(input);
       }

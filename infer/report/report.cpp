@@ -4,8 +4,8 @@
 
 #include "core/version.hpp"
 #include "infer/report/metric.hpp"
-#include "infer/report/origin.hpp"
 #include "infer/report/results.hpp"
+#include "infer/report/stage_sections.hpp"
 
 namespace cosmo::infer {
 

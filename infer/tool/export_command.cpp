@@ -37,12 +37,12 @@ std::string encode(const std::string& model) { return encode_onnx(Predictor(mode
 bool is_there(const std::string& bytes, const fs::path& path, bool force) {
   ensure(!fs::is_directory(path), Fault::config, "{} is a directory: name another file.", path.string());
   if (!fs::exists(path)) return false;
-  const std::vector<std::byte> there = core::read_bytes(path);
-  if (std::ranges::equal(std::as_bytes(std::span(bytes)), there)) return true;
+  const std::vector<std::byte> existing = core::read_bytes(path);
+  if (std::ranges::equal(std::as_bytes(std::span(bytes)), existing)) return true;
   constexpr std::size_t kStart = 2;  // the version of the format, with which ONNX files begin
   const bool is_onnx =
-      there.size() >= kStart &&
-      std::ranges::equal(std::span(there).first(kStart), std::as_bytes(std::span(bytes)).first(kStart));
+      existing.size() >= kStart &&
+      std::ranges::equal(std::span(existing).first(kStart), std::as_bytes(std::span(bytes)).first(kStart));
   ensure(is_onnx, Fault::config, "{} is not an ONNX file: choose another --output.", path.string());
   ensure(force, Fault::config, "{} holds another network: give --force to replace it, or another --output.",
          path.string());
@@ -66,7 +66,8 @@ void write_file(const std::string& bytes, const fs::path& path) {
 std::string read_model(const core::Options& options) {
   (void)options.choice("format");
   const std::string& model = options.text("model");
-  (void)unfinished(options, {model}, {nn::load_model_manifest(model)});  // the file holds "complete"
+  (void)doubts_of_unfinished(options, {model},
+                             {nn::load_model_manifest(model)});  // the file holds "complete"
   return model;
 }
 

@@ -51,7 +51,7 @@ struct Job {
   std::vector<nn::ModelManifest> models;
   int ranks_per_sample = 1;
   EnsembleCut cut = {};
-  std::vector<std::string> unfinished;  ///< a sentence on each unfinished model
+  std::vector<std::string> unfinished_doubts;  ///< a sentence on each unfinished model
   Independence independence;
   core::Request request;
   std::vector<std::string> doubts = {};
@@ -91,15 +91,15 @@ Job checked_job(const core::Options& options, int ranks) {
   job.split = dataset::find_split(options.choice("split"));
   job.directories = model_directories(options.text("model"));
   job.models = load_models(job.directories);
-  job.unfinished = unfinished(options, job.directories, job.models);
+  job.unfinished_doubts = doubts_of_unfinished(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
-    const Independence own = independence_of(model, job.manifest, job.split);
-    if (!job.independence.leak) job.independence.leak = own.leak;
-    job.independence.in_sample |= own.in_sample;
+    const Independence of_model = independence_of(model, job.manifest, job.split);
+    if (!job.independence.leak) job.independence.leak = of_model.leak;
+    job.independence.in_sample |= of_model.in_sample;
   }
   dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
   job.request = request_of(options, job);
@@ -121,7 +121,7 @@ void warn_of(const core::Log& log, const Job& job) {
 /// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
 /// Called by one rank.
 std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
-  std::vector<std::string> doubts = job.unfinished;
+  std::vector<std::string> doubts = job.unfinished_doubts;
   std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
   std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
   return doubts;
@@ -193,10 +193,10 @@ NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGrou
       return fmt::format("simulation {}, sub-volume {}", sample.simulation, sample.subvolume);
     });
   });
-  NetworkPrediction said = network_prediction(job.models, dataset::truths_of(split), outputs);
-  if (!need_statistics(job.models)) return said;
-  alone = {"network_alone", "network alone", std::move(said.method.subvolumes),
-           std::move(said.method.universes)};
+  NetworkPrediction prediction = network_prediction(job.models, dataset::truths_of(split), outputs);
+  if (!need_statistics(job.models)) return prediction;
+  alone = {"network_alone", "network alone", std::move(prediction.method.subvolumes),
+           std::move(prediction.method.universes)};
   return network_prediction(job.models, dataset::truths_of(split), ensemble->mix(outputs, *statistics));
 }
 
@@ -207,15 +207,15 @@ Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups
   findings.costs.memory_predicted = memory_predicted;
   const PredictedSplit split{job.data, job.manifest, reader};
   // A model's regression takes voxels on the scale of its training, those made here on that of this dataset.
-  const dataset::VoxelScale learned = scale_of(job.model()), own = job.manifest.scale();
+  const dataset::VoxelScale of_training = scale_of(job.model()), of_data = job.manifest.scale();
   std::optional<dataset::StatisticsTable> statistics;
-  if (need_statistics(job.models)) statistics = summarise_all(run, split, learned);
+  if (need_statistics(job.models)) statistics = summarise_all(run, split, of_training);
   std::optional<Method> alone;
   findings.network = predict(run, ranks, job, reader, statistics, alone, findings.costs);
   findings.methods = {findings.network.method};
   if (alone) findings.methods.push_back(*alone);
-  if (chosen_baselines(run.options) == "all" && (!statistics || learned != own))
-    statistics = summarise_all(run, split, own);
+  if (chosen_baselines(run.options) == "all" && (!statistics || of_training != of_data))
+    statistics = summarise_all(run, split, of_data);
   findings.forecasts = add_baselines(run, split, statistics, findings.methods);
   return findings;
 }
@@ -309,8 +309,8 @@ class SplitStage : public core::Stage {
     return report;
   }
 
-  Json found(const core::Manifest& there) override {
-    return {{"samples", job_.samples()}, {"metrics", there.details.at("metrics")}};
+  Json found(const core::Manifest& existing) override {
+    return {{"samples", job_.samples()}, {"metrics", existing.details.at("metrics")}};
   }
 
  private:

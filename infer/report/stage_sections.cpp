@@ -1,4 +1,4 @@
-#include "infer/report/origin.hpp"
+#include "infer/report/stage_sections.hpp"
 
 #include <fmt/format.h>
 
