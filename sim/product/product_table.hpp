@@ -27,14 +27,14 @@ inline constexpr std::array kProducts = {
                                  .old = true,
                                  .implied = true,
                                  .needs = {.power_spectrum = true}}),
-    made_by<CorrelationFunctionMaker>({.name = "correlation-function",
-                                       .meaning = "a table of ξ(r)",
-                                       .key = "correlation_function",
-                                       .needs = {.correlation_function = true}}),
-    made_by<BispectrumMaker>({.name = "bispectrum",
-                              .meaning = "a table of B of equilateral and squeezed triangles",
-                              .key = "bispectrum",
-                              .needs = {.bispectrum = true}}),
+    made_by<MeasureMaker<CorrelationFunctionTable>>({.name = "correlation-function",
+                                                     .meaning = "a table of ξ(r)",
+                                                     .key = "correlation_function",
+                                                     .needs = {.correlation_function = true}}),
+    made_by<MeasureMaker<BispectrumTable>>({.name = "bispectrum",
+                                            .meaning = "a table of B of equilateral and squeezed triangles",
+                                            .key = "bispectrum",
+                                            .needs = {.bispectrum = true}}),
 };
 
 }  // namespace cosmo::sim

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "sim/suite/table.hpp"
-
 namespace cosmo::sim {
 
 namespace {
@@ -16,8 +14,6 @@ std::uint64_t table_bytes(const Extent& extent, int rows, std::uint64_t columns,
 }
 
 }  // namespace
-
-// Outputs come from the earliest on and are listed from the latest on.
 
 void PowerSpectrumMaker::see_initial(const fourier::PowerSpectrum& initial, const LinearPower& linear) {
   table_.k = initial.k;
@@ -49,33 +45,11 @@ std::uint64_t PowerSpectrumMaker::disk_bytes(const Extent& extent) {
   return table_bytes(extent, extent.config.box.particles_per_side / 2, 4, 1);
 }
 
-void CorrelationFunctionMaker::see(const Output& output) {
-  outputs_.insert(outputs_.begin(), {output.redshift, output.correlation});
-}
-
-void CorrelationFunctionMaker::finish() {
-  files().add_text(files().record().correlation_function, to_csv(table_of(outputs_)));
-}
-
-void CorrelationFunctionMaker::name_files(core::SimulationRecord& record, const std::string& folder) {
-  record.correlation_function = folder + core::kCorrelationFunctionName;
-}
-
-std::uint64_t CorrelationFunctionMaker::disk_bytes(const Extent& extent) {
+std::uint64_t CorrelationFunctionTable::bytes(const Extent& extent) {
   return table_bytes(extent, extent.config.gravity.mesh_per_side / 2, 2, 1);
 }
 
-void BispectrumMaker::see(const Output& output) {
-  outputs_.insert(outputs_.begin(), {output.redshift, output.bispectrum});
-}
-
-void BispectrumMaker::finish() { files().add_text(files().record().bispectrum, to_csv(table_of(outputs_))); }
-
-void BispectrumMaker::name_files(core::SimulationRecord& record, const std::string& folder) {
-  record.bispectrum = folder + core::kBispectrumName;
-}
-
-std::uint64_t BispectrumMaker::disk_bytes(const Extent& extent) {
+std::uint64_t BispectrumTable::bytes(const Extent& extent) {
   constexpr int kMostShells = 32;
   return table_bytes(extent, std::min(extent.config.bispectrum_limit(), kMostShells), 4, 5);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Products that are one table per universe, with columns for each redshift.
+// Products that are one table per universe, with columns for each redshift. Outputs come from the earliest on
+// and are listed from the latest on.
 
 #include <cstdint>
 #include <string>
@@ -13,6 +14,7 @@
 #include "sim/product/product.hpp"
 #include "sim/suite/measure_table.hpp"
 #include "sim/suite/power_table.hpp"
+#include "sim/suite/table.hpp"
 
 namespace cosmo::sim {
 
@@ -31,32 +33,41 @@ class PowerSpectrumMaker : public Maker {
   PowerTable table_;
 };
 
-/// Correlation functions of the outputs (sim/suite/measure_table.hpp).
-class CorrelationFunctionMaker : public Maker {
- public:
-  using Maker::Maker;
-  void see(const Output& output) override;
-  void finish() override;
-
-  static void name_files(core::SimulationRecord& record, const std::string& folder);
-  static std::uint64_t disk_bytes(const Extent& extent);
-
- private:
-  std::vector<Measured<fourier::CorrelationFunction>> outputs_;
+/// The table of correlation functions: what is measured, where it is written, and its size [bytes].
+struct CorrelationFunctionTable {
+  using Measure = fourier::CorrelationFunction;
+  static constexpr auto kMeasure = &Output::correlation;
+  static constexpr auto kPath = &core::SimulationRecord::correlation_function;
+  static constexpr auto kName = core::kCorrelationFunctionName;
+  static std::uint64_t bytes(const Extent& extent);
 };
 
-/// Bispectra of the outputs (sim/suite/measure_table.hpp).
-class BispectrumMaker : public Maker {
+/// The same of bispectra.
+struct BispectrumTable {
+  using Measure = fourier::Bispectrum;
+  static constexpr auto kMeasure = &Output::bispectrum;
+  static constexpr auto kPath = &core::SimulationRecord::bispectrum;
+  static constexpr auto kName = core::kBispectrumName;
+  static std::uint64_t bytes(const Extent& extent);
+};
+
+/// A table of what is measured of the outputs (sim/suite/measure_table.hpp).
+template <class Table>
+class MeasureMaker : public Maker {
  public:
   using Maker::Maker;
-  void see(const Output& output) override;
-  void finish() override;
+  void see(const Output& output) override {
+    outputs_.insert(outputs_.begin(), {output.redshift, output.*Table::kMeasure});
+  }
+  void finish() override { files().add_text(files().record().*Table::kPath, to_csv(table_of(outputs_))); }
 
-  static void name_files(core::SimulationRecord& record, const std::string& folder);
-  static std::uint64_t disk_bytes(const Extent& extent);
+  static void name_files(core::SimulationRecord& record, const std::string& folder) {
+    record.*Table::kPath = folder + Table::kName;
+  }
+  static std::uint64_t disk_bytes(const Extent& extent) { return Table::bytes(extent); }
 
  private:
-  std::vector<Measured<fourier::Bispectrum>> outputs_;
+  std::vector<Measured<typename Table::Measure>> outputs_;
 };
 
 }  // namespace cosmo::sim
