@@ -1,9 +1,10 @@
 #include "infer/predict/ensemble.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 #include "core/error.hpp"
+#include "core/finite.hpp"
 #include "nn/cut/cut_plan.hpp"
 
 namespace cosmo::infer {
@@ -43,12 +44,12 @@ std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& direc
 
 void ensure_finite(std::span<const float> outputs, std::size_t width,
                    const std::function<std::string(std::size_t)>& name) {
-  const auto bad = std::ranges::find_if_not(outputs, [](float value) { return std::isfinite(value); });
-  if (bad == outputs.end()) return;
+  const std::optional<std::size_t> row = core::row_not_finite(outputs, width);
+  if (!row) return;
   fail(Fault::numeric,
        "The network's output for {} is not a finite number: its weights are damaged, or the input is far "
        "from what it was trained on.",
-       name(static_cast<std::size_t>(bad - outputs.begin()) / width));
+       name(*row));
 }
 
 Ensemble::Ensemble(const std::vector<std::string>& directories, int batch,

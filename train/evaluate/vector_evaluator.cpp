@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/finite.hpp"
 
 namespace cosmo::train {
 
@@ -13,13 +14,12 @@ namespace {
 /// Throws an agreed error: every rank has all outputs.
 void ensure_finite_outputs(std::span<const float> outputs, std::size_t width,
                            const dataset::SplitReader& reader) {
-  const auto bad = std::ranges::find_if_not(outputs, [](float value) { return std::isfinite(value); });
-  if (bad == outputs.end()) return;
-  const auto sample = static_cast<std::size_t>(bad - outputs.begin()) / width;
+  const std::optional<std::size_t> sample = core::row_not_finite(outputs, width);
+  if (!sample) return;
   throw core::Error(core::Fault::numeric,
                     fmt::format("The prediction of {} of the validation data is not finite: lower "
                                 "--learning-rate, or look at that sample; checkpoints are as they were.",
-                                reader.describe(static_cast<std::uint32_t>(sample))),
+                                reader.describe(static_cast<std::uint32_t>(*sample))),
                     true);
 }
 

@@ -14,8 +14,7 @@ namespace {
 /// Ignores statistics, which are not finite if the step's samples are not.
 bool has_finite_weights(const nn::Network& network) {
   return std::ranges::all_of(network.parameters(), [](const nn::Parameter& parameter) {
-    return parameter.role == nn::Parameter::Role::statistics ||
-           core::all_finite(std::span<const float>(parameter.values));
+    return parameter.role == nn::Parameter::Role::statistics || core::all_finite(parameter.values);
   });
 }
 
@@ -40,10 +39,9 @@ Agreement agree(const core::Communicator& comm, std::span<const double> losses, 
 std::string StepLoss::find_culprit(const dataset::Batch& batch, std::span<const float> values) const {
   const std::size_t rows = batch.targets.size() / reader_.spec().parameters.size();
   const std::size_t width = values.size() / rows;
-  for (std::size_t row = 0; row < batch.samples.size(); ++row) {
-    if (!core::all_finite(values.subspan(row * width, width))) return reader_.describe(batch.samples[row]);
-  }
-  return "";
+  const std::optional<std::size_t> row =
+      core::row_not_finite(values.first(batch.samples.size() * width), width);
+  return row ? reader_.describe(batch.samples[*row]) : "";
 }
 
 void StepLoss::add(const dataset::Batch& batch, std::span<const float> predictions, double loss) {

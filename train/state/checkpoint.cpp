@@ -33,7 +33,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
                       const SavedArenas& saved, const TrainingProgress& progress, const HistoryShape& shape) {
   const std::vector<Moment> arenas = arenas_of(saved);
   for (const Moment& arena : arenas) {
-    core::ensure(core::all_finite(std::span<const float>(arena.values)), core::Fault::numeric,
+    core::ensure(core::all_finite(arena.values), core::Fault::numeric,
                  "The {} after step {} are not finite and were not saved: lower --learning-rate; checkpoints "
                  "are as they were.",
                  arena.name, progress.step);
@@ -77,7 +77,7 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
                "{} holds no average of the weights: restore the file, or train again.", path.string());
   for (const Moment& arena : arenas_of(saved)) {
     nn::read_arena(file, arena.name, saved.network, arena.values);
-    core::ensure(core::all_finite(std::span<const float>(arena.values)), core::Fault::format,
+    core::ensure(core::all_finite(arena.values), core::Fault::format,
                  "{} holds {} that are not finite: restore the file, or train again.", path.string(),
                  arena.name);
     core::ensure(std::string_view(arena.name) != "second_moment" ||
