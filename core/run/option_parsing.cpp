@@ -51,9 +51,11 @@ std::vector<Options::Declaration> Options::accepted() const {
   return all;
 }
 
-/// Gives the replacement the value of the options that it has replaced, if the user chose one of them.
+/// Gives the replacement the value of what it has replaced, if the user chose any of that.
 void Options::replace_former(const Former& former) {
   std::vector<std::string> used;
+  if (former.value && chosen(former.replacement) && text(former.replacement) == *former.value)
+    used.push_back(fmt::format("--{} {}", former.replacement, *former.value));
   for (const Declaration& option : former.options) {
     if (chosen(option.name)) used.push_back("--" + option.name);
   }
@@ -66,18 +68,9 @@ void Options::replace_former(const Former& former) {
   values_[former.replacement] = value;
   chosen_.insert(former.replacement);
   warnings_.push_back(
-      fmt::format("{} {} from an earlier version: write --{} {}, since later ones will refuse {}.",
+      fmt::format("{} {} from an earlier version: write --{} {}, since version {} will refuse {}.",
                   fmt::join(used, " and "), used.size() > 1 ? "are" : "is", former.replacement, value,
-                  used.size() > 1 ? "them" : "it"));
-}
-
-/// Gives the option the value of today, if the user chose the former one.
-void Options::replace_former(const FormerValue& former) {
-  if (!chosen(former.name) || values_.at(former.name) != former.value) return;
-  values_[former.name] = former.replacement;
-  warnings_.push_back(
-      fmt::format("--{0} {1} is from an earlier version: write --{0} {2}, since later ones will refuse it.",
-                  former.name, former.value, former.replacement));
+                  former.gone_in, used.size() > 1 ? "them" : "it"));
 }
 
 void Options::parse(const std::vector<std::string>& words) {
@@ -110,7 +103,6 @@ void Options::parse(const std::vector<std::string>& words) {
     if (option.default_value) values_.emplace(option.name, *option.default_value);
     if (!option.takes_value()) (void)flag(option.name);  // a file may contain any value
   }
-  for (const FormerValue& former : former_values_) replace_former(former);
   for (const Former& former : former_) replace_former(former);
 }
 

@@ -52,14 +52,17 @@ void Options::add(const std::string& usage, std::optional<std::string> default_v
 }
 
 void Options::add_former(const std::vector<std::string>& usages, const std::string& replacement,
-                         std::function<std::string(const Options&)> translate) {
-  Former former{{}, replacement, std::move(translate)};
-  for (const std::string& usage : usages) former.options.push_back(named(usage));
+                         std::string gone_in, std::function<std::string(const Options&)> translate) {
+  Former former{.replacement = replacement, .gone_in = std::move(gone_in), .translate = std::move(translate)};
+  for (const std::string& usage : usages) {
+    Declaration option = named(usage);
+    if (option.name == replacement) {
+      former.value = option.value;
+    } else {
+      former.options.push_back(std::move(option));
+    }
+  }
   former_.push_back(std::move(former));
-}
-
-void Options::add_former_value(std::string name, std::string value, std::string replacement) {
-  former_values_.push_back({std::move(name), std::move(value), std::move(replacement)});
 }
 
 void Options::add_flag(std::string name, std::string help) {

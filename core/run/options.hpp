@@ -37,19 +37,18 @@ class Options {
   void add_flag(std::string name, std::string help);
   /// Declares the one value that is given on the command line without a name.
   void add_positional(const std::string& name, std::string help);
-  /// Declares options of earlier versions that `replacement` has replaced. parse() accepts them with a warning, and gives
-  /// `replacement` the value that `translate` returns; --help does not list them. `usages` as in add(); a name alone is a flag.
+  /// Declares options of earlier versions that `replacement` has replaced, up to the version `gone_in`, which no longer has
+  /// them. parse() accepts them with a warning, and gives `replacement` the value that `translate` returns; --help does not list
+  /// them. `usages` as in add(); a name alone is a flag, and "save both" a former value of the replacement --save.
   /// `translate` sees the options with their defaults, throws as reading them does, and has no other effect.
-  void add_former(const std::vector<std::string>& usages, const std::string& replacement,
+  void add_former(const std::vector<std::string>& usages, const std::string& replacement, std::string gone_in,
                   std::function<std::string(const Options&)> translate);
-  /// Declares that earlier versions called the value `replacement` of this option `value`. parse() accepts that with a warning.
-  void add_former_value(std::string name, std::string value, std::string replacement);
 
   /// Reads the words of a command line, then the INI file that --config names, whose keys are the options'
   /// names; the command line wins. Throws Error{usage}, also for a file that is not text, or Error{io} for
   /// one that cannot be read.
   void parse(const std::vector<std::string>& words);
-  /// A sentence on each former option or value that the user chose.
+  /// A sentence on the former options and values that the user chose, for each replacement.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   bool given(const std::string& name) const { return values_.contains(name); }   ///< by the user or a default
@@ -114,15 +113,11 @@ class Options {
  private:
   /// Options of earlier versions.
   struct Former {
-    std::vector<Declaration> options;
+    std::vector<Declaration> options = {};
+    std::optional<std::string> value = {};  ///< one that the replacement had
     std::string replacement;
+    std::string gone_in;
     std::function<std::string(const Options&)> translate;
-  };
-  /// A value of an earlier version.
-  struct FormerValue {
-    std::string name;
-    std::string value;
-    std::string replacement;
   };
 
   void declare(Declaration declaration);
@@ -130,7 +125,6 @@ class Options {
   void ensure_choice(const std::string& name, const std::string& chosen) const;
   std::vector<Declaration> accepted() const;
   void replace_former(const Former& former);
-  void replace_former(const FormerValue& former);
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
@@ -138,7 +132,6 @@ class Options {
   std::string group_;                ///< group of the options declared next
   std::vector<Declaration> declarations_;
   std::vector<Former> former_;
-  std::vector<FormerValue> former_values_;
   std::vector<std::string> warnings_;
   std::map<std::string, std::string> values_;
   std::set<std::string> chosen_;

@@ -49,9 +49,10 @@ std::vector<std::string> names_in_list(const std::string& list) {
   return names;
 }
 
-/// --save as it was with an option for each table.
-std::string with_former_tables(const core::Options& options) {
-  std::vector<std::string> names = names_in_list(options.text("save"));
+/// --save for "both", counts and particles, and for the option that each table had.
+std::string with_former_names(const core::Options& options) {
+  const std::string& save = options.text("save");
+  std::vector<std::string> names = names_in_list(save == "both" ? "counts,particles,power-spectrum" : save);
   for (const char* table : kFormerTables) {
     if (!options.given(table)) continue;
     const Product& row = core::row_called(kProducts, table, "product");
@@ -76,10 +77,9 @@ void Products::declare(core::Options& options) {
                           core::meanings_in(kProducts)),
               save_names());
   options.add("grid N", std::nullopt, "voxels per side of the counts [= particles / 2]");
-  options.add_former_value("save", "both", "counts,particles,power-spectrum");
-  std::vector<std::string> usages;
+  std::vector<std::string> usages = {"save both"};
   for (const char* table : kFormerTables) usages.push_back(fmt::format("{} on|off", table));
-  options.add_former(usages, "save", &with_former_tables);
+  options.add_former(usages, "save", "0.4", &with_former_names);
 }
 
 Products Products::read(const core::Options& options, const Box& box) {

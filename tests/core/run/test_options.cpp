@@ -200,10 +200,11 @@ TEST_CASE("options of earlier versions give their replacement its value, with a 
   const auto parsed_from = [](const std::vector<std::string>& words) {
     Options options = declared();
     options.add("drops EPOCH:FACTOR,...", "none", "drops");
-    options.add_former({"decay-at EPOCHS", "decay-by FACTORS", "never"}, "drops", [](const Options& typed) {
-      if (typed.flag("never")) return std::string("none");
-      return typed.text("decay-at") + ":" + typed.text("decay-by");
-    });
+    options.add_former({"decay-at EPOCHS", "decay-by FACTORS", "never"}, "drops", "1.4",
+                       [](const Options& typed) {
+                         if (typed.flag("never")) return std::string("none");
+                         return typed.text("decay-at") + ":" + typed.text("decay-by");
+                       });
     options.parse(words);
     return options;
   };
@@ -213,7 +214,7 @@ TEST_CASE("options of earlier versions give their replacement its value, with a 
   REQUIRE(options.warnings().size() == 1);
   CHECK(
       options.warnings().front() ==
-      "--decay-at and --decay-by are from an earlier version: write --drops 3:0.5, since later ones will refuse them.");
+      "--decay-at and --decay-by are from an earlier version: write --drops 3:0.5, since version 1.4 will refuse them.");
   CHECK(options.help().find("decay-at") == std::string::npos);
   const TemporaryDirectory directory;
   std::ofstream(directory.path() / "a.ini") << "never = true\n";
@@ -227,9 +228,9 @@ TEST_CASE("switches and values of earlier versions are replaced, too") {
   const auto parsed_from = [](const std::vector<std::string>& words) {
     Options options = declared();
     options.add("save NAME,...", "counts", "what", {"counts", "particles"});
-    options.add_former_value("save", "both", "counts,particles");
-    options.add_former({"spectrum on|off"}, "save", [](const Options& typed) {
-      return typed.text("save") + (typed.is_on("spectrum") ? ",spectrum" : "");
+    options.add_former({"save both", "spectrum on|off"}, "save", "1.4", [](const Options& typed) {
+      const std::string save = typed.text("save") == "both" ? "counts,particles" : typed.text("save");
+      return save + (typed.given("spectrum") && typed.is_on("spectrum") ? ",spectrum" : "");
     });
     options.parse(words);
     return options;
@@ -239,11 +240,15 @@ TEST_CASE("switches and values of earlier versions are replaced, too") {
   CHECK(both.text("save") == "counts,particles");
   CHECK(both.warnings() ==
         std::vector<std::string>{"--save both is from an earlier version: write --save counts,particles, "
-                                 "since later ones will refuse it."});
+                                 "since version 1.4 will refuse it."});
   CHECK(both.help().find("both") == std::string::npos);
   CHECK(parsed_from({"--spectrum", "--output", "x"}).text("save") == "counts,spectrum");
   CHECK(parsed_from({"--spectrum", "off"}).text("save") == "counts");
-  CHECK(parsed_from({"--spectrum=on", "--save", "both"}).text("save") == "counts,particles,spectrum");
+  const Options with_spectrum = parsed_from({"--spectrum=on", "--save", "both"});
+  CHECK(with_spectrum.text("save") == "counts,particles,spectrum");
+  CHECK(with_spectrum.warnings() ==
+        std::vector<std::string>{"--save both and --spectrum are from an earlier version: write --save "
+                                 "counts,particles,spectrum, since version 1.4 will refuse them."});
   expect_error(Fault::usage, "'maybe': choose on or off", [&] {
     (void)parsed_from({"--spectrum", "maybe"});
   });
