@@ -29,6 +29,8 @@ LIMITS = {
     "ways to compute a convolution": 6,
     "own options of cosmo-train": 44,
     "own options of cosmo-sim generate": 32,
+    "own options of cosmo-prep shard": 12,
+    "own options of cosmo-prep import": 15,
 }
 
 # A file asks what a network's outputs mean if it does one of these with a loss, an output, a model or a network. Files of one name (.hpp and .cpp)
@@ -176,7 +178,7 @@ def own_options(text):
 
 def count_options(folder):
     rows = {}
-    for command in ("cosmo-train", "cosmo-sim generate"):
+    for command in ("cosmo-train", "cosmo-sim generate", "cosmo-prep shard", "cosmo-prep import"):
         words = command.split()
         text = subprocess.run([folder / words[0], *words[1:], "--help"], capture_output=True, text=True, check=True).stdout
         every, first = own_options(text)

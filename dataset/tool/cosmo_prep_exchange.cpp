@@ -159,14 +159,15 @@ void run_export(const core::Invocation& run) {
 }
 
 void declare_import(core::Options& options) {
+  options.begin_group(core::kEveryDay);
   options.add("input DIR", std::nullopt,
               "directory of the samples: what cosmo-prep export wrote, or other files that --samples lists");
   declare_format(options);
-  declare_allow_leak(options);
   options.begin_group("Files that cosmo-prep export did not write");
-  options.add("samples FILE", std::nullopt,
-              "CSV file with the columns file, simulation and, if the files have no labels, the parameters "
-              "(docs/formats.md); the options below apply only with it");
+  options.add(
+      "samples FILE", std::nullopt,
+      "CSV file with the columns file, simulation and, if the files have no labels, the parameters "
+      "(docs/formats.md); the others of this group, --samples-per-shard and --compress apply only with it");
   options.add("box LENGTH", std::nullopt,
               "side of a sample in Mpc/h; 731.43Mpc for one that does not scale with h");
   options.add("redshifts Z,...", "0", "redshifts of the samples' channels, separated by commas");
@@ -179,13 +180,15 @@ void declare_import(core::Options& options) {
       "need ranges, and names in their order [the columns, from their smallest to largest value]");
   options.add("voxels", "counts", "counts (whole numbers, stored as uint16), or field (stored as float32)",
               {"counts", "field"});
-  options.add("samples-per-shard N", "64", "samples per file");
   options.add("validation N", std::nullopt,
               "simulations for validation, if the table has no splits [a tenth, at least 1]");
   options.add("test N", std::nullopt,
               "simulations for the final test, if the table has no splits [a tenth, at least 1]");
-  options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
   options.add("seed N", "1", "seed of the split and of the order of training samples");
+  options.begin_group(core::kForExperts);
+  options.add("samples-per-shard N", "64", "samples per file");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
+  declare_allow_leak(options);
 }
 
 namespace {

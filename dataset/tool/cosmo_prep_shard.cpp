@@ -15,6 +15,7 @@
 namespace cosmo::dataset {
 
 void declare_shard(core::Options& options) {
+  options.begin_group(core::kEveryDay);
   options.add("input DIR", std::nullopt, "directory that cosmo-sim generate wrote");
   options.add("grid N", std::nullopt,
               "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
@@ -23,18 +24,19 @@ void declare_shard(core::Options& options) {
   options.add("redshifts Z,...", "0",
               "redshifts of the counts, separated by commas: a channel each, in order");
   options.add(
-      "rolls N", "0",
-      "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
-      "new cuts, no new universes");
-  options.add("samples-per-shard N", "64", "samples per file");
-  options.add(
       "training N", std::nullopt,
       "simulations to train on, for learning curves: those of a smaller number are also among those of a "
       "larger one [all that are not held out]");
   options.add("validation N", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
   options.add("test N", std::nullopt, "simulations for the final test [a tenth of the suite, at least 1]");
-  options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
   options.add("seed N", "1", "seed of the split and of the order of training samples");
+  options.begin_group(core::kForExperts);
+  options.add(
+      "rolls N", "0",
+      "times that each training universe is rolled at random, as a periodic box may be, and cut again: "
+      "new cuts, no new universes");
+  options.add("samples-per-shard N", "64", "samples per file");
+  options.add("compress", "none", "none, or gzip for shuffle + deflate 1", {"none", "gzip"});
   declare_allow_leak(options);
 }
 

@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from toolkit import PipelineTest, error_line, run, succeed
+from toolkit import PipelineTest, error_line, options_in, run, succeed
 
 USAGE, CONFIG, IO, FORMAT = 2, 3, 4, 5
 TOOLS = {"cosmo-sim": ["generate"], "cosmo-prep": ["shard"], "cosmo-train": [], "cosmo-infer": []}
@@ -72,6 +72,13 @@ class Refusals(PipelineTest):
             self.assertRegex(version.stdout, rf"^{tool} \d+\.\d+\.\d+ \(\S+; (Release|Debug), \w+ [\d.]+, ")
             if re.search(r"GNU 12\.[0-3]\.", version.stdout):
                 self.assertIn("-mmove-max=128 -mstore-max=128", version.stdout)
+
+    def test_help_begins_with_the_options_of_every_day_and_ends_with_those_for_experts(self):
+        for tool, *words in (["cosmo-sim", "generate"], ["cosmo-prep", "shard"], ["cosmo-prep", "import"], ["cosmo-train"]):
+            groups = re.findall(r"(?m)^(\w[^:\n]*):\n((?:  .*\n)+)", run(tool, *words, "--help").stdout)
+            titles = [title for title, _ in groups if title != "Example"]
+            self.assertEqual((titles[0], titles[-1]), ("Every day", "For experts"), titles)
+            self.assertLessEqual(len(options_in(groups[0][1])), 12)
 
 
 if __name__ == "__main__":
