@@ -32,14 +32,10 @@ constexpr std::array<DeviationKind, 4> kKinds = {{
 const DeviationKind& deviation_kind(Models models) {
   const nn::Output& output = models.front().output;
   const std::string_view one = output.calibration_values() == 0 ? "validation_rms" : output.loss_name();
-  const DeviationKind* kind = find_deviation_kind(models.size() > 1 ? "ensemble" : one);
-  core::ensure(kind != nullptr, core::Fault::internal, "Deviations of --loss {} have no description.", one);
+  const auto kind = std::ranges::find(kKinds, models.size() > 1 ? "ensemble" : one, &DeviationKind::key);
+  core::ensure(kind != kKinds.end(), core::Fault::internal, "Deviations of --loss {} have no description.",
+               one);
   return *kind;
-}
-
-const DeviationKind* find_deviation_kind(std::string_view key) {
-  const auto found = std::ranges::find(kKinds, key, &DeviationKind::key);
-  return found == kKinds.end() ? nullptr : &*found;
 }
 
 }  // namespace cosmo::infer

@@ -16,7 +16,5 @@ struct DeviationKind {
 
 /// That of one model, or of several together.
 const DeviationKind& deviation_kind(Models models);
-/// The one called `key`; nullptr if there is none.
-const DeviationKind* find_deviation_kind(std::string_view key);
 
 }  // namespace cosmo::infer

@@ -8,6 +8,7 @@
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/split_reader.hpp"
 #include "infer/evaluate/method.hpp"
+#include "infer/predict/deviation_kind.hpp"
 #include "infer/report/html.hpp"
 #include "infer/report/lineage.hpp"
 #include "nn/model/model_manifest.hpp"
@@ -19,6 +20,7 @@ struct Report {
   const Methods& methods;
   const core::Json& metrics;  ///< metrics.json; sections whose part is not there are left out
   const nn::ModelManifest& model;
+  const DeviationKind& deviations;  ///< those that the network's predictions have
   std::string split;
   std::string warning;  ///< in red at the top; empty for none
   core::Request request;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "infer/predict/deviation_kind.hpp"
 #include "infer/report/explanation.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
@@ -128,10 +127,7 @@ std::string bars_text(const Report& report) {
   const auto& rows = report.methods.front().universes.rows;
   if (rows.empty() || rows.front().deviation.empty())
     return "There are no bars: no uncertainty is predicted.";
-  const Json* key = find_metric(report.metrics, {"uncertainty", "kind"});
-  const DeviationKind* kind =
-      key != nullptr && key->is_string() ? find_deviation_kind(key->get<std::string>()) : nullptr;
-  return std::string(kind != nullptr ? kind->bars : find_deviation_kind("ensemble")->bars);
+  return std::string(report.deviations.bars);
 }
 
 }  // namespace
@@ -190,12 +186,6 @@ std::string paired_section(const Report& report) {
 }
 
 namespace {
-
-/// What "kind" means.
-std::string kind_text(const std::string& key) {
-  const DeviationKind* kind = find_deviation_kind(key);
-  return kind == nullptr ? html::escaped(key) : std::string(kind->sentence);
-}
 
 /// How often the truth lies in the intervals, one row per interval.
 std::string coverage_text(const Report& report) {
@@ -276,10 +266,8 @@ std::string uncertainty_section(const Report& report, const std::vector<html::Fi
   const MetricPath top = {"uncertainty"};
   const Json* uncertainty = find_metric(report.metrics, top);
   if (uncertainty == nullptr || !uncertainty->is_object() || !uncertainty->contains("coverage")) return "";
-  std::string content;
-  if (uncertainty->contains("kind") && uncertainty->at("kind").is_string())
-    content += html::paragraph(kind_text(uncertainty->at("kind").get<std::string>()));
-  content += coverage_text(report) + calibration_text(report) + check_text(report, figures);
+  std::string content = html::paragraph(std::string(report.deviations.sentence)) + coverage_text(report) +
+                        calibration_text(report) + check_text(report, figures);
   const std::string likelihood =
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
                decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));

@@ -251,7 +251,7 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   output.add_text("baselines.csv", baselines_csv(methods));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
   publish_report(run.comm,
-                 {methods, metrics, job.model(), std::string(name_of(job.split)),
+                 {methods, metrics, job.model(), deviation_kind(job.models), std::string(name_of(job.split)),
                   warning_of(job.independence, job.split), job.request},
                  {job.directories.front(), job.model(), reader, job.manifest}, output);
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);

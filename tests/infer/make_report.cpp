@@ -70,7 +70,7 @@ void add_parts(Json& metrics) {
                       {"within_2_sigma_se", p == 0 ? Json() : Json(0.029)}};
   }
   metrics["forecast"]["power_spectrum"] = forecast;
-  metrics["uncertainty"] = {{"kind", "gaussian"},
+  metrics["uncertainty"] = {{"kind", "validation_rms"},
                             {"negative_log_likelihood", -3.21},
                             {"negative_log_likelihood_se", 0.12},
                             {"coverage", coverage},
@@ -127,9 +127,11 @@ int main(int argc, char** argv) {
          "predicted " + name, ""});
   }
   const core::InputRecord lost{"../<lost>/manifest.json", "sha256:0", "1"};
+  const std::vector<nn::ModelManifest> models = {model()};
   const infer::Report report{methods,
                              metrics,
-                             model(),
+                             models.front(),
+                             infer::deviation_kind(models),
                              "test",
                              plain ? "" : "4 seeds <shared>",
                              {"infer", {{"split", "test"}}, {lost}}};
