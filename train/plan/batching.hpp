@@ -9,9 +9,8 @@
 
 #include "core/error.hpp"
 #include "core/run/options.hpp"
-#include "dataset/load/sample_groups.hpp"
-#include "nn/cut/cut_plan.hpp"
-#include "nn/network.hpp"
+#include "nn/census.hpp"
+#include "nn/network_spec.hpp"
 #include "train/gradient/sum_order.hpp"
 #include "train/log/mlperf_log.hpp"
 #include "train/plan/context.hpp"

@@ -9,7 +9,7 @@
 #include "core/run/options.hpp"
 #include "train/log/mlperf_log.hpp"
 #include "train/optimizer/optimizer_table.hpp"
-#include "train/plan/context.hpp"
+#include "train/plan/recipe.hpp"
 
 namespace cosmo::train {
 

@@ -1,8 +1,6 @@
 #pragma once
 // Section of a training's settings: the formats of numbers, and how convolutions are computed.
 
-#include <string>
-
 #include "core/error.hpp"
 #include "core/named.hpp"
 #include "core/run/options.hpp"

@@ -2,8 +2,6 @@
 // The training that a command line of cosmo-train requests: one section for each kind of settings. A section declares
 // its options, reads and checks them, and states them where they identify a training and in MLPerf's log.
 
-#include <cstdint>
-#include <memory>
 #include <string>
 
 #include "core/output/manifest.hpp"
