@@ -204,7 +204,7 @@ def check_counting():
     assert functions(both) == [(4, 2), (6, 1), (9, 5)], functions(both)
     assert asks("x = static_cast<int>(network.outputs()) != parameters;") and asks('kind == "mixture"') and asks("find_loss(a)")
     assert not asks("// find_loss(a)\nplan.network.outputs(); distribution.density; int components;")
-    assert ways("{OperationKind::convolution, kernels().rows.name,") == ["kernels().rows"] and not ways("OneThreads")
+    assert ways("{OperationKind::convolution, kernels().filter.name,") == ["kernels().filter"] and not ways("OneThreads")
     assert own_options("tool: text\n\nFirst:\n  --a N  x\n         --b\n  --json  x\n\nSecond:\n  --c  x\n") == (["a", "c"], ["a"])
 
 

@@ -3,7 +3,6 @@
 
 #include "nn/kernel/filtered_convolution.hpp"
 #include "nn/kernel/first_layer.hpp"
-#include "nn/kernel/row_convolution.hpp"
 
 namespace cosmo::nn {
 
@@ -12,7 +11,6 @@ struct KernelSet {
   int block;  ///< floats in a vector, and channels side by side in tensors
   FilterKernels filter;
   FirstLayerKernels first_layer;
-  RowKernels rows;  ///< without a name if there are none
 };
 
 KernelSet kernels_v3();

@@ -6,7 +6,7 @@
 namespace cosmo::nn {
 
 KernelSet kernels_v3() {
-  return {8, make_filter_kernels<8>("cosmo:filtered-v3"), make_first_layer_kernels<8>("cosmo:first-v3"), {}};
+  return {8, make_filter_kernels<8>("cosmo:filtered-v3"), make_first_layer_kernels<8>("cosmo:first-v3")};
 }
 
 }  // namespace cosmo::nn

@@ -2,13 +2,11 @@
 #include "nn/kernel/filter_kernels.hpp"
 #include "nn/kernel/first_layer_kernels.hpp"
 #include "nn/kernel/kernel_set.hpp"
-#include "nn/kernel/row_gradient_kernels.hpp"
 
 namespace cosmo::nn {
 
 KernelSet kernels_v4() {
-  return {16, make_filter_kernels<16>("cosmo:filtered-v4"), make_first_layer_kernels<16>("cosmo:first-v4"),
-          make_row_kernels("cosmo:rows-v4")};
+  return {16, make_filter_kernels<16>("cosmo:filtered-v4"), make_first_layer_kernels<16>("cosmo:first-v4")};
 }
 
 }  // namespace cosmo::nn

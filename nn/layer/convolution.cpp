@@ -18,18 +18,7 @@ bool ConvolutionPrimitives::append_own_forward(NetworkBuilder& builder, Compiled
                             output.values);
     return true;
   }
-  const auto rows = by_rows(source.get_desc(), weights.get_desc(), output.values.get_desc());
-  if (!rows || !kernels().rows.has(*rows))
-    return append_forward_by_pieces(builder, compiled, layer.slope, source, weights, biases, output.values);
-  const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
-  compiled.forward.push_back(
-      {OperationKind::convolution, kernels().rows.name,
-       [=, rows = *rows, slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
-         kernels().rows.pack(rows, data<float>(weights), data<float>(packed));
-         kernels().rows.convolve(rows, data<float>(source), data<float>(packed), data<float>(biases), slope,
-                                 data<float>(to));
-       }});
-  return true;
+  return append_forward_by_pieces(builder, compiled, layer.slope, source, weights, biases, output.values);
 }
 
 bool ConvolutionPrimitives::append_own_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
@@ -42,18 +31,8 @@ bool ConvolutionPrimitives::append_own_parameter_gradients(NetworkBuilder& build
                                         d_biases);
     return true;
   }
-  const auto rows = by_rows(source.get_desc(), d_weights.get_desc(), output.gradient.get_desc());
-  if (!rows || !kernels().rows.has_gradient(*rows))
-    return append_parameter_gradients_by_pieces(builder, compiled, source, output.gradient, d_weights,
-                                                d_biases);
-  const dnnl::memory scratch = builder.temporary(plain_layout({kernels().rows.gradient_scratch(*rows)}));
-  compiled.parameter_gradients.push_back(
-      {OperationKind::convolution, kernels().rows.name,
-       [=, rows = *rows, d_output = output.gradient](const Pass&) {
-         kernels().rows.gradient(rows, data<float>(source), data<float>(d_output), data<float>(d_weights),
-                                 data<float>(d_biases), data<float>(scratch));
-       }});
-  return true;
+  return append_parameter_gradients_by_pieces(builder, compiled, source, output.gradient, d_weights,
+                                              d_biases);
 }
 
 bool ConvolutionPrimitives::append_own_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
@@ -65,18 +44,7 @@ bool ConvolutionPrimitives::append_own_input_gradient(NetworkBuilder& builder, C
                                    source.gradient);
     return true;
   }
-  const auto rows = by_rows(source.gradient.get_desc(), weights.get_desc(), output.gradient.get_desc());
-  if (!rows || !kernels().rows.has(rows->transposed()))
-    return append_input_gradient_by_pieces(builder, compiled, weights, source.gradient, output.gradient);
-  const dnnl::memory packed = builder.temporary(plain_layout({rows->weights()}));
-  compiled.input_gradient.push_back(
-      {OperationKind::convolution, kernels().rows.name,
-       [=, rows = *rows, from = output.gradient, to = source.gradient](const Pass&) {
-         kernels().rows.pack_transposed(rows, data<float>(weights), data<float>(packed));
-         kernels().rows.convolve(rows.transposed(), data<float>(from), data<float>(packed), nullptr, 1,
-                                 data<float>(to));
-       }});
-  return true;
+  return append_input_gradient_by_pieces(builder, compiled, weights, source.gradient, output.gradient);
 }
 
 namespace {

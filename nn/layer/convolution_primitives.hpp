@@ -2,7 +2,6 @@
 // Private to nn: a convolution's phases by oneDNN and by our own kernels.
 
 #include "nn/kernel/kernel_set.hpp"
-#include "nn/kernel/row_convolution.hpp"
 #include "nn/layer/filtered_layer.hpp"
 #include "nn/layer/weighted_layer.hpp"
 
@@ -59,17 +58,6 @@ struct ConvolutionPrimitives {
   bool fits(const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
             const dnnl::memory::desc& output) const {
     return stride[0] == 1 && in_blocks(source, weights, output);
-  }
-  /// The convolution as a row convolution, if the layouts permit it.
-  std::optional<RowConvolution> by_rows(const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
-                                        const dnnl::memory::desc& output) const {
-    if (kernels().rows.name == nullptr || !fits(source, weights, output)) return std::nullopt;
-    return RowConvolution{dims_of(source)[0],
-                          dims_of(source)[1] / kBlock,
-                          dims_of(output)[1] / kBlock,
-                          dims_of(weights)[2],
-                          axis(source, 2),
-                          axis(source, 3)};
   }
   /// The convolution as a filtered one, if that phase is to be filtered and the layouts permit it.
   std::optional<FilteredConvolution> by_filter(const NetworkBuilder& builder, const CompiledLayer& compiled,
