@@ -125,7 +125,7 @@ Tensor build_first_layer(NetworkBuilder& builder, CompiledLayer& compiled, const
       builder.next_tensor({{input[0], outputs, layer.pooled_depth(), layer.pooled(), layer.pooled()},
                            to_bf16 ? dnnl::memory::data_type::bf16 : kFloat,
                            kernels().block == 8 ? Tag::nCdhw8c : Tag::nCdhw16c},
-                          layer.maximum ? convolution.slope : 1, false);
+                          layer.maximum ? convolution.slope : 1);
   output.pooled = true;
   FirstLayerMemory at = {source.values, weights.values, biases.values, output.values, {}};
   if (builder.mode == Mode::training) {
@@ -213,9 +213,8 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
                      side = filtered.form.output_side() / window;
   const Layout layout = blocked({dims[0], layer.outputs, depth, side, side}, type);
   // A maximum's reader applies the leaky ReLU's backward pass.
-  Tensor output =
-      pooled ? builder.next_tensor(layout, filtered.pooling == Pooling::maximum ? layer.slope : 1, false)
-             : builder.next_tensor(layout, layer.slope, is_transient(builder, reader, layout, layer.slope));
+  Tensor output = pooled ? builder.next_tensor(layout, filtered.pooling == Pooling::maximum ? layer.slope : 1)
+                         : builder.next_tensor(layout, layer.slope);
   output.pooled = pooled;
   if (pooled && training)
     filtered.bits = builder.memory.place(
@@ -263,7 +262,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Convolution
     return build_periodic(builder, compiled, layer, source, reader);
   if (filtered) return build_filtered(builder, compiled, layer, source, reader);
   return build_weighted(builder, compiled, primitives_of(builder, layer),
-                        weighted_layer(builder, layer, input), source, reader);
+                        weighted_layer(builder, layer, input), source);
 }
 
 }  // namespace cosmo::nn

@@ -66,7 +66,7 @@ void forward(std::int64_t batch, std::int64_t inputs, std::span<const float> bia
 /// The layer for inference. An output is the same sum wherever its sample is in the batch, for any batch size
 /// and number of threads, which oneDNN's products of matrices do not promise.
 Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
-                       const Tensor& source, const Layer* reader) {
+                       const Tensor& source) {
   const auto add = [&](const char* suffix, Parameter::Role role, const dnnl::memory::dims& dims) {
     return builder
         .add_parameter(compiled,
@@ -78,8 +78,7 @@ Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const W
   const dnnl::memory biases = add(".biases", Parameter::Role::biases, {layer.fan_out});
   const dnnl::memory input = builder.reordered(compiled.forward, source.values,
                                                plain_layout(dims_of(source.values.get_desc())), false);
-  const Tensor output = builder.next_tensor(layer.output, layer.slope,
-                                            is_transient(builder, reader, layer.output, layer.slope));
+  const Tensor output = builder.next_tensor(layer.output, layer.slope);
   compiled.forward.push_back({OperationKind::dense, "cosmo",
                               [=, batch = builder.batch, inputs = layer.fan_in,
                                slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {
@@ -92,7 +91,7 @@ Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const W
 }  // namespace
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& layer, const Tensor& source,
-             const Layer* reader) {
+             const Layer*) {
   dnnl::memory::dims weights = dims_of(source.values.get_desc());  // (N, C, D, H, W) or (N, C)
   weights[0] = layer.outputs;
   std::int64_t inputs = 1;
@@ -102,8 +101,8 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dense& laye
                       dnnl::memory::format_tag::nc);
   const WeightedLayer weighted{layer.slope, weights, output, inputs, layer.outputs};
   return builder.mode == Mode::inference
-             ? build_inference(builder, compiled, weighted, source, reader)
-             : build_weighted(builder, compiled, DensePrimitives{}, weighted, source, reader);
+             ? build_inference(builder, compiled, weighted, source)
+             : build_weighted(builder, compiled, DensePrimitives{}, weighted, source);
 }
 
 }  // namespace cosmo::nn

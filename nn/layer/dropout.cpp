@@ -49,7 +49,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dropout& la
              const Layer*) {
   if (builder.mode == Mode::inference) return source;
   const dnnl::memory::desc layout = source.values.get_desc();
-  const Tensor output = builder.next_tensor(layout, 1, false);
+  const Tensor output = builder.next_tensor(layout, 1);
   const dnnl::memory plain =
       builder.memory.place(builder.memory.slot(), plain_layout(dims_of(layout)), builder.engine);
   std::int64_t count = 1;

@@ -156,7 +156,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   const std::int64_t all = slab ? dims[3] * dims[3] * dims[3] : cells;
   const MeanGeometry geometry{dims[0], dims[1],      (dims[1] + block - 1) / block, cells, block,
                               all,     layer.squares};
-  const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1, false);
+  const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient
                                                  : builder.gradient_part(layout);

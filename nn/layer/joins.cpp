@@ -69,7 +69,7 @@ void append_from_vector(NetworkBuilder& builder, std::vector<Operation>& operati
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Add& layer, Tensors sources) {
   const Layout layout = sources.front().values.get_desc();
-  const Tensor output = builder.next_tensor(layout, layer.slope, false);
+  const Tensor output = builder.next_tensor(layout, layer.slope);
   std::vector<dnnl::memory> terms;
   for (const Tensor& source : sources)
     terms.push_back(builder.reordered(compiled.forward, source.values, layout, false));
@@ -93,7 +93,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat&, Te
     parts.push_back(vectors ? vector_of(builder, compiled.forward, source.values) : source.values);
     layouts.push_back(parts.back().get_desc());
   }
-  const Tensor output = builder.next_tensor(joined_layout(layouts), 1, false);
+  const Tensor output = builder.next_tensor(joined_layout(layouts), 1);
   std::int64_t first = 0;
   for (std::size_t i = 0; i < sources.size(); first += dims_of(layouts[i++])[1]) {
     const dnnl::memory::dims dims = dims_of(layouts[i]);

@@ -70,16 +70,15 @@ void NetworkBuilder::keep_for_readers(int lane) {
   busy_until = std::max(busy_until, last_reader_);
 }
 
-Tensor NetworkBuilder::next_tensor(const dnnl::memory::desc& layout, double slope, bool transient) {
+Tensor NetworkBuilder::next_tensor(const dnnl::memory::desc& layout, double slope) {
   const int lane = take_lane(last_reader_);
   const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
-  const auto behind = transient ? std::nullopt : offset(layout);
+  const auto behind = offset(layout);
   const bool training = mode == Mode::training;
-  const Margin margin = {training && !transient ? memory.slot() : shared, training ? shared : -1};
+  const Margin margin = {training ? memory.slot() : shared, training ? shared : -1};
   return {memory.place(margin.values, layout, engine, behind.value_or(0)),
           training ? memory.place(shared, layout, engine, behind.value_or(0)) : dnnl::memory(),
           slope,
-          training && transient,
           false,
           lane,
           false,
@@ -89,13 +88,8 @@ Tensor NetworkBuilder::next_tensor(const dnnl::memory::desc& layout, double slop
 Tensor NetworkBuilder::inner_tensor(const dnnl::memory::desc& layout) {
   const int lane = take_lane(layer_);
   const int shared = lanes_[static_cast<std::size_t>(lane)].slot;
-  if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, 1, false, false, lane};
-  return {memory.place(memory.slot(), layout, engine),
-          memory.place(shared, layout, engine),
-          1,
-          false,
-          false,
-          lane};
+  if (mode == Mode::inference) return {memory.place(shared, layout, engine), {}, 1, false, lane};
+  return {memory.place(memory.slot(), layout, engine), memory.place(shared, layout, engine), 1, false, lane};
 }
 
 dnnl::memory NetworkBuilder::gradient_part(const dnnl::memory::desc& layout) {
@@ -104,11 +98,11 @@ dnnl::memory NetworkBuilder::gradient_part(const dnnl::memory::desc& layout) {
 }
 
 Tensor NetworkBuilder::input_tensor(const dnnl::memory::desc& layout) {
-  return {memory.outside(layout, engine), {}, 1, false};
+  return {memory.outside(layout, engine), {}, 1};
 }
 
 Tensor NetworkBuilder::copied_input(const dnnl::memory::desc& layout) {
-  return {memory.place(memory.slot(), layout, engine), {}, 1, false};
+  return {memory.place(memory.slot(), layout, engine), {}, 1};
 }
 
 dnnl::memory NetworkBuilder::reordered(std::vector<Operation>& operations, const dnnl::memory& source,

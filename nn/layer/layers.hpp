@@ -44,8 +44,6 @@ struct Tensor {
   /// Gradient of the loss with respect to the layer's result before its leaky ReLU; null if it is not needed.
   dnnl::memory gradient;
   double slope = 1;  ///< slope of the leaky ReLU that made it
-  /// Whether the values live only until their reader has run forward: a pool that keeps what backward needs.
-  bool transient = false;
   /// Whether it is already the result of the pool that reads it.
   bool pooled = false;
   int lane = -1;  ///< lane that holds it or its gradient; -1 for the network's input
@@ -107,9 +105,8 @@ class NetworkBuilder {
   /// Records that the current layer passes on its input, which lives in `lane`, as its output.
   void keep_for_readers(int lane);
   /// A tensor of the layer. In training its values have their own slot, and its gradient shares a slot with
-  /// those whose readers are all done; in inference the values share slots in this way. A transient tensor
-  /// lives in the slot of its gradient.
-  Tensor next_tensor(const dnnl::memory::desc& layout, double slope, bool transient);
+  /// those whose readers are all done; in inference the values share slots in this way.
+  Tensor next_tensor(const dnnl::memory::desc& layout, double slope);
   /// A tensor, and its gradient, used only within the layer.
   Tensor inner_tensor(const dnnl::memory::desc& layout);
   /// A part of a gradient, kept until this layer's backward pass is over.
@@ -262,16 +259,10 @@ Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& 
 void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& operations,
                              const Tensor& padded, const Tensor& source, const Padding& padding);
 
-/// Whether a tensor of this layout, made by a leaky ReLU of this slope, needs to live only until `reader` has
-/// run forward.
-bool is_transient(const NetworkBuilder& builder, const Layer* reader, const dnnl::memory::desc& layout,
-                  double slope);
-
-/// Whether `reader` is an average pool that can keep the signs of such a tensor instead of its values.
-bool can_keep_signs(const Layer& reader, const dnnl::memory::desc& layout, double slope);
-/// Builds a pool over a transient tensor: forward records the values' signs, one byte each, and backward
-/// applies the leaky ReLU's slope in the same pass over memory.
-Tensor build_sign_keeping_pool(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer,
+/// Whether an average pool has passes of our own: in training, of windows side by side after a leaky ReLU.
+bool averages_in_blocks(const NetworkBuilder& builder, const AveragePool& layer, const Tensor& source);
+/// Builds it with them: they apply the leaky ReLU's backward pass, too, and trainings have the bits of their sums.
+Tensor build_average_in_blocks(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer,
                                const Tensor& source, const dnnl::memory::desc& output);
 
 }  // namespace cosmo::nn

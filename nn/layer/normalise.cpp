@@ -38,7 +38,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Normalise&,
   const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, F)
   const std::int64_t rows = dims[0], features = dims[1];
   const dnnl::memory::desc plain = plain_layout({rows, features}), row = plain_layout({features});
-  const Tensor output = builder.next_tensor(plain, 1, false);
+  const Tensor output = builder.next_tensor(plain, 1);
   const auto add = [&](std::string_view suffix) {
     return builder.add_parameter(
         compiled,

@@ -49,20 +49,15 @@ Tensor already_pooled(Tensor tensor) {
 
 }  // namespace
 
-bool is_transient(const NetworkBuilder& builder, const Layer* reader, const dnnl::memory::desc& layout,
-                  double slope) {
-  if (builder.mode == Mode::inference || reader == nullptr) return false;
-  return std::holds_alternative<MaxPool>(reader->kind) || can_keep_signs(*reader, layout, slope);
-}
-
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool& layer, const Tensor& source,
              const Layer*) {
   if (source.pooled) return already_pooled(source);
   constexpr auto kAlgorithm = dnnl::algorithm::pooling_avg_exclude_padding;  // no padding exists
   const Window window{kAlgorithm, layer.size, layer.stride};
   const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
-  if (source.transient) return build_sign_keeping_pool(builder, compiled, layer, source, forward.dst_desc());
-  const Tensor output = builder.next_tensor(forward.dst_desc(), 1, false);
+  if (averages_in_blocks(builder, layer, source))
+    return build_average_in_blocks(builder, compiled, layer, source, forward.dst_desc());
+  const Tensor output = builder.next_tensor(forward.dst_desc(), 1);
   append_passes(builder, compiled, window, forward, source, output);
   if (source.gradient) append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
@@ -75,7 +70,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const MaxPool& la
   if (source.pooled) return already_pooled(source);
   const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
   const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
-  const Tensor output = builder.next_tensor(forward.dst_desc(), source.slope, false);
+  const Tensor output = builder.next_tensor(forward.dst_desc(), source.slope);
   append_passes(builder, compiled, window, forward, source, output);
   return output;
 }

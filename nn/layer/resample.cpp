@@ -142,7 +142,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Resample& l
   const std::int64_t side = walked.side(), larger = side * layer.factor;
   const Taps taps = finer(side, layer);
   const dnnl::memory values = builder.reordered(compiled.forward, source.values, walked.layout(), true);
-  const Tensor output = builder.next_tensor(walked.layout(larger, larger), 1, false);
+  const Tensor output = builder.next_tensor(walked.layout(larger, larger), 1);
   const std::int64_t images = walked.images(), block = walked.block.channels;
   const dnnl::memory scratch = builder.memory.place(
       builder.memory.slot(), plain_layout({images * larger * (side + larger) * block}), builder.engine);

@@ -57,7 +57,7 @@ Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations,
     const auto place = [&](int slot) {
       return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout, builder.engine);
     };
-    return {place(source.margin->values), place(source.margin->gradient), 1, false, false, source.lane};
+    return {place(source.margin->values), place(source.margin->gradient), 1, false, source.lane};
   };
   const Tensor seen = see();
   const dnnl::memory scratch = builder.temporary(plain_layout({exchange.scratch()}));

@@ -47,7 +47,7 @@ struct TransposedPrimitives {
 }  // namespace
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedConvolution& layer,
-             const Tensor& source, const Layer* reader) {
+             const Tensor& source, const Layer*) {
   const dnnl::memory::dims input = dims_of(source.values.get_desc());  // (N, C, D, H, W)
   const std::int64_t k = layer.kernel, taps = k * k * k, stride = layer.stride;
   const std::int64_t side = (input[2] - 1) * stride + k - 2 * layer.padding;
@@ -61,7 +61,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedC
       layer.outputs * taps};
   const TransposedPrimitives primitives = {dnnl::memory::dims(3, stride),
                                            dnnl::memory::dims(3, layer.padding)};
-  return build_weighted(builder, compiled, primitives, weighted, source, reader);
+  return build_weighted(builder, compiled, primitives, weighted, source);
 }
 
 }  // namespace cosmo::nn

@@ -168,7 +168,7 @@ dnnl::memory::desc layout_of_weights(const NetworkBuilder& builder, const Primit
 /// layouts of tensors.
 template <class Primitives>
 Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Primitives& primitives,
-                      const WeightedLayer& layer, const Tensor& source, const Layer* reader) {
+                      const WeightedLayer& layer, const Tensor& source) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
   const dnnl::memory::data_type type = type_of(layer.output);
@@ -188,9 +188,7 @@ Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Pr
       builder.reordered(compiled.forward, source.values, description.src_desc(), false);
   const dnnl::memory weights_copy =
       builder.reordered(compiled.forward, weights.values, description.weights_desc(), true);
-  const Tensor output =
-      builder.next_tensor(description.dst_desc(), layer.slope,
-                          is_transient(builder, reader, description.dst_desc(), layer.slope));
+  const Tensor output = builder.next_tensor(description.dst_desc(), layer.slope);
   if (!primitives.append_own_forward(builder, compiled, layer, input, weights.values, biases.values, output))
     builder.append(compiled.forward, description,
                    {{DNNL_ARG_SRC, input},
