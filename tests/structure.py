@@ -26,7 +26,7 @@ LIMITS = {
     "folders above 22 files": 1,
     "functions above 60 lines": 1,
     "files that ask what outputs mean": 4,
-    "ways to compute a convolution": 6,
+    "ways to compute a convolution": 4,
     "own options of cosmo-train": 44,
     "own options of cosmo-sim generate": 32,
     "own options of cosmo-prep shard": 12,

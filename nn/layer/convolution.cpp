@@ -12,39 +12,35 @@ bool ConvolutionPrimitives::append_own_forward(NetworkBuilder& builder, Compiled
                                                const WeightedLayer& layer, const dnnl::memory& source,
                                                const dnnl::memory& weights, const dnnl::memory& biases,
                                                const Tensor& output) const {
-  if (const auto filter = by_filter(builder, compiled, Phase::forward, source.get_desc(), weights.get_desc(),
-                                    output.values.get_desc())) {
+  const auto filter = by_filter(builder, compiled, Phase::forward, source.get_desc(), weights.get_desc(),
+                                output.values.get_desc());
+  if (filter)
     append_filtered_forward(builder, compiled, {*filter, layer.slope}, source, weights, biases,
                             output.values);
-    return true;
-  }
-  return append_forward_by_pieces(builder, compiled, layer.slope, source, weights, biases, output.values);
+  return filter.has_value();
 }
 
 bool ConvolutionPrimitives::append_own_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
                                                            const dnnl::memory& source, const Tensor& output,
                                                            const dnnl::memory& d_weights,
                                                            const dnnl::memory& d_biases) const {
-  if (const auto filter = by_filter(builder, compiled, Phase::weight_gradient, source.get_desc(),
-                                    d_weights.get_desc(), output.gradient.get_desc())) {
+  const auto filter = by_filter(builder, compiled, Phase::weight_gradient, source.get_desc(),
+                                d_weights.get_desc(), output.gradient.get_desc());
+  if (filter)
     append_filtered_parameter_gradients(builder, compiled, {*filter, 1}, source, output.gradient, d_weights,
                                         d_biases);
-    return true;
-  }
-  return append_parameter_gradients_by_pieces(builder, compiled, source, output.gradient, d_weights,
-                                              d_biases);
+  return filter.has_value();
 }
 
 bool ConvolutionPrimitives::append_own_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled,
                                                       const dnnl::memory& weights, const Tensor& source,
                                                       const Tensor& output) const {
-  if (const auto filter = by_filter(builder, compiled, Phase::input_gradient, source.gradient.get_desc(),
-                                    weights.get_desc(), output.gradient.get_desc())) {
+  const auto filter = by_filter(builder, compiled, Phase::input_gradient, source.gradient.get_desc(),
+                                weights.get_desc(), output.gradient.get_desc());
+  if (filter)
     append_filtered_input_gradient(builder, compiled, {*filter, 1}, weights, output.gradient,
                                    source.gradient);
-    return true;
-  }
-  return append_input_gradient_by_pieces(builder, compiled, weights, source.gradient, output.gradient);
+  return filter.has_value();
 }
 
 namespace {

@@ -68,18 +68,6 @@ struct ConvolutionPrimitives {
     return FilteredConvolution{dims_of(source)[0],  dims_of(source)[1], dims_of(output)[1],
                                dims_of(weights)[2], axis(source, 2),    axis(source, 3)};
   }
-  // By pieces of channels: of the outputs forward and for gradients of weights, of the inputs for their gradient. Each
-  // appends the phase, if it is to be computed in pieces and oneDNN can.
-  bool append_forward_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled, double slope,
-                                const dnnl::memory& source, const dnnl::memory& weights,
-                                const dnnl::memory& biases, const dnnl::memory& output) const;
-  bool append_parameter_gradients_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled,
-                                            const dnnl::memory& source, const dnnl::memory& d_output,
-                                            const dnnl::memory& d_weights,
-                                            const dnnl::memory& d_biases) const;
-  bool append_input_gradient_by_pieces(NetworkBuilder& builder, CompiledLayer& compiled,
-                                       const dnnl::memory& weights, const dnnl::memory& d_source,
-                                       const dnnl::memory& d_output) const;
   /// Appends our own forward pass, if there is one for the layer.
   bool append_own_forward(NetworkBuilder& builder, CompiledLayer& compiled, const WeightedLayer& layer,
                           const dnnl::memory& source, const dnnl::memory& weights, const dnnl::memory& biases,

@@ -148,41 +148,6 @@ void NetworkBuilder::append(std::vector<Operation>& operations, const dnnl::prim
                         }});
 }
 
-void NetworkBuilder::append_by_pieces(std::vector<Operation>& operations,
-                                      const dnnl::primitive_desc_base& description, int count,
-                                      const std::vector<Pieces>& arguments) {
-  struct Part {
-    dnnl::stream stream;
-    std::unordered_map<int, dnnl::memory> arguments;
-  };
-  constexpr std::size_t kAlignment = 64;
-  const dnnl::memory::desc scratch = description.scratchpad_desc();
-  const std::size_t room = (scratch.get_size() + kAlignment - 1) / kAlignment * kAlignment;
-  std::vector<Part> parts;
-  for (int p = 0; p < count; ++p) {
-    Part& part = parts.emplace_back(dnnl::stream(engine));
-    for (const Pieces& argument : arguments)
-      part.arguments.emplace(argument.role, dnnl::memory(argument.layout, engine, DNNL_MEMORY_NONE));
-    part.arguments.emplace(DNNL_ARG_SCRATCHPAD,
-                           memory.place(scratch_slot_, scratch, engine, static_cast<std::size_t>(p) * room));
-  }
-  operations.push_back({kind_of(description.get_kind()), description.impl_info_str(),
-                        [primitive = primitive_of(description, true), arguments,
-                         parts = std::move(parts)](const Pass&) mutable {
-#pragma omp parallel for schedule(dynamic)
-                          for (std::size_t p = 0; p < parts.size(); ++p) {
-                            const OneThread sums(true);
-                            for (const Pieces& argument : arguments)
-                              parts[p]
-                                  .arguments.at(argument.role)
-                                  .set_data_handle(data<float>(argument.whole) +
-                                                   static_cast<std::int64_t>(p) * argument.step);
-                            primitive.execute(parts[p].stream, parts[p].arguments);
-                            parts[p].stream.wait();
-                          }
-                        }});
-}
-
 dnnl::primitive_attr NetworkBuilder::attributes(double slope) const {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -131,17 +131,6 @@ class NetworkBuilder {
   /// Appends a oneDNN primitive with its scratch space.
   void append(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
               std::unordered_map<int, dnnl::memory> arguments);
-  /// A tensor of which each piece of some work sees a part: of `layout`, `step` values behind that of the piece before.
-  struct Pieces {
-    int role;  ///< DNNL_ARG_...
-    dnnl::memory whole;
-    dnnl::memory::desc layout;
-    std::int64_t step;
-  };
-  /// Appends a oneDNN primitive, described for one thread, that is executed on each of `count` pieces by one thread, with
-  /// scratch space for each.
-  void append_by_pieces(std::vector<Operation>& operations, const dnnl::primitive_desc_base& description,
-                        int count, const std::vector<Pieces>& arguments);
   /// Attributes of every primitive: scratch space from the plan and, unless slope is 1, a leaky ReLU on the
   /// result.
   dnnl::primitive_attr attributes(double slope) const;
