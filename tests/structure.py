@@ -23,7 +23,7 @@ LONG = 60  # lines that a function may have
 
 # What a change must not exceed; a row that falls has its limit lowered with it.
 LIMITS = {
-    "folders above 22 files": 1,
+    "folders above 22 files": 0,
     "functions above 60 lines": 1,
     "files that ask what outputs mean": 4,
     "ways to compute a convolution": 4,

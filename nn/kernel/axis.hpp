@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: the axes of the tensors that our own kernels work on.
+// The axes of the tensors that our own kernels work on.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: the kernels of filtered convolutions, for vectors of any width. Each width is compiled
+// The kernels of filtered convolutions, for vectors of any width. Each width is compiled
 // in a file of its own, for the instruction set that has it.
 
 #include <omp.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: products of small matrices that stay in registers, for filtered convolutions. A matrix of
+// Products of small matrices that stay in registers, for filtered convolutions. A matrix of
 // tiles and channels is (blocks, tiles, lanes).
 
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: how a tensor is cut into runs of tiles that are worked on together, their scratch space, and the
+// How a tensor is cut into runs of tiles that are worked on together, their scratch space, and the
 // blocks of channels that they read and write.
 
 #include <cstdint>

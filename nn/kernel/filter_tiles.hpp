@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: rows of tiles of one block of channels, to and from the points of minimal filtering along
+// Rows of tiles of one block of channels, to and from the points of minimal filtering along
 // z and y. Tiles overlap along x, so these two transforms are done once per cell of a row, and the one along x
 // afterwards, tile by tile.
 

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: weights of filtered convolutions and their gradients, to and from the points of minimal filtering.
+// Weights of filtered convolutions and their gradients, to and from the points of minimal filtering.
 
 #include <cstdint>
 

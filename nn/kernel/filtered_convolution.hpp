@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: convolutions of stride 1, kernels of 3³ or 4³ cells, by minimal filtering in three
+// Convolutions of stride 1, kernels of 3³ or 4³ cells, by minimal filtering in three
 // dimensions. A tile of 6³ cells needs 6³ products per pair of channels for 4³ or 3³ outputs, an eighth of
 // what a direct convolution needs.
 

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: a convolution of few channels and the pool that reads it, in one kernel for each
+// A convolution of few channels and the pool that reads it, in one kernel for each
 // direction. The tensor between them, the largest of a network, is never written.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: the kernels of first layers, for vectors of any width. Each width is compiled in a file of
+// The kernels of first layers, for vectors of any width. Each width is compiled in a file of
 // its own, for the instruction set that has it.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: vectors of floats of any width, for kernels that are compiled for several instruction
+// Vectors of floats of any width, for kernels that are compiled for several instruction
 // sets. Everything here is inlined, so that no code of one set is linked into another's.
 
 #include <cstdint>

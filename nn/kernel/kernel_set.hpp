@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: our own kernels, of which the CPU chooses at run time.
+// Our own kernels, of which the CPU chooses at run time.
 
 #include "nn/kernel/filtered_convolution.hpp"
 #include "nn/kernel/first_layer.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: minimal filtering of one line of six cells. The outputs y of a filter g of r taps over
+// Minimal filtering of one line of six cells. The outputs y of a filter g of r taps over
 // the cells d are y = Aᵀ[(G g) · (Bᵀ d)], 7 - r outputs from six products. Source: Winograd 1980, Arithmetic
 // Complexity of Computations; Lavin & Gray 2015, arXiv:1509.09308.
 

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: gradients that are summed within a fixed number of parts of the volume, independent of
+// Gradients that are summed within a fixed number of parts of the volume, independent of
 // the number of threads, and then over the parts. Within a part rows, and groups of them, are summed first: where a
 // normalisation makes gradients of samples cancel, what remains is a hundredth of its terms.
 

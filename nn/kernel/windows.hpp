@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: windows of 2³ cells that pools make one value of.
+// Windows of 2³ cells that pools make one value of.
 
 #include "nn/kernel/floats.hpp"
 

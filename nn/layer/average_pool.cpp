@@ -1,9 +1,9 @@
+#include "nn/layer/average_pool.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-
-#include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
 
@@ -138,9 +138,9 @@ Tensor build_average_in_blocks(NetworkBuilder& builder, CompiledLayer& compiled,
   const std::int64_t block = channel_block(like_source).channels;
   const Averages averages = {dims[0] * ((dims[1] + block - 1) / block), dims[2], dims[3], layer.size,
                              static_cast<float>(source.slope)};
-  const bool from_bf16 = is_bf16(source.values), to_bf16 = builder.precision == Precision::bf16;
+  const bool from_bf16 = is_bf16(source.values), to_bf16 = builder.arithmetic.precision == Precision::bf16;
   using enum dnnl::memory::data_type;
-  const Tensor output = builder.next_tensor(with_type(layout, to_bf16 ? bf16 : f32), 1);
+  const Tensor output = builder.tensors.output(with_type(layout, to_bf16 ? bf16 : f32), 1);
   const auto append = from_bf16 ? passes_of<Bfloat16, Bfloat16>(block)
                       : to_bf16 ? passes_of<float, Bfloat16>(block)
                                 : passes_of<float, float>(block);

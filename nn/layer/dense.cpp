@@ -1,6 +1,7 @@
 #include <numeric>
 
-#include "nn/layer/weighted_layer.hpp"
+#include "nn/build/weighted_layer.hpp"
+#include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
 
@@ -12,9 +13,9 @@ struct DensePrimitives {
   using Forward = dnnl::inner_product_forward;
   using BackwardWeights = dnnl::inner_product_backward_weights;
   using BackwardData = dnnl::inner_product_backward_data;
-  static constexpr bool kOneWeightLayout = true;           // forward and for the input's gradient
-  static constexpr bool kForwardLayoutIsGradients = true;  // of the weights
-  static constexpr bool kHasBiases = true;                 // it adds them and applies the leaky ReLU
+  static constexpr bool kOneWeightLayout = true;
+  static constexpr bool kForwardLayoutIsGradients = true;
+  static constexpr bool kHasBiases = true;
 
   Forward::primitive_desc forward(const NetworkBuilder& builder, double slope, const Layout& source,
                                   const Layout& weights, const Layout& biases, const Layout& output) const {
@@ -31,9 +32,6 @@ struct DensePrimitives {
                                              const Layout& weights, const Layout& output) const {
     return backward_description<BackwardData>(builder, forward, source, weights, output);
   }
-  static bool append_own_forward(const auto&...) { return false; }
-  static bool append_own_parameter_gradients(const auto&...) { return false; }
-  static bool append_own_input_gradient(const auto&...) { return false; }
 };
 
 /// The scalar product of two vectors, summed in an order that depends on their size alone.
@@ -78,7 +76,7 @@ Tensor build_inference(NetworkBuilder& builder, CompiledLayer& compiled, const W
   const dnnl::memory biases = add(".biases", Parameter::Role::biases, {layer.fan_out});
   const dnnl::memory input = builder.reordered(compiled.forward, source.values,
                                                plain_layout(dims_of(source.values.get_desc())), false);
-  const Tensor output = builder.next_tensor(layer.output, layer.slope);
+  const Tensor output = builder.tensors.output(layer.output, layer.slope);
   compiled.forward.push_back({OperationKind::dense, "cosmo",
                               [=, batch = builder.batch, inputs = layer.fan_in,
                                slope = static_cast<float>(layer.slope), to = output.values](const Pass&) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/random.hpp"
+#include "nn/build/gradients.hpp"
 #include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
@@ -49,9 +50,8 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Dropout& la
              const Layer*) {
   if (builder.mode == Mode::inference) return source;
   const dnnl::memory::desc layout = source.values.get_desc();
-  const Tensor output = builder.next_tensor(layout, 1);
-  const dnnl::memory plain =
-      builder.memory.place(builder.memory.slot(), plain_layout(dims_of(layout)), builder.engine);
+  const Tensor output = builder.tensors.output(layout, 1);
+  const dnnl::memory plain = builder.memory.keep(plain_layout(dims_of(layout)));
   std::int64_t count = 1;
   for (std::size_t axis = 1; axis < dims_of(layout).size(); ++axis) count *= dims_of(layout)[axis];
   const Values values{layer.probability, builder.droppable, static_cast<std::uint32_t>(count)};

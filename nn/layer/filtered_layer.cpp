@@ -12,7 +12,7 @@ using Tag = dnnl::memory::format_tag;
 class FilterBuffer {
  public:
   FilterBuffer(NetworkBuilder& builder, const FilteredConvolution& layer)
-      : whole_(builder.temporary(plain_layout({layer.packed() + kernels().filter.scratch(layer)}))),
+      : whole_(builder.tensors.temporary(plain_layout({layer.packed() + kernels().filter.scratch(layer)}))),
         packed_(layer.packed()) {}
   float* weights() const { return data<float>(whole_); }
   float* scratch() const { return data<float>(whole_) + packed_; }
@@ -63,7 +63,7 @@ void append_filtered_parameter_gradients(NetworkBuilder& builder, CompiledLayer&
                                          const dnnl::memory& d_output, const dnnl::memory& d_weights,
                                          const dnnl::memory& d_biases) {
   const dnnl::memory scratch =
-      builder.temporary(plain_layout({kernels().filter.gradient_scratch(layer.form)}));
+      builder.tensors.temporary(plain_layout({kernels().filter.gradient_scratch(layer.form)}));
   compiled.parameter_gradients.push_back(
       {OperationKind::convolution, kernels().filter.name, [=](const Pass&) {
          kernels().filter.gradient(layer.form, {data<void>(source), is_bf16(source)},

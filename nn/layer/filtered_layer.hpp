@@ -1,8 +1,8 @@
 #pragma once
 // The phases of a convolution by minimal filtering.
 
+#include "nn/build/network_builder.hpp"
 #include "nn/kernel/filtered_convolution.hpp"
-#include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "nn/build/gradients.hpp"
+#include "nn/build/slabs.hpp"
 #include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
@@ -123,7 +125,7 @@ template <class T>
 void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const MeanGeometry& g,
                    const dnnl::memory& values, const dnnl::memory& d_values, bool adds,
                    const Tensor& output) {
-  const dnnl::memory parts = builder.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
+  const dnnl::memory parts = builder.tensors.temporary(plain_layout({g.images() * kParts * 2 * g.block}));
   compiled.forward.push_back({OperationKind::other, "global mean", [=, means = output.values](const Pass&) {
                                 forward(g, data<T>(values), data<float>(parts), data<float>(means));
                               }});
@@ -156,10 +158,10 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const GlobalMean&
   const std::int64_t all = slab ? dims[3] * dims[3] * dims[3] : cells;
   const MeanGeometry geometry{dims[0], dims[1],      (dims[1] + block - 1) / block, cells, block,
                               all,     layer.squares};
-  const Tensor output = builder.next_tensor(plain_layout({dims[0], geometry.outputs()}), 1);
+  const Tensor output = builder.tensors.output(plain_layout({dims[0], geometry.outputs()}), 1);
   const dnnl::memory d_values = !source.gradient ? dnnl::memory()
                                 : known          ? source.gradient
-                                                 : builder.gradient_part(layout);
+                                                 : builder.tensors.gradient_part(layout);
   (is_bf16(values) ? append_passes<core::Bfloat16> : append_passes<float>)(builder, compiled, geometry,
                                                                            values, d_values, source.adds,
                                                                            output);

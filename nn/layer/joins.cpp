@@ -1,5 +1,6 @@
 // Layers that read several tensors.
 
+#include "nn/build/gradients.hpp"
 #include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
@@ -32,7 +33,7 @@ dnnl::memory channels_of(NetworkBuilder& builder, const dnnl::memory& whole, con
                          std::int64_t first) {
   dnnl::memory::dims offsets(dims.size(), 0);
   offsets[1] = first;
-  return builder.memory.view(whole, whole.get_desc().submemory_desc(dims, offsets), builder.engine);
+  return builder.memory.view(whole, whole.get_desc().submemory_desc(dims, offsets));
 }
 
 /// A blocked layout if each source's channels fill whole blocks, otherwise the plain one.
@@ -53,23 +54,21 @@ dnnl::memory vector_of(NetworkBuilder& builder, std::vector<Operation>& operatio
                        const dnnl::memory& source) {
   const dnnl::memory::dims dims = dims_of(source.get_desc());
   const dnnl::memory plain = builder.reordered(operations, source, plain_layout(dims), false);
-  return dims.size() == 2 ? plain
-                          : builder.memory.view(plain, plain_layout({dims[0], dims[1]}), builder.engine);
+  return dims.size() == 2 ? plain : builder.memory.view(plain, plain_layout({dims[0], dims[1]}));
 }
 
 /// Appends a copy of a plain (N, F) into `target`, (N, F, 1, 1, 1).
 void append_from_vector(NetworkBuilder& builder, std::vector<Operation>& operations,
                         const dnnl::memory& vector, const dnnl::memory& target) {
-  builder.append_reorder(
-      operations, builder.memory.view(vector, plain_layout(dims_of(target.get_desc())), builder.engine),
-      target);
+  builder.append_reorder(operations, builder.memory.view(vector, plain_layout(dims_of(target.get_desc()))),
+                         target);
 }
 
 }  // namespace
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Add& layer, Tensors sources) {
   const Layout layout = sources.front().values.get_desc();
-  const Tensor output = builder.next_tensor(layout, layer.slope);
+  const Tensor output = builder.tensors.output(layout, layer.slope);
   std::vector<dnnl::memory> terms;
   for (const Tensor& source : sources)
     terms.push_back(builder.reordered(compiled.forward, source.values, layout, false));
@@ -93,7 +92,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat&, Te
     parts.push_back(vectors ? vector_of(builder, compiled.forward, source.values) : source.values);
     layouts.push_back(parts.back().get_desc());
   }
-  const Tensor output = builder.next_tensor(joined_layout(layouts), 1);
+  const Tensor output = builder.tensors.output(joined_layout(layouts), 1);
   std::int64_t first = 0;
   for (std::size_t i = 0; i < sources.size(); first += dims_of(layouts[i++])[1]) {
     const dnnl::memory::dims dims = dims_of(layouts[i]);
@@ -104,7 +103,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Concat&, Te
     if (dims.size() == dims_of(d_source.get_desc()).size()) {
       builder.append_reorder(compiled.input_gradient, d_part, d_source);
     } else {
-      const dnnl::memory d_vector = builder.temporary(layouts[i]);
+      const dnnl::memory d_vector = builder.tensors.temporary(layouts[i]);
       builder.append_reorder(compiled.input_gradient, d_part, d_vector);
       append_from_vector(builder, compiled.input_gradient, d_vector, d_source);
     }

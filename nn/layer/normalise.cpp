@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "nn/build/gradients.hpp"
 #include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
@@ -38,7 +39,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Normalise&,
   const dnnl::memory::dims dims = dims_of(source.values.get_desc());  // (N, F)
   const std::int64_t rows = dims[0], features = dims[1];
   const dnnl::memory::desc plain = plain_layout({rows, features}), row = plain_layout({features});
-  const Tensor output = builder.next_tensor(plain, 1);
+  const Tensor output = builder.tensors.output(plain, 1);
   const auto add = [&](std::string_view suffix) {
     return builder.add_parameter(
         compiled,
@@ -56,8 +57,8 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Normalise&,
   if (!source.gradient) return output;
   at.d_normalised = output.gradient;
   at.gradient = source.gradient;
-  at.mean_gradient = builder.memory.place(builder.memory.slot(), row, builder.engine);
-  at.mean_projection = builder.memory.place(builder.memory.slot(), row, builder.engine);
+  at.mean_gradient = builder.memory.keep(row);
+  at.mean_projection = builder.memory.keep(row);
   compiled.input_gradient.push_back(
       {OperationKind::other, "normalise", [=](const Pass&) { backward(at, rows, features); }});
   append_leaky_relu_backward(builder, compiled.input_gradient, source);

@@ -1,4 +1,5 @@
-#include "nn/layer/layers.hpp"
+#include "nn/build/gradients.hpp"
+#include "nn/layer/average_pool.hpp"
 
 namespace cosmo::nn {
 
@@ -25,8 +26,7 @@ PoolingForward::primitive_desc describe_pool(const NetworkBuilder& builder, cons
 void append_passes(NetworkBuilder& builder, CompiledLayer& compiled, const Window& window,
                    const PoolingForward::primitive_desc& forward, const Tensor& source,
                    const Tensor& output) {
-  const dnnl::memory workspace =
-      builder.memory.place(builder.memory.slot(), forward.workspace_desc(), builder.engine);
+  const dnnl::memory workspace = builder.memory.keep(forward.workspace_desc());
   builder.append(
       compiled.forward, forward,
       {{DNNL_ARG_SRC, source.values}, {DNNL_ARG_DST, output.values}, {DNNL_ARG_WORKSPACE, workspace}});
@@ -57,7 +57,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const AveragePool
   const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
   if (averages_in_blocks(builder, layer, source))
     return build_average_in_blocks(builder, compiled, layer, source, forward.dst_desc());
-  const Tensor output = builder.next_tensor(forward.dst_desc(), 1);
+  const Tensor output = builder.tensors.output(forward.dst_desc(), 1);
   append_passes(builder, compiled, window, forward, source, output);
   if (source.gradient) append_leaky_relu_backward(builder, compiled.input_gradient, source);
   return output;
@@ -70,7 +70,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const MaxPool& la
   if (source.pooled) return already_pooled(source);
   const Window window{dnnl::algorithm::pooling_max, layer.size, layer.stride};
   const PoolingForward::primitive_desc forward = describe_pool(builder, window, source.values.get_desc());
-  const Tensor output = builder.next_tensor(forward.dst_desc(), source.slope);
+  const Tensor output = builder.tensors.output(forward.dst_desc(), source.slope);
   append_passes(builder, compiled, window, forward, source, output);
   return output;
 }

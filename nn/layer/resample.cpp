@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "nn/layer/walked_layout.hpp"
+#include "nn/build/gradients.hpp"
+#include "nn/layer/layers.hpp"
+#include "nn/tensor/walked_layout.hpp"
 
 namespace cosmo::nn {
 
@@ -142,14 +144,13 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Resample& l
   const std::int64_t side = walked.side(), larger = side * layer.factor;
   const Taps taps = finer(side, layer);
   const dnnl::memory values = builder.reordered(compiled.forward, source.values, walked.layout(), true);
-  const Tensor output = builder.next_tensor(walked.layout(larger, larger), 1);
+  const Tensor output = builder.tensors.output(walked.layout(larger, larger), 1);
   const std::int64_t images = walked.images(), block = walked.block.channels;
-  const dnnl::memory scratch = builder.memory.place(
-      builder.memory.slot(), plain_layout({images * larger * (side + larger) * block}), builder.engine);
+  const dnnl::memory scratch = builder.memory.keep(plain_layout({images * larger * (side + larger) * block}));
   append(compiled.forward, {images, side, block, taps}, values, output.values, scratch);
   if (!source.gradient) return output;
   const bool in_place = walked.layout() == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout());
+  const dnnl::memory d_values = in_place ? source.gradient : builder.tensors.temporary(walked.layout());
   append(compiled.input_gradient, {images, larger, block, transpose(taps, side)}, output.gradient, d_values,
          scratch);
   if (!in_place) builder.append_reorder(compiled.input_gradient, d_values, source.gradient);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "nn/build/gradients.hpp"
 #include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
@@ -34,7 +35,7 @@ Operation tanh_backward(const dnnl::memory& d_values, const Tensor& result, floa
 
 Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const Tanh& layer, const Tensor& source,
              const Layer*) {
-  const Tensor output = builder.next_tensor(source.values.get_desc(), 1);
+  const Tensor output = builder.tensors.output(source.values.get_desc(), 1);
   const auto scale = static_cast<float>(layer.scale);
   const bool bf16 = is_bf16(source.values);
   compiled.forward.push_back(

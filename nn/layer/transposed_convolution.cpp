@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "nn/layer/weighted_layer.hpp"
+#include "nn/build/weighted_layer.hpp"
+#include "nn/layer/layers.hpp"
 
 namespace cosmo::nn {
 
@@ -14,7 +15,7 @@ struct TransposedPrimitives {
   using Forward = dnnl::deconvolution_forward;
   using BackwardWeights = dnnl::deconvolution_backward_weights;
   using BackwardData = dnnl::deconvolution_backward_data;
-  static constexpr bool kOneWeightLayout = false;  // forward and for the input's gradient
+  static constexpr bool kOneWeightLayout = false;
   static constexpr bool kForwardLayoutIsGradients = false;
   static constexpr bool kHasBiases = false;
   static constexpr auto kAlgorithm = dnnl::algorithm::deconvolution_direct;
@@ -39,9 +40,6 @@ struct TransposedPrimitives {
     return backward_description<BackwardData>(builder, forward, kAlgorithm, source, weights, output, stride,
                                               padding, padding);
   }
-  static bool append_own_forward(const auto&...) { return false; }
-  static bool append_own_parameter_gradients(const auto&...) { return false; }
-  static bool append_own_input_gradient(const auto&...) { return false; }
 };
 
 }  // namespace
@@ -52,7 +50,7 @@ Tensor build(NetworkBuilder& builder, CompiledLayer& compiled, const TransposedC
   const std::int64_t k = layer.kernel, taps = k * k * k, stride = layer.stride;
   const std::int64_t side = (input[2] - 1) * stride + k - 2 * layer.padding;
   using enum dnnl::memory::data_type;
-  const auto type = convolves_in_bf16(builder.precision, input[1]) ? bf16 : f32;
+  const auto type = convolves_in_bf16(builder.arithmetic.precision, input[1]) ? bf16 : f32;
   const WeightedLayer weighted = {
       layer.slope,
       {layer.outputs, input[1], k, k, k},

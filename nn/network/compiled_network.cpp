@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "nn/build/gradients.hpp"
+#include "nn/build/slabs.hpp"
 
 namespace cosmo::nn {
 
@@ -11,7 +13,7 @@ CompiledNetwork::CompiledNetwork(const dnnl::engine& engine, const NetworkSpec& 
     : builder(engine, mode, arithmetic, batch, share) {
   const Graph graph(spec);
   const int planes = share != nullptr ? share->plan.input(share->rank).size() : shape.size;
-  input = builder.input_tensor(plain_layout({batch, shape.channels, planes, shape.size, shape.size}));
+  input = builder.tensors.input(plain_layout({batch, shape.channels, planes, shape.size, shape.size}));
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     layers.emplace_back().name = spec.layers[i].name;
     try {
@@ -43,7 +45,7 @@ void CompiledNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, i
       return build(builder, compiled, kind, seen);
   };
   tensors.push_back(std::visit(compile, layer.kind));
-  builder.keep_for_readers(tensors.back().lane);
+  builder.tensors.keep_for_readers(tensors.back().lane);
   for (std::size_t i = sources.size(); i-- > 0;) {
     const auto fetch = fetch_of({index, i});
     if (fetch && inputs[i].gradient)
@@ -90,7 +92,7 @@ Tensor CompiledNetwork::input_of(const NetworkSpec& spec, const Graph& graph, co
   seen.slope = 1;
   if (read == graph.reads(source).back()) return seen;
   seen.adds = can_add_gradient(spec.layers[static_cast<std::size_t>(read.layer)], seen.values.get_desc());
-  if (!seen.adds) seen.gradient = builder.gradient_part(seen.gradient.get_desc());
+  if (!seen.adds) seen.gradient = builder.tensors.gradient_part(seen.gradient.get_desc());
   return seen;
 }
 

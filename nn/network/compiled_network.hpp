@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: the layers of a network with their operations.
+// The layers of a network with their operations.
 
 #include <vector>
 

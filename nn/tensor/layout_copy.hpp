@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: copies of tensors in f32 and bf16 from any layout into any other, for those that oneDNN gets
+// Copies of tensors in f32 and bf16 from any layout into any other, for those that oneDNN gets
 // wrong.
 
 #include "nn/tensor/onednn.hpp"

@@ -10,16 +10,15 @@ int MemoryPlan::slot() {
   return static_cast<int>(slot_bytes_.size()) - 1;
 }
 
-dnnl::memory MemoryPlan::place(int slot, const dnnl::memory::desc& layout, const dnnl::engine& engine,
-                               std::size_t offset) {
+dnnl::memory MemoryPlan::place(int slot, const dnnl::memory::desc& layout, std::size_t offset) {
   std::size_t& bytes = slot_bytes_.at(static_cast<std::size_t>(slot));
   bytes = std::max(bytes, offset + layout.get_size());
-  placements_.push_back({slot, offset, dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
+  placements_.push_back({slot, offset, dnnl::memory(layout, engine_, DNNL_MEMORY_NONE)});
   return placements_.back().memory;
 }
 
-dnnl::memory MemoryPlan::outside(const dnnl::memory::desc& layout, const dnnl::engine& engine) const {
-  return {layout, engine, DNNL_MEMORY_NONE};
+dnnl::memory MemoryPlan::outside(const dnnl::memory::desc& layout) const {
+  return {layout, engine_, DNNL_MEMORY_NONE};
 }
 
 void MemoryPlan::bind(const dnnl::memory& tensor, void* data) {
@@ -28,9 +27,8 @@ void MemoryPlan::bind(const dnnl::memory& tensor, void* data) {
     if (view.whole.get() == tensor.get()) view.part.set_data_handle(data);
 }
 
-dnnl::memory MemoryPlan::view(const dnnl::memory& whole, const dnnl::memory::desc& layout,
-                              const dnnl::engine& engine) {
-  views_.push_back({whole, dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
+dnnl::memory MemoryPlan::view(const dnnl::memory& whole, const dnnl::memory::desc& layout) {
+  views_.push_back({whole, dnnl::memory(layout, engine_, DNNL_MEMORY_NONE)});
   return views_.back().part;
 }
 

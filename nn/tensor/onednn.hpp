@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: oneDNN, and all that differs between its versions 2 and 3.
+// oneDNN, and all that differs between its versions 2 and 3.
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>

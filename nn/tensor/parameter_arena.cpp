@@ -15,14 +15,13 @@ std::size_t floats_of(const dnnl::memory::desc& layout) {
 
 }  // namespace
 
-ParameterMemory ParameterArena::add(Parameter parameter, const dnnl::memory::desc& layout,
-                                    const dnnl::engine& engine) {
+ParameterMemory ParameterArena::add(Parameter parameter, const dnnl::memory::desc& layout) {
   parameter.index = parameters_.size();
   parameter.offset = size_;
   parameters_.push_back(std::move(parameter));
   layouts_.push_back(layout);
   memories_.push_back(
-      {dnnl::memory(layout, engine, DNNL_MEMORY_NONE), dnnl::memory(layout, engine, DNNL_MEMORY_NONE)});
+      {dnnl::memory(layout, engine_, DNNL_MEMORY_NONE), dnnl::memory(layout, engine_, DNNL_MEMORY_NONE)});
   size_ += floats_of(layout);
   return memories_.back();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Private to nn: the flat arenas that hold all weights and all gradients of a network.
+// The flat arenas that hold all weights and all gradients of a network.
 
 #include <vector>
 
@@ -18,8 +18,10 @@ struct ParameterMemory {
 /// All parameters, one after the other, each starting at a 64-byte boundary, in its oneDNN layout.
 class ParameterArena {
  public:
+  explicit ParameterArena(const dnnl::engine& engine) : engine_(engine) {}
+
   /// Appends a parameter; its spans and memories have no data until allocate().
-  ParameterMemory add(Parameter parameter, const dnnl::memory::desc& layout, const dnnl::engine& engine);
+  ParameterMemory add(Parameter parameter, const dnnl::memory::desc& layout);
   /// Allocates the arenas, zeroed, that of the gradients only if requested. Throws std::bad_alloc.
   void allocate(bool with_gradients);
 
@@ -33,6 +35,7 @@ class ParameterArena {
   std::size_t bytes(bool with_gradients) const { return (with_gradients ? 2 : 1) * size_ * sizeof(float); }
 
  private:
+  dnnl::engine engine_;
   std::vector<Parameter> parameters_;
   std::vector<dnnl::memory::desc> layouts_;
   std::vector<ParameterMemory> memories_;

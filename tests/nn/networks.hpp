@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nn/network_spec.hpp"
-#include "nn/tensor/moment_sums.hpp"
+#include "nn/moment_sums.hpp"
 #include "tests/nn/hashed.hpp"
 
 namespace cosmo::test {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "nn/precision.hpp"
-#include "nn/tensor/moment_sums.hpp"
+#include "nn/moment_sums.hpp"
 #include "tests/nn/networks.hpp"
 
 using namespace cosmo;

@@ -7,7 +7,7 @@
 #include "dataset/load/data_loader.hpp"
 #include "nn/network.hpp"
 #include "nn/output/output.hpp"
-#include "nn/tensor/moment_sums.hpp"
+#include "nn/moment_sums.hpp"
 #include "train/gradient/gradient_reducer.hpp"
 #include "train/gradient/step_loss.hpp"
 

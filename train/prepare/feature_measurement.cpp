@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "nn/tensor/moment_sums.hpp"
+#include "nn/moment_sums.hpp"
 
 namespace cosmo::train {
 

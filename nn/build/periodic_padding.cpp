@@ -1,8 +1,11 @@
+#include "nn/build/periodic_padding.hpp"
+
 #include <algorithm>
 #include <cstring>
 
+#include "nn/build/gradients.hpp"
 #include "nn/kernel/axis.hpp"
-#include "nn/layer/walked_layout.hpp"
+#include "nn/tensor/walked_layout.hpp"
 
 namespace cosmo::nn {
 
@@ -97,7 +100,7 @@ Tensor append_periodic_padding(NetworkBuilder& builder, std::vector<Operation>& 
   const dnnl::memory values = builder.reordered(operations, source.values, walked.layout(), true);
   const dnnl::memory::desc larger =
       walked.layout(walked.depth() + 2 * padding.depth, walked.side() + 2 * padding.side);
-  Tensor padded = source.lane < 0 ? builder.copied_input(larger) : builder.inner_tensor(larger);
+  Tensor padded = source.lane < 0 ? builder.tensors.copied_input(larger) : builder.tensors.inner(larger);
   const PaddingGeometry g(walked, padding);
   operations.push_back({OperationKind::other, "periodic padding", [=, to = padded.values](const Pass&) {
                           if (is_bf16(to))
@@ -112,11 +115,10 @@ void append_periodic_folding(NetworkBuilder& builder, std::vector<Operation>& op
                              const Tensor& padded, const Tensor& source, const Padding& padding) {
   const WalkedLayout walked(source.gradient.get_desc());
   const bool in_place = walked.layout() == source.gradient.get_desc();
-  const dnnl::memory d_values = in_place ? source.gradient : builder.temporary(walked.layout());
+  const dnnl::memory d_values = in_place ? source.gradient : builder.tensors.temporary(walked.layout());
   const PaddingGeometry g(walked, padding);
   const dnnl::memory scratch =
-      builder.memory.place(builder.memory.slot(),
-                           plain_layout({g.images * g.depth.cells * g.side.cells * g.block}), builder.engine);
+      builder.memory.keep(plain_layout({g.images * g.depth.cells * g.side.cells * g.block}));
   operations.push_back({OperationKind::other, "periodic padding", [=, from = padded.gradient](const Pass&) {
                           if (is_bf16(from))
                             fold(g, data<core::Bfloat16>(from), data<core::Bfloat16>(d_values),

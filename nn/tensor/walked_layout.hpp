@@ -1,9 +1,9 @@
 #pragma once
-// Private to nn: the layout in which our own kernels walk the cells of a tensor.
+// The layout in which our own kernels walk the cells of a tensor.
 
 #include <algorithm>
 
-#include "nn/layer/layers.hpp"
+#include "nn/tensor/layouts.hpp"
 
 namespace cosmo::nn {
 

@@ -1,8 +1,7 @@
-// Biases and leaky ReLU for layers whose primitives do not support them.
+#include "nn/build/channel_biases.hpp"
 
 #include "core/error.hpp"
-#include "nn/layer/walked_layout.hpp"
-#include "nn/layer/weighted_layer.hpp"
+#include "nn/tensor/walked_layout.hpp"
 
 namespace cosmo::nn {
 
@@ -89,7 +88,8 @@ WalkedLayout walk(const dnnl::memory& tensor) {
 void append_biases(NetworkBuilder& builder, std::vector<Operation>& operations, const dnnl::memory& biases,
                    double slope, const dnnl::memory& values) {
   const WalkedLayout at = walk(values);
-  const dnnl::memory rows = builder.temporary(plain_layout({at.blocks() * at.side() * at.block.channels}));
+  const dnnl::memory rows =
+      builder.tensors.temporary(plain_layout({at.blocks() * at.side() * at.block.channels}));
   operations.push_back({OperationKind::other, "biases", [=, below = static_cast<float>(slope)](const Pass&) {
                           fill_rows(at, data<float>(biases), data<float>(rows));
                           if (is_bf16(values))
@@ -102,7 +102,8 @@ void append_biases(NetworkBuilder& builder, std::vector<Operation>& operations, 
 void append_bias_gradients(NetworkBuilder& builder, std::vector<Operation>& operations,
                            const dnnl::memory& gradient, const dnnl::memory& d_biases) {
   const WalkedLayout at = walk(gradient);
-  const dnnl::memory sums = builder.temporary(plain_layout({at.images() * at.side() * at.block.channels}));
+  const dnnl::memory sums =
+      builder.tensors.temporary(plain_layout({at.images() * at.side() * at.block.channels}));
   operations.push_back({OperationKind::other, "biases", [=](const Pass&) {
                           if (is_bf16(gradient))
                             sum_planes(at, data<core::Bfloat16>(gradient), data<float>(sums));

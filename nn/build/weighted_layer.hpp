@@ -1,9 +1,14 @@
 #pragma once
-// Private to nn: what convolutions and dense layers have in common.
+// What convolutions and dense layers have in common.
 
+#include <concepts>
+#include <functional>
 #include <string_view>
 
-#include "nn/layer/layers.hpp"
+#include "nn/build/channel_biases.hpp"
+#include "nn/build/gradients.hpp"
+#include "nn/build/network_builder.hpp"
+#include "nn/phase.hpp"
 #include "nn/tensor/one_thread.hpp"
 
 namespace cosmo::nn {
@@ -16,25 +21,52 @@ struct WeightedLayer {
   std::int64_t fan_in, fan_out;
 };
 
+/// The oneDNN primitives of a kind of layer with weights, and what is special about them.
+template <class P>
+concept WeightedPrimitives = requires(const P& primitives, const NetworkBuilder& builder,
+                                      const dnnl::memory::desc& layout,
+                                      const typename P::Forward::primitive_desc& forward) {
+  requires std::same_as<decltype(P::kOneWeightLayout), const bool>;  // forward and for the input's gradient
+  requires std::same_as<decltype(P::kForwardLayoutIsGradients), const bool>;  // of the weights
+  requires std::same_as<decltype(P::kHasBiases), const bool>;  // they add them and apply the leaky ReLU
+  // builder, slope, source, weights, biases, output
+  {
+    primitives.forward(builder, 1.0, layout, layout, layout, layout)
+    } -> std::same_as<typename P::Forward::primitive_desc>;
+  // builder, forward, source, weights, biases, output
+  {
+    primitives.backward_weights(builder, forward, layout, layout, layout, layout)
+    } -> std::same_as<typename P::BackwardWeights::primitive_desc>;
+  // builder, forward, source, weights, output
+  {
+    primitives.backward_data(builder, forward, layout, layout, layout)
+    } -> std::same_as<typename P::BackwardData::primitive_desc>;
+};
+
+/// What a phase works on: values, and gradients of what it computes or is given as a gradient.
+struct PhaseTensors {
+  dnnl::memory source, weights, biases, output;
+};
+
+/// Another way than oneDNN's to compute phases: appends the operation of one and returns true, or returns false if the
+/// phase or the layouts are not for it.
+using OtherWay = std::function<bool(Phase, const PhaseTensors&)>;
+
 /// Also used for inference: with inference's own kind, oneDNN chooses layouts that our kernels do not accept.
 constexpr auto kForwardKind = dnnl::prop_kind::forward_training;
-
-inline dnnl::memory::desc free_layout(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
-  return {dims, type, dnnl::memory::format_tag::any};
-}
 
 /// What describe_forward() and describe_backward() of these arguments return, for one thread if sums must not depend on
 /// threads.
 template <class Forward>
 typename Forward::primitive_desc forward_description(const NetworkBuilder& builder, double slope,
                                                      const auto&... arguments) {
-  const OneThread sums(builder.reproducible);
+  const OneThread sums(builder.arithmetic.reproducible);
   return describe_forward<Forward>(builder.engine, builder.attributes(slope), kForwardKind, arguments...);
 }
 template <class Backward>
 typename Backward::primitive_desc backward_description(const NetworkBuilder& builder, const auto& forward,
                                                        const auto&... arguments) {
-  const OneThread sums(builder.reproducible);
+  const OneThread sums(builder.arithmetic.reproducible);
   return describe_backward<Backward>(builder.engine, builder.attributes(1), forward, arguments...);
 }
 
@@ -43,18 +75,9 @@ inline bool is_reference(const dnnl::primitive_desc& description) {
   return std::string_view(description.impl_info_str()).starts_with("ref");
 }
 
-/// Appends an operation that adds each channel's bias and applies a leaky ReLU, in place on `values`
-/// (N, C, D, H, W).
-void append_biases(NetworkBuilder& builder, std::vector<Operation>& operations, const dnnl::memory& biases,
-                   double slope, const dnnl::memory& values);
-/// Appends an operation that sets d_biases to the sums of each channel of `gradient` (N, C, D, H, W), with
-/// the same bits for any number of threads.
-void append_bias_gradients(NetworkBuilder& builder, std::vector<Operation>& operations,
-                           const dnnl::memory& gradient, const dnnl::memory& d_biases);
-
 /// Describes how oneDNN computes the gradients of biases and weights (in the layout of d_weights unless it is
 /// slow in that).
-template <class Primitives>
+template <WeightedPrimitives Primitives>
 typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradients(
     const NetworkBuilder& builder, const Primitives& primitives, const dnnl::memory::desc& like_source,
     const dnnl::memory::desc& d_weights, const dnnl::memory::desc& d_biases,
@@ -79,13 +102,12 @@ typename Primitives::BackwardWeights::primitive_desc describe_parameter_gradient
 
 /// Appends the operations that compute the gradients of weights and biases, in place in the arena where
 /// oneDNN can.
-template <class Primitives>
+template <WeightedPrimitives Primitives>
 void append_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled,
-                                const Primitives& primitives, const dnnl::memory& source,
-                                const Tensor& output, const dnnl::memory& d_weights,
-                                const dnnl::memory& d_biases) {
-  if (primitives.append_own_parameter_gradients(builder, compiled, source, output, d_weights, d_biases))
-    return;
+                                const Primitives& primitives, const OtherWay& other,
+                                const dnnl::memory& source, const Tensor& output,
+                                const dnnl::memory& d_weights, const dnnl::memory& d_biases) {
+  if (other(Phase::weight_gradient, {source, d_weights, d_biases, output.gradient})) return;
   auto& operations = compiled.parameter_gradients;
   const auto description =
       describe_parameter_gradients(builder, primitives, source.get_desc(), d_weights.get_desc(),
@@ -94,9 +116,7 @@ void append_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled
   const dnnl::memory d_output =
       builder.reordered(operations, output.gradient, description.diff_dst_desc(), false);
   const bool in_place = description.diff_weights_desc() == d_weights.get_desc();
-  const dnnl::memory result =
-      in_place ? d_weights
-               : builder.memory.place(builder.memory.slot(), description.diff_weights_desc(), builder.engine);
+  const dnnl::memory result = in_place ? d_weights : builder.memory.keep(description.diff_weights_desc());
   builder.append(operations, description,
                  {{DNNL_ARG_SRC, input},
                   {DNNL_ARG_DIFF_DST, d_output},
@@ -108,14 +128,14 @@ void append_parameter_gradients(NetworkBuilder& builder, CompiledLayer& compiled
 }
 
 /// Appends the operations that compute the gradient of the layer's input.
-template <class Primitives>
+template <WeightedPrimitives Primitives>
 void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, const Primitives& primitives,
-                           const WeightedLayer& layer,
+                           const OtherWay& other, const WeightedLayer& layer,
                            const typename Primitives::Forward::primitive_desc& forward, const Tensor& source,
                            const Tensor& output, const ParameterMemory& weights) {
   using Backward = typename Primitives::BackwardData;
   auto& operations = compiled.input_gradient;
-  if (primitives.append_own_input_gradient(builder, compiled, weights.values, source, output))
+  if (other(Phase::input_gradient, {source.gradient, weights.values, {}, output.gradient}))
     return append_leaky_relu_backward(builder, operations, source);
   const dnnl::memory::desc like_source = forward.src_desc(), like_output = output.values.get_desc();
   const dnnl::memory::desc any_source = free_layout(dims_of(like_source), type_of(like_source));
@@ -140,9 +160,8 @@ void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, con
   const dnnl::memory weights_copy =
       builder.reordered(operations, weights.values, description.weights_desc(), true);
   const bool in_place = same_bytes(description.diff_src_desc(), source.gradient.get_desc());
-  const dnnl::memory result =
-      in_place ? builder.memory.view(source.gradient, description.diff_src_desc(), builder.engine)
-               : builder.memory.place(builder.memory.slot(), description.diff_src_desc(), builder.engine);
+  const dnnl::memory result = in_place ? builder.memory.view(source.gradient, description.diff_src_desc())
+                                       : builder.memory.keep(description.diff_src_desc());
   builder.append(
       operations, description,
       {{DNNL_ARG_DIFF_DST, d_output}, {DNNL_ARG_WEIGHTS, weights_copy}, {DNNL_ARG_DIFF_SRC, result}});
@@ -152,7 +171,7 @@ void append_input_gradient(NetworkBuilder& builder, CompiledLayer& compiled, con
 
 /// The layout of the weights in the arena: the forward pass's, which is also their gradient's. Where the two
 /// differ, and in bf16, where all passes work on copies, it is the gradient's.
-template <class Primitives>
+template <WeightedPrimitives Primitives>
 dnnl::memory::desc layout_of_weights(const NetworkBuilder& builder, const Primitives& primitives,
                                      const typename Primitives::Forward::primitive_desc& forward,
                                      const dnnl::memory::desc& biases) {
@@ -164,11 +183,12 @@ dnnl::memory::desc layout_of_weights(const NetworkBuilder& builder, const Primit
       .diff_weights_desc();
 }
 
-/// Builds a layer from the oneDNN primitives and descriptors in `primitives`. The forward pass chooses the
-/// layouts of tensors.
-template <class Primitives>
+inline bool by_onednn(Phase, const PhaseTensors&) { return false; }
+
+/// Builds a layer from oneDNN's primitives, where there is no other way. The forward pass chooses the layouts of tensors.
+template <WeightedPrimitives Primitives>
 Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Primitives& primitives,
-                      const WeightedLayer& layer, const Tensor& source) {
+                      const WeightedLayer& layer, const Tensor& source, const OtherWay& other = by_onednn) {
   using Forward = typename Primitives::Forward;
   const std::int64_t outputs = layer.weights[0];
   const dnnl::memory::data_type type = type_of(layer.output);
@@ -188,8 +208,8 @@ Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Pr
       builder.reordered(compiled.forward, source.values, description.src_desc(), false);
   const dnnl::memory weights_copy =
       builder.reordered(compiled.forward, weights.values, description.weights_desc(), true);
-  const Tensor output = builder.next_tensor(description.dst_desc(), layer.slope);
-  if (!primitives.append_own_forward(builder, compiled, layer, input, weights.values, biases.values, output))
+  const Tensor output = builder.tensors.output(description.dst_desc(), layer.slope);
+  if (!other(Phase::forward, {input, weights.values, biases.values, output.values}))
     builder.append(compiled.forward, description,
                    {{DNNL_ARG_SRC, input},
                     {DNNL_ARG_WEIGHTS, weights_copy},
@@ -199,9 +219,10 @@ Tensor build_weighted(NetworkBuilder& builder, CompiledLayer& compiled, const Pr
     append_biases(builder, compiled.forward, biases.values, layer.slope, output.values);
   if (builder.mode == Mode::inference) return output;
 
-  append_parameter_gradients(builder, compiled, primitives, input, output, weights.gradient, biases.gradient);
+  append_parameter_gradients(builder, compiled, primitives, other, input, output, weights.gradient,
+                             biases.gradient);
   if (source.gradient)
-    append_input_gradient(builder, compiled, primitives, layer, description, source, output, weights);
+    append_input_gradient(builder, compiled, primitives, other, layer, description, source, output, weights);
   return output;
 }
 

@@ -1,12 +1,14 @@
-// What a rank exchanges with the others that share its samples.
+#include "nn/build/slabs.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "core/parallel/communicator.hpp"
 #include "core/timer.hpp"
-#include "nn/cut/plane_exchange.hpp"
-#include "nn/layer/walked_layout.hpp"
+#include "nn/build/gradients.hpp"
+#include "nn/build/plane_exchange.hpp"
+#include "nn/tensor/walked_layout.hpp"
 
 namespace cosmo::nn {
 
@@ -53,14 +55,14 @@ Tensor append_fetch(NetworkBuilder& builder, std::vector<Operation>& operations,
   const int planes = fetch.seen[static_cast<std::size_t>(builder.share->rank)].size();
   const auto see = [&]() -> Tensor {
     const dnnl::memory::desc layout = walked.layout(planes, walked.side());
-    if (!source.margin) return builder.inner_tensor(layout);
+    if (!source.margin) return builder.tensors.inner(layout);
     const auto place = [&](int slot) {
-      return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout, builder.engine);
+      return slot < 0 ? dnnl::memory() : builder.memory.place(slot, layout);
     };
     return {place(source.margin->values), place(source.margin->gradient), 1, false, source.lane};
   };
   const Tensor seen = see();
-  const dnnl::memory scratch = builder.temporary(plain_layout({exchange.scratch()}));
+  const dnnl::memory scratch = builder.tensors.temporary(plain_layout({exchange.scratch()}));
   operations.push_back((is_bf16(own) ? fetching<core::Bfloat16> : fetching<float>)(builder, exchange, own,
                                                                                    seen.values, scratch));
   return seen;
@@ -70,11 +72,9 @@ void append_give_back(NetworkBuilder& builder, std::vector<Operation>& operation
                       const Tensor& source, const Fetch& fetch) {
   const WalkedLayout walked(source.gradient.get_desc());
   const bool in_place = walked.layout() == source.gradient.get_desc();
-  const dnnl::memory d_own =
-      in_place ? source.gradient
-               : builder.memory.place(builder.memory.slot(), walked.layout(), builder.engine);
+  const dnnl::memory d_own = in_place ? source.gradient : builder.memory.keep(walked.layout());
   const PlaneExchange exchange = exchange_of(builder, fetch, walked);
-  const dnnl::memory scratch = builder.temporary(plain_layout({exchange.scratch()}));
+  const dnnl::memory scratch = builder.tensors.temporary(plain_layout({exchange.scratch()}));
   operations.push_back((is_bf16(d_own) ? giving_back<core::Bfloat16> : giving_back<float>)(builder, exchange,
                                                                                            seen.gradient,
                                                                                            d_own, scratch));
@@ -86,7 +86,7 @@ void append_sum_over_slabs(NetworkBuilder& builder, std::vector<Operation>& oper
                            const dnnl::memory& values) {
   const int rank = builder.share->rank, ranks = builder.share->plan.ranks();
   const auto count = static_cast<std::int64_t>(values_of<float>(values).size());
-  const dnnl::memory scratch = builder.temporary(plain_layout({ranks * count}));
+  const dnnl::memory scratch = builder.tensors.temporary(plain_layout({ranks * count}));
   const auto part = [=](int of) {
     return std::span(data<float>(scratch) + of * count, static_cast<std::size_t>(count));
   };

@@ -1,4 +1,4 @@
-#include "nn/cut/plane_exchange.hpp"
+#include "nn/build/plane_exchange.hpp"
 
 #include <algorithm>
 

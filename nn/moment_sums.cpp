@@ -1,4 +1,4 @@
-#include "nn/tensor/moment_sums.hpp"
+#include "nn/moment_sums.hpp"
 
 #include <algorithm>
 #include <cmath>
