@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails where a name that docs/formats.md promised at 6b25ecf is no longer named there, or is in no program: files, datasets, attributes, columns, keys.
+"""Fails where a name that docs/formats.md promised at 6b25ecf is no longer named there, or is in no program: files, datasets, attributes, columns, keys;
+and where an option of an earlier version should be gone by now.
 
 tests/contract.py              checks the list in tests/data/contract-6b25ecf.txt
 tests/contract.py --extract    prints the names of the page as it is; made that list from the page at 6b25ecf
@@ -70,19 +71,29 @@ def faults_of(names, page, strings):
     return faults + [f"docs/formats.md names {name}, and no program has it in quotes" for name in names if not is_written(name, strings)]
 
 
+def overdue(version, sources):
+    """Former options that the version should refuse by now: "add_former(..., "0.5", ...)" from version 0.5 on."""
+    return [f"{name}: version {gone} was to refuse a former option of --{option}: delete it" for name, text in sources
+            for option, gone in re.findall(r'add_former\([^;]*?"([\w-]+)",\s*"(\d+\.\d+)"', text)
+            if tuple(map(int, gone.split("."))) <= tuple(map(int, version.split(".")[:2]))]
+
+
 def main():
     page = names_in(PAGE.read_text())
     if sys.argv[1:] == ["--extract"]:
         print("\n".join(sorted(page)))
         return 0
     names = LIST.read_text().split()
-    strings = set().union(*(literals(path.read_text()) for room in PROGRAMS for path in (ROOT / room).rglob("*")
-                            if path.suffix in (".cpp", ".hpp", ".py")))
+    sources = [(path.relative_to(ROOT).as_posix(), path.read_text()) for room in PROGRAMS for path in (ROOT / room).rglob("*")
+               if path.suffix in (".cpp", ".hpp", ".py")]
+    strings = set().union(*(literals(text) for _, text in sources))
     strings = {string for string in strings if " " not in string}  # what is shown to people is not read by programs
-    faults = faults_of(names, page, strings)
+    version = re.search(r"project\(cosmo VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    faults = faults_of(names, page, strings) + overdue(version, sources)
     # The rule itself must bite.
     assert len(faults_of(["no_such_column"], page, strings)) == 2 and len(faults_of(["no_such_column"], page | {"no_such_column"}, strings)) == 1
     assert names_in("`/x`, `aa` {b_c, d: [e_f]}, (gh, ij, kl, mn), o_p, `--q_r`") == {"/x", "aa", "b_c", "e_f", "gh", "ij", "kl", "mn", "o_p"}
+    assert len(overdue("0.5.0", sources)) > 3 and len(overdue("0.5.0", [("x", 'add_former({"a N"}, "b", "0.6", &c);')])) == 0
     print("\n".join(faults) or f"{len(names)} names of formats.md at 6b25ecf are named and written")
     return 1 if faults or not names else 0
 

@@ -79,7 +79,7 @@ void Products::declare(core::Options& options) {
   options.add("grid N", std::nullopt, "voxels per side of the counts [= particles / 2]");
   std::vector<std::string> usages = {"save both"};
   for (const char* table : kFormerTables) usages.push_back(fmt::format("{} on|off", table));
-  options.add_former(usages, "save", "0.4", &with_former_names);
+  options.add_former(usages, "save", "0.5", &with_former_names);
 }
 
 Products Products::read(const core::Options& options, const Box& box) {

@@ -60,7 +60,7 @@ double TrainingMonitor::samples_per_second() const {
 
 core::Json TrainingMonitor::to_json() const {
   return {{"samples_per_second", samples_per_second()},
-          {"samples_per_s", samples_per_second()},  // its name up to 0.2, written until 0.4
+          {"samples_per_s", samples_per_second()},  // its name up to 0.2, written until 0.5
           {"useful_gflops", rate() / 1e9},
           {"peak_gflops", speed_.peak / 1e9},
           {"fraction_of_peak", rate() / speed_.peak}};

@@ -24,7 +24,7 @@ struct Method {
     options.add("optimizer NAME[:VALUE]", std::nullopt,
                 core::meanings_in(optimizers()) + by_recipe("optimizer"), core::names_in(optimizers()));
     for (const OptimizerEntry& entry : optimizers()) {
-      options.add_former({std::string(entry.key) + " VALUE"}, "optimizer", "0.4",
+      options.add_former({std::string(entry.key) + " VALUE"}, "optimizer", "0.5",
                          [&entry](const core::Options& typed) { return with_setting(entry, typed); });
     }
     options.add(

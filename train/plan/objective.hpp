@@ -29,7 +29,7 @@ struct Objective {
         "for up to five parameters" +
             by_recipe("loss"),
         core::names_in(nn::kLosses));
-    options.add_former({"components N"}, "loss", "0.4", &with_components);
+    options.add_former({"components N"}, "loss", "0.5", &with_components);
     options.begin_group("What is learned");
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
                 dataset::voxel_transform_names());

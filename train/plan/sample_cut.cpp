@@ -34,7 +34,7 @@ std::optional<nn::Share> SampleCut::share(const core::Communicator& group) const
 
 void declare_cut(core::Options& options) {
   dataset::declare_ranks_per_sample(options, "Neither weights nor losses depend on it, except for rounding");
-  options.add_former({"slabs N"}, "ranks-per-sample", "0.4", &ranks_of_slabs);
+  options.add_former({"slabs N"}, "ranks-per-sample", "0.5", &ranks_of_slabs);
 }
 
 SampleCut read_cut(const core::Options& options, const nn::NetworkSpec& network,

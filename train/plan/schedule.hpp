@@ -52,7 +52,7 @@ struct Schedule {
         "drops EPOCH:FACTOR,...", std::nullopt,
         "drops of the learning rate: after EPOCH it is FACTOR times the rate without any drop, as 20:0.25,40:0.1 "
         "[never]");
-    options.add_former({"decay-at EPOCHS,...", "decay-by FACTORS,..."}, "drops", "0.4", &joined_drops);
+    options.add_former({"decay-at EPOCHS,...", "decay-by FACTORS,..."}, "drops", "0.5", &joined_drops);
   }
 
   /// `total`: epochs of the training; `steps`: of an epoch. Throws Error{usage} or Error{config}.

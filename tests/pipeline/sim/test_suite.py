@@ -95,7 +95,7 @@ class Outputs(Suite):
                  "counts,particles,power-spectrum,correlation-function")):
             done = run("cosmo-sim", *plan, *former)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(f"\nwarning: {warned} from an earlier version: write --save {today}, since version 0.4 will refuse ",
+            self.assertIn(f"\nwarning: {warned} from an earlier version: write --save {today}, since version 0.5 will refuse ",
                           "\n" + done.stderr)
             self.assertEqual(done.stderr.count("earlier version"), 1)
             named = run("cosmo-sim", *plan, "--save", today)
