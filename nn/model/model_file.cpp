@@ -44,7 +44,7 @@ void read_weights(const std::filesystem::path& directory, const ModelManifest& m
   const std::string& checkpoint = model.best().path;
   core::check_content(directory, *model.base.find(checkpoint));
   read_arena(core::hdf5::File::open(directory / checkpoint), model.weights, network, network.weights());
-  core::ensure(core::all_finite(std::span<const float>(network.weights())), core::Fault::numeric,
+  core::ensure(core::all_finite(network.weights()), core::Fault::numeric,
                "{} holds weights that are not finite: restore the file, or train again.",
                (directory / checkpoint).string());
 }
