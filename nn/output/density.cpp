@@ -126,7 +126,7 @@ const char* name_of(const Density& density) { return density.components > 0 ? "m
 Shape Density::shape() const {
   core::ensure(parameters <= kMostParameters, core::Fault::config,
                "A --loss that predicts a density takes at most {} parameters and the data set has {}: choose "
-               "mae or mse.",
+               "a loss of labels, as mse.",
                kMostParameters, parameters);
   return {std::max(components, 1) * outputs_each(parameters) + components, 1};
 }
@@ -172,7 +172,7 @@ void Density::ensure_made_by(const NetworkSpec& network) const {
       network.name, name_of(*this));
   core::ensure(
       network.baseline.empty(), core::Fault::config,
-      "--baseline {} is mixed with labels, and --loss {} predicts distributions: give --loss mse or mae.",
+      "--baseline {} is mixed with labels, and --loss {} predicts distributions: give a loss of labels, as --loss mse.",
       network.baseline, name_of(*this));
 }
 

@@ -18,26 +18,32 @@ using OutputKind = std::variant<Labels, Density>;
 /// A loss that --loss names, and the kind of output that it compares with the truth.
 struct LossEntry {
   const char* name;
+  const char* meaning;
   int components;  ///< components of a mixture unless others are asked for; 0: the loss has none
   OutputKind (*make)(int parameters, int components);
 };
 
-inline constexpr std::array<LossEntry, 4> kLosses = {
-    {{"mae", 0,
+inline constexpr auto kLosses = std::to_array<LossEntry>(
+    {{"mae", "the mean absolute error of labels in [-1, 1]", 0,
       [](int parameters, int) -> OutputKind {
         return Labels{parameters, LabelError::absolute};
       }},
-     {"mse", 0,
+     {"mse", "their mean squared error", 0,
       [](int parameters, int) -> OutputKind {
         return Labels{parameters, LabelError::squared};
       }},
-     {"gaussian", 0,
+     {"gaussian",
+      "the network predicts means and a full covariance, and the loss is -log of the density per label, that Gaussian being cut "
+      "off outside [-1, 1], for up to five parameters",
+      0,
       [](int parameters, int) -> OutputKind {
         return Density{parameters, 0};
       }},
-     {"mixture", 3, [](int parameters, int components) -> OutputKind {
+     {"mixture",
+      "the same with N Gaussians, 1 to 8, 3 unless given, for posteriors with several peaks or tails", 3,
+      [](int parameters, int components) -> OutputKind {
         return Density{parameters, components};
-      }}}};
+      }}});
 
 /// Number of components of a loss unless others are asked for; 0 if it has none.
 int default_components(std::string_view loss);

@@ -5,8 +5,10 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "nn/precision.hpp"
 #include "nn/moment_sums.hpp"
+#include "nn/network/compiled_network.hpp"
+#include "nn/precision.hpp"
+#include "nn/tensor/walked_layout.hpp"
 #include "tests/nn/networks.hpp"
 
 using namespace cosmo;
@@ -113,6 +115,9 @@ const std::vector<Case> kCases = {
                   TransposedConvolution{24, 3, 1, 1, 1}, Resample{4, Interpolation::linear},
                   AveragePool{4, 4}, Dense{kOutputs}}),
      {2, 3}},
+    {test::chain("a curve over cells",
+                 {Convolution{19, 3, 1, 1, 0.2}, nn::Tanh{0.5}, AveragePool{2, 2}, Dense{kOutputs}}),
+     {1, 6}},
     {{"the input read twice",
       "x",
       {{"mean", {"x"}, GlobalMean{true}},
@@ -312,4 +317,48 @@ TEST_CASE("a periodic network sees no difference when the box is rolled") {
   fill(1, 3, 5);
   network.forward();
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(output[i] == Approx(expected[i]).epsilon(1e-5));
+}
+
+namespace {
+
+/// The values behind the last channel in the last block of a tensor (N, C, D, H, W); none in other layouts.
+std::vector<float> padding_of(const dnnl::memory& tensor) {
+  std::vector<float> padding;
+  const dnnl::memory::desc layout = tensor.get_desc();
+  if (nn::channel_block(layout).channels == 0) return padding;
+  const nn::WalkedLayout walked(layout);
+  const std::int64_t block = walked.block.channels, cells = walked.depth() * walked.side() * walked.side();
+  for (std::int64_t image = 0; image < walked.images(); ++image) {
+    for (std::int64_t cell = 0; cell < cells; ++cell) {
+      const float* const values = nn::data<float>(tensor) + (image * cells + cell) * block;
+      padding.insert(padding.end(), values + walked.channels(image), values + block);
+    }
+  }
+  return padding;
+}
+
+}  // namespace
+
+// Other layers read whole blocks: with anything else in the padding their results would be wrong.
+TEST_CASE("every layer leaves the padding of its channels zero") {
+  std::size_t padded = 0;
+  for (const auto& [spec, input] : kCases) {
+    INFO(spec.name);
+    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    nn::CompiledNetwork network(engine, nn::with_outputs(spec, kOutputs), input, kBatch, nn::Mode::training,
+                                {}, nullptr);
+    network.builder.parameters.allocate(true);
+    network.builder.memory.allocate();
+    std::vector<float> voxels = test::hashed_values(3, static_cast<std::size_t>(kBatch * input.elements()));
+    network.builder.memory.bind(network.input.values, voxels.data());
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+      INFO(network.layers[i].name);
+      for (const nn::Operation& operation : network.layers[i].forward) operation.run({network.stream, {}});
+      network.stream.wait();
+      const std::vector<float> padding = padding_of(network.tensors[i].values);
+      CHECK(std::ranges::count(padding, 0.0f) == std::ssize(padding));
+      padded += padding.size();
+    }
+  }
+  CHECK(padded > 0);
 }

@@ -21,14 +21,8 @@ struct Objective {
 
   static void declare(core::Options& options) {
     options.begin_group(core::kEveryDay);
-    options.add(
-        "loss NAME[:N]", std::nullopt,
-        "mae or mse of labels in [-1, 1], or gaussian: the network predicts means and a full covariance, and "
-        "the loss is -log of the density per label, that Gaussian being cut off outside [-1, 1]; or mixture: "
-        "the same with N Gaussians, 1 to 8, 3 unless given, for posteriors with several peaks or tails; both "
-        "for up to five parameters" +
-            by_recipe("loss"),
-        core::names_in(nn::kLosses));
+    options.add("loss NAME[:N]", std::nullopt, core::meanings_in(nn::kLosses) + by_recipe("loss"),
+                core::names_in(nn::kLosses));
     options.add_former({"components N"}, "loss", "0.5", &with_components);
     options.begin_group("What is learned");
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),
