@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/error.hpp"
+#include "core/near_name.hpp"
 
 namespace cosmo::core {
 
@@ -14,6 +15,14 @@ std::uint64_t Cell::whole_number(std::string_view column, std::uint64_t limit) c
   ensure(error == std::errc() && end == last && number < limit, Fault::format,
          "{} has no {} between 0 and {}: correct the table.", place(), column, limit - 1);
   return number;
+}
+
+void ensure_column(const Cell& name, const std::vector<std::string>& known) {
+  constexpr std::size_t kShown = 40;
+  if (std::ranges::count(known, name.text) > 0) return;
+  const auto meant = near_name(name.text, known);
+  fail(Fault::format, "{} names a column '{}': {}.", name.place(), name.text.substr(0, kShown),
+       meant ? "write " + *meant : fmt::format("choose among {}", fmt::join(known, ", ")));
 }
 
 CsvTable::CsvTable(const std::filesystem::path& path, std::string_view thing)

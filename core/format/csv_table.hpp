@@ -27,6 +27,9 @@ struct Cell {
   std::uint64_t whole_number(std::string_view column, std::uint64_t limit) const;
 };
 
+/// Throws Error{format} unless the header's cell is one of the known names; the message has the one that was probably meant.
+void ensure_column(const Cell& name, const std::vector<std::string>& known);
+
 class CsvTable {
  public:
   /// Each row describes a `thing`. Throws as TextFile does, and Error{format} if there is no row.

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/file/input_file.hpp"
 #include "core/file/text_file.hpp"
+#include "core/near_name.hpp"
 #include "core/printable.hpp"
 #include "core/run/options.hpp"
 
@@ -29,6 +30,14 @@ void store(const po::parsed_options& parsed, std::map<std::string, std::string>&
   values.merge(found);
 }
 
+/// What to do about an option that is unknown.
+std::string advice(const std::string& unknown, const std::vector<std::string>& names,
+                   std::string_view dashes) {
+  const auto meant = near_name(unknown, names);
+  return meant ? fmt::format("write {}{}, or see --help for all options", dashes, *meant)
+               : "--help lists the options";
+}
+
 }  // namespace
 
 /// The words, with "on" added after each switch that has no value.
@@ -49,6 +58,13 @@ std::vector<Options::Declaration> Options::accepted() const {
   std::vector<Declaration> all = declarations_;
   for (const Former& former : former_) all.insert(all.end(), former.options.begin(), former.options.end());
   return all;
+}
+
+/// The options of this version.
+std::vector<std::string> Options::names() const {
+  std::vector<std::string> names;
+  for (const Declaration& option : declarations_) names.push_back(option.name);
+  return names;
 }
 
 /// Gives the replacement the value of what it has replaced, if the user chose any of that.
@@ -93,7 +109,8 @@ void Options::parse(const std::vector<std::string>& words) {
               .run(),
           values_, "on the command line");
   } catch (const po::unknown_option& error) {
-    fail(Fault::usage, "Unknown option {}: --help lists the options.", error.get_option_name());
+    fail(Fault::usage, "Unknown option {}: {}.", error.get_option_name(),
+         advice(error.get_option_name(), names(), "--"));
   } catch (const po::error& error) {
     fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
   }
@@ -126,7 +143,8 @@ void Options::read_config(const std::string& path) {
   try {
     store(po::parse_config_file(lines, description), values_, "in " + path);
   } catch (const po::unknown_option& error) {
-    fail(Fault::usage, "Unknown option {} in {}: --help lists the options.", error.get_option_name(), path);
+    fail(Fault::usage, "Unknown option {} in {}: {}.", error.get_option_name(), path,
+         advice(error.get_option_name(), names(), ""));
   } catch (const po::invalid_config_file_syntax& error) {  // whose what() does not return for some lines
     fail(Fault::usage, "The file {} of --config has the line '{}': write NAME = VALUE.", path,
          error.tokens());

@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/hdf5/foreign.hpp"
 #include "core/machine/host.hpp"
+#include "core/machine/idle_threads.hpp"
 #include "core/machine/memory.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/parallel/watchdog.hpp"
@@ -217,6 +218,7 @@ void Invocation::report(const Json& summary, const std::string& text) const {
 }
 
 int run_tool(int argc, char** argv, const Tool& tool) {
+  limit_spinning(argv);
   hold_standard_files();
   give_back_large_blocks();
   remember_stop_signals();

@@ -19,11 +19,8 @@ namespace {
 std::vector<std::string> names_of(const core::CsvTable& table) {
   std::vector<std::string> known = {"snapshot", "simulation", "seed"};
   for (const auto& row : core::kCosmologyParameters) known.emplace_back(row.name);
-  const std::vector<std::string> names = table.names([&](const core::Cell& name) {
-    ensure(std::ranges::count(known, name.text) == 1, Fault::format,
-           "{} names a column '{}': choose among {}.", name.place(), name.text.substr(0, 40),
-           fmt::join(known, ", "));
-  });
+  const std::vector<std::string> names =
+      table.names([&](const core::Cell& name) { core::ensure_column(name, known); });
   ensure(std::ranges::count(names, "snapshot") == 1, Fault::format,
          "{} has no column 'snapshot': add it, with paths relative to the table.", table.header_place());
   return names;

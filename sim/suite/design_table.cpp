@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
 #include "core/format/csv_table.hpp"
+#include "core/named.hpp"
 #include "core/random.hpp"
 
 namespace cosmo::sim {
@@ -20,12 +21,9 @@ constexpr std::string_view kSeed = "seed";
 
 /// Throws Error{format} unless the cell names a parameter or the seed.
 void check_name(const Cell& name) {
-  constexpr std::size_t kShown = 40;
-  if (name.text == kSeed || core::find_cosmology_parameter(name.text) != nullptr) return;
-  std::vector<std::string_view> known;
-  for (const auto& row : core::kCosmologyParameters) known.push_back(row.name);
-  core::fail(Fault::format, "{} names a column '{}': choose among {} and seed.", name.place(),
-             name.text.substr(0, kShown), fmt::join(known, ", "));
+  std::vector<std::string> known = core::names_in(core::kCosmologyParameters);
+  known.emplace_back(kSeed);
+  core::ensure_column(name, known);
 }
 
 std::uint64_t read_seed(const Cell& cell, std::set<std::uint64_t>& taken, bool share_seeds) {

@@ -5,9 +5,10 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 
-from toolkit import BIN, ROOT, error_line, has_avx512, run, succeed
+from toolkit import BIN, ENVIRONMENT, ROOT, command, error_line, has_avx512, run, succeed
 
 BENCH = ROOT / "bench"
 
@@ -18,6 +19,37 @@ PARTS = {"convolution", "other_compute", "reorders", "waiting", "communication",
 
 def has_torch():
     return subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0
+
+
+class IdleThreads(unittest.TestCase):
+    """Threads that wait sleep after a while, unless the user decides."""
+
+    VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+
+    def variables(self, **given):
+        """What a run has of them, and its name."""
+        environment = {name: value for name, value in ENVIRONMENT.items() if name not in self.VARIABLES} | given
+        process = subprocess.Popen(command(1, "cosmo-train", "--benchmark", "--network", "cosmonet64", "--quiet"), env=environment, stdout=subprocess.PIPE)
+        try:
+            for _ in range(600):
+                found = dict(entry.split("=", 1) for entry in pathlib.Path(f"/proc/{process.pid}/environ").read_text().split("\0") if "=" in entry)
+                name = pathlib.Path(f"/proc/{process.pid}/comm").read_text().strip()
+                if name == "cosmo-train" and (given or "GOMP_SPINCOUNT" in found):
+                    break
+                time.sleep(0.1)
+            return name, {key: found[key] for key in self.VARIABLES if key in found}
+        finally:
+            process.kill()
+            process.communicate()
+
+    def test_they_spin_for_a_bounded_time(self):
+        name, found = self.variables()
+        self.assertEqual((name, found.keys()), ("cosmo-train", {"GOMP_SPINCOUNT", "KMP_BLOCKTIME"}))
+        self.assertTrue(100 < int(found["GOMP_SPINCOUNT"]) < 100_000, found)
+
+    def test_what_the_user_sets_stays(self):
+        for given in ({"OMP_WAIT_POLICY": "active"}, {"GOMP_SPINCOUNT": "7"}, {"KMP_BLOCKTIME": "3"}):
+            self.assertEqual(self.variables(**given), ("cosmo-train", given))
 
 
 class PapersNetwork(unittest.TestCase):
