@@ -28,16 +28,20 @@ std::string head(const Report& report) {
                                 "lead");
 }
 
-std::string training_section(const std::vector<html::Figure>& loss) {
+std::string training_section(const std::vector<html::Figure>& loss, int choice_epochs) {
   if (loss.empty()) return "";
+  const std::string averaged =
+      choice_epochs > 1 ? fmt::format(", averaged over the {} epochs up to it,", choice_epochs) : "";
   return html::section(
       "training", "Training",
       html::gallery(
           loss,
-          "Loss after each epoch on training and validation samples. The network that predicts is that "
-          "of the epoch with the smallest validation loss, so that loss is a little too good; the "
-          "errors above are on universes that had no part in that choice, unless a warning at the top states "
-          "otherwise.",
+          fmt::format(
+              "Loss after each epoch on training and validation samples. The network that predicts, with the "
+              "circle, is that of the epoch whose validation loss{} is the smallest, so that loss is a little too "
+              "good; the errors above are on universes that had no part in that choice, unless a warning at the "
+              "top states otherwise.",
+              averaged),
           "one"));
 }
 
@@ -59,7 +63,7 @@ std::string report_html(const Report& report, const ReportFigures& figures,
   content += paired_section(report);
   content += uncertainty_section(report, figures.calibration);
   content += measures_section(report);
-  content += training_section(figures.loss);
+  content += training_section(figures.loss, report.model.choice_epochs);
   if (!figures.universes.empty()) {
     content += html::section("universes", "Some of the universes",
                              html::gallery(figures.universes, figures.universes_caption, "slices"));

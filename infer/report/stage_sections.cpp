@@ -68,10 +68,12 @@ std::string universes_text(const Report&, const Ancestor& suite) {
   return html::paragraph(fmt::format("{} universe{}.", count, count == 1 ? "" : "s"));
 }
 
+/// The rate of the last run, which may have made the rest of a suite. Suites of 0.2 and before do not state how many that were.
 Rates universes_per_hour(const Ancestor& suite, double seconds) {
-  if (seconds <= 0) return no_rates(suite, seconds);
-  const auto universes = static_cast<double>(suite.manifest.at("simulations").size());
-  return {fmt::format("{:.3g} universes/hour", 3600 * universes / seconds), kUnknown, kUnknown};
+  if (!suite.run.contains("simulation")) return no_rates(suite, seconds);
+  const Json& made = suite.run.at("simulation");
+  const double rate = 3600 * made.at("universes").get<double>() / made.at("seconds").get<double>();
+  return {fmt::format("{:.0f} universes/hour", rate), kUnknown, kUnknown};
 }
 
 /// One row per split.
@@ -203,7 +205,7 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
       html::tall_table("stage", {"time", "ranks × threads", "rate", "useful Gflop/s", "of the peak"}, rows) +
           html::paragraph(
               fmt::format(
-                  "From run.json of each stage; for one that was interrupted, of its last run. The peak is "
+                  "From run.json of each stage; time and rate are those of its last run, if several made it. The peak is "
                   "what fused multiply-adds reached in the same run. A prediction takes {:.3g} Gflop per "
                   "sub-volume; what this inference took is in run.json beside this page. The page itself is "
                   "the same on any machine and number of ranks.",

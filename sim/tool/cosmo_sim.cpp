@@ -144,7 +144,9 @@ class GenerateStage : public core::Stage {
                    layout_.ranks_per_simulation);
       make_universes(run, output, plan_, missing, layout_.ranks_per_simulation);
     }
-    const bool all = output.finish_if_all(run.tool, run.facts);
+    Json run_facts = run.facts;
+    run_facts["simulation"] = {{"universes", missing.size()}, {"seconds", timer.seconds()}};
+    const bool all = output.finish_if_all(run.tool, run_facts);
     const std::int64_t left = all ? 0 : missing_universes(output.manifest(), slice, suite_).others;
     core::Report report{
         {{"up_to_date", missing.empty()}, {"simulations_made", missing.size()}, {"simulations_left", left}},

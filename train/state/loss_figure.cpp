@@ -84,7 +84,7 @@ std::string mark_best(const EpochMetrics& best, const Axis& x, const Axis& y) {
   return svg::circle(at, value, 6, fmt::format(" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kInk)) +
          svg::text(at + (right ? -10 : 10), value > kBottom - 30 ? value - 14 : value + 22,
                    right ? "end" : "start",
-                   fmt::format("best {:.4g}, epoch {}", best.validation_loss, best.epoch),
+                   fmt::format("chosen: {:.4g}, epoch {}", best.validation_loss, best.epoch),
                    " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
 }
 

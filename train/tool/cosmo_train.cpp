@@ -7,6 +7,7 @@
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
 #include "nn/summary.hpp"
+#include "nn/zoo/zoo.hpp"
 #include "train/plan/training_data.hpp"
 #include "train/plan/training_memory.hpp"
 #include "train/state/model_directory.hpp"
@@ -24,6 +25,19 @@ using core::Json;
 void declare(core::Options& options) {
   train::declare_task(options);
   train::declare_benchmark(options);
+  options.begin_group("Networks");
+  options.add(
+      "print-network NAME", std::nullopt,
+      "print the JSON of a network that --network can name, to change it and give it as FILE.json, and stop");
+}
+
+void print_network(const core::Invocation& run) {
+  run.comm.agree([&] {
+    run.options.refuse_all_but({"print-network", "peer-timeout", "config", "threads", "json", "quiet"},
+                               "--print-network");
+    const Json json = nn::find_network(run.options.text("print-network"));
+    run.report(json, json.dump(2) + "\n");
+  });
 }
 
 core::Overwrite read_overwrite(const core::Options& options) {
@@ -87,6 +101,11 @@ class TrainingStage : public core::Stage {
           "The last of --drops is after {} epochs, not before the end of {}: the learning rate does not drop there.",
           drops.back().epochs, plan.epochs);
     }
+    if (run.options.flag("resume") && plan.epochs > plan.schedule.epochs)
+      run.log.warn(
+          "The learning rate stays at {} after epoch {}, where the decay of the training ends: for a new decay train into "
+          "another --output with --init-from {}.",
+          plan.schedule.least, plan.schedule.epochs, plan.directory);
     return train::Training({run, run_time_, ranks_, loaders_, arithmetic_}, task_, directory).run();
   }
 
@@ -104,6 +123,7 @@ class TrainingStage : public core::Stage {
 };
 
 void run_train(const core::Invocation& run) {
+  if (run.options.given("print-network")) return print_network(run);
   run.comm.agree([&] { train::check_purpose(run.options); });
   if (run.options.flag("benchmark")) return train::run_benchmark(run);
   TrainingStage stage(run);

@@ -1,5 +1,7 @@
 #include "train/tool/training_report.hpp"
 
+#include <algorithm>
+
 #include "core/parallel/stop_signals.hpp"
 #include "nn/summary.hpp"
 
@@ -46,6 +48,22 @@ std::string outline(const core::Invocation& run, const TrainingPlan& plan,
              run.threads);
 }
 
+namespace {
+
+/// Which epoch's network predicts, and why.
+std::string chosen(const EpochMetrics& best, const std::vector<EpochMetrics>& history, int choice_epochs) {
+  const auto at = std::ranges::find(history, best.epoch, &EpochMetrics::epoch);
+  const std::string mean =
+      choice_epochs > 1
+          ? fmt::format(" (mean of the last {}: {:.4f})", choice_epochs,
+                        averaged_loss(history, static_cast<std::size_t>(at - history.begin()), choice_epochs))
+          : "";
+  return fmt::format("epoch {} chosen with validation loss {:.4f}{}, ", best.epoch, best.validation_loss,
+                     mean);
+}
+
+}  // namespace
+
 core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome) {
   const auto& [ending, seconds, progress, best, monitor, reading, stragglers] = outcome;
   core::Report report;
@@ -56,9 +74,7 @@ core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome)
                        {"best_epoch", best ? Json(best->epoch) : Json()},
                        {"validation_loss", best ? Json(best->validation_loss) : Json()}});
   report.text = fmt::format("{}: {} of {} epochs, ", plan.directory, progress.epoch, plan.epochs);
-  if (best)
-    report.text +=
-        fmt::format("best validation loss {:.4f} after epoch {}, ", best->validation_loss, best->epoch);
+  if (best) report.text += chosen(*best, progress.history, plan.objective.choice_epochs);
   report.text += core::format_duration(seconds) + "\n" + monitor.describe() + "\n" + reading.describe() +
                  stragglers.describe();
   if (ending != Ending::complete) {

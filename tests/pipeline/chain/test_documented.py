@@ -67,6 +67,7 @@ REST = {
     "cosmo-prep histogram": {"--input": "snapdir_004", "--grid": "64", "--output": "new"},
     "cosmo-prep export": {"--input": "data", "--format": "npy", "--output": "new"},
     "cosmo-prep verify": {"": "data"},
+    "cosmo-train --print-network": {},
     "cosmo-train --benchmark": {"--network": "cosmoflow32"},
     "cosmo-train": {"--data": "data", "--network": "cosmoflow32", "--output": "new"},
     "cosmo-infer export": {"--model": "model", "--output": "new.onnx"},

@@ -116,6 +116,7 @@ class Reports(PipelineTest):
                      "cosmoflow32", "useful Gflop/s"):
             self.assertIn(text, page.text)
         self.assertIn("conv1", page.text)
+        self.assertRegex(page.text, "[0-9]+ universes/hour")
         self.assertEqual(metrics["forecast"], {})
         self.assertRegex(page.text, "There is no P\\(k\\) forecast: .* it takes at least 34")
         self.assertIn("Nothing was fitted to make them right: rms errors on 2 validation universes", page.text)

@@ -276,6 +276,7 @@ class Slices(Suite):
         last = succeed("cosmo-sim", *SIM, "--select", "0:2", "--output", output)
         self.assertEqual((last["simulations_made"], last["simulations_left"]), (2, 0))
         self.assertEqual(contents(output), contents(self.whole))
+        self.assertEqual(json.loads((output / "run.json").read_text())["simulation"]["universes"], 2)  # the last run made two
         for words in ([], ["--select", "0:3"]):
             self.assertIn("up to date", run("cosmo-sim", *SIM, *words, "--output", output).stdout)
 

@@ -51,6 +51,26 @@ class Repeats(Trained):
 
     LABELS = ("slow",)
 
+    def test_a_network_that_is_printed_is_the_one_that_has_the_name(self):
+        printed = run("cosmo-train", "--print-network", "cosmoflow32")
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        (self.root / "network.json").write_text(printed.stdout)
+        ids = [succeed("cosmo-train", "--data", self.data, "--network", name, "--output", self.root / "new", "--dry-run")["id"]
+               for name in ("cosmoflow32", self.root / "network.json")]
+        self.assertEqual(*ids)
+        for words, sentence in ((["--print-network", "cosmo"], "use cosmonet32"), (["--print-network", "mlperf", "--epochs", 2], "--epochs")):
+            refused = run("cosmo-train", *words)
+            self.assertIn(refused.returncode, (2, 3))
+            self.assertIn(sentence, error_line(refused, "cosmo-train"))
+
+    def test_a_training_that_is_resumed_says_that_its_rate_stays(self):
+        words = ["--data", self.data, "--network", "cosmoflow32", "--global-batch", 8, "--output", self.root / "stays"]
+        for more, said in ((["--epochs", 1], False), (["--epochs", 2, "--resume"], True)):
+            done = run("cosmo-train", *words, *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("warning: The learning rate stays at 1e-05 after epoch 1, " in done.stderr, said, done.stderr)
+            self.assertRegex(done.stdout, r"epochs, epoch \d chosen with validation loss [\d.]+ \(mean of the last 5: [\d.]+\), ")
+
     def test_the_same_layout_gives_the_same_bits(self):
         for ranks in (1, 2):
             first, second = self.root / f"first{ranks}", self.root / f"second{ranks}"

@@ -41,13 +41,13 @@ const train::EpochMetrics& lowest(const std::vector<train::EpochMetrics>& histor
 
 }  // namespace
 
-TEST_CASE("the loss figure has a point per epoch, both curves, and the best epoch") {
+TEST_CASE("the loss figure has a point per epoch, both curves, and the epoch that is chosen") {
   const auto history = history_of(9, 0.1);
   const std::string svg = train::loss_figure(history, lowest(history), "cosmoflow", "mae");
   CHECK(svg == train::loss_figure(history, lowest(history), "cosmoflow", "mae"));
   CHECK(heights(svg, 0).size() == 9);
   CHECK(heights(svg, 1).size() == 9);
-  CHECK(has(svg, "best 0.2247, epoch 9"));
+  CHECK(has(svg, "chosen: 0.2247, epoch 9"));
   CHECK(has(svg, "loss (mae)"));
 }
 
