@@ -8,9 +8,13 @@ add_library(cosmo_flags INTERFACE)
 # Everything is compiled for one machine, so how functions pass vectors wider than its own (psabi) concerns no other machine.
 target_compile_options(cosmo_flags INTERFACE ${COSMO_MACHINE_FLAGS} -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                              -Wno-psabi)
-# Clang remarks where it does not vectorize, and that libstdc++ 12's std::stable_sort calls what it deprecates.
+# Clang remarks where it does not vectorize, and that libstdc++ 12's std::stable_sort calls what it deprecates; Clang 19 that
+# -march=native names AVX10 in a way that it reads as more, on CPUs that have it.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(cosmo_flags INTERFACE -Wno-pass-failed -Wno-deprecated-declarations)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-Winvalid-feature-combination COSMO_WARNS_OF_FEATURES)
+  target_compile_options(cosmo_flags INTERFACE -Wno-pass-failed -Wno-deprecated-declarations
+                                               $<$<BOOL:${COSMO_WARNS_OF_FEATURES}>:-Wno-invalid-feature-combination>)
 endif()
 target_include_directories(cosmo_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cosmo_flags INTERFACE fmt::fmt nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX)
