@@ -11,8 +11,9 @@ namespace {
 /// The letters, in lower case, and digits.
 std::string letters_of(std::string_view word) {
   std::string letters;
-  for (const unsigned char c : word) {
-    if (std::isalnum(c) != 0) letters.push_back(static_cast<char>(std::tolower(c)));
+  for (const char c : word) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) letters.push_back(static_cast<char>(std::tolower(letter)));
   }
   return letters;
 }

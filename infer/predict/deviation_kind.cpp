@@ -31,7 +31,7 @@ constexpr std::array<DeviationKind, 4> kKinds = {{
 
 const DeviationKind& deviation_kind(Models models) {
   const nn::Output& output = models.front().output;
-  const std::string_view one = output.calibration_values() == 0 ? "validation_rms" : output.loss_name();
+  const std::string one = output.calibration_values() == 0 ? "validation_rms" : output.loss_name();
   const auto kind = std::ranges::find(kKinds, models.size() > 1 ? "ensemble" : one, &DeviationKind::key);
   core::ensure(kind != kKinds.end(), core::Fault::internal, "Deviations of --loss {} have no description.",
                one);
