@@ -185,7 +185,7 @@ void check_alike(const core::Communicator& comm, const Case& of,
                  std::initializer_list<nn::ConvolutionMethod> methods) {
   for (const nn::ConvolutionMethod method : methods) {
     std::vector<std::string> unlike;
-    for (const std::uint64_t seed : {5, 6}) {
+    for (const std::uint64_t seed : {5u, 6u}) {
       const Setup setup(of, seed);
       const nn::Arithmetic arithmetic = setup.arithmetic(method);
       const Results expected = setup.whole(arithmetic), found = setup.cut(comm, arithmetic);
