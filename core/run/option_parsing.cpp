@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/file/input_file.hpp"
 #include "core/file/text_file.hpp"
+#include "core/named.hpp"
 #include "core/near_name.hpp"
 #include "core/printable.hpp"
 #include "core/run/options.hpp"
@@ -60,13 +61,6 @@ std::vector<Options::Declaration> Options::accepted() const {
   return all;
 }
 
-/// The options of this version.
-std::vector<std::string> Options::names() const {
-  std::vector<std::string> names;
-  for (const Declaration& option : declarations_) names.push_back(option.name);
-  return names;
-}
-
 /// Gives the replacement the value of what it has replaced, if the user chose any of that.
 void Options::replace_former(const Former& former) {
   std::vector<std::string> used;
@@ -110,7 +104,7 @@ void Options::parse(const std::vector<std::string>& words) {
           values_, "on the command line");
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {}: {}.", error.get_option_name(),
-         advice(error.get_option_name(), names(), "--"));
+         advice(error.get_option_name(), names_in(declarations_), "--"));
   } catch (const po::error& error) {
     fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
   }
@@ -144,7 +138,7 @@ void Options::read_config(const std::string& path) {
     store(po::parse_config_file(lines, description), values_, "in " + path);
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {} in {}: {}.", error.get_option_name(), path,
-         advice(error.get_option_name(), names(), ""));
+         advice(error.get_option_name(), names_in(declarations_), ""));
   } catch (const po::invalid_config_file_syntax& error) {  // whose what() does not return for some lines
     fail(Fault::usage, "The file {} of --config has the line '{}': write NAME = VALUE.", path,
          error.tokens());

@@ -124,7 +124,6 @@ class Options {
   const Declaration& declaration(const std::string& name) const;
   void ensure_choice(const std::string& name, const std::string& chosen) const;
   std::vector<Declaration> accepted() const;
-  std::vector<std::string> names() const;
   void replace_former(const Former& former);
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);

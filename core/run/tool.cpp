@@ -218,7 +218,6 @@ void Invocation::report(const Json& summary, const std::string& text) const {
 }
 
 int run_tool(int argc, char** argv, const Tool& tool) {
-  limit_spinning(argv);
   hold_standard_files();
   give_back_large_blocks();
   remember_stop_signals();
@@ -240,6 +239,7 @@ int run_tool(int argc, char** argv, const Tool& tool) {
       log.result(*text);
       return 0;
     }
+    if (!stop_received()) limit_spinning(argv);
     if (command.on_stop == OnStop::end) obey_stop_signals();
     std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the size limit then fails like one to a full disk
     if (command.foreign != nullptr && first) try_in_child(foreign_files(command, options));

@@ -61,7 +61,7 @@ constexpr const char* kUnknown = "—";
 
 std::string no_text(const Report&, const Ancestor&) { return ""; }
 
-Rates no_rates(const Ancestor&, double) { return {kUnknown, kUnknown, kUnknown}; }
+Rates no_rates(const Ancestor&) { return {kUnknown, kUnknown, kUnknown}; }
 
 std::string universes_text(const Report&, const Ancestor& suite) {
   const std::size_t count = suite.manifest.at("simulations").size();
@@ -69,8 +69,8 @@ std::string universes_text(const Report&, const Ancestor& suite) {
 }
 
 /// The rate of the last run, which may have made the rest of a suite. Suites of 0.2 and before do not state how many that were.
-Rates universes_per_hour(const Ancestor& suite, double seconds) {
-  if (!suite.run.contains("simulation")) return no_rates(suite, seconds);
+Rates universes_per_hour(const Ancestor& suite) {
+  if (!suite.run.contains("simulation")) return no_rates(suite);
   const Json& made = suite.run.at("simulation");
   const double rate = 3600 * made.at("universes").get<double>() / made.at("seconds").get<double>();
   return {fmt::format("{:.0f} universes/hour", rate), kUnknown, kUnknown};
@@ -102,8 +102,8 @@ std::string network_text(const Report& report, const Ancestor& training) {
                        "<pre>" + html::escaped(nn::describe(model.network, census)) + "</pre>\n");
 }
 
-Rates training_rates(const Ancestor& training, double seconds) {
-  if (!training.run.contains("training")) return no_rates(training, seconds);
+Rates training_rates(const Ancestor& training) {
+  if (!training.run.contains("training")) return no_rates(training);
   const Json& steps = training.run.at("training");
   const char* const rate = steps.contains("samples_per_second") ? "samples_per_second" : "samples_per_s";
   return {fmt::format("{:.3g} samples/s", steps.at(rate).get<double>()),
@@ -117,7 +117,7 @@ struct StageRow {
   std::string_view name;
   std::string_view title;
   std::string (*text)(const Report& report, const Ancestor& ancestor);  ///< markup above its settings
-  Rates (*rates)(const Ancestor& ancestor, double seconds);
+  Rates (*rates)(const Ancestor& ancestor);
 };
 
 /// Stages in the order in which they run. The first stands for all others, and for inputs without a manifest.
@@ -177,7 +177,7 @@ html::Row cost_row(const Ancestor& ancestor) {
     const double seconds =
         ancestor.run.at("finished_unix_s").get<double>() - ancestor.run.at("started_unix_s").get<double>();
     std::vector<std::string> cells = {core::format_duration(seconds), ranks_text(ancestor.run)};
-    for (const std::string& rate : stage.rates(ancestor, seconds)) cells.push_back(rate);
+    for (const std::string& rate : stage.rates(ancestor)) cells.push_back(rate);
     row.cells = cells;
   } catch (const Json::exception&) {  // no run.json, or one of another form: the dashes remain
   }

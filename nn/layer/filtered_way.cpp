@@ -50,9 +50,7 @@ Tensor build_filtered(NetworkBuilder& builder, CompiledLayer& compiled, const Co
                      side = filtered.form.output_side() / window;
   const Layout layout = blocked({dims[0], layer.outputs, depth, side, side}, type);
   // A maximum's reader applies the leaky ReLU's backward pass.
-  Tensor output = pooled
-                      ? builder.tensors.output(layout, filtered.pooling == Pooling::maximum ? layer.slope : 1)
-                      : builder.tensors.output(layout, layer.slope);
+  Tensor output = builder.tensors.output(layout, filtered.pooling == Pooling::average ? 1 : layer.slope);
   output.pooled = pooled;
   if (pooled && training)
     filtered.bits = builder.memory.keep(
