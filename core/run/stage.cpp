@@ -131,8 +131,7 @@ void run_stage(Stage& stage) {
   const Timer timer;
   const Invocation& run = stage.run;
   const Preview preview = make_preview(stage);
-  const Report outline =
-      preview.there.up_to_date ? Report{stage.found(preview.there.manifest), ""} : stage.outline();
+  const Report outline = preview.there.up_to_date ? stage.found(preview.there.manifest) : stage.outline();
   Json facts = facts_of(stage, preview);
   facts.update(outline.facts);
   if (preview.disk_doubt) run.log.warn("{}", preview.disk_doubt->what());
@@ -142,12 +141,12 @@ void run_stage(Stage& stage) {
   OutputDirectory output(run.comm, run.log, stage.target, stage.request, stage.overwrite, stage.slice);
   facts["up_to_date"] = output.up_to_date();
   if (!output.up_to_date()) run.log.info("{}", plan_text(preview, outline));
-  const Report made = output.up_to_date() ? Report{stage.found(output.manifest()), ""} : make(stage, output);
+  const Report made = output.up_to_date() ? stage.found(output.manifest()) : make(stage, output);
   facts["complete"] = !made.ending;
   facts.update(made.facts);
   facts["peak_rss_bytes"] = run.comm.max(peak_resident_memory());
   facts["seconds"] = timer.seconds();
-  run.report(facts, output.up_to_date() ? fmt::format("{} is up to date\n", stage.target) : made.text);
+  run.report(facts, (output.up_to_date() ? fmt::format("{} is up to date\n", stage.target) : "") + made.text);
   if (made.ending) throw *made.ending;
 }
 

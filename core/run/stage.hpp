@@ -50,8 +50,8 @@ class Stage {
   virtual Report outline() = 0;
   /// Makes what is missing, including the manifest.
   virtual Report make(OutputDirectory& output) = 0;
-  /// The facts of an output that is up to date.
-  virtual Json found(const Manifest& there) = 0;
+  /// The report on an output that is up to date.
+  virtual Report found(const Manifest& there) = 0;
 
   const Invocation& run;
   std::string target;  ///< --output

@@ -134,7 +134,7 @@ class ExportStage : public core::Stage {
             fmt::format("{}: {} as {}\n", target, throughput(written, timer.seconds()), title_of(*format_))};
   }
 
-  Json found(const core::Manifest& existing) override { return facts_of(existing, {}); }
+  core::Report found(const core::Manifest& existing) override { return {facts_of(existing, {}), ""}; }
 
  private:
   Json facts_of(const core::Manifest& existing, const Written& written) const {
@@ -321,14 +321,17 @@ class ImportStage : public core::Stage {
     if (import_.source) import_dataset(run.comm, run.log, output, *import_.source, *format_);
     if (import_.plan) import_foreign(run.comm, run.log, output, *import_.plan, *format_);
     output.finish(run.tool, import_.details, run.facts);
-    const Json facts = found(output.manifest());
+    const Json facts = facts_of(output.manifest());
     const Written all = all_of(output.manifest(), import_.dataset.samples());
     core::Report report{facts, fmt::format("{}: {}\n", target, throughput(all, timer.seconds()))};
     if (import_.source) report.text += remark_on(facts.at("identical"));
     return report;
   }
 
-  Json found(const core::Manifest& existing) override {
+  core::Report found(const core::Manifest& existing) override { return {facts_of(existing), ""}; }
+
+ private:
+  Json facts_of(const core::Manifest& existing) const {
     const Written all = all_of(existing, import_.dataset.samples());
     Json facts = import_.details;
     facts.update({{"samples", all.samples}, {"bytes", all.bytes}});
@@ -336,7 +339,6 @@ class ImportStage : public core::Stage {
     return facts;
   }
 
- private:
   const ExchangeFormat* format_ = nullptr;
   Import import_;
 };

@@ -157,7 +157,7 @@ class HistogramStage : public core::Stage {
     return {facts_of(job_), fmt::format("{}/{}: {}", target, path, describe(job_))};
   }
 
-  Json found(const core::Manifest&) override { return facts_of(job_); }
+  core::Report found(const core::Manifest&) override { return {facts_of(job_), ""}; }
 
  private:
   static Job read(const core::Invocation& run) {

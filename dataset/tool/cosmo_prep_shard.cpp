@@ -129,7 +129,7 @@ class ShardStage : public core::Stage {
     return report();
   }
 
-  core::Json found(const core::Manifest&) override { return report().facts; }
+  core::Report found(const core::Manifest&) override { return {report().facts, ""}; }
 
  private:
   /// Describes the dataset in `target`, on the root rank.

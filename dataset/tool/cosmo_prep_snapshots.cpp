@@ -126,7 +126,7 @@ class SnapshotSuiteStage : public core::Stage {
     return {facts_of(suite_), fmt::format("{}: {}", target, describe(suite_))};
   }
 
-  Json found(const core::Manifest&) override { return facts_of(suite_); }
+  core::Report found(const core::Manifest&) override { return {facts_of(suite_), ""}; }
 
  private:
   histogram::GadgetReading reading_;

@@ -171,13 +171,15 @@ Forecasts forecast_power_spectrum(const dataset::StatisticsTable& training,
   return {forecast_of(training, universes, true, space), forecast_of(training, universes, false, space)};
 }
 
-core::Json to_json(const std::optional<Forecast>& forecast, const core::ParameterSpace& space) {
+core::Json to_json(const std::optional<Forecast>& forecast, const core::ParameterSpace& space,
+                   std::span<const double> label_deviations) {
   core::Json json = core::Json::object();
   if (!forecast) return json;
   core::Json& entry = json["power_spectrum"];
   for (std::size_t p = 0; p < space.size(); ++p) {
     const ParameterForecast& parameter = forecast->parameters[p];
     entry[space.names[p]] = {{"sigma", parameter.sigma},
+                             {"scaled_error", parameter.sigma / label_deviations[p]},
                              {"fisher_sigma", parameter.fisher_sigma},
                              {"relative_error", parameter.relative_error}};
   }
@@ -186,7 +188,7 @@ core::Json to_json(const std::optional<Forecast>& forecast, const core::Paramete
       "window and shot noise included; derivatives of log P(k) at the centre of the ranges from a quadratic "
       "regression on {} training universes, {} bins; Gaussian likelihood of log P(k) whose covariance is the "
       "scatter around that regression, the same in every universe (Hartlap's factor; the derivatives' own "
-      "noise subtracted); flat prior over the ranges; sigma and relative_error are those of posterior means.",
+      "noise subtracted); flat prior over the ranges; sigma, scaled_error and relative_error are those of posterior means.",
       forecast->universes, forecast->bins);
   entry["k_max"] = forecast->k_max;
   entry["k_unit"] = forecast->unit == core::LengthUnit::mpc ? "1/Mpc" : "h/Mpc";

@@ -51,8 +51,10 @@ std::size_t fewest_universes(std::size_t parameters);
 Forecasts forecast_power_spectrum(const dataset::StatisticsTable& training,
                                   const core::ParameterSpace& space);
 
-/// {"power_spectrum": {"omega_m": {"sigma", "fisher_sigma", "relative_error"}, ..., "assumptions", "k_max",
+/// {"power_spectrum": {"omega_m": {"sigma", "scaled_error" (sigma / standard deviation of the training labels),
+/// "fisher_sigma", "relative_error"}, ..., "assumptions", "k_max",
 /// "k_unit", "bins", "universes_used"}}, or {} without one.
-core::Json to_json(const std::optional<Forecast>& forecast, const core::ParameterSpace& space);
+core::Json to_json(const std::optional<Forecast>& forecast, const core::ParameterSpace& space,
+                   std::span<const double> label_deviations);
 
 }  // namespace cosmo::infer

@@ -12,7 +12,8 @@ namespace cosmo::infer {
 
 /// Standard deviations of the figures of all universes when these are drawn with replacement: 1000 resamples,
 /// the same for every call with this number of universes, so that methods may be compared. `Sums` of each
-/// universe has add(Sums) and figures(), a std::array<double, N>. NaN for a single universe.
+/// universe has add(Sums) and figures(), a std::array<double, N>. NaN for a single universe and for figures that are not
+/// finite.
 template <class Sums>
 auto bootstrap_errors(const std::vector<Sums>& universes) {
   constexpr int kResamples = 1000;
@@ -34,7 +35,8 @@ auto bootstrap_errors(const std::vector<Sums>& universes) {
   const double n = static_cast<double>(universes.size());
   const double correction = n > 1 ? std::sqrt(n / (n - 1)) : std::numeric_limits<double>::quiet_NaN();
   for (std::size_t f = 0; f < mean.size(); ++f) {
-    errors[f] = correction * std::sqrt(std::max(0.0, square[f] - mean[f] * mean[f]));
+    const double variance = square[f] - mean[f] * mean[f];
+    errors[f] = correction * std::sqrt(variance < 0 ? 0 : variance);
   }
   return errors;
 }

@@ -1,7 +1,9 @@
 #include "infer/evaluate/evaluation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "infer/evaluate/bootstrap.hpp"
@@ -10,17 +12,18 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr std::size_t kFigures = 5;
+constexpr std::size_t kFigures = 7;
 using Figures = std::array<double, kFigures>;
 
 /// Sums over rows from which every figure of one parameter follows.
 struct Sums {
-  double rows = 0, relative = 0, absolute = 0, square = 0, difference = 0;
+  double rows = 0, fractional = 0, relative = 0, absolute = 0, square = 0, difference = 0;
   double x = 0, p = 0, xx = 0, xp = 0;
 
   /// The `centre` of the range is subtracted before squares are summed, which keeps their digits.
   void add(double truth, double prediction, double centre, double label_units) {
     rows += 1;
+    fractional += std::abs(truth - prediction) / std::abs(truth);
     relative += std::abs(truth - prediction) / std::abs(prediction);
     absolute += std::abs(truth - prediction) * label_units;
     square += (truth - prediction) * (truth - prediction);
@@ -33,6 +36,7 @@ struct Sums {
   }
   void add(const Sums& other) {
     rows += other.rows;
+    fractional += other.fractional;
     relative += other.relative;
     absolute += other.absolute;
     square += other.square;
@@ -42,11 +46,12 @@ struct Sums {
     xx += other.xx;
     xp += other.xp;
   }
-  /// Relative error, mae, rmse, bias, slope.
+  /// Rmse, fractional and relative error, mae, rmse again, bias, slope.
   Figures figures() const {
     const double variance = xx - x * x / rows;
     const double slope = variance > 1e-12 * xx ? (xp - x * p / rows) / variance : 0;
-    return {relative / rows, absolute / rows, std::sqrt(square / rows), difference / rows, slope};
+    const double rmse = std::sqrt(square / rows);
+    return {rmse, fractional / rows, relative / rows, absolute / rows, rmse, difference / rows, slope};
   }
 };
 
@@ -71,17 +76,28 @@ Figures total(const std::vector<Sums>& universes) {
 
 }  // namespace
 
-std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table) {
+bool far_from_zero(double low, double high) {
+  constexpr double kLargestRatio = 10;
+  return low * high > 0 &&
+         std::max(std::abs(low), std::abs(high)) <= kLargestRatio * std::min(std::abs(low), std::abs(high));
+}
+
+std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table,
+                                       std::span<const double> label_deviations) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::vector<ParameterMetrics> metrics;
   for (std::size_t p = 0; p < table.parameters.size(); ++p) {
     const std::vector<Sums> universes = sums_by_universe(table, p);
-    const Figures value = total(universes);
-    const Figures error = bootstrap_errors(universes);
-    metrics.push_back({{value[0], error[0]},
-                       {value[1], error[1]},
-                       {value[2], error[2]},
-                       {value[3], error[3]},
-                       {value[4], error[4]}});
+    Figures value = total(universes);
+    Figures error = bootstrap_errors(universes);
+    value[0] /= label_deviations[p];
+    error[0] /= label_deviations[p];
+    if (!far_from_zero(table.parameters.low[p], table.parameters.high[p])) value[1] = kNone;
+    for (std::size_t f = 0; f < kFigures; ++f) {
+      if (!std::isfinite(value[f])) value[f] = error[f] = kNone;
+    }
+    const auto at = [&](std::size_t f) { return Estimate{value[f], error[f]}; };
+    metrics.push_back({at(0), at(1), at(2), at(3), at(4), at(5), at(6)});
   }
   return metrics;
 }
@@ -101,6 +117,8 @@ core::Json to_json(const core::ParameterSpace& parameters, const std::vector<Par
       entry[name] = estimate.value;
       entry[name + "_se"] = estimate.standard_error;
     };
+    put("scaled_error", metrics[p].scaled_error);
+    put("fractional_error", metrics[p].fractional_error);
     put("relative_error", metrics[p].relative_error);
     put("mae", metrics[p].mae);
     put("rmse", metrics[p].rmse);

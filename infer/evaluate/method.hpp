@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,13 @@ using Methods = std::vector<Method>;
 /// The method that predicts these sub-volumes, and their universes by the mean.
 Method method_of(std::string key, std::string title, dataset::PredictionTable subvolumes);
 
-/// metrics.json's {"samples", "universes", "network", "baselines", "paired", "per_subvolume"}: the figures of
-/// infer::evaluate for every method, and those of infer::compare for the network and that method, for
-/// universes and for sub-volumes.
-core::Json metrics_json(const Methods& methods);
+/// The methods to show to people. Where every universe is a single sub-volume, those that average over sub-volumes first are
+/// the others again, and are left out.
+Methods distinct(const Methods& methods);
+
+/// metrics.json's {"samples", "universes", "label_deviation", "network", "baselines", "paired", "per_subvolume"}: the
+/// figures of infer::evaluate for every method, and those of infer::compare for the network and that method, for
+/// universes and for sub-volumes. `label_deviations` (P) are those of the training labels.
+core::Json metrics_json(const Methods& methods, std::span<const double> label_deviations);
 
 }  // namespace cosmo::infer

@@ -35,10 +35,10 @@ std::optional<double> number_at(const core::Json& metrics, const MetricPath& pat
   return number ? std::optional(value->get<double>()) : std::nullopt;
 }
 
-int decimals_for(std::optional<double> standard_error) {
-  constexpr int kDefault = 4, kMost = 6;
+int decimals_for(std::optional<double> standard_error, double value) {
+  constexpr int kDefault = 4, kMost = 12;
   if (!standard_error) return kDefault;
-  if (*standard_error <= 1e-9) return 0;  // rounding
+  if (*standard_error <= std::max(1e-14, 1e-7 * std::abs(value))) return 0;  // rounding
   return std::clamp(1 - static_cast<int>(std::floor(std::log10(*standard_error))), 0, kMost);
 }
 

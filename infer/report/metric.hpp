@@ -19,8 +19,8 @@ const core::Json* find_metric(const core::Json& metrics, const MetricPath& path)
 /// The number there, if it is one, which null is not; JSON has null for "not a number" and for infinity.
 std::optional<double> number_at(const core::Json& metrics, const MetricPath& path);
 
-/// Decimals with which an error has two digits, 0 to 6; 0 for an error that is rounding, 4 if there is none.
-int decimals_for(std::optional<double> standard_error);
+/// Decimals with which an error has two digits, 0 to 12; 0 for an error that is rounding, 4 if there is none.
+int decimals_for(std::optional<double> standard_error, double value = 0);
 
 /// The number with `decimals` decimals, "—" if it is not a number; empty if nothing is there.
 std::string metric(const core::Json& metrics, const MetricPath& path, int decimals);

@@ -21,14 +21,14 @@ html::Figure errors_of(const Report& report, const std::string& name) {
   for (std::size_t m = 0; m < report.methods.size(); ++m) {
     const std::string& key = report.methods[m].key;
     MetricPath path = m == 0 ? MetricPath{key} : MetricPath{"baselines", key};
-    path.insert(path.end(), {name, "relative_error"});
+    path.insert(path.end(), {name, "scaled_error"});
     const auto value = number_at(report.metrics, path);
     path.back() += "_se";
     if (value) errors.push_back({report.methods[m].title, *value, number_at(report.metrics, path)});
   }
-  const auto forecast = number_at(report.metrics, {"forecast", "power_spectrum", name, "relative_error"});
+  const auto forecast = number_at(report.metrics, {"forecast", "power_spectrum", name, "scaled_error"});
   return {html::figure_file("errors", name), error_figure(name, svg_symbol(name), errors, forecast),
-          fmt::format("Mean relative errors of {} by method", name), ""};
+          fmt::format("Errors of {} by method", name), ""};
 }
 
 html::Figure predictions_of(const Report& report, std::size_t p) {

@@ -1,9 +1,15 @@
 #include "infer/report/report.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "core/version.hpp"
+#include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
+#include "infer/report/outcome.hpp"
 #include "infer/report/results.hpp"
 #include "infer/report/stage_sections.hpp"
 
@@ -11,21 +17,54 @@ namespace cosmo::infer {
 
 namespace {
 
-std::string head(const Report& report) {
+/// "Predictions of omega_m, sigma8", each parameter as `symbol` writes it.
+std::string title_text(const Report& report, std::string (*symbol)(const std::string&)) {
+  std::string text = "Predictions of";
+  for (const std::string& name : report.methods.front().universes.parameters.names)
+    text += (text.ends_with("of") ? " " : ", ") + symbol(name);
+  return text;
+}
+
+/// The directories of inputs [first, last).
+std::string paths_of(const Report& report, std::size_t first, std::size_t last) {
+  std::string text;
+  for (std::size_t i = first; i < std::min(last, report.request.inputs.size()); ++i)
+    text += fmt::format(
+        "{}<code>{}</code>", text.empty() ? "" : ", ",
+        html::escaped(std::filesystem::path(report.request.inputs[i].path).parent_path().string()));
+  return text;
+}
+
+/// ", trained on 2026-11-27": when the first network's last run ended; empty if that is not known.
+std::string trained_text(const std::vector<Ancestor>& ancestors) {
+  const auto training = std::ranges::find(ancestors, "train", &Ancestor::stage);
+  if (training == ancestors.end() || !training->run.is_object()) return "";
+  const auto finished = training->run.find("finished_unix_s");
+  if (finished == training->run.end() || !finished->is_number()) return "";
+  return fmt::format(", trained on {:%Y-%m-%d}",
+                     fmt::gmtime(static_cast<std::time_t>(finished->get<double>())));
+}
+
+std::string head(const Report& report, const std::vector<Ancestor>& ancestors) {
   std::string html;
   if (!report.warning.empty()) {
     html += fmt::format("<div class=\"alarm\" role=\"alert\">{}</div>\n", html::escaped(report.warning));
   }
   for (const core::Json& doubt : report.metrics.value("warnings", core::Json::array()))
     html += fmt::format("<div class=\"doubt\">{}</div>\n", html::escaped(doubt.get<std::string>()));
-  html += "<h1>Cosmological parameters from particle counts</h1>\n";
-  return html + html::paragraph(fmt::format("The network <b>{}</b> on {} of {} ({} data), next to "
-                                            "methods that it has to beat. Written by cosmo-infer {}.",
-                                            html::escaped(report.model.network.name),
-                                            counted(report.metrics, {"samples"}, "sub-volumes"),
-                                            counted(report.metrics, {"universes"}, "universes"),
-                                            html::escaped(report.split), html::escaped(core::version())),
-                                "lead");
+  html += "<h1>" + title_text(report, &html_symbol) + "</h1>\n";
+  html += html::paragraph(outcome_text(report), "lead");
+  const std::size_t models =
+      std::max<std::size_t>(2, report.request.inputs.size()) - 1;  // the last is the data
+  return html +
+         html::paragraph(
+             fmt::format("{} <b>{}</b> of {}{}, on {} of {} ({} data of {}). Written by cosmo-infer {}.",
+                         models > 1 ? fmt::format("The mean of {} networks", models) : "The network",
+                         html::escaped(report.model.network.name), paths_of(report, 0, models),
+                         trained_text(ancestors), counted(report.metrics, {"samples"}, "sub-volumes"),
+                         counted(report.metrics, {"universes"}, "universes"), html::escaped(report.split),
+                         paths_of(report, models, models + 1), html::escaped(core::version())),
+             "note");
 }
 
 std::string training_section(const std::vector<html::Figure>& loss, int choice_epochs) {
@@ -57,7 +96,7 @@ std::vector<const html::Figure*> ReportFigures::all() const {
 
 std::string report_html(const Report& report, const ReportFigures& figures,
                         const std::vector<Ancestor>& ancestors) {
-  std::string content = head(report);
+  std::string content = head(report, ancestors);
   content += errors_section(report, figures.errors);
   content += predictions_section(report, figures.predictions);
   content += paired_section(report);
@@ -71,7 +110,7 @@ std::string report_html(const Report& report, const ReportFigures& figures,
   content += settings_section(report, ancestors);
   content += costs_section(report, ancestors);
   content += provenance_section(report, ancestors);
-  return html::page("Cosmological parameters from particle counts", content);
+  return html::page(title_text(report, [](const std::string& name) { return name; }), content);
 }
 
 }  // namespace cosmo::infer

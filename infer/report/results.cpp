@@ -43,6 +43,9 @@ MetricPath joined(MetricPath path, std::initializer_list<std::string> more) {
   return path;
 }
 
+/// The figure that heads everything.
+constexpr const char* kHeadline = "scaled_error";
+
 /// As many decimals as the most precise of the methods needs, so that a column is aligned.
 int decimals_of(const Report& report, const MetricPath& top, const std::string& name,
                 const std::string& figure) {
@@ -50,13 +53,21 @@ int decimals_of(const Report& report, const MetricPath& top, const std::string& 
   for (std::size_t m = 0; m < report.methods.size(); ++m) {
     MetricPath path = top;
     for (const std::string& key : path_of(report, m)) path.push_back(key);
-    decimals =
-        std::max(decimals, decimals_for(number_at(report.metrics, joined(path, {name, figure + "_se"}))));
+    const auto error = number_at(report.metrics, joined(path, {name, figure + "_se"}));
+    const auto value = number_at(report.metrics, joined(path, {name, figure}));
+    decimals = std::max(decimals, decimals_for(error, value.value_or(0)));
   }
   return decimals;
 }
 
-/// One row per method and one column per parameter for a figure such as "relative_error".
+/// "(0.031)": mean |x - p| / |x|; empty unless the parameter's range is far from 0.
+std::string fraction_text(const Report& report, MetricPath path) {
+  path.back() = "fractional_error";
+  if (!number_at(report.metrics, path)) return "";
+  return fmt::format(" <span class=\"se\">({})</span>", metric(report.metrics, path, 3));
+}
+
+/// One row per method and one column per parameter for a figure such as "scaled_error".
 std::vector<html::Row> rows_of(const Report& report, const MetricPath& top, const std::string& figure) {
   std::vector<html::Row> rows;
   for (std::size_t m = 0; m < report.methods.size(); ++m) {
@@ -65,8 +76,9 @@ std::vector<html::Row> rows_of(const Report& report, const MetricPath& top, cons
     for (const std::string& key : path_of(report, m)) path.push_back(key);
     if (find_metric(report.metrics, path) == nullptr) continue;  // it does not predict such rows
     for (const std::string& name : names_of(report)) {
-      row.cells.push_back(
-          estimate(report.metrics, joined(path, {name, figure}), decimals_of(report, top, name, figure)));
+      const MetricPath place = joined(path, {name, figure});
+      row.cells.push_back(estimate(report.metrics, place, decimals_of(report, top, name, figure)) +
+                          (figure == kHeadline ? fraction_text(report, place) : ""));
     }
     rows.push_back(row);
   }
@@ -78,8 +90,8 @@ const MetricPath kForecast = {"forecast", "power_spectrum"};
 html::Row forecast_row(const Report& report) {
   html::Row row{"<i>P</i>(<i>k</i>) forecast", {}, "forecast"};
   for (const std::string& name : names_of(report)) {
-    row.cells.push_back(metric(report.metrics, joined(kForecast, {name, "relative_error"}),
-                               decimals_of(report, {}, name, "relative_error")));
+    row.cells.push_back(metric(report.metrics, joined(kForecast, {name, kHeadline}),
+                               decimals_of(report, {}, name, kHeadline)));
   }
   return row;
 }
@@ -92,18 +104,26 @@ std::optional<double> forecast_sigma(const Json& metrics, const std::string& par
 
 std::string errors_section(const Report& report, const std::vector<html::Figure>& figures) {
   const bool forecast = find_metric(report.metrics, kForecast) != nullptr;
-  std::vector<html::Row> rows = rows_of(report, {}, "relative_error");
+  std::vector<html::Row> rows = rows_of(report, {}, kHeadline);
   if (forecast) rows.push_back(forecast_row(report));
+  const bool fractions = std::ranges::any_of(names_of(report), [&](const std::string& name) {
+    return number_at(report.metrics, {"network", name, "fractional_error"}).has_value();
+  });
   const std::string what = fmt::format(
-      "Mean relative error |<i>x</i> − <i>p</i>| / <i>p</i> of {} ({} data; <i>x</i> truth, <i>p</i> "
-      "prediction, the mean over a universe’s sub-volumes), {}",
+      "Rms error of {} ({} data; predictions are means over a universe’s sub-volumes) over the standard deviation of "
+      "the training labels: predicting their mean gives 1 for any parameter{}; {}{}",
       universes_text(report), html::escaped(report.split),
+      one_universe(report) ? "" : ", and a method that is not below 1 has learned nothing about it",
       one_universe(report)
           ? "without standard errors: one universe has no scatter, and shows little of a method."
-          : "with standard errors by bootstrap over universes. Smaller is better; a method that does not "
-            "beat “predict the centre” has learned nothing about that parameter.");
-  std::string content = html::paragraph(what) + html::table("method", symbols_of(report), rows) +
-                        missing_text(report) + methods_text(report);
+          : "standard errors are by bootstrap over universes.",
+      fractions
+          ? " In brackets: mean |<i>x</i> − <i>p</i>| / |<i>x</i>| of truths <i>x</i> and predictions <i>p</i>, where "
+            "the range is far from 0."
+          : "");
+  std::string content =
+      html::paragraph(what) + html::table("method", symbols_of(report), rows) + missing_text(report) +
+      html::details("What the methods are", methods_text(report) + (forecast ? forecast_text(report) : ""));
   if (!figures.empty()) {
     content += html::gallery(
         figures,
@@ -116,7 +136,6 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
                  : " All methods saw the same universes, so their bars are correlated: bars that overlap do "
                    "not mean that two methods are equal."));
   }
-  if (forecast) content += forecast_text(report);
   return html::section("errors", "Errors", content);
 }
 
@@ -127,7 +146,10 @@ std::string bars_text(const Report& report) {
   const auto& rows = report.methods.front().universes.rows;
   if (rows.empty() || rows.front().deviation.empty())
     return "There are no bars: no uncertainty is predicted.";
-  return std::string(report.deviations.bars);
+  const bool shared =
+      std::ranges::all_of(rows, [&](const auto& row) { return row.deviation == rows.front().deviation; });
+  return std::string(report.deviations.bars) +
+         (shared && rows.size() > 1 ? " They are the same for all, and drawn once, in the corner." : "");
 }
 
 }  // namespace
@@ -257,7 +279,8 @@ std::string check_text(const Report& report, const std::vector<html::Figure>& fi
                  "shifted ones. Bars (simulation-based calibration) are each parameter alone, the curve "
                  "(TARP) all of them together. Here: {}all together {}. With few universes the bands are "
                  "wide and show little.",
-                 verdicts, verdict({"uncertainty", "tarp", "inside"})));
+                 verdicts, verdict({"uncertainty", "tarp", "inside"})),
+             "small");
 }
 
 }  // namespace
@@ -286,9 +309,12 @@ std::string measures_section(const Report& report) {
     const char *figure, *title, *meaning;
   };
   constexpr Measure kMeasures[] = {
+      {"rmse", "Root mean square error", "physical units"},
       {"mae", "Mean absolute error",
        "mean |<i>x</i> − <i>p</i>| in label units: the parameter’s range is 2 wide"},
-      {"rmse", "Root mean square error", "physical units"},
+      {"relative_error", "Mean relative error",
+       "mean |<i>x</i> − <i>p</i>| / |<i>p</i>|, as in the paper of 2018; without meaning where a range "
+       "contains 0"},
       {"bias", "Bias", "mean of <i>p</i> − <i>x</i>, physical units"},
       {"slope", "Slope",
        "that of the least-squares line of <i>p</i> on <i>x</i>; 1 without regression to the centre, 0 "
@@ -299,15 +325,20 @@ std::string measures_section(const Report& report) {
     content += fmt::format("<h3>{}</h3>\n", measure.title) + html::paragraph(measure.meaning, "note") +
                html::table("method", symbols_of(report), rows_of(report, {}, measure.figure));
   }
-  content +=
-      "<h3>Mean relative error of single sub-volumes</h3>\n" +
-      html::paragraph(
-          fmt::format("{} of {}; the sub-volumes of one universe are correlated{}",
-                      counted(report.metrics, {"samples"}, "sub-volumes"), universes_text(report),
-                      one_universe(report) ? "" : ", which the bootstrap over universes takes into account"),
-          "note") +
-      html::table("method", symbols_of(report), rows_of(report, {"per_subvolume"}, "relative_error"));
-  return html::section("measures", "Other measures", content);
+  if (report.metrics.at("samples") != report.metrics.at("universes")) {
+    content += "<h3>Single sub-volumes</h3>\n" +
+               html::paragraph(
+                   fmt::format("rms error over the standard deviation of the labels, of {} of {}{}",
+                               counted(report.metrics, {"samples"}, "sub-volumes"), universes_text(report),
+                               one_universe(report)
+                                   ? ""
+                                   : "; those of one universe are correlated, which the bootstrap over "
+                                     "universes takes into account"),
+                   "note") +
+               html::table("method", symbols_of(report), rows_of(report, {"per_subvolume"}, kHeadline));
+  }
+  return html::section("measures", "Other measures",
+                       html::details("Absolute and relative errors, bias and slope", content));
 }
 
 }  // namespace cosmo::infer

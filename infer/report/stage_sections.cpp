@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include "core/log.hpp"
@@ -36,13 +37,32 @@ std::string value_text(const std::string& key, const Json& value) {
   return html::escaped(value.dump());
 }
 
-/// "box_mpc_h" is "box [Mpc/h]", omega_m its symbol, others have spaces.
+/// Settings whose names say little to who has not chosen them.
+struct SettingName {
+  std::string_view key, name;
+};
+constexpr SettingName kSettingNames[] = {{"method", "version of the method"},
+                                         {"augment", "random symmetries"},
+                                         {"roll", "random shifts"},
+                                         {"voxels", "transform of the voxels"},
+                                         {"average", "average of the weights"},
+                                         {"choice_epochs", "epochs averaged for the choice"},
+                                         {"wire", "gradients sent as"},
+                                         {"fixed_amplitude", "fixed amplitudes"},
+                                         {"paired", "paired phases"},
+                                         {"test", "test universes"},
+                                         {"validation", "validation universes"}};
+
+/// "box_mpc_h" is "box [Mpc/h]", omega_m its symbol, others have a name or spaces.
 std::string key_text(std::string key) {
   if (core::find_cosmology_parameter(key) != nullptr) return html_symbol(key);
+  const auto named = std::ranges::find(kSettingNames, key, &SettingName::key);
+  if (named != std::end(kSettingNames)) return std::string(named->name);
   constexpr std::string_view kUnit = "_mpc_h";
   const bool length = key.ends_with(kUnit);
   if (length) key.resize(key.size() - kUnit.size());
   std::ranges::replace(key, '_', ' ');
+  std::ranges::replace(key, '-', ' ');
   return html::escaped(key) + (length ? " [Mpc/h]" : "");
 }
 
@@ -190,7 +210,7 @@ std::string settings_section(const Report& report, const std::vector<Ancestor>& 
   std::string content;
   for (const Ancestor* ancestor : in_order(ancestors)) content += settings_text(report, *ancestor);
   content += heading_of("infer") + html::facts(settings_of(report.request.config));
-  return html::section("settings", "What was run", content);
+  return html::section("settings", "What was run", html::details("Settings of each stage", content));
 }
 
 std::string costs_section(const Report& report, const std::vector<Ancestor>& ancestors) {
@@ -207,8 +227,8 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
               fmt::format(
                   "From run.json of each stage; time and rate are those of its last run, if several made it. The peak is "
                   "what fused multiply-adds reached in the same run. A prediction takes {:.3g} Gflop per "
-                  "sub-volume; what this inference took is in run.json beside this page. The page itself is "
-                  "the same on any machine and number of ranks.",
+                  "sub-volume; what this inference took is in run.json beside this page. Of this "
+                  "page only these figures depend on the machine and the number of ranks.",
                   static_cast<double>(census.forward_flop()) / 1e9),
               "note"));
 }
@@ -220,9 +240,9 @@ std::string provenance_section(const Report& report, const std::vector<Ancestor>
     Facts facts = {{"manifest", code(ancestor->record.path)},
                    {"id", code(ancestor->record.id)},
                    {"sha256", code(ancestor->record.sha256)}};
-    std::string state = ancestor->unchanged            ? "as it was then"
-                        : ancestor->manifest.is_null() ? "cannot be read any more"
-                                                       : "was written again since, with the same id";
+    const std::string state = ancestor->unchanged            ? "unchanged"
+                              : ancestor->manifest.is_null() ? "cannot be read any more"
+                                                             : "written again since, with the same id";
     if (ancestor->manifest.is_object() && ancestor->manifest.contains("code")) {
       const Json& program = ancestor->manifest.at("code");
       if (program.is_object())
@@ -231,7 +251,7 @@ std::string provenance_section(const Report& report, const std::vector<Ancestor>
                                             value_text("", program.value("version", Json(""))),
                                             value_text("", program.value("git", Json(""))))));
     }
-    facts.emplace_back("now", state);
+    facts.emplace_back("the manifest since then", state);
     content += heading_of(ancestor->stage()) + html::facts(facts, "long");
   }
   content += heading_of("infer") +
@@ -240,7 +260,7 @@ std::string provenance_section(const Report& report, const std::vector<Ancestor>
                   {"checkpoint sha256", code(report.model.best().sha256)},
                   {"program", code(fmt::format("cosmo-infer {} ({})", core::version(), core::git_commit()))}},
                  "long");
-  return html::section("provenance", "Provenance", content);
+  return html::section("provenance", "Provenance", html::details("Identities of each stage", content));
 }
 
 }  // namespace cosmo::infer

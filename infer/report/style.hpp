@@ -13,7 +13,7 @@ body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 62rem; background:
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   -webkit-text-size-adjust: 100%; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .5rem; letter-spacing: -.01em; }
-h2 { font-size: 1.25rem; line-height: 1.3; margin: 3rem 0 .75rem; padding-top: .75rem;
+h2 { font-size: 1.25rem; line-height: 1.3; margin: 2rem 0 .6rem; padding-top: .6rem;
   border-top: 1px solid var(--rule); }
 h3 { font-size: 1rem; margin: 1.75rem 0 .5rem; }
 p, figcaption, li { max-width: 44rem; }
@@ -51,8 +51,8 @@ figcaption { margin-top: .5rem; }
 .gallery { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
 .gallery img { display: block; width: 100%; max-width: 26rem; height: auto; border-radius: .3rem; }
 .gallery p { margin: .3rem 0 0; font-size: .88rem; font-variant-numeric: tabular-nums; }
-.gallery.one img { max-width: 45rem; }
-.gallery.slices { grid-template-columns: repeat(auto-fit, minmax(min(46%, 12rem), 1fr)); }
+.gallery.one img { max-width: 36rem; }
+.gallery.small, .gallery.slices { grid-template-columns: repeat(auto-fit, minmax(min(46%, 12rem), 1fr)); }
 .gallery.slices img { image-rendering: pixelated; max-width: 20rem; }
 .bar { height: .7rem; max-width: 20rem; border-radius: .2rem; margin-top: .8rem;
   -webkit-print-color-adjust: exact; print-color-adjust: exact; }

@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/run/tool.hpp"
-#include "infer/predict/unfinished.hpp"
+#include "infer/predict/training_doubts.hpp"
 #include "infer/tool/export_command.hpp"
 #include "infer/tool/input_command.hpp"
 #include "infer/tool/split_command.hpp"

@@ -13,7 +13,7 @@
 #include "core/run/stage.hpp"
 #include "infer/onnx/onnx_model.hpp"
 #include "infer/predict/costs.hpp"
-#include "infer/predict/unfinished.hpp"
+#include "infer/predict/training_doubts.hpp"
 #include "nn/census.hpp"
 
 namespace cosmo::infer {
@@ -66,8 +66,7 @@ void write_file(const std::string& bytes, const fs::path& path) {
 std::string read_model(const core::Options& options) {
   (void)options.choice("format");
   const std::string& model = options.text("model");
-  (void)doubts_of_unfinished(options, {model},
-                             {nn::load_model_manifest(model)});  // the file holds "complete"
+  (void)training_doubts(options, {model}, {nn::load_model_manifest(model)});  // the file holds "complete"
   return model;
 }
 
@@ -134,7 +133,7 @@ class OnnxStage : public core::Stage {
     return report();
   }
 
-  core::Json found(const core::Manifest&) override { return report().facts; }
+  core::Report found(const core::Manifest&) override { return {report().facts, ""}; }
 
  private:
   core::Report report() const {

@@ -11,7 +11,7 @@
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"
 #include "infer/predict/familiarity.hpp"
-#include "infer/predict/unfinished.hpp"
+#include "infer/predict/training_doubts.hpp"
 #include "infer/predict/universe.hpp"
 #include "infer/tool/tables.hpp"
 
@@ -109,7 +109,7 @@ void run_input(const core::Invocation& run) {
     const nn::ModelManifest& model = models.front();  // all read the same input
     summary = {{"input", source.path.string()}};
     OpenUniverse opened = open_universe(model, source);
-    std::vector<std::string> warnings = doubts_of_unfinished(run.options, directories, models);
+    std::vector<std::string> warnings = training_doubts(run.options, directories, models);
     std::ranges::copy(recognise(models, opened), std::back_inserter(warnings));
     if (run.options.flag("dry-run")) {
       for (const std::string& warning : warnings) run.log.warn("{}", warning);

@@ -19,7 +19,7 @@
 #include "infer/predict/ensemble_cut.hpp"
 #include "infer/predict/familiarity.hpp"
 #include "infer/predict/independence.hpp"
-#include "infer/predict/unfinished.hpp"
+#include "infer/predict/training_doubts.hpp"
 #include "infer/report/report.hpp"
 #include "infer/tool/tables.hpp"
 
@@ -51,7 +51,7 @@ struct Job {
   std::vector<nn::ModelManifest> models;
   int ranks_per_sample = 1;
   EnsembleCut cut = {};
-  std::vector<std::string> unfinished_doubts;  ///< a sentence on each unfinished model
+  std::vector<std::string> training_doubts;  ///< a sentence on each unfinished model
   Independence independence;
   core::Request request;
   std::vector<std::string> doubts = {};
@@ -91,7 +91,7 @@ Job checked_job(const core::Options& options, int ranks) {
   job.split = dataset::find_split(options.choice("split"));
   job.directories = model_directories(options.text("model"));
   job.models = load_models(job.directories);
-  job.unfinished_doubts = doubts_of_unfinished(options, job.directories, job.models);
+  job.training_doubts = infer::training_doubts(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
@@ -121,7 +121,7 @@ void warn_of(const core::Log& log, const Job& job) {
 /// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
 /// Called by one rank.
 std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
-  std::vector<std::string> doubts = job.unfinished_doubts;
+  std::vector<std::string> doubts = job.training_doubts;
   std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
   std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
   return doubts;
@@ -229,10 +229,11 @@ std::vector<std::string> outside_of_training(const Job& job, const Findings& fin
 
 /// All of metrics.json, and its uncertainties as text.
 std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings) {
-  Json metrics = metrics_json(findings.methods);
+  const std::vector<double> deviations = job.model().label_deviations();
+  Json metrics = metrics_json(findings.methods, deviations);
   const core::ParameterSpace& space = findings.methods.front().universes.parameters;
-  metrics["forecast"] = to_json(findings.forecasts.universes, space);
-  metrics["per_subvolume"]["forecast"] = to_json(findings.forecasts.subvolumes, space);
+  metrics["forecast"] = to_json(findings.forecasts.universes, space, deviations);
+  metrics["per_subvolume"]["forecast"] = to_json(findings.forecasts.subvolumes, space, deviations);
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
@@ -243,6 +244,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
 core::Report publish(const core::Invocation& run, const Job& job, const Findings& findings,
                      dataset::SplitReader& reader, core::OutputDirectory& output) {
   const auto& [network, methods, forecasts, costs] = findings;
+  const Methods shown = distinct(methods);
   const auto [metrics, uncertainty] = metrics_of(job, findings);
   Json facts = run.facts;
   facts["inference"] = costs.to_json();
@@ -251,7 +253,7 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   output.add_text("baselines.csv", baselines_csv(methods));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
   publish_report(run.comm,
-                 {methods, metrics, job.model(), deviation_kind(job.models), std::string(name_of(job.split)),
+                 {shown, metrics, job.model(), deviation_kind(job.models), std::string(name_of(job.split)),
                   warning_of(job.independence, job.split), job.request},
                  {job.directories.front(), job.model(), reader, job.manifest}, output);
   output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
@@ -260,8 +262,8 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
       fmt::format(
           "{}\n{}\n{}\n{}\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
           prediction_text(methods.front().universes, kPrintedUniverses),
-          error_text(methods, forecasts.universes), paired_text(methods), uncertainty,
-          output.path().string())};
+          error_text(shown, forecasts.universes, job.model().label_deviations()), paired_text(shown),
+          uncertainty, output.path().string())};
 }
 
 class SplitStage : public core::Stage {
@@ -309,8 +311,8 @@ class SplitStage : public core::Stage {
     return report;
   }
 
-  Json found(const core::Manifest& existing) override {
-    return {{"samples", job_.samples()}, {"metrics", existing.details.at("metrics")}};
+  core::Report found(const core::Manifest& existing) override {
+    return {{{"samples", job_.samples()}, {"metrics", existing.details.at("metrics")}}, ""};
   }
 
  private:

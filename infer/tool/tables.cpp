@@ -1,6 +1,7 @@
 #include "infer/tool/tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "infer/evaluate/evaluation.hpp"
 #include "infer/evaluate/paired.hpp"
@@ -10,25 +11,59 @@ namespace cosmo::infer {
 
 namespace {
 
+constexpr int kTitleWidth = 22, kColumnWidth = 28;
+
 /// `title` and the names of the parameters.
 std::string header_text(std::string_view title, const Methods& methods) {
-  std::string text = fmt::format("{:<22}", title);
+  std::string text = fmt::format("{:<{}}", title, kTitleWidth);
   for (const std::string& name : methods.front().universes.parameters.names)
-    text += fmt::format("  {:<24}", name);
+    text += fmt::format("  {:<{}}", name, kColumnWidth);
   return text + '\n';
+}
+
+/// Decimals that show a thousandth of a parameter's range, at least four.
+int decimals_of(const core::ParameterSpace& space, std::size_t p) {
+  return std::clamp(static_cast<int>(std::ceil(-std::log10((space.high[p] - space.low[p]) / 1000))), 4, 15);
+}
+
+/// The text without blanks at the ends of its lines.
+std::string trimmed(const std::string& text) {
+  std::string kept;
+  for (const char c : text) {
+    if (c == '\n') kept.erase(kept.find_last_not_of(' ') + 1);
+    kept += c;
+  }
+  return kept;
+}
+
+/// "(0.72)": how many times the method's error the network's is; a dash where that has no value.
+std::string ratio_text(double network, double method) {
+  const double ratio = network / method;
+  return method > 0 && std::isfinite(ratio) ? fmt::format("({:.2f})", ratio) : "(—)";
+}
+
+/// "3.1 %" of a fraction; empty if there is none.
+std::string percent_text(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.2g} %", 100 * fraction) : "";
 }
 
 }  // namespace
 
 std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most) {
+  const core::ParameterSpace& space = universes.parameters;
   std::string text = fmt::format("{:>10}", "universe");
-  for (const std::string& name : universes.parameters.names) text += fmt::format("  {:>8}  predicted", name);
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const int decimals = decimals_of(space, p);
+    text += fmt::format("  {:>{}}  {:>{}}", space.names[p], decimals + 4, "predicted", decimals + 5);
+  }
   text += '\n';
   for (std::size_t i = 0; i < std::min(most, universes.rows.size()); ++i) {
     const dataset::PredictionRow& row = universes.rows[i];
     text += fmt::format("{:>10}", row.simulation);
     for (std::size_t p = 0; p < row.truth.size(); ++p) {
-      text += fmt::format("  {:>8.4f}  {:>9.4f}", row.truth[p], row.prediction[p]);
+      const int decimals = decimals_of(space, p);
+      text += fmt::format("  {:>{}.{}f}  {:>{}.{}f}", row.truth[p], decimals + 4, decimals, row.prediction[p],
+                          decimals + 5, decimals);
     }
     text += '\n';
   }
@@ -37,49 +72,53 @@ std::string prediction_text(const dataset::PredictionTable& universes, std::size
   return text;
 }
 
-std::string error_text(const Methods& methods, const std::optional<Forecast>& forecast) {
+std::string error_text(const Methods& methods, const std::optional<Forecast>& forecast,
+                       std::span<const double> label_deviations) {
   std::string text = header_text("error", methods);
-  std::vector<ParameterMetrics> network;
+  const std::vector<ParameterMetrics> network = evaluate(methods.front().universes, label_deviations);
+  bool fractions = false;
   for (const Method& method : methods) {
-    const std::vector<ParameterMetrics> metrics = evaluate(method.universes);
-    if (network.empty()) network = metrics;
-    text += fmt::format("{:<22}", method.title);
+    const std::vector<ParameterMetrics> metrics = evaluate(method.universes, label_deviations);
+    text += fmt::format("{:<{}}", method.title, kTitleWidth);
     for (std::size_t p = 0; p < metrics.size(); ++p) {
-      const Estimate& error = metrics[p].relative_error;
-      const double ratio = network[p].relative_error.value / error.value;
-      text += fmt::format("  {:<15} {:<6}", text_of(error, 4),
-                          &method == &methods.front() ? ""
-                          : error.value > 0           ? fmt::format("({:.2f})", ratio)
-                                                      : "(—)");
+      const Estimate& error = metrics[p].scaled_error;
+      const std::string fraction = percent_text(metrics[p].fractional_error.value);
+      fractions |= !fraction.empty();
+      text += fmt::format(
+          "  {:<13} {:<6} {:<7}", text_of(error, 3),
+          &method == &methods.front() ? "" : ratio_text(network[p].scaled_error.value, error.value),
+          fraction);
     }
     text += '\n';
   }
   if (forecast) {
-    text += fmt::format("{:<22}", "forecast of P(k)");
+    text += fmt::format("{:<{}}", "forecast of P(k)", kTitleWidth);
     for (std::size_t p = 0; p < network.size(); ++p) {
-      const double error = forecast->parameters[p].relative_error;
-      text += fmt::format("  {:.4f}           {:<6}", error,
-                          fmt::format("({:.2f})", network[p].relative_error.value / error));
+      const double error = forecast->parameters[p].sigma / label_deviations[p];
+      text += fmt::format("  {:<13.3f} {:<14}", error, ratio_text(network[p].scaled_error.value, error));
     }
     text += '\n';
   }
-  text += "mean |x - p| / p of universes; in brackets the network's divided by the method's\n";
+  text += fmt::format(
+      "rms error of universes / standard deviation of the training labels: predicting their mean gives 1; in "
+      "brackets the network's divided by the method's{}\n",
+      fractions ? "; beside it mean |x - p| / |x| of truths x" : "");
   if (std::ranges::any_of(methods, &Method::of_whole_universes))
     text += "* from the mean of a universe's statistics; else the mean over its sub-volumes' predictions\n";
-  return text;
+  return trimmed(text);
 }
 
 std::string paired_text(const Methods& methods) {
   std::string text = header_text("network less", methods);
   for (std::size_t m = 1; m < methods.size(); ++m) {
-    text += fmt::format("{:<22}", methods[m].title);
+    text += fmt::format("{:<{}}", methods[m].title, kTitleWidth);
     for (const PairedDifference& difference : compare(methods.front().universes, methods[m].universes)) {
-      text +=
-          fmt::format("  {:<17} {:>3.0f} % ", text_of(difference.mae, 4), 100 * difference.fraction_better);
+      text += fmt::format("  {:<17} {:>3.0f} %     ", text_of(difference.mae, 4),
+                          100 * difference.fraction_better);
     }
     text += '\n';
   }
-  return text +
+  return trimmed(text) +
          "mean |x - p| of the network less the method's, where the range is [-1, 1], and the share of "
          "universes where the network is closer\n";
 }
@@ -88,8 +127,9 @@ std::string universe_text(Models models, const UniversePrediction& prediction) {
   std::string text;
   const nn::ModelManifest& model = models.front();
   for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-    text += fmt::format("{:>10}  {:.4f} ± {:.4f}\n", model.parameters.names[p], prediction.value[p],
-                        prediction.error[p]);
+    const int decimals = decimals_of(model.parameters, p);
+    text += fmt::format("{:>10}  {:.{}f} ± {:.{}f}\n", model.parameters.names[p], prediction.value[p],
+                        decimals, prediction.error[p], decimals);
   }
   const char* cut_otherwise =
       prediction.of_universes ? "" : " of single sub-volumes (cut differently from here)";

@@ -1,6 +1,7 @@
 #include "nn/model/model_manifest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.hpp"
@@ -96,6 +97,11 @@ core::Json ModelManifest::details() const {
                {"complete", complete}};
   if (!filtered.empty()) json["filtered"] = nn::to_json(filtered);
   if (range) json["input_range"] = *range;
+  if (labels) {
+    json["labels"] = {{"mean", labels->mean}, {"standard_deviation", labels->standard_deviation}};
+    json["below_centre"] = below_centre();
+    json["diverged"] = diverged();
+  }
   if (weights != "weights") json["weights"] = weights;
   return json;
 }
@@ -103,6 +109,44 @@ core::Json ModelManifest::details() const {
 const CheckpointRecord& ModelManifest::best() const {
   return *std::find_if(checkpoints.begin(), checkpoints.end(),
                        [](const auto& record) { return record.best; });
+}
+
+std::vector<double> ModelManifest::label_deviations() const {
+  std::vector<double> deviations;
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const double measured = labels ? labels->standard_deviation[p] : 0;
+    deviations.push_back(measured > 0 ? measured
+                                      : (parameters.high[p] - parameters.low[p]) / std::sqrt(12.0));
+  }
+  return deviations;
+}
+
+std::vector<double> ModelManifest::scaled_errors() const {
+  std::vector<double> errors = validation.per_universe;
+  const std::vector<double> deviations = label_deviations();
+  for (std::size_t p = 0; p < errors.size(); ++p) errors[p] /= deviations[p];
+  return errors;
+}
+
+std::vector<std::string> ModelManifest::below_centre() const {
+  std::vector<std::string> names;
+  const std::vector<double> errors = scaled_errors();
+  for (std::size_t p = 0; p < errors.size(); ++p) {
+    if (errors[p] >= 1) names.push_back(parameters.names[p]);
+  }
+  return names;
+}
+
+bool ModelManifest::diverged() const {
+  constexpr double kTimesTheMean = 10;
+  const std::vector<double> deviations = label_deviations();
+  double error = 0, of_the_mean = 0;
+  for (std::size_t p = 0; p < validation.per_subvolume.size(); ++p) {
+    const double unit = 2 / (parameters.high[p] - parameters.low[p]);
+    error += std::pow(unit * validation.per_subvolume[p], 2);
+    of_the_mean += std::pow(unit * deviations[p], 2);
+  }
+  return error > kTimesTheMean * of_the_mean;
 }
 
 namespace {
@@ -143,6 +187,8 @@ void read_details(const Json& json, ModelManifest& model) {
   model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
                          normalisation.at("mean_count")};
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
+  if (json.contains("labels"))
+    model.labels = {json.at("labels").at("mean"), json.at("labels").at("standard_deviation")};
   for (const Json& state : json.at("checkpoints")) model.checkpoints.push_back(read_state(state));
   model.validation = read_validation(json.at("validation"), model.parameters.size());
   // Earlier versions recorded these among the command's settings only.
@@ -168,6 +214,10 @@ void ensure_settings(const ModelManifest& model, const std::string& source) {
                "restore it, or train again.",
                source, model.normalisation.scale, model.epochs, model.choice_epochs,
                model.output.components());
+  core::ensure(!model.labels || (model.labels->mean.size() == model.parameters.size() &&
+                                 model.labels->standard_deviation.size() == model.parameters.size()),
+               core::Fault::format, "{} does not have the spread of each parameter's labels: train again.",
+               source);
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,
                "{} has an input of {} channels and {} voxels per side: restore it, or train again.", source,
                model.input.channels, model.input.size);

@@ -66,6 +66,12 @@ struct ValidationErrors {
   std::vector<double> baseline_shares = {};  ///< the baseline's share in the predictions, if there is one
 };
 
+/// How the labels of the training samples are spread, in physical units: the scale on which errors are judged.
+struct LabelSpread {
+  std::vector<double> mean;                ///< (P)
+  std::vector<double> standard_deviation;  ///< (P)
+};
+
 /// Seeds of the universes that a model was made from. Universes of the same seed have the same phases, even
 /// with other parameters. Models of earlier versions record none.
 struct SeenSeeds {
@@ -85,7 +91,8 @@ struct ModelManifest {
   int epochs = 0;           ///< that the training was to last
   int choice_epochs = 1;    ///< over which the validation loss that chooses the best is averaged
   InputNormalisation normalisation;
-  std::optional<InputRange> range;  ///< range of the training samples; none in models of older versions
+  std::optional<InputRange> range;    ///< range of the training samples; none in models of older versions
+  std::optional<LabelSpread> labels;  ///< none in models of older versions
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
   SeenSeeds seeds;
@@ -97,6 +104,18 @@ struct ModelManifest {
   int outputs() const { return output.values(); }
   /// The checkpoint chosen by validation loss.
   const CheckpointRecord& best() const;
+  /// Standard deviations of the training labels (P), physical units. Where they are not known, or zero: those of labels
+  /// spread evenly over the ranges.
+  std::vector<double> label_deviations() const;
+  /// Rms errors of the validation universes at the best epoch, over label_deviations(), (P): predicting the mean of the
+  /// training labels gives about 1. Empty before the first epoch is finished.
+  std::vector<double> scaled_errors() const;
+  /// Names of the parameters that are predicted no better than by the mean of the training labels: those with a
+  /// scaled error of 1 or more.
+  std::vector<std::string> below_centre() const;
+  /// Whether the squared error of the validation samples is more than ten times that of predicting the mean: the
+  /// training has failed. For the loss mse this is the validation loss.
+  bool diverged() const;
 };
 
 void to_json(core::Json& json, const InputRange& range);

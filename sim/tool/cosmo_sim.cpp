@@ -166,10 +166,10 @@ class GenerateStage : public core::Stage {
     return report;
   }
 
-  Json found(const core::Manifest&) override {
+  core::Report found(const core::Manifest&) override {
     Json found = facts();
     found.update({{"simulations_to_make", 0}, {"simulations_made", 0}, {"simulations_left", 0}});
-    return found;
+    return {found, ""};
   }
 
  private:

@@ -58,6 +58,7 @@ void add_parts(Json& metrics) {
   for (std::size_t p = 0; p < kParameters.size(); ++p) {
     const std::string& name = kParameters.names[p];
     forecast[name] = {{"sigma", 0.1 * (kParameters.high[p] - kParameters.low[p])},
+                      {"scaled_error", 0.123 * (1.0 + static_cast<double>(p))},
                       {"relative_error", 0.0123456 * (1.0 + static_cast<double>(p))}};
     for (const char* baseline : {"power_spectrum", "centre"}) {
       metrics["paired"][baseline][name] = {
@@ -111,7 +112,7 @@ int main(int argc, char** argv) {
   const infer::Methods methods = {method("network", "network", 0.1, !plain),
                                   method("centre", "predict the centre", 0.3, false),
                                   method("power_spectrum", "power spectrum <regression>", 0.15, false)};
-  Json metrics = infer::metrics_json(methods);
+  Json metrics = infer::metrics_json(methods, model().label_deviations());
   metrics["leak"] = nullptr;
   plain ? (void)metrics.erase("paired") : add_parts(metrics);
   infer::ReportFigures figures;

@@ -46,7 +46,10 @@ TEST_CASE("regressions predict sub-volumes and universes, better from more stati
   const auto training = make_table(0, 150), split = make_table(150, 300);
   const infer::Methods methods = predict(training, split);
   REQUIRE(methods.size() == 4);
-  const auto rmse = [&](std::size_t m) { return infer::evaluate(methods[m].universes).front().rmse.value; };
+  const std::vector<double> kOne = {1};  // deviations of the labels
+  const auto rmse = [&](std::size_t m) {
+    return infer::evaluate(methods[m].universes, kOne).front().rmse.value;
+  };
   CHECK(methods[0].key == "power_spectrum");
   CHECK(methods[3].key == "universe_summary_statistics");
   for (std::size_t m = 0; m < 4; ++m) {
@@ -64,7 +67,7 @@ TEST_CASE("regressions predict sub-volumes and universes, better from more stati
   CHECK(rmse(0) > 1.2 * rmse(2));
   CHECK(rmse(1) < 0.8 * rmse(0));
   CHECK(rmse(3) < 0.8 * rmse(2));
-  const auto subvolumes = infer::evaluate(methods[0].subvolumes).front();
+  const auto subvolumes = infer::evaluate(methods[0].subvolumes, kOne).front();
   CHECK(subvolumes.rmse.value == Approx(methods[0].subvolumes.rows[0].deviation[0]).epsilon(0.1));
 }
 

@@ -25,11 +25,16 @@ dataset::PredictionTable noisy_table(std::uint32_t universes, int subvolumes, bo
   return table;
 }
 
+/// The metrics, for labels of standard deviation 0.5.
+std::vector<infer::ParameterMetrics> evaluated(const dataset::PredictionTable& table) {
+  return infer::evaluate(table, std::vector<double>(table.parameters.size(), 0.5));
+}
+
 }  // namespace
 
 TEST_CASE("figures and their standard errors are those of normal errors") {
   const int n = 400;
-  const auto metrics = infer::evaluate(noisy_table(n, 1, false)).front();
+  const auto metrics = evaluated(noisy_table(n, 1, false)).front();
   const double mean_of_abs = 0.1 * std::sqrt(2 / M_PI), sd_of_abs = 0.1 * std::sqrt(1 - 2 / M_PI);
   CHECK(metrics.mae.value == Approx(mean_of_abs).margin(4 * sd_of_abs / std::sqrt(n)));
   CHECK(metrics.mae.standard_error == Approx(sd_of_abs / std::sqrt(n)).epsilon(0.15));
@@ -43,9 +48,9 @@ TEST_CASE("figures and their standard errors are those of normal errors") {
 }
 
 TEST_CASE("sub-volumes of one universe count as one where their errors are equal") {
-  const auto alike = infer::evaluate(noisy_table(100, 8, true)).front();
-  const auto alone = infer::evaluate(noisy_table(100, 1, true)).front();
-  const auto apart = infer::evaluate(noisy_table(100, 8, false)).front();
+  const auto alike = evaluated(noisy_table(100, 8, true)).front();
+  const auto alone = evaluated(noisy_table(100, 1, true)).front();
+  const auto apart = evaluated(noisy_table(100, 8, false)).front();
   CHECK(alike.bias.standard_error == Approx(alone.bias.standard_error).epsilon(1e-9));
   CHECK(apart.bias.standard_error == Approx(alone.bias.standard_error / std::sqrt(8)).epsilon(0.3));
 }
@@ -53,16 +58,50 @@ TEST_CASE("sub-volumes of one universe count as one where their errors are equal
 TEST_CASE("two universes have the standard error of two, one has none") {
   dataset::PredictionTable two{{{"p"}, {0.0}, {2.0}}, {{0, -1, 0, {1.0}, {1.1}}, {1, -1, 1, {1.0}, {1.3}}}};
   // The mean of 0.1 and 0.3: their standard deviation (n - 1) over the root of two is 0.1.
-  CHECK(infer::evaluate(two).front().bias.standard_error == Approx(0.1).epsilon(0.06));
+  CHECK(evaluated(two).front().bias.standard_error == Approx(0.1).epsilon(0.06));
   two.rows.pop_back();
-  CHECK(std::isnan(infer::evaluate(two).front().bias.standard_error));
-  CHECK(infer::to_json(two.parameters, infer::evaluate(two)).dump().find("null") != std::string::npos);
+  CHECK(std::isnan(evaluated(two).front().bias.standard_error));
+  CHECK(infer::to_json(two.parameters, evaluated(two)).dump().find("null") != std::string::npos);
+}
+
+TEST_CASE("the error that heads everything is the rms error over the deviation of the labels") {
+  const auto metrics = evaluated(noisy_table(400, 1, false)).front();
+  CHECK(metrics.scaled_error.value == Approx(metrics.rmse.value / 0.5));
+  CHECK(metrics.scaled_error.standard_error == Approx(metrics.rmse.standard_error / 0.5));
+}
+
+TEST_CASE("no figure is infinite where a range has zero in it, and none is lost in a narrow one") {
+  dataset::PredictionTable table{
+      {{"wa", "narrow"}, {-0.5, 0.3}, {0.5, 0.3 + 1e-9}},
+      {{0, -1, 0, {-0.4, 0.3 + 2e-10}, {0, 0.3 + 5e-10}}, {1, -1, 1, {0.4, 0.3 + 8e-10}, {0, 0.3 + 5e-10}}}};
+  const std::vector<double> deviations = {0.4, 3e-10};
+  const auto metrics = infer::evaluate(table, deviations);
+  for (const auto& metric : metrics) CHECK(metric.scaled_error.value == Approx(1).epsilon(1e-5));
+  for (const infer::Estimate& none : {metrics[0].relative_error, metrics[0].fractional_error}) {
+    CHECK(std::isnan(none.value));
+    CHECK(std::isnan(none.standard_error));
+  }
+  CHECK(metrics[1].fractional_error.value == Approx(1e-9).epsilon(1e-3));
+  const core::Json json = infer::to_json(table.parameters, metrics);
+  CHECK(json.at("wa").at("relative_error").is_null());
+  const core::Json written = core::Json::parse(json.dump());
+  CHECK(written.at("wa").at("relative_error_se").is_null());
+  CHECK(written.at("wa").at("scaled_error").is_number());
+}
+
+TEST_CASE("errors are divided by the truth only where the range is far from zero") {
+  CHECK(infer::far_from_zero(0.25, 0.35));
+  CHECK(infer::far_from_zero(-1.3, -0.7));
+  CHECK(infer::far_from_zero(0.1, 0.5));
+  CHECK_FALSE(infer::far_from_zero(0, 1));
+  CHECK_FALSE(infer::far_from_zero(-0.5, 0.5));
+  CHECK_FALSE(infer::far_from_zero(0.01, 1));
 }
 
 TEST_CASE("the centre predicts the middle of the range and has slope zero") {
   const auto table = infer::predict_centre(noisy_table(50, 2, false));
   for (const auto& row : table.rows) CHECK(row.prediction == std::vector<double>{1.0});
-  CHECK(infer::evaluate(table).front().slope.value == 0);
+  CHECK(evaluated(table).front().slope.value == 0);
 }
 
 TEST_CASE("a universe is predicted by the mean of its sub-volumes, in the order of their first appearance") {

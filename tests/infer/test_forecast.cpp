@@ -13,6 +13,7 @@ namespace {
 
 /// Two parameters in [0, 2] and [10, 12], so that label units are physical.
 const core::ParameterSpace kForecastSpace{{"a", "b"}, {0, 10}, {2, 12}};
+const std::vector<double> kDeviations{0.5, 0.5};
 
 /// Labels (rows, 2) drawn from the ranges, and statistics (rows, 3): `derivatives` of them, a bend in one,
 /// and noise of standard deviation `scatter`, correlated by a half between neighbours.
@@ -122,15 +123,15 @@ TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not
   for (auto& row : alike.rows) row.sample.parameters[1] = 11;
   CHECK_FALSE(infer::forecast_power_spectrum(alike, kForecastSpace).universes);
 
-  const auto before = infer::to_json(found.universes, kForecastSpace);
+  const auto before = infer::to_json(found.universes, kForecastSpace, kDeviations);
   for (std::uint32_t u = 0; u < 100; ++u) add(u, 1);
-  CHECK(infer::to_json(infer::forecast_power_spectrum(table, kForecastSpace).universes, kForecastSpace) ==
-        before);
+  CHECK(infer::to_json(infer::forecast_power_spectrum(table, kForecastSpace).universes, kForecastSpace,
+                       kDeviations) == before);
   CHECK(before.at("power_spectrum").at("k_unit") == "h/Mpc");
 
   table.rows.resize(4 * 20);
   const auto few = infer::forecast_power_spectrum(table, kForecastSpace);
   CHECK_FALSE(few.universes);
   CHECK_FALSE(few.subvolumes);
-  CHECK(infer::to_json(few.universes, kForecastSpace) == core::Json::object());
+  CHECK(infer::to_json(few.universes, kForecastSpace, kDeviations) == core::Json::object());
 }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "infer/predict/deviation_kind.hpp"
+#include "infer/report/outcome.hpp"
 #include "infer/report/results.hpp"
 
 using namespace cosmo;
@@ -27,4 +28,31 @@ TEST_CASE(
   CHECK(caption("mse", 1).find(rms) != std::string::npos);
   CHECK(caption("mse", 2).find(predicted) != std::string::npos);
   CHECK(caption("gaussian", 1).find(predicted) != std::string::npos);
+}
+
+TEST_CASE("what came out is one sentence of the numbers, and names a parameter that was not learned first") {
+  const core::Json metrics = {
+      {"network", {{"sigma8", {{"scaled_error", 0.25}}}, {"n_s", {{"scaled_error", 1.25}}}}},
+      {"paired",
+       {{"power_spectrum",
+         {{"sigma8", {{"mae_difference", -0.3}, {"mae_difference_se", 0.1}}},
+          {"n_s", {{"mae_difference", 0.1}, {"mae_difference_se", 0.1}}}}},
+        {"summary_statistics",
+         {{"sigma8", {{"mae_difference", 0.3}, {"mae_difference_se", 0.1}}},
+          {"n_s", {{"mae_difference", 0.3}, {"mae_difference_se", 0.1}}}}}}}};
+  infer::Methods methods = {
+      infer::method_of("network", "network", {{{"sigma8", "n_s"}, {0, 0}, {1, 1}}, {}})};
+  nn::ModelManifest model{};
+  model.parameters = methods.front().universes.parameters;
+  const std::vector<nn::ModelManifest> models = {model};
+  const infer::DeviationKind deviations = infer::deviation_kind(models);
+  const std::string text = infer::outcome_text({methods, metrics, model, deviations, "test", "", {}});
+  CHECK(text.starts_with("The network’s rms error is "));
+  CHECK(text.find(">0.25</span> in <i>σ</i><sub>8</sub>, ") != std::string::npos);
+  CHECK(text.find("ahead of a regression on the power spectrum in <i>σ</i><sub>8</sub>, level with it in "
+                  "<i>n</i><sub>s</sub>; behind one on all summary statistics in both.") !=
+        std::string::npos);
+  model.validation.per_universe = {0.1, 0.5};
+  CHECK(infer::outcome_text({methods, metrics, model, deviations, "test", "", {}})
+            .starts_with("<b>The network predicts <i>n</i><sub>s</sub> no better than the mean"));
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/output/output_directory.hpp"
 #include "nn/model/model_manifest.hpp"
@@ -35,9 +36,13 @@ class ModelDirectory {
 
   /// Records the phases that are filtered.
   void note_filtered(nn::FilteredPhases filtered) { manifest_.filtered = std::move(filtered); }
+  /// Records how the training labels are spread.
+  void note_labels(nn::LabelSpread labels) { manifest_.labels = std::move(labels); }
   /// Records the range of the training samples: from an earlier run of this training, otherwise by `measure`.
   void note_range(const std::function<std::optional<nn::InputRange>()>& measure);
 
+  /// The model as it was last saved.
+  const nn::ModelManifest& model() const { return manifest_; }
   /// The directory for the model's files.
   core::OutputDirectory& output() { return output_; }
   /// The last checkpoint's record, or nullptr.

@@ -109,7 +109,11 @@ class TrainingStage : public core::Stage {
     return train::Training({run, run_time_, ranks_, loaders_, arithmetic_}, task_, directory).run();
   }
 
-  Json found(const core::Manifest&) override { return facts(); }
+  core::Report found(const core::Manifest& there) override {
+    core::Report report = train::quality_of(target, nn::parse_model_manifest(there, target));
+    report.facts.update(facts());
+    return report;
+  }
 
  private:
   Json facts() const { return train::facts_of(task_.plan, census_, run.comm.size()); }

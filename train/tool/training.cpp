@@ -8,6 +8,7 @@
 #include "train/gradient/straggler_report.hpp"
 #include "train/plan/training_memory.hpp"
 #include "train/prepare/input_range.hpp"
+#include "train/prepare/label_spread.hpp"
 #include "train/prepare/network_baseline.hpp"
 #include "train/tool/training_report.hpp"
 
@@ -28,6 +29,7 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
       share_(task.plan.batching.cut.share(setting.ranks.group)) {
   open_log();
   open_data();
+  directory_.note_labels(measure_label_spread(*splits_.training, task_.data.spec.parameters));
   directory_.note_range(
       [&] { return measure_input_range(run_.comm, *splits_.training, task_.data.scale()); });
   if (!plan_.network.spec.baseline.empty())
@@ -136,8 +138,9 @@ core::Report Training::report(Ending ending, double seconds) {
       dataset::report_reading(run_.comm, {splits_.statistics(), seconds},
                               {splits_.training_loader->statistics(), monitor_->seconds()}, task_.readers);
   const StragglerReport stragglers = report_stragglers(run_.comm, learner_->state.times);
-  return report_of(plan_, {ending, setting_.run_time.seconds(), progress, directory_.best_kept(progress),
-                           *monitor_, reading, stragglers});
+  return report_of(plan_, directory_.model(),
+                   {ending, setting_.run_time.seconds(), progress, directory_.best_kept(progress), *monitor_,
+                    reading, stragglers});
 }
 
 }  // namespace cosmo::train

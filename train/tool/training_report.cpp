@@ -1,12 +1,15 @@
 #include "train/tool/training_report.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/error.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "nn/summary.hpp"
 
 namespace cosmo::train {
 
+using core::Fault;
 using core::Json;
 
 void announce(const core::Log& log, std::span<const nn::OperationRecord> operations) {
@@ -64,7 +67,40 @@ std::string chosen(const EpochMetrics& best, const std::vector<EpochMetrics>& hi
 
 }  // namespace
 
-core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome) {
+core::Report quality_of(const std::string& directory, const nn::ModelManifest& model) {
+  core::Report report;
+  Json& errors = report.facts["scaled_errors"] = Json::object();
+  const std::vector<double> scaled = model.scaled_errors();
+  for (std::size_t p = 0; p < scaled.size(); ++p) {
+    const std::string& name = model.parameters.names[p];
+    errors[name] = scaled[p];
+    report.text += fmt::format("{}{} {:.3g}", p == 0 ? "" : ", ", name, scaled[p]);
+  }
+  report.text =
+      fmt::format("rms error of {} validation universes / standard deviation of the training labels: {}\n",
+                  model.validation.universes, report.text);
+  const std::vector<std::string> below = model.below_centre();
+  report.facts["below_centre"] = below;
+  report.facts["diverged"] = model.diverged();
+  if (model.diverged())
+    report.ending = core::Error(
+        Fault::numeric,
+        fmt::format(
+            "The training in {} diverged: its error is more than ten times that of predicting the mean "
+            "of the labels. Lower --learning-rate, and train with --force or into "
+            "another --output.",
+            directory),
+        true);
+  else if (!below.empty())
+    report.text += fmt::format(
+        "The network predicts {} no better than the mean of the training labels would: give it more "
+        "epochs or universes, or another --network.\n",
+        fmt::join(below, ", "));
+  return report;
+}
+
+core::Report report_of(const TrainingPlan& plan, const nn::ModelManifest& model,
+                       const TrainingOutcome& outcome) {
   const auto& [ending, seconds, progress, best, monitor, reading, stragglers] = outcome;
   core::Report report;
   for (const Json& part : {monitor.to_json(), stragglers.to_json(), reading.to_json()})
@@ -81,7 +117,12 @@ core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome)
     report.text += fmt::format("stopped {} after step {}, which is saved\n",
                                ending == Ending::asked ? "as asked" : "before the time limit", progress.step);
     report.ending = core::stopped_early();
+    return report;
   }
+  core::Report quality = quality_of(plan.directory, model);
+  report.facts.update(quality.facts);
+  report.text += quality.text;
+  report.ending = std::move(quality.ending);
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/run/stage.hpp"
 #include "dataset/load/read_report.hpp"
+#include "nn/model/model_manifest.hpp"
 #include "nn/network.hpp"
 #include "train/loop/trainer.hpp"
 #include "train/plan/training_plan.hpp"
@@ -37,7 +38,12 @@ struct TrainingOutcome {
   StragglerReport stragglers;
 };
 
-/// The report of how far a training has come.
-core::Report report_of(const TrainingPlan& plan, const TrainingOutcome& outcome);
+/// The report of how far a training has come, and what it made.
+core::Report report_of(const TrainingPlan& plan, const nn::ModelManifest& model,
+                       const TrainingOutcome& outcome);
+
+/// The part of the summary of a training that is done on its model: facts and lines, and Error{numeric} as ending if it
+/// diverged.
+core::Report quality_of(const std::string& directory, const nn::ModelManifest& model);
 
 }  // namespace cosmo::train

@@ -46,7 +46,8 @@ std::string error_figure(const std::string& name, const std::string& symbol,
     content += svg::text(x.place(mark), bottom + 18, "middle", fmt::format("{:.6g}", mark));
   }
   content += svg::line(kLeft, bottom, kRight, bottom, svg::kInk);
-  content += svg::text((kLeft + kRight) / 2, bottom + 42, "middle", "mean relative error |x − p| / p");
+  content +=
+      svg::text((kLeft + kRight) / 2, bottom + 42, "middle", "rms error / standard deviation of the labels");
   if (forecast) {
     const double at = x.place(*forecast);
     const bool right = at > (kLeft + kRight) / 2;

@@ -39,6 +39,33 @@ std::string band_around(const svg::Axis& x, const svg::Axis& y, double half) {
       y.place(high + half), x.place(low), y.place(low + half), kBlue);
 }
 
+/// The deviation of parameter p that all rows share; nothing if they differ or there is none.
+std::optional<double> shared_deviation(const dataset::PredictionTable& table, std::size_t p) {
+  if (table.rows.empty() || table.rows.front().deviation.empty()) return std::nullopt;
+  const double first = table.rows.front().deviation[p];
+  const bool shared = std::ranges::all_of(
+      table.rows, [&](const dataset::PredictionRow& row) { return row.deviation[p] == first; });
+  return shared ? std::optional(first) : std::nullopt;
+}
+
+/// A bar of each prediction, or one in the corner where all are alike.
+std::string bars_of(const dataset::PredictionTable& table, std::size_t p, const svg::Axis& x,
+                    const svg::Axis& y) {
+  const auto bar = [&](double at, double value, double deviation, const char* more) {
+    return svg::line(at, y.place(value - deviation), at, y.place(value + deviation), kBlue, more);
+  };
+  if (const std::optional<double> shared = shared_deviation(table, p)) {
+    const double value = y.high - *shared - 0.04 * (y.high - y.low);
+    return bar(square::kLeft + 14, value, *shared, " stroke-opacity=\"1\" stroke-width=\"2\"") +
+           svg::text(square::kLeft + 20, y.place(value) + 4, "start", "±σ of each");
+  }
+  std::string bars;
+  for (const dataset::PredictionRow& row : table.rows) {
+    if (!row.deviation.empty()) bars += bar(x.place(row.truth[p]), row.prediction[p], row.deviation[p], "");
+  }
+  return bars;
+}
+
 }  // namespace
 
 std::string prediction_figure(const dataset::PredictionTable& table, std::size_t p,
@@ -51,15 +78,11 @@ std::string prediction_figure(const dataset::PredictionTable& table, std::size_t
   if (band) inside += band_around(x, y, *band);
   inside += svg::line(x.place(low), y.place(low), x.place(high), y.place(high), svg::kInk);
   const bool many = table.rows.size() > 200;
-  std::string bars, points;
-  for (const dataset::PredictionRow& row : table.rows) {
-    const double at = x.place(row.truth[p]), value = row.prediction[p];
-    if (!row.deviation.empty())
-      bars += svg::line(at, y.place(value - row.deviation[p]), at, y.place(value + row.deviation[p]), kBlue);
-    points += svg::circle(at, y.place(value), many ? 2 : 3.5);
-  }
-  inside += fmt::format("<g stroke-opacity=\"0.55\">\n{}</g>\n<g fill=\"{}\" fill-opacity=\"{}\">\n{}</g>\n",
-                        bars, kBlue, many ? 0.6 : 0.9, points);
+  std::string points;
+  for (const dataset::PredictionRow& row : table.rows)
+    points += svg::circle(x.place(row.truth[p]), y.place(row.prediction[p]), many ? 2 : 3.5);
+  inside += fmt::format("<g stroke-opacity=\"{}\">\n{}</g>\n<g fill=\"{}\" fill-opacity=\"{}\">\n{}</g>\n",
+                        many ? 0.2 : 0.45, bars_of(table, p, x, y), kBlue, many ? 0.7 : 0.9, points);
   const std::string content =
       svg::frame(x, y, "true " + symbol, "predicted " + symbol) +
       fmt::format(

@@ -73,7 +73,9 @@ class Chain(PipelineTest):
             centre = np.full(len(universes), (low + high) / 2)
             for found, truth, guess in ((metrics["network"], *whole), (metrics["per_subvolume"]["network"], x, p),
                                         (metrics["baselines"]["centre"], whole[0], centre)):
-                expected = {"relative_error": np.mean(abs(truth - guess) / guess),
+                deviation = metrics["label_deviation"][name]
+                expected = {"scaled_error": np.sqrt(np.mean((truth - guess) ** 2)) / deviation,
+                            "fractional_error": np.mean(abs(truth - guess) / truth), "relative_error": np.mean(abs(truth - guess) / guess),
                             "mae": np.mean(abs(truth - guess)) * 2 / (high - low),
                             "rmse": np.sqrt(np.mean((truth - guess) ** 2)), "bias": np.mean(guess - truth),
                             "slope": np.polyfit(truth, guess, 1)[0]}

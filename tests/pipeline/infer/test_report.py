@@ -11,7 +11,7 @@ import unittest
 from report_page import check_page
 from toolkit import BIN, PipelineTest, contents, error_line, run, succeed
 
-FIGURES = {"relative_error", "relative_error_se", "mae", "mae_se", "rmse", "rmse_se", "bias", "bias_se", "slope",
+FIGURES = {"scaled_error", "scaled_error_se", "relative_error", "relative_error_se", "mae", "mae_se", "rmse", "rmse_se", "bias", "bias_se", "slope",
            "slope_se"}
 METHODS = ["network", "baselines.centre"]
 
@@ -36,7 +36,7 @@ class MadeUp(unittest.TestCase):
         names = list(metrics["network"])
         for method in [*METHODS, "baselines.power_spectrum"]:
             self.assertLessEqual({f"{method}.{name}.{figure}" for name in names for figure in FIGURES}, places)
-        self.assertLessEqual({f"forecast.power_spectrum.{name}.relative_error" for name in names}, places)
+        self.assertLessEqual({f"forecast.power_spectrum.{name}.scaled_error" for name in names}, places)
         self.assertLessEqual({f"paired.{method}.{name}.{figure}" for method in ("power_spectrum", "centre")
                               for name in names
                               for figure in ("mae_difference", "mae_difference_se", "fraction_better")}, places)
@@ -106,7 +106,7 @@ class Reports(PipelineTest):
         self.assertEqual(page.ids, {"errors", "predictions", "paired", "uncertainty", "measures", "training", "universes",
                                     "settings", "costs", "provenance"})
         for method in METHODS:
-            self.assertLessEqual({f"{prefix}{method}.{name}.relative_error" for name in metrics["network"]
+            self.assertLessEqual({f"{prefix}{method}.{name}.scaled_error" for name in metrics["network"]
                                   for prefix in ("", "per_subvolume.")}, places)
         self.assertEqual((metrics["leak"], metrics["in_sample"], page.alarm), (None, False, ""))
         for directory in (self.sim, self.data, self.model):  # all stages: identities and settings
@@ -163,16 +163,16 @@ class Reports(PipelineTest):
         metrics = json.loads((output / "metrics.json").read_text())
         page, places, files = check_page(output, metrics)
         self.assertEqual(metrics["universes"], 1)
-        self.assertIsNone(metrics["network"]["omega_m"]["relative_error_se"])
-        self.assertIn(("network.omega_m.relative_error", f"{metrics['network']['omega_m']['relative_error']:.4f}"),
+        self.assertIsNone(metrics["network"]["omega_m"]["scaled_error_se"])
+        self.assertIn(("network.omega_m.scaled_error", f"{metrics['network']['omega_m']['scaled_error']:.4f}"),
                       page.numbers)
-        self.assertIn(("network.omega_m.relative_error_se", "—"), page.numbers)
+        self.assertIn(("network.omega_m.scaled_error_se", "—"), page.numbers)
         self.assertFalse([place for place in places if place.endswith("fraction_better")])
         self.assertNotIn("1 universes", page.text)
         for file in files:
             if "errors" in file:  # grey and blue lines would be error bars
                 self.assertNotRegex((output / file).read_text(), '<line[^>]*stroke="#(0072b2|6b6f76)"')
-        self.assertRegex(done.stdout, r"network +\d\.\d{4} ± — ")
+        self.assertRegex(done.stdout, r"network +\d\.\d{3} ± — ")
         self.assertNotRegex(done.stdout + done.stderr, r"\b(nan|inf)\b")
 
     def test_ranks_and_threads_write_the_same_bytes(self):

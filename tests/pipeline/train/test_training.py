@@ -275,6 +275,54 @@ class Repeats(Trained):
         self.assertEqual(contents(output), contents(whole))
 
 
+class Failed(Trained):
+    """What did not learn is named."""
+
+    def test_a_parameter_that_is_not_learned_is_named_last(self):
+        model = self.root / "untaught"
+        words = ("cosmo-train", *self.train_words(), "--learning-rate", 1e-9, "--epochs", 1, "--output", model)
+        done = run(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        manifest = json.loads((model / "manifest.json").read_text())
+        data = json.loads((self.data / "manifest.json").read_text())
+        universes = json.loads((self.sim / "manifest.json").read_text())["simulations"]
+        labels = [universes[u]["parameters"] for u in data["splits"]["train"]["simulations"]]
+        for name, mean, deviation in zip(data["parameters"]["names"], *manifest["labels"].values()):
+            self.assertAlmostEqual(mean, np.mean([label[name] for label in labels]), delta=1e-6)
+            self.assertAlmostEqual(deviation, np.std([label[name] for label in labels]), delta=1e-6)
+        below = [name for name, error, deviation in zip(manifest["parameters"]["names"], manifest["validation"]["rmse_per_universe"],
+                                                        manifest["labels"]["standard_deviation"]) if error >= deviation]
+        self.assertTrue(below)
+        self.assertEqual((manifest["below_centre"], manifest["diverged"], manifest["complete"]), (below, False, True))
+        sentence = f"The network predicts {', '.join(below)} no better than the mean of the training labels"
+        for again in (done, run(*words)):
+            self.assertIn(sentence, again.stdout.splitlines()[-1])
+        infer = run("cosmo-infer", "--model", model, "--data", self.data, "--output", self.root / "untaught-predictions")
+        self.assertIn(f"{model} predicts {', '.join(below)} no better than the mean", infer.stderr)
+        page = (self.root / "untaught-predictions" / "report.html").read_text()
+        self.assertIn('<p class="lead"><b>The network predicts', page)
+
+    def test_a_training_that_diverged_is_an_error_and_stays_one(self):
+        model = self.root / "diverged"
+        words = ("cosmo-train", "--data", self.data, "--network", "cosmonet32", "--global-batch", 8, "--epochs", 2,
+                 "--learning-rate", 100, "--output", model)
+        for ranks in (1, 2):
+            done = run(*words, ranks=ranks)
+            self.assertEqual(done.returncode, 6, done.stderr)
+            self.assertIn(f"The training in {model} diverged", done.stderr)
+            self.assertIn("--learning-rate", done.stderr)
+        manifest = json.loads((model / "manifest.json").read_text())
+        self.assertEqual((manifest["complete"], manifest["diverged"]), (True, True))
+        infer = ("cosmo-infer", "--model", model, "--data", self.data, "--output", self.root / "diverged-predictions")
+        refused = run(*infer)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn(f"{model} holds a training that diverged: train again with a lower --learning-rate, or give --unfinished",
+                      refused.stderr)
+        succeed(*infer, "--unfinished")
+        metrics = json.loads((self.root / "diverged-predictions" / "metrics.json").read_text())
+        self.assertIn(f"{model} holds a training that diverged.", metrics["warnings"])
+
+
 class Layouts(Trained):
     """The same experiment on any ranks, in any micro-batches."""
 

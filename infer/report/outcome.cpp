@@ -1,0 +1,119 @@
+#include "infer/report/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "infer/report/figure/symbol.hpp"
+#include "infer/report/metric.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+/// "Ω_m", "Ω_m and σ_8", "Ω_m, σ_8 and n_s".
+std::string enumeration(const std::vector<std::string>& items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ") + items[i];
+  return text;
+}
+
+std::vector<std::string> symbols_of(const std::vector<std::string>& names) {
+  std::vector<std::string> symbols;
+  for (const std::string& name : names) symbols.push_back(html_symbol(name));
+  return symbols;
+}
+
+/// "0.31 in Ω_m, 0.12 in σ_8": the network's errors.
+std::string errors_text(const Report& report) {
+  std::string text;
+  for (const std::string& name : report.methods.front().universes.parameters.names)
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ",
+                        metric(report.metrics, {"network", name, "scaled_error"}, 2), html_symbol(name));
+  return text;
+}
+
+/// How the network compares with a method: the parameters in which it is ahead, level and behind. A difference of less than
+/// two standard errors is none.
+struct Standing {
+  std::vector<std::string> ahead, level, behind;
+};
+
+Standing standing_of(const Report& report, const std::string& key) {
+  Standing standing;
+  for (const std::string& name : report.methods.front().universes.parameters.names) {
+    const auto difference = number_at(report.metrics, {"paired", key, name, "mae_difference"});
+    const auto error = number_at(report.metrics, {"paired", key, name, "mae_difference_se"});
+    if (!difference || !error) continue;
+    constexpr double kFinding = 2;
+    auto& list = *difference < -kFinding * *error  ? standing.ahead
+                 : *difference > kFinding * *error ? standing.behind
+                                                   : standing.level;
+    list.push_back(html_symbol(name));
+  }
+  return standing;
+}
+
+/// "ahead of a regression on the power spectrum in Ω_m and level with it in n_s"; empty if nothing is known.
+std::string standing_text(const Report& report, const std::string& key, const std::string& method) {
+  const auto [ahead, level, behind] = standing_of(report, key);
+  const std::size_t all = report.methods.front().universes.parameters.size();
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& names, const std::string& first,
+                       const std::string& later) {
+    if (names.empty()) return;
+    const std::string where = names.size() < all || all == 1 ? enumeration(names)
+                              : all == 2                     ? "both"
+                              : all == 3                     ? "all three"
+                                                             : fmt::format("all {}", all);
+    text += (text.empty() ? first + " " + method : ", " + later) + " in " + where;
+  };
+  add(ahead, "ahead of", "ahead of it");
+  add(level, "level with", "level with it");
+  add(behind, "behind", "behind it");
+  return text;
+}
+
+/// The regressions to name, each by the strongest of its kind that is there.
+struct Rival {
+  std::array<const char*, 2> keys;
+  const char* title;
+};
+constexpr std::array<Rival, 2> kRivals = {
+    {{{"universe_power_spectrum", "power_spectrum"}, "a regression on the power spectrum"},
+     {{"universe_summary_statistics", "summary_statistics"}, "one on all summary statistics"}}};
+
+std::string rivals_text(const Report& report) {
+  std::vector<std::string> standings;
+  for (const Rival& rival : kRivals) {
+    const auto there = std::ranges::find_if(rival.keys, [&](const char* key) {
+      return find_metric(report.metrics, {"paired", key}) != nullptr;
+    });
+    if (there == rival.keys.end()) continue;
+    const std::string text = standing_text(report, *there, rival.title);
+    if (!text.empty()) standings.push_back(text);
+  }
+  std::string text;
+  for (const std::string& standing : standings) text += (text.empty() ? "; it is " : "; ") + standing;
+  return text;
+}
+
+}  // namespace
+
+std::string outcome_text(const Report& report) {
+  const std::vector<std::string> below = report.model.below_centre();
+  const std::string warning =
+      below.empty() ? "The network’s"
+                    : fmt::format(
+                          "<b>The network predicts {} no better than the mean of the training labels "
+                          "would</b> (on the validation universes of its training); its",
+                          enumeration(symbols_of(below)));
+  return fmt::format(
+      "{} rms error is {} of the standard deviation of the training labels (predicting their mean gives 1){}.",
+      warning, errors_text(report), rivals_text(report));
+}
+
+}  // namespace cosmo::infer
