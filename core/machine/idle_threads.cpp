@@ -49,7 +49,8 @@ void limit_spinning(char** argv) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
   setenv("GOMP_SPINCOUNT", std::to_string(turns()).c_str(), 1);
-  setenv("KMP_BLOCKTIME", "1", 1);  // ms
+  setenv("KMP_BLOCKTIME", "50us", 1);
+  setenv("KMP_USE_YIELD", "0", 0);  // a thread that yields to a busy program waits for all of that one's turn
   execv(program.c_str(), argv);
 }
 

@@ -42,11 +42,10 @@ def main():
             return np.array([np.mean([float(row[f"{column}_{name}"]) for row in rows
                                       if int(row["simulation"]) == u]) for u in universes])
         truth, prediction = mean("true"), mean("predicted")
-        ours = metrics["network"][name]["relative_error"]
-        centre = metrics["baselines"]["centre"][name]["relative_error"]
+        ours = metrics["network"][name]["scaled_error"]
         panel.plot([truth.min(), truth.max()], [truth.min(), truth.max()], color="0.7", lw=1)
         panel.plot(truth, prediction, "o", ms=4)
-        panel.set(title=f"{symbol}: error {ours:.4f}, centre {centre:.4f}", xlabel="truth", ylabel="prediction")
+        panel.set(title=f"{symbol}: error {ours:.2f} of the labels' spread", xlabel="truth", ylabel="prediction")
     plt.savefig(options.figure, dpi=100)
 
 
