@@ -26,10 +26,11 @@ std::string host_and_process() {
 }
 
 int open_lock(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  ensure(file >= 0, Fault::io,
-         "{} cannot be written ({}): check permissions, and remove what is in its place.", path.string(),
-         std::strerror(errno));
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                           0666);  // less what the umask takes, so that a group can share the directory
+  ensure(file >= 0, Fault::io, "{} cannot be opened to write ({}): {}.", path.string(), std::strerror(errno),
+         errno == EACCES ? "ask its owner for permission to write it, or choose another --output"
+                         : "remove what is in its place, or choose another --output");
   struct stat status {};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(file);

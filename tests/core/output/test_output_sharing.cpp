@@ -1,4 +1,5 @@
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -11,6 +12,15 @@
 
 using namespace cosmo::core;
 namespace fs = std::filesystem;
+
+TEST_CASE("a group can write a lock if the umask lets it") {
+  const TemporaryDirectory directory;
+  const mode_t before = ::umask(0002);
+  const FileLock lock(directory.path() / ".lock", ByteRange{5, 1});
+  ::umask(before);
+  const auto permissions = fs::status(directory.path() / ".lock").permissions();
+  CHECK((permissions & fs::perms::group_write) != fs::perms::none);
+}
 
 TEST_CASE("a lock that cannot be noted names the reason") {
   const TemporaryDirectory directory;
