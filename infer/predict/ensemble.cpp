@@ -32,6 +32,9 @@ std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& direc
   std::vector<nn::ModelManifest> models;
   for (const std::string& directory : directories) {
     models.push_back(nn::load_model_manifest(directory));
+    for (std::size_t m = 0; m + 1 < models.size(); ++m)
+      ensure(models[m].best().sha256 != models.back().best().sha256, Fault::config,
+             "{} and {} of --model have the same weights: give each network once.", directories[m], directory);
     const core::Json details = models.back().details(), first_details = models.front().details();
     for (const char* key : {"input", "normalisation", "parameters"}) {
       ensure(details.at(key) == first_details.at(key), Fault::config,

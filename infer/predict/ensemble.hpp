@@ -14,7 +14,7 @@ namespace cosmo::infer {
 /// name.
 std::vector<std::string> model_directories(const std::string& models);
 
-/// Their manifests. Throws as nn::load_model_manifest does, and Error{config} unless all read the same input,
+/// Their manifests. Throws as nn::load_model_manifest does, and Error{config} unless all have other weights, read the same input,
 /// by the same transform, and predict the same parameters of the same ranges.
 std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories);
 

@@ -152,8 +152,11 @@ class Uncertainty(PipelineTest):
         other = self.root / "other-voxels"
         self.train(other, "--voxels", "mean", epochs=1)
         split = ["--data", self.data, "--output", self.root / "refused"]
+        link = self.root / "link"
+        link.symlink_to(first)
         for code, words, part in ((3, ["--model", f"{first},{other}", *split], "normalisation"),
                                   (2, ["--model", f"{first},{first}", *split], "twice"),
+                                  (3, ["--model", f"{first},{link}", *split], "the same weights"),
                                   (2, ["--model", f"{first},", *split], "empty"),
                                   (3, ["--model", f"{first},{other}", "--input", self.sim], "normalisation")):
             done = run("cosmo-infer", *words)
