@@ -77,6 +77,21 @@ class Channels(DirectoryTest):
             self.assertEqual(done.returncode, CONFIG)
             self.assertIn("of channel 1", error_line(done, "cosmo-infer"))
 
+    def test_a_dataset_of_an_earlier_version_has_one_scale_and_a_warning(self):
+        cubes = self.root / "earlier-cubes"
+        synthetic.write_cubes(cubes, 40, 32, (1, 1000))
+        data = self.imported("earlier", cubes)
+        manifest = json.loads((data / "manifest.json").read_text())
+        del manifest["statistics"]["channels"]
+        (data / "manifest.json").write_text(json.dumps(manifest))
+        model = self.root / "earlier-model"
+        done = run("cosmo-train", "--data", data, "--network", "cosmoflow32", "--epochs", 1, "--global-batch", 8, "--output", model)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("The 2 channels of", done.stderr)
+        trained = json.loads((model / "manifest.json").read_text())
+        self.assertEqual(trained["normalisation"]["offset"], manifest["statistics"]["mean"])
+        self.assertNotIn("voxels_by_channel", trained["config"])
+
 
 if __name__ == "__main__":
     unittest.main()
