@@ -1,4 +1,5 @@
 #include <boost/program_options.hpp>
+#include <set>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -17,15 +18,20 @@ namespace {
 
 constexpr std::size_t kLongestConfig = 1 << 20;  ///< largest file of options [bytes]
 
-/// Stores what was parsed, whatever its declared type. Throws Error{usage} for a name that is given twice.
-void store(const po::parsed_options& parsed, std::map<std::string, std::string>& values,
-           const std::string& where) {
+/// Stores what was parsed, whatever its declared type. Throws Error{usage} for a name that is given twice and is not one of
+/// `lists`, whose values are joined.
+void store(const po::parsed_options& parsed, const std::set<std::string>& lists,
+           std::map<std::string, std::string>& values, const std::string& where) {
   std::map<std::string, std::string> found;
   for (const auto& option : parsed.options) {
     if (option.string_key.empty())
       fail(Fault::usage, "Unexpected word '{}' {}: see --help.", option.value.at(0), where);
     const std::string value = option.value.empty() ? "true" : option.value.front();
-    const bool first = found.emplace(option.string_key, value).second;
+    const auto [place, first] = found.emplace(option.string_key, value);
+    if (!first && lists.contains(option.string_key)) {
+      place->second += kBetweenValues + value;
+      continue;
+    }
     ensure(first, Fault::usage, "Option --{} is given twice {}: keep one.", option.string_key, where);
   }
   values.merge(found);
@@ -86,13 +92,15 @@ void Options::replace_former(const Former& former) {
 void Options::parse(const std::vector<std::string>& words) {
   po::options_description description;
   po::positional_options_description positional;
+  std::set<std::string> lists;
   for (const Declaration& option : accepted()) {
     if (option.takes_value()) {
       description.add_options()(option.name.c_str(), po::value<std::string>(), "");
     } else {
       description.add_options()(option.name.c_str(), "");
     }
-    if (option.is_positional) positional.add(option.name.c_str(), 1);
+    if (option.is_positional) positional.add(option.name.c_str(), option.is_list ? -1 : 1);
+    if (option.is_list) lists.insert(option.name);
   }
   try {
     using namespace po::command_line_style;
@@ -101,7 +109,7 @@ void Options::parse(const std::vector<std::string>& words) {
               .positional(positional)
               .style(allow_long | long_allow_adjacent | long_allow_next)
               .run(),
-          values_, "on the command line");
+          lists, values_, "on the command line");
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {}: {}.", error.get_option_name(),
          advice(error.get_option_name(), names_in(declarations_), "--"));
@@ -135,7 +143,7 @@ void Options::read_config(const std::string& path) {
     if (option.name != "config") description.add_options()(option.name.c_str(), po::value<std::string>(), "");
   }
   try {
-    store(po::parse_config_file(lines, description), values_, "in " + path);
+    store(po::parse_config_file(lines, description), {}, values_, "in " + path);
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {} in {}: {}.", error.get_option_name(), path,
          advice(error.get_option_name(), names_in(declarations_), ""));

@@ -85,6 +85,17 @@ const std::string& Options::text(const std::string& name) const {
   return value;
 }
 
+std::vector<std::string> Options::texts(const std::string& name) const {
+  ensure(given(name), Fault::usage, "{} is missing: {}; see --help.", name, declaration(name).help);
+  std::vector<std::string> texts;
+  for (const std::string_view part : cells_of(values_.at(name), kBetweenValues)) {
+    ensure(!part.empty() && part.size() <= kLongest && is_utf8(part), Fault::usage,
+           "A {} is empty, longer than {} bytes or not UTF-8 text: give its name.", name, kLongest);
+    texts.emplace_back(part);
+  }
+  return texts;
+}
+
 bool Options::is_on(const std::string& name) const { return choice(name) == "on"; }
 
 std::vector<double> Options::numbers(const std::string& name) const {

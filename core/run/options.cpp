@@ -73,6 +73,14 @@ void Options::add_positional(const std::string& name, std::string help) {
   declare({.name = name, .value = upper(name), .help = std::move(help), .is_positional = true});
 }
 
+void Options::add_positionals(const std::string& name, std::string help) {
+  declare({.name = name,
+           .value = upper(name) + "...",
+           .help = std::move(help),
+           .is_positional = true,
+           .is_list = true});
+}
+
 std::string Options::Declaration::usage() const {
   return is_positional ? value : "--" + name + (takes_value() ? " " + value : "");
 }

@@ -21,6 +21,9 @@ namespace cosmo::core {
 inline constexpr const char* kEveryDay = "Every day";
 inline constexpr const char* kForExperts = "For experts";
 
+/// Stands between the values of a list in Options.
+inline constexpr char kBetweenValues = '\0';
+
 /// The options of one command: first declared (add_*), then parsed, then read by name.
 /// Reading a value of the wrong type throws Error{usage} naming the option.
 class Options {
@@ -37,6 +40,8 @@ class Options {
   void add_flag(std::string name, std::string help);
   /// Declares the one value that is given on the command line without a name.
   void add_positional(const std::string& name, std::string help);
+  /// Declares values that are given on the command line without a name, one or more: read by texts().
+  void add_positionals(const std::string& name, std::string help);
   /// Declares options of earlier versions that `replacement` has replaced, up to the version `gone_in`, which no longer has
   /// them. parse() accepts them with a warning, and gives `replacement` the value that `translate` returns; --help does not list
   /// them. `usages` as in add(); a name alone is a flag, and "save both" a former value of the replacement --save.
@@ -58,6 +63,8 @@ class Options {
   void refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const;
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
+  /// The values of add_positionals().
+  std::vector<std::string> texts(const std::string& name) const;
   bool is_on(const std::string& name) const;     ///< value of a switch
   double number(const std::string& name) const;  ///< a finite number
   /// Finite numbers separated by commas.
@@ -95,6 +102,7 @@ class Options {
     std::optional<std::string> default_value = {};
     std::string help = {};
     bool is_positional = false;
+    bool is_list = false;  ///< several values without a name
     bool is_switch = false;
     std::vector<std::string> choices = {};  ///< names of values; empty: none
     std::string group = {};                 ///< title, or empty

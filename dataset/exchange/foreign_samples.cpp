@@ -199,13 +199,17 @@ core::InputRecord input_of(const ForeignSettings& settings, const SampleTable& t
 }
 
 /// Sums over all samples, in the order of the table.
-void add_statistics(DatasetManifest& manifest, const Scans& found, const std::set<std::size_t>& training) {
+void add_statistics(DatasetManifest& manifest, const SampleTable& table, const Scans& found,
+                    const std::set<std::size_t>& training) {
   CountSums sums;
   for (std::size_t r = 0; r < found.scans.size(); ++r) {
     sums.add(found.scans[r].voxels.counts);
     if (training.contains(r)) manifest.field.add(found.scans[r].voxels.field);
   }
-  if (manifest.spec.kind == VoxelKind::field) return;
+  if (manifest.spec.kind == VoxelKind::field) {
+    manifest.channels = channels_of(table, found, training);
+    return;
+  }
   const double voxels = static_cast<double>(found.scans.size()) * static_cast<double>(manifest.spec.voxels());
   manifest.spec.mean_count = static_cast<double>(sums.particles) / voxels;
   manifest.statistics = {sums.max_count, sums.particles, sums.particles};
@@ -243,10 +247,7 @@ struct Sources {
 /// Throws Error{format} if two lines of the table have the same voxels, which splits might then share.
 void refuse_duplicates(const ForeignSettings& settings, const SampleTable& table, const Scans& found) {
   std::map<std::string_view, std::size_t> row_of;
-  const auto name = [&](std::size_t row) {
-    const SampleRow& line = table.rows[row];
-    return line.record ? fmt::format("{}, record {}", line.file, *line.record) : line.file;
-  };
+  const auto name = [&](std::size_t row) { return name_of(table.rows[row]); };
   for (const Scan& scan : found.scans) {
     const auto [twin, fresh] =
         row_of.emplace(std::string_view(scan.sha256.data(), scan.sha256.size()), scan.row);
@@ -329,7 +330,7 @@ ForeignPlan plan_foreign(const core::Communicator& comm, const core::Log& log,
     const auto leak = plan.manifest.leak();
     refuse_leak(leak, settings.table.string(), settings.allow_leak);
     if (leak) plan.request.config["allow_leak"] = true;
-    add_statistics(plan.manifest, found, training_rows(splits, universes));
+    add_statistics(plan.manifest, table, found, training_rows(splits, universes));
   });
   return plan;
 }

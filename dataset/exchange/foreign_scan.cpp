@@ -1,6 +1,7 @@
 #include "dataset/exchange/foreign_scan.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "core/file/checksum.hpp"
@@ -21,6 +22,19 @@ Scan scan(const ForeignSample& sample, std::size_t row, VoxelKind kind) {
   return scanned;
 }
 
+/// Statistics of each channel of a field; none of counts.
+std::vector<ChannelStatistics> scan_channels(const ForeignSample& sample, const ForeignSettings& settings) {
+  if (settings.kind == VoxelKind::counts) return {};
+  std::vector<ChannelStatistics> channels(settings.redshifts.size());
+  with_voxels(settings.kind, sample.voxels, [&](auto voxels) {
+    if constexpr (std::is_same_v<decltype(voxels), std::span<const float>>) {
+      const std::size_t size = voxels.size() / channels.size();
+      for (std::size_t c = 0; c < channels.size(); ++c) channels[c].add(voxels.subspan(c * size, size));
+    }
+  });
+  return channels;
+}
+
 }  // namespace
 
 ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row) {
@@ -34,6 +48,7 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
   const std::size_t rows = table.rows.size();
   std::vector<Scan> scans;
   std::vector<double> labels;
+  std::vector<ChannelStatistics> channels;
   core::Progress progress(log, "samples read", static_cast<std::int64_t>(rows));
   std::size_t left = rows;
   core::in_rounds(
@@ -42,29 +57,54 @@ Scans scan_all(const core::Communicator& comm, const core::Log& log, const Forei
         const std::size_t first = block * kBlock, size = std::min(kBlock, rows - first);
         std::vector<Scan> of_block(size);
         std::vector<std::vector<double>> labels_of_block(size);
+        std::vector<std::vector<ChannelStatistics>> channels_of_block(size);
         core::in_threads(size, [&](std::size_t i, std::size_t) {
           ForeignSample sample = format.decode(file_of(settings, table.rows[first + i]));
           of_block[i] = scan(sample, first + i, settings.kind);
+          channels_of_block[i] = scan_channels(sample, settings);
           labels_of_block[i] = std::move(sample.labels);
         });
         scans.insert(scans.end(), of_block.begin(), of_block.end());
         for (const auto& of_sample : labels_of_block)
           labels.insert(labels.end(), of_sample.begin(), of_sample.end());
+        for (const auto& of_sample : channels_of_block)
+          channels.insert(channels.end(), of_sample.begin(), of_sample.end());
       },
       [&](std::size_t blocks) {
         const std::size_t read = std::min(left, blocks * kBlock);
         left -= read;
         progress.advance(static_cast<std::int64_t>(read));
       });
-  Scans all{std::vector<Scan>(rows), std::vector<std::vector<double>>(rows)};
+  Scans all{std::vector<Scan>(rows), std::vector<std::vector<double>>(rows),
+            std::vector<std::vector<ChannelStatistics>>(rows)};
   const std::vector<double> all_labels = core::gather_values(comm, labels);
+  const std::vector<ChannelStatistics> all_channels = core::gather_values(comm, channels);
   auto next = all_labels.begin();
+  auto next_channel = all_channels.begin();
+  const auto number = static_cast<std::ptrdiff_t>(all_channels.size() / rows);
   for (const Scan& found : core::gather_values(comm, scans)) {
     all.scans[found.row] = found;
     all.labels[found.row].assign(next, next + static_cast<std::ptrdiff_t>(found.labels));
     next += static_cast<std::ptrdiff_t>(found.labels);
+    all.channels[found.row].assign(next_channel, next_channel + number);
+    next_channel += number;
   }
   return all;
+}
+
+std::vector<ChannelRecord> channels_of(const SampleTable& table, const Scans& found,
+                                       const std::set<std::size_t>& training) {
+  std::vector<ChannelRecord> channels(found.channels.front().size());
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      const ChannelStatistics& statistics = found.channels[r][c];
+      if (training.contains(r)) channels[c].training.add(statistics);
+      if (!channels[c].lowest_in.empty() && statistics.values.minimum >= channels[c].lowest) continue;
+      channels[c].lowest = statistics.values.minimum;
+      channels[c].lowest_in = name_of(table.rows[r]);
+    }
+  }
+  return channels;
 }
 
 }  // namespace cosmo::dataset

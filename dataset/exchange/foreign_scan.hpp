@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "core/log.hpp"
@@ -10,6 +11,7 @@
 #include "dataset/exchange/exchange_format.hpp"
 #include "dataset/exchange/foreign_samples.hpp"
 #include "dataset/exchange/sample_table.hpp"
+#include "dataset/shard/channel_record.hpp"
 #include "dataset/shard/voxel_statistics.hpp"
 
 namespace cosmo::dataset {
@@ -25,8 +27,9 @@ struct Scan {
 };
 
 struct Scans {
-  std::vector<Scan> scans;                  ///< by row
-  std::vector<std::vector<double>> labels;  ///< by row; as the files hold them
+  std::vector<Scan> scans;                               ///< by row
+  std::vector<std::vector<double>> labels;               ///< by row; as the files hold them
+  std::vector<std::vector<ChannelStatistics>> channels;  ///< by row; of fields
 };
 
 /// Location of a row's sample.
@@ -35,5 +38,10 @@ ForeignFile file_of(const ForeignSettings& settings, const SampleRow& row);
 /// Reads every sample once. The ranks share them. Collective. Throws as ExchangeFormat::decode.
 Scans scan_all(const core::Communicator& comm, const core::Log& log, const ForeignSettings& settings,
                const ExchangeFormat& format, const SampleTable& table);
+
+/// What a manifest states of each channel of a field, whose training samples are these rows: summed in the order of the
+/// table.
+std::vector<ChannelRecord> channels_of(const SampleTable& table, const Scans& found,
+                                       const std::set<std::size_t>& training);
 
 }  // namespace cosmo::dataset

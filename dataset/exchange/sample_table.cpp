@@ -93,6 +93,10 @@ std::vector<std::string> names_of(const core::CsvTable& table) {
 
 }  // namespace
 
+std::string name_of(const SampleRow& row) {
+  return row.record ? fmt::format("{}, record {}", row.file, *row.record) : row.file;
+}
+
 std::string sample_table_header(const std::vector<std::string>& parameters) {
   return fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}\n",
                      fmt::join(parameters, ","));

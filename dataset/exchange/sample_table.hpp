@@ -38,6 +38,9 @@ struct SampleRow {
   std::vector<double> parameters;           ///< (P)
 };
 
+/// Its name in messages: "cube.npy", "cubes.tfrecord, record 3".
+std::string name_of(const SampleRow& row);
+
 struct SampleTable {
   std::vector<std::string> parameters;  ///< names (P)
   std::vector<SampleRow> rows;

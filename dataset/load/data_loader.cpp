@@ -60,7 +60,7 @@ DataLoader::DataLoader(SplitReader& reader, const VoxelTransform& transform, con
           [this](std::size_t item, int thread) { make(item, readers_[static_cast<std::size_t>(thread)]); },
           !groups.empty()) {
   const SampleSpec& spec = reader.spec();
-  ensure(kind_of(transform) == spec.kind, Fault::config,
+  ensure(transform.kind == spec.kind, Fault::config,
          "The model reads {} and the dataset holds {}: give the kind of data it was trained on.",
          spec.kind == VoxelKind::counts ? "fields" : "counts",
          spec.kind == VoxelKind::counts ? "counts" : "fields");
@@ -83,7 +83,7 @@ void DataLoader::allocate() {
       reader.voxels = core::Buffer<std::byte>(spec.bytes());
       if (config_.roll) reader.rolled = core::Buffer<std::byte>(spec.bytes());
     }
-    reader.inputs.emplace(transform_);
+    reader.inputs.emplace(transform_, Box(spec.side()).voxels());
   }
 }
 
@@ -226,7 +226,7 @@ std::uint64_t DataLoader::load_slab(std::uint32_t sample, const Symmetry& symmet
     const std::span<const T> from = part.voxels.subspan(channel * size, size);
     std::ranges::fill(to.first(before), 0.0f);
     std::ranges::fill(to.subspan(before + size), 0.0f);
-    reader.inputs->make_part(symmetry, part.box, from, to.subspan(before, size));
+    reader.inputs->make_part(symmetry, part.box, from, to.subspan(before, size), channel);
   }
   return bytes;
 }
@@ -237,10 +237,11 @@ std::uint64_t DataLoader::load_whole(std::uint32_t sample, const Symmetry& symme
                                      std::span<float> voxels) {
   const bool as_stored = symmetry == Symmetry{} && !(turns() && config_.roll);
   if (as_stored && config_.readers > 0 && reader.inputs->same_for_all()) {
+    std::size_t done = 0;
     source_.read_stored(sample, reader.chunks, [&](std::span<const std::byte> bytes) {
       const std::span part(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
-      reader.inputs->make_part(part, voxels.first(part.size()));
-      voxels = voxels.subspan(part.size());
+      reader.inputs->make_part(part, voxels.subspan(done, part.size()), done);
+      done += part.size();
     });
   } else {
     const std::span<const T> stored = read<T>(sample, reader);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,21 +54,39 @@ std::vector<ShardToVerify> shards_of(const DatasetManifest& manifest) {
   return shards;
 }
 
+/// Statistics of voxels, and of each channel of a field.
+struct FoundVoxels {
+  VoxelStatistics all;
+  std::vector<ChannelStatistics> channels = {};  ///< for fields only
+
+  void add(const FoundVoxels& others) {
+    all.add(others.all);
+    channels.resize(others.channels.size());
+    for (std::size_t c = 0; c < channels.size(); ++c) channels[c].add(others.channels[c]);
+  }
+};
+
 /// Reads every sample.
 template <class T>
-VoxelStatistics read_all(const ShardReader& reader, const SampleSpec& spec) {
+FoundVoxels read_all(const ShardReader& reader, const SampleSpec& spec) {
   std::vector<T> voxels(spec.voxels());
-  VoxelStatistics statistics;
+  FoundVoxels found;
   for (std::size_t row = 0; row < reader.size(); ++row) {
     reader.read(row, std::span(voxels));
-    statistics.add(std::span<const T>(voxels));
+    found.all.add(std::span<const T>(voxels));
+    if constexpr (std::is_same_v<T, float>) {
+      found.channels.resize(static_cast<std::size_t>(spec.channels()));
+      const std::size_t size = voxels.size() / found.channels.size();
+      for (std::size_t c = 0; c < found.channels.size(); ++c)
+        found.channels[c].add(std::span<const float>(voxels).subspan(c * size, size));
+    }
   }
-  return statistics;
+  return found;
 }
 
 /// Reads one shard whole and returns its statistics; its samples are added to `samples`.
-VoxelStatistics verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
-                             const ShardToVerify& shard, std::vector<StoredSample>& samples) {
+FoundVoxels verify_shard(const std::filesystem::path& directory, const DatasetManifest& manifest,
+                         const ShardToVerify& shard, std::vector<StoredSample>& samples) {
   core::check_content(directory, *manifest.base.find(shard.path));
   const ShardReader reader(directory / shard.path, manifest.spec);
   ensure(reader.size() == shard.samples, Fault::format,
@@ -77,9 +97,9 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
     samples.push_back(
         {sample.simulation, sample.roll, sample.subvolume, sample.seed, shard.split, shard.number});
   }
-  const VoxelStatistics statistics = manifest.spec.kind == VoxelKind::field
-                                         ? read_all<float>(reader, manifest.spec)
-                                         : read_all<std::uint16_t>(reader, manifest.spec);
+  FoundVoxels found = manifest.spec.kind == VoxelKind::field ? read_all<float>(reader, manifest.spec)
+                                                             : read_all<std::uint16_t>(reader, manifest.spec);
+  const VoxelStatistics& statistics = found.all;
   const VoxelStatistics& stated = reader.statistics();
   ensure(statistics.counts == stated.counts, Fault::format,
          "{} holds {} particles, at most {} per voxel, and states otherwise: restore the file.",
@@ -88,7 +108,7 @@ VoxelStatistics verify_shard(const std::filesystem::path& directory, const Datas
          "{} holds voxels from {} to {}, mean {}, and states otherwise: restore the file.",
          (directory / shard.path).string(), statistics.field.minimum, statistics.field.maximum,
          statistics.field.mean);
-  return statistics;
+  return found;
 }
 
 /// Throws Error{format} unless samples have the seeds that the manifest lists, if it does.
@@ -218,6 +238,25 @@ std::vector<Damage> gather_damages(const core::Communicator& comm, const std::ve
   return all;
 }
 
+/// Whether all ranks' channels are those that the manifest states, if it does. Collective.
+bool have_channels(const core::Communicator& comm, const FoundVoxels& all, const FoundVoxels& training,
+                   const DatasetManifest& manifest) {
+  const std::size_t number = manifest.channels.size();
+  std::vector<ChannelStatistics> found(number);
+  const std::vector<ChannelStatistics> trained = core::gather_values(comm, training.channels);
+  for (std::size_t i = 0; number > 0 && i < trained.size(); ++i) found[i % number].add(trained[i]);
+  std::vector<double> lowest(number, std::numeric_limits<double>::infinity());
+  for (std::size_t c = 0; c < std::min(number, all.channels.size()); ++c)
+    lowest[c] = all.channels[c].values.minimum;
+  bool agree = true;
+  for (std::size_t c = 0; c < number; ++c) {
+    const ChannelRecord& stated = manifest.channels[c];
+    const bool lowest_agrees = comm.min(lowest[c]) == stated.lowest;
+    agree = agree && lowest_agrees && nearly_equal(found[c], stated.training);
+  }
+  return agree;
+}
+
 }  // namespace
 
 DatasetManifest load_to_verify(const core::Log& log, const std::filesystem::path& directory) {
@@ -233,12 +272,12 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   core::Progress progress(log, "shards verified", static_cast<std::int64_t>(shards.size()));
   std::vector<StoredSample> samples;
   std::vector<Damage> damages;
-  VoxelStatistics mine;
+  FoundVoxels mine, training;
   const auto verify = [&](const ShardToVerify& shard) {
     try {
-      const VoxelStatistics statistics = verify_shard(directory, manifest, shard, samples);
-      mine.counts.add(statistics.counts);
-      if (shard.split == static_cast<std::uint32_t>(Split::train)) mine.field.add(statistics.field);
+      const FoundVoxels found = verify_shard(directory, manifest, shard, samples);
+      mine.add(found);
+      if (shard.split == static_cast<std::uint32_t>(Split::train)) training.add(found);
     } catch (const core::Error& error) {
       damages.push_back({shard.number, error});
     }
@@ -252,8 +291,10 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
   // In one order, so that the first fault is the same on any number of ranks.
   std::ranges::stable_sort(samples, {}, &StoredSample::shard);
   VerifiedDataset total{shards.size(), samples.size(), {}};
-  for (const VoxelStatistics& of_rank : core::gather_values(comm, std::vector{mine}))
+  for (const VoxelStatistics& of_rank :
+       core::gather_values(comm, std::vector<VoxelStatistics>{{mine.all.counts, training.all.field}}))
     total.voxels.add(of_rank);
+  const bool channels_agree = have_channels(comm, mine, training, manifest);
   comm.agree([&] {
     const std::string source = (directory / core::kManifestName).string();
     check_consistency(manifest, source);
@@ -261,7 +302,7 @@ VerifiedDataset verify_dataset(const core::Communicator& comm, const core::Log& 
     check_seeds(samples, manifest, source);
     ensure(total.voxels.counts.particles == manifest.statistics.particles_binned &&
                total.voxels.counts.max_count == manifest.statistics.max_count &&
-               nearly_equal(total.voxels.field, manifest.field),
+               nearly_equal(total.voxels.field, manifest.field) && channels_agree,
            Fault::format, "{} has other statistics than its shards: write the dataset again with --force.",
            source);
   });

@@ -56,8 +56,11 @@ SampleSummary::SampleSummary(core::GridSpec sample, const VoxelScale& scale)
       mesh_(self_, sample),
       tally_(scale.kind == VoxelKind::counts ? VoxelTable::kCounts : 0),
       table_(tally_.size()) {
-  core::ensure(scale.kind == VoxelKind::counts || scale.deviation > 0, core::Fault::config,
-               "All voxels of the training samples are {}: give data that vary.", scale.mean);
+  const auto varies = [](const ChannelScale& channel) { return channel.deviation > 0; };
+  core::ensure(
+      scale.kind == VoxelKind::counts ||
+          (scale.channels.empty() ? scale.deviation > 0 : std::ranges::any_of(scale.channels, varies)),
+      core::Fault::config, "All voxels of the training samples are {}: give data that vary.", scale.mean);
   mesh_.for_each_row([&](int, int, float* row) { std::fill_n(row, mesh_.side(), 0.0f); });
   mesh_.forward();
   bins_ = fourier::power_spectrum(mesh_);
@@ -82,7 +85,7 @@ std::vector<double> SampleSummary::spectrum_of(const Value& value) {
   return fourier::power_spectrum(mesh_).power;
 }
 
-SummaryStatistics SampleSummary::of(std::span<const std::uint16_t> counts) {
+SummaryStatistics SampleSummary::of(std::span<const std::uint16_t> counts, std::size_t) {
   core::ensure(scale_.kind == VoxelKind::counts && counts.size() == mesh_.grid().cells(),
                core::Fault::internal, "A sample of {} counts is summed up as another kind.", counts.size());
   std::ranges::fill(tally_, 0u);
@@ -108,10 +111,23 @@ SummaryStatistics SampleSummary::of(std::span<const std::uint16_t> counts) {
   return result;
 }
 
-SummaryStatistics SampleSummary::of(std::span<const float> field) {
+SummaryStatistics SampleSummary::of(std::span<const float> field, std::size_t channel) {
   core::ensure(scale_.kind == VoxelKind::field && field.size() == mesh_.grid().cells(), core::Fault::internal,
                "A sample of {} field values is summed up as another kind.", field.size());
-  const auto scaled = [&](float value) { return (value - scale_.mean) / scale_.deviation; };
+  const ChannelScale scale = scale_.of(channel);
+  const double deviation = scale.deviation > 0 ? scale.deviation : 1;
+  std::vector<float> logarithms(scale_.curve == Curve::none ? 0 : field.size());
+  if (scale_.curve != Curve::none) {
+    for_each_under(scale_.curve, field, [&](std::size_t i, float value) { logarithms[i] = value; });
+    core::ensure(
+        std::ranges::all_of(logarithms, [](float value) { return std::isfinite(value); }),
+        core::Fault::config,
+        "The model takes the logarithm of the voxels' {}, and the lowest here is {:g}: give data of the "
+        "kind that it was trained on.",
+        domain_of(scale_.curve), *std::ranges::min_element(field));
+    field = logarithms;
+  }
+  const auto scaled = [&](float value) { return (value - scale.mean) / deviation; };
   SummaryStatistics result = moments_of(static_cast<double>(field.size()), [&](const auto& add) {
     for (const float value : field) add(scaled(value), 1.0);
   });

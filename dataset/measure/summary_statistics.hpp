@@ -17,8 +17,8 @@ namespace cosmo::dataset {
 /// or the last.
 inline constexpr std::size_t kValueBins = 32;
 
-/// Summary of one channel of a sample. For a field, a value n is (value - mean) / deviation over all
-/// training samples, and log(1 + n) is sign(n) log(1 + |n|).
+/// Summary of one channel of a sample. For a field, a value n is (curve(value) - mean) / deviation over all
+/// training samples, as VoxelScale states them for the channel, and log(1 + n) is sign(n) log(1 + |n|).
 struct SummaryStatistics {
   double mean = 0;                ///< <n>, the mean over the voxels
   std::vector<double> power;      ///< P(k) of n / <n> - 1 (for a field, of n) [(unit of the box)³]
@@ -35,15 +35,16 @@ struct SummaryStatistics {
 class SampleSummary {
  public:
   /// `sample` is the grid of a channel, its box in the unit of length that P(k) will have. Throws
-  /// Error{config} below 4 voxels per side, and for a field whose deviation is 0.
+  /// Error{config} below 4 voxels per side, and for a field whose deviation is 0 in all channels.
   SampleSummary(core::GridSpec sample, const VoxelScale& scale);
   SampleSummary(const SampleSummary&) = delete;
   SampleSummary& operator=(const SampleSummary&) = delete;
 
   /// Summarises one channel (n, n, n) with all threads of the rank; does not communicate with other ranks. A
-  /// channel without a particle has the contrast 0.
-  SummaryStatistics of(std::span<const std::uint16_t> counts);
-  SummaryStatistics of(std::span<const float> field);
+  /// channel without a particle has the contrast 0. Throws Error{config} for a field's values outside of the curve's
+  /// domain.
+  SummaryStatistics of(std::span<const std::uint16_t> counts, std::size_t channel = 0);
+  SummaryStatistics of(std::span<const float> field, std::size_t channel = 0);
 
   /// Mean wavenumber of each bin [1 / unit of the box] and its number of modes.
   const std::vector<double>& k() const { return bins_.k; }

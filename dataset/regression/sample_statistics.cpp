@@ -46,7 +46,7 @@ void summarise_sample(SplitReader& reader, std::uint32_t sample, std::vector<T>&
   reader.read(sample, std::span(voxels));
   const std::size_t size = voxels.size() / channels.size();
   for (std::size_t c = 0; c < channels.size(); ++c) {
-    channels[c] = summary.of(std::span<const T>(voxels).subspan(c * size, size));
+    channels[c] = summary.of(std::span<const T>(voxels).subspan(c * size, size), c);
   }
 }
 

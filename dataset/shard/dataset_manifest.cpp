@@ -86,6 +86,16 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
          manifest.statistics.particles_binned, manifest.statistics.particles_in);
   ensure(manifest.spec.kind == VoxelKind::counts || manifest.field.is_finite(), Fault::format,
          "{} has no finite statistics of its field: restore the file.", source);
+  const auto finite = [](const ChannelRecord& channel) {
+    const ChannelStatistics& training = channel.training;
+    return training.values.is_finite() && std::isfinite(channel.lowest) &&
+           (training.log1p.voxels == 0 || training.log1p.is_finite()) &&
+           (training.log.voxels == 0 || training.log.is_finite());
+  };
+  ensure(manifest.channels.empty() || (std::cmp_equal(manifest.channels.size(), manifest.spec.channels()) &&
+                                       std::ranges::all_of(manifest.channels, finite)),
+         Fault::format, "{} has no finite statistics of each of its {} channels: restore the file.", source,
+         manifest.spec.channels());
 }
 
 Json to_object(const ShardOrigin& origin) {
@@ -113,11 +123,12 @@ constexpr const char* kFieldType = "float32";  ///< "voxel_type" of fields; coun
 
 Json statistics_of(const DatasetManifest& manifest) {
   if (manifest.spec.kind == VoxelKind::field) {
-    const FieldStatistics& field = manifest.field;
-    return {{"minimum", field.minimum},
-            {"maximum", field.maximum},
-            {"mean", field.mean},
-            {"deviation", field.deviation}};
+    Json statistics;
+    to_json(statistics, manifest.field);
+    if (manifest.channels.empty()) return statistics;
+    for (const ChannelRecord& channel : manifest.channels)
+      to_json(statistics["channels"].emplace_back(), channel);
+    return statistics;
   }
   return {{"mean_count", manifest.spec.mean_count},
           {"max_count", manifest.statistics.max_count},
@@ -128,7 +139,11 @@ Json statistics_of(const DatasetManifest& manifest) {
 void read_statistics(const Json& json, DatasetManifest& manifest) {
   if (manifest.spec.kind == VoxelKind::field) {
     const std::uint64_t voxels = manifest.split(Split::train).samples * manifest.spec.voxels();
-    manifest.field = {voxels, json.at("minimum"), json.at("maximum"), json.at("mean"), json.at("deviation")};
+    manifest.field = read_field_statistics(json, voxels);
+    if (!json.contains("channels")) return;
+    const auto of_channel = voxels / static_cast<std::uint64_t>(manifest.spec.channels());
+    for (const Json& channel : json["channels"])
+      manifest.channels.push_back(read_channel(channel, of_channel));
   } else {
     manifest.spec.mean_count = json.at("mean_count");
     manifest.statistics = {json.at("max_count"), json.at("particles_in"), json.at("particles_binned")};
@@ -153,9 +168,27 @@ std::optional<Leak> DatasetManifest::leak() const {
   return find_leak(members);
 }
 
-VoxelScale DatasetManifest::scale() const {
-  if (spec.kind == VoxelKind::field) return {spec.kind, field.mean, field.deviation};
-  return {spec.kind, spec.mean_count};
+VoxelScale DatasetManifest::scale(Curve curve) const {
+  if (spec.kind == VoxelKind::counts) return {spec.kind, spec.mean_count};
+  if (curve == Curve::none && !scaled_by_channel()) return {spec.kind, field.mean, field.deviation};
+  ensure(
+      !channels.empty(), Fault::config,
+      "--voxels by a logarithm needs the ranges of the channels, which the manifest of this dataset, of an "
+      "earlier version or another program, lacks: repeat cosmo-prep import with --force, or give standard.");
+  std::vector<ChannelScale> scales;
+  for (const ChannelRecord& channel : channels) {
+    const FieldStatistics& found = channel.training.under(curve);
+    scales.push_back({found.mean, found.deviation});
+  }
+  if (scales.size() == 1) return {spec.kind, scales.front().mean, scales.front().deviation, curve};
+  return {spec.kind, field.mean, field.deviation, curve, scales};
+}
+
+VoxelTransform DatasetManifest::transform(std::string_view name) const {
+  if (spec.kind == VoxelKind::counts || !transform_is_for(name, spec.kind))
+    return find_voxel_transform(name, scale());
+  ensure_in_domain(name, channels);
+  return find_voxel_transform(name, scale(curve_of(name)));
 }
 
 Json DatasetManifest::details() const {

@@ -10,6 +10,7 @@
 
 #include "core/output/manifest.hpp"
 #include "core/run/options.hpp"
+#include "dataset/shard/channel_record.hpp"
 #include "dataset/shard/shard_format.hpp"
 #include "dataset/shard/shard_writer.hpp"
 #include "dataset/shard/split.hpp"
@@ -43,14 +44,21 @@ struct ShardOrigin {
 struct DatasetManifest {
   core::Manifest base;
   ShardOrigin origin;
-  SampleSpec spec;                    ///< parameters, shape, box, mean count
-  std::uint32_t subvolumes = 1;       ///< cut from each simulation, and from each of its rolls
-  std::array<SplitRecord, 3> splits;  ///< by Split
-  CountStatistics statistics;         ///< statistics of counts
-  FieldStatistics field;              ///< statistics of a field, over the training samples
+  SampleSpec spec;                           ///< parameters, shape, box, mean count
+  std::uint32_t subvolumes = 1;              ///< cut from each simulation, and from each of its rolls
+  std::array<SplitRecord, 3> splits;         ///< by Split
+  CountStatistics statistics;                ///< statistics of counts
+  FieldStatistics field;                     ///< statistics of a field, over the training samples
+  std::vector<ChannelRecord> channels = {};  ///< for fields; none in manifests of earlier versions
 
-  /// What a transform needs to know about the voxels.
-  VoxelScale scale() const;
+  /// What a transform needs to know about the voxels, for a field under the curve. Throws Error{config} naming --voxels
+  /// for a curve of which the manifest has no statistics.
+  VoxelScale scale(Curve curve = Curve::none) const;
+  /// The transform called `name` for the voxels. Throws Error{config} naming --voxels, also for a field that it cannot
+  /// take.
+  VoxelTransform transform(std::string_view name) const;
+  /// Whether each channel of a field has its own scale.
+  bool scaled_by_channel() const { return spec.channels() > 1 && !channels.empty(); }
   const SplitRecord& split(Split which) const { return splits[static_cast<std::size_t>(which)]; }
   /// Number of samples in all splits together.
   std::uint64_t samples() const;

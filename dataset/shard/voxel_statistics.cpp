@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace cosmo::dataset {
 
@@ -51,10 +52,44 @@ bool FieldStatistics::is_finite() const {
   return std::isfinite(minimum) && std::isfinite(maximum) && std::isfinite(mean) && std::isfinite(deviation);
 }
 
+void ChannelStatistics::add(std::span<const float> of_channel) {
+  ChannelStatistics sample;
+  sample.values.add(of_channel);
+  std::vector<float> under_curve(of_channel.size());
+  for (const Curve curve : {Curve::log1p, Curve::log}) {
+    if (!(sample.values.minimum > limit_of(curve))) continue;
+    for_each_under(curve, of_channel, [&](std::size_t i, float value) { under_curve[i] = value; });
+    (curve == Curve::log1p ? sample.log1p : sample.log).add(under_curve);
+  }
+  add(sample);
+}
+
+void ChannelStatistics::add(const ChannelStatistics& others) {
+  values.add(others.values);
+  log1p.add(others.log1p);
+  log.add(others.log);
+}
+
+const FieldStatistics& ChannelStatistics::under(Curve curve) const {
+  if (curve == Curve::none) return values;
+  return curve == Curve::log1p ? log1p : log;
+}
+
 bool nearly_equal(const FieldStatistics& a, const FieldStatistics& b) {
   const double tolerance = 1e-9 * (std::abs(a.minimum) + std::abs(a.maximum));
   return a.voxels == b.voxels && a.minimum == b.minimum && a.maximum == b.maximum &&
          std::abs(a.mean - b.mean) <= tolerance && std::abs(a.deviation - b.deviation) <= tolerance;
+}
+
+bool nearly_equal(const ChannelStatistics& a, const ChannelStatistics& b) {
+  const auto alike = [&](Curve curve) {  // processors round logarithms differently
+    const FieldStatistics &one = a.under(curve), &other = b.under(curve);
+    const double tolerance = 1e-5 * (1 + std::abs(one.minimum) + std::abs(one.maximum));
+    return a.takes(curve) == b.takes(curve) &&
+           (!a.takes(curve) || (std::abs(one.mean - other.mean) <= tolerance &&
+                                std::abs(one.deviation - other.deviation) <= tolerance));
+  };
+  return nearly_equal(a.values, b.values) && alike(Curve::log1p) && alike(Curve::log);
 }
 
 }  // namespace cosmo::dataset

@@ -4,6 +4,8 @@
 #include <limits>
 #include <span>
 
+#include "dataset/shard/curve.hpp"
+
 namespace cosmo::dataset {
 
 /// Sums over the voxels of samples that are counts.
@@ -32,6 +34,18 @@ struct FieldStatistics {
   bool is_finite() const;
 };
 
+/// Statistics of one channel of a field, and of its values under the curves that can take all of them.
+struct ChannelStatistics {
+  FieldStatistics values;
+  FieldStatistics log1p, log;  ///< lacking voxels where some values are outside of the curve's domain
+
+  void add(std::span<const float> of_channel);
+  void add(const ChannelStatistics& others);
+  const FieldStatistics& under(Curve curve) const;
+  /// Whether all values are in the curve's domain.
+  bool takes(Curve curve) const { return under(curve).voxels == values.voxels; }
+};
+
 /// Statistics of all voxels of some samples; the part for the other kind stays empty.
 struct VoxelStatistics {
   CountSums counts;
@@ -47,5 +61,6 @@ struct VoxelStatistics {
 
 /// Whether two agree except for rounding, which depends on the order in which voxels were added.
 bool nearly_equal(const FieldStatistics& a, const FieldStatistics& b);
+bool nearly_equal(const ChannelStatistics& a, const ChannelStatistics& b);
 
 }  // namespace cosmo::dataset

@@ -11,15 +11,26 @@
 
 namespace cosmo::dataset {
 
-/// A transform of voxels as a value, to be recorded with a model and used unchanged on any later data.
-///   log1p: scale (log(1 + count) − offset), the same for every sample; offset = log(1 + mean count)
-///   mean:  scale (count / mean of the sub-volume − offset); removes the sub-volume's own density
-///   standard: scale (value − offset) of a field; offset = mean, scale = 1 / standard deviation of the
-///             training samples' voxels
-struct VoxelTransform {
-  std::string name;
+/// x ↦ scale (x − offset)
+struct VoxelMap {
   double offset = 0;
   double scale = 1;
+};
+
+/// A transform of voxels as a value, to be recorded with a model and used unchanged on any later data.
+///   log1p: scale (log(1 + x) − offset), the same for every sample; of counts: offset = log(1 + mean count),
+///          scale = 1
+///   mean:  scale (count / mean of the sub-volume − offset); removes the sub-volume's own density
+///   standard: scale (x − offset)
+///   log:   scale (log(x) − offset)
+/// For a field, offset and 1 / scale are mean and standard deviation of the training samples' voxels, after the
+/// logarithm if there is one, of each channel.
+struct VoxelTransform {
+  std::string name;
+  std::vector<VoxelMap> maps = {{}};  ///< one for each channel, or one for all
+  VoxelKind kind = VoxelKind::counts;
+
+  const VoxelMap& map(std::size_t channel) const { return maps[maps.size() == 1 ? 0 : channel]; }
 };
 
 /// The names that find_voxel_transform accepts, for help texts.
@@ -29,28 +40,48 @@ std::string voxel_transform_help();
 /// The default for voxels of this kind: the first transform that is meant for them.
 std::string default_voxel_transform(VoxelKind kind);
 
+/// Mean and standard deviation of the voxels of a channel.
+struct ChannelScale {
+  double mean, deviation;
+
+  bool operator==(const ChannelScale&) const = default;
+};
+
 /// What a transform needs to know about the voxels of a dataset.
 struct VoxelScale {
   VoxelKind kind;
-  double mean;           ///< mean of the voxels
-  double deviation = 0;  ///< standard deviation, for fields only
+  double mean;                              ///< mean of the voxels; for a field, under the curve
+  double deviation = 0;                     ///< standard deviation, for fields only
+  Curve curve = Curve::none;                ///< for fields
+  std::vector<ChannelScale> channels = {};  ///< for fields: each channel's, if they have their own
 
   bool operator==(const VoxelScale&) const = default;
+  ChannelScale of(std::size_t channel) const {
+    return channels.empty() ? ChannelScale{mean, deviation} : channels[channel];
+  }
 };
 
 /// The transform called `name` for such data. Throws Error{config} naming --voxels, also if it is not meant
 /// for this kind of voxels.
 VoxelTransform find_voxel_transform(std::string_view name, const VoxelScale& scale);
+/// The curve of a field's transform. Throws Error{config} naming --voxels if it is not meant for fields.
+Curve curve_of(std::string_view name);
+/// Whether there is a transform called `name` for this kind of voxels. Throws Error{config} if there is none of that
+/// name at all.
+bool transform_is_for(std::string_view name, VoxelKind kind);
+/// Names of the transforms for this kind of voxels.
+std::vector<std::string> transforms_for(VoxelKind kind);
+/// The kind of voxels that a model's transform is for, which reads counts if they had a mean. Throws Error{config} if
+/// there is no transform of that name.
+VoxelKind kind_in_model(std::string_view name, double mean_count);
 /// Whether a sample's transform depends on all its voxels.
 bool needs_whole_sample(const VoxelTransform& transform);
-/// The kind of voxels that the transform is for. Throws Error{config} if its name is unknown.
-VoxelKind kind_of(const VoxelTransform& transform);
 
 /// A transform of counts tabulated for every count, so that a voxel costs one look-up.
 class VoxelTable {
  public:
   /// Writes the entries of every count that the sample holds.
-  using Fill = void (*)(const VoxelTransform&, std::span<const std::uint16_t> sample, std::span<float> table);
+  using Fill = void (*)(const VoxelMap&, std::span<const std::uint16_t> sample, std::span<float> table);
 
   static constexpr std::size_t kCounts = 65536;                   ///< different counts, of 16 bits
   static constexpr std::size_t kBytes = kCounts * sizeof(float);  ///< size of the table
@@ -64,7 +95,7 @@ class VoxelTable {
   std::span<const float> for_sample(std::span<const std::uint16_t> counts);
 
  private:
-  VoxelTransform transform_;
+  VoxelMap map_;
   Fill fill_ = nullptr;  ///< null if the table is the same for every sample
   std::vector<float> table_;
 };

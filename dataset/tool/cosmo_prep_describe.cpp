@@ -48,6 +48,18 @@ Json summary_of(const DatasetManifest& manifest) {
   return summary;
 }
 
+/// Lines of the voxels of a field, and of its channels if there are several.
+std::string describe_field(const DatasetManifest& manifest) {
+  const auto line = [](const std::string& name, const FieldStatistics& field) {
+    return fmt::format("{:<11} voxels from {:.6g} to {:.6g}, mean {:.6g}, deviation {:.6g}\n", name,
+                       field.minimum, field.maximum, field.mean, field.deviation);
+  };
+  std::string text = line("training", manifest.field);
+  for (std::size_t c = 0; manifest.scaled_by_channel() && c < manifest.channels.size(); ++c)
+    text += line(fmt::format("  channel {}", c), manifest.channels[c].training.values);
+  return text;
+}
+
 std::string describe(const DatasetManifest& manifest) {
   std::string text =
       fmt::format("{:<11} {:>11} {:>8} {:>7} {:>10}\n", "split", "simulations", "samples", "shards", "size");
@@ -76,11 +88,7 @@ std::string describe(const DatasetManifest& manifest) {
     text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
                         spec.parameters.high[p]);
   }
-  if (!counts) {
-    return text + fmt::format("training    voxels from {:.6g} to {:.6g}, mean {:.6g}, deviation {:.6g}\n",
-                              manifest.field.minimum, manifest.field.maximum, manifest.field.mean,
-                              manifest.field.deviation);
-  }
+  if (!counts) return text + describe_field(manifest);
   return text + fmt::format("counts      mean {:.6g}, largest {}, {} of {} particles binned\n",
                             spec.mean_count, manifest.statistics.max_count,
                             manifest.statistics.particles_binned, manifest.statistics.particles_in);

@@ -168,12 +168,12 @@ void transform_voxels(const Symmetry& symmetry, const Box& box, std::span<const 
   end_look_up();
 }
 
-void transform_voxels(const Symmetry& symmetry, const Box& box, const AffineMap& map,
+void transform_voxels(const Symmetry& symmetry, const Box& box, const FieldMap& map,
                       std::span<const float> field, std::span<float> voxels) {
-  const auto scaled = [map](const float* row, std::ptrdiff_t size, float* to) {
-    for (std::ptrdiff_t i = 0; i < size; ++i) to[i] = map(row[i]);
+  const auto mapped = [map](const float* row, std::ptrdiff_t size, float* to) {
+    map.apply({row, static_cast<std::size_t>(size)}, to);
   };
-  transform(symmetry, box, scaled, field, voxels);
+  transform(symmetry, box, mapped, field, voxels);
 }
 
 }  // namespace cosmo::dataset

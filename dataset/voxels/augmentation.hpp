@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "dataset/voxels/field_map.hpp"
+
 namespace cosmo::dataset {
 
 /// A signed permutation of the axes: output axis a runs along input axis axes[a], backwards if flipped[a].
@@ -45,20 +47,12 @@ struct Box {
 template <class T>
 void roll(const std::array<int, 3>& shift, const Box& box, std::span<const T> voxels, std::span<T> rolled);
 
-/// x ↦ scale (x − offset)
-struct AffineMap {
-  float offset;
-  float scale;
-
-  float operator()(float x) const { return scale * (x - offset); }
-};
-
 /// voxels = table[counts], turned by the symmetry; each read once and written once. `counts` (channels, box), `voxels`
 /// (channels, the turned box); `table` has an entry for each count.
 void transform_voxels(const Symmetry& symmetry, const Box& box, std::span<const float> table,
                       std::span<const std::uint16_t> counts, std::span<float> voxels);
-/// The same with voxels = scale (field − offset).
-void transform_voxels(const Symmetry& symmetry, const Box& box, const AffineMap& map,
+/// The same with voxels = map(field).
+void transform_voxels(const Symmetry& symmetry, const Box& box, const FieldMap& map,
                       std::span<const float> field, std::span<float> voxels);
 
 }  // namespace cosmo::dataset

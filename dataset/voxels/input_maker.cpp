@@ -7,17 +7,17 @@
 
 namespace cosmo::dataset {
 
-namespace {
-
-std::variant<VoxelTable, AffineMap> map_of(const VoxelTransform& transform) {
-  if (kind_of(transform) == VoxelKind::counts) return VoxelTable(transform);
-  return AffineMap{static_cast<float>(transform.offset), static_cast<float>(transform.scale)};
+std::variant<VoxelTable, InputMaker::FieldMaps> InputMaker::map_of(const VoxelTransform& transform) {
+  if (transform.kind == VoxelKind::counts) return VoxelTable(transform);
+  const Curve curve = curve_of(transform.name);
+  FieldMaps maps;
+  for (const VoxelMap& map : transform.maps)
+    maps.push_back({curve, static_cast<float>(map.offset), static_cast<float>(map.scale)});
+  return maps;
 }
 
-}  // namespace
-
-InputMaker::InputMaker(const VoxelTransform& transform)
-    : needs_sample_(needs_whole_sample(transform)), map_(map_of(transform)) {
+InputMaker::InputMaker(const VoxelTransform& transform, std::size_t channel)
+    : needs_sample_(needs_whole_sample(transform)), channel_(channel), map_(map_of(transform)) {
   if (auto* table = std::get_if<VoxelTable>(&map_); table && !needs_sample_) table_ = table->for_sample({});
 }
 
@@ -31,31 +31,43 @@ void InputMaker::begin(std::span<const T> sample) {
 }
 
 template <class T>
-void InputMaker::make_part(std::span<const T> part, std::span<float> input) const {
+void InputMaker::make_part(std::span<const T> part, std::span<float> input, std::size_t first) const {
   if constexpr (std::is_same_v<T, std::uint16_t>) {
     look_up(table_, part, input);
     end_look_up();
   } else {
-    std::ranges::transform(part, input.begin(), std::get<AffineMap>(map_));
+    const FieldMaps& maps = std::get<FieldMaps>(map_);
+    if (maps.size() == 1) return maps.front().apply(part, input.data());
+    for (std::size_t done = 0; done < part.size();) {
+      const std::size_t at = first + done, left = channel_ - at % channel_;
+      const std::span<const float> of_channel = part.subspan(done, std::min(left, part.size() - done));
+      maps[at / channel_].apply(of_channel, input.data() + done);
+      done += of_channel.size();
+    }
   }
 }
 
 template <class T>
 void InputMaker::make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part,
-                           std::span<float> input) const {
-  if constexpr (std::is_same_v<T, std::uint16_t>)
+                           std::span<float> input, std::size_t first) const {
+  if constexpr (std::is_same_v<T, std::uint16_t>) {
     transform_voxels(symmetry, box, table_, part, input);
-  else
-    transform_voxels(symmetry, box, std::get<AffineMap>(map_), part, input);
+  } else {
+    const FieldMaps& maps = std::get<FieldMaps>(map_);
+    if (maps.size() == 1) return transform_voxels(symmetry, box, maps.front(), part, input);
+    const std::size_t size = box.voxels();
+    for (std::size_t done = 0; done < part.size(); done += size)
+      transform_voxels(symmetry, box, maps[first++], part.subspan(done, size), input.subspan(done, size));
+  }
 }
 
 template void InputMaker::begin(std::span<const std::uint16_t>);
 template void InputMaker::begin(std::span<const float>);
-template void InputMaker::make_part(std::span<const std::uint16_t>, std::span<float>) const;
-template void InputMaker::make_part(std::span<const float>, std::span<float>) const;
+template void InputMaker::make_part(std::span<const std::uint16_t>, std::span<float>, std::size_t) const;
+template void InputMaker::make_part(std::span<const float>, std::span<float>, std::size_t) const;
 template void InputMaker::make_part(const Symmetry&, const Box&, std::span<const std::uint16_t>,
-                                    std::span<float>) const;
-template void InputMaker::make_part(const Symmetry&, const Box&, std::span<const float>,
-                                    std::span<float>) const;
+                                    std::span<float>, std::size_t) const;
+template void InputMaker::make_part(const Symmetry&, const Box&, std::span<const float>, std::span<float>,
+                                    std::size_t) const;
 
 }  // namespace cosmo::dataset

@@ -4,18 +4,21 @@
 #include <cstdint>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "dataset/shard/voxel_transform.hpp"
 #include "dataset/voxels/augmentation.hpp"
+#include "dataset/voxels/field_map.hpp"
 
 namespace cosmo::dataset {
 
-/// Makes a network's input from the voxels of samples, counts (T: std::uint16_t) by a table or a field (T: float) by an
-/// affine map: the one place where that is done. For one thread at a time.
+/// Makes a network's input from the voxels of samples, counts (T: std::uint16_t) by a table or a field (T: float) by a
+/// map of each channel: the one place where that is done. For one thread at a time.
 class InputMaker {
  public:
-  /// Throws Error{config} if there is no transform of that name.
-  explicit InputMaker(const VoxelTransform& transform);
+  /// `channel` is the number of voxels in a channel of a sample. Throws Error{config} if there is no transform of that
+  /// name.
+  InputMaker(const VoxelTransform& transform, std::size_t channel);
   InputMaker(InputMaker&&) = default;
   InputMaker& operator=(InputMaker&&) = default;
   /// Bytes that one allocates for voxels of this kind.
@@ -33,17 +36,23 @@ class InputMaker {
   /// The parts to come are this sample's, on all of whose voxels the transform depends unless same_for_all().
   template <class T>
   void begin(std::span<const T> sample);
-  /// Makes a part of the input, in its order.
+  /// Makes a part of the input, in its order; `first` is the number of the part's first voxel in the sample.
   template <class T>
-  void make_part(std::span<const T> part, std::span<float> input) const;
-  /// The same, turned: `part` (channels, box), `input` (channels, the turned box).
+  void make_part(std::span<const T> part, std::span<float> input, std::size_t first = 0) const;
+  /// The same, turned: `part` (channels, box), `input` (channels, the turned box), from the channel `first` on.
   template <class T>
-  void make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part,
-                 std::span<float> input) const;
+  void make_part(const Symmetry& symmetry, const Box& box, std::span<const T> part, std::span<float> input,
+                 std::size_t first = 0) const;
 
  private:
+  /// Maps of all channels, or one for all.
+  using FieldMaps = std::vector<FieldMap>;
+
+  static std::variant<VoxelTable, FieldMaps> map_of(const VoxelTransform& transform);
+
   bool needs_sample_;
-  std::variant<VoxelTable, AffineMap> map_;
+  std::size_t channel_;  ///< voxels of a channel
+  std::variant<VoxelTable, FieldMaps> map_;
   std::span<const float> table_;  ///< for counts: the sample that was begun has this one
 };
 

@@ -206,10 +206,22 @@ std::string append_mean(OnnxGraph& graph, const std::string& counts) {
   return graph.node("Div", {counts, divisor}, "voxels/relative");
 }
 
-constexpr std::array<VoxelNodes, 3> kVoxelNodes = {
+constexpr std::array<VoxelNodes, 4> kVoxelNodes = {
     {{"log1p", &append_log1p},
      {"mean", &append_mean},
-     {"standard", [](OnnxGraph&, const std::string& values) { return values; }}}};
+     {"standard", [](OnnxGraph&, const std::string& values) { return values; }},
+     {"log", [](OnnxGraph& graph, const std::string& values) {
+        return graph.node("Log", {values}, "voxels/log");
+      }}}};
+
+/// A constant of the transform: one number, or one for each channel.
+std::string map_constant(OnnxGraph& graph, const std::string& name, const dataset::VoxelTransform& transform,
+                         double dataset::VoxelMap::*number) {
+  if (transform.maps.size() == 1) return graph.constant(name, transform.maps.front().*number);
+  std::vector<float> numbers;
+  for (const dataset::VoxelMap& map : transform.maps) numbers.push_back(static_cast<float>(map.*number));
+  return graph.constant(name, {static_cast<std::int64_t>(numbers.size()), 1, 1, 1}, numbers);
+}
 
 /// The nodes that make the network's input from counts, as dataset::VoxelTransform defines them.
 void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& transform,
@@ -218,8 +230,10 @@ void append_voxel_transform(OnnxGraph& graph, const dataset::VoxelTransform& tra
   core::ensure(nodes != nullptr, core::Fault::internal, "No ONNX nodes for the voxels {}.", transform.name);
   const std::string values = nodes->append(graph, "counts");
   const std::string centred =
-      graph.node("Sub", {values, graph.constant("voxels.offset", transform.offset)}, "voxels/centred");
-  graph.node("Mul", {centred, graph.constant("voxels.scale", transform.scale)}, target);
+      graph.node("Sub", {values, map_constant(graph, "voxels.offset", transform, &dataset::VoxelMap::offset)},
+                 "voxels/centred");
+  graph.node("Mul", {centred, map_constant(graph, "voxels.scale", transform, &dataset::VoxelMap::scale)},
+             target);
 }
 
 /// The nodes from labels to physical parameters, as dataset::TargetScaler does it: centre + label × half the

@@ -65,7 +65,7 @@ void Familiarity::add_voxels(std::span<const Voxel> sample) {
   ++samples_;
   const std::size_t voxels = sample.size() / channels_.size();
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    const dataset::SummaryStatistics statistics = summary_->of(sample.subspan(c * voxels, voxels));
+    const dataset::SummaryStatistics statistics = summary_->of(sample.subspan(c * voxels, voxels), c);
     channels_[c].mean.add(statistics.mean);
     int strange = 0;
     for (std::size_t bin = 0; bin < channels_[c].power.size(); ++bin) {

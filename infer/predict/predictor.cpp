@@ -39,14 +39,22 @@ Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn
 }
 
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model) {
-  return {model.normalisation.voxels, model.normalisation.offset, model.normalisation.scale};
+  const nn::InputNormalisation& normalisation = model.normalisation;
+  dataset::VoxelTransform transform{
+      normalisation.voxels, {}, dataset::kind_in_model(normalisation.voxels, normalisation.mean_count)};
+  for (std::size_t c = 0; c < normalisation.scale.size(); ++c)
+    transform.maps.push_back({normalisation.offset[c], normalisation.scale[c]});
+  return transform;
 }
 
 dataset::VoxelScale scale_of(const nn::ModelManifest& model) {
-  const nn::InputNormalisation& normalisation = model.normalisation;
-  if (dataset::kind_of(transform_of(model)) == dataset::VoxelKind::field)
-    return {dataset::VoxelKind::field, normalisation.offset, 1 / normalisation.scale};
-  return {dataset::VoxelKind::counts, normalisation.mean_count};
+  const dataset::VoxelTransform transform = transform_of(model);
+  if (transform.kind == dataset::VoxelKind::counts) return {transform.kind, model.normalisation.mean_count};
+  std::vector<dataset::ChannelScale> channels;
+  for (const dataset::VoxelMap& map : transform.maps) channels.push_back({map.offset, 1 / map.scale});
+  const auto [mean, deviation] = channels.front();
+  if (channels.size() == 1) channels.clear();
+  return {transform.kind, mean, deviation, dataset::curve_of(transform.name), channels};
 }
 
 std::span<const float> Predictor::predict(std::span<const float> voxels) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a model's training says against it.
+// Reasons to doubt a model that its training gives.
 
 #include <string>
 #include <vector>

@@ -33,7 +33,7 @@ std::vector<float> predict_outputs(Models models, Ensemble& ensemble, const Univ
   const auto sample = static_cast<std::size_t>(model.input.elements());
   const int batch = batch_of(model), subvolumes = universe.subvolumes();
   const std::size_t width = outputs_of(models);
-  dataset::InputMaker inputs(transform_of(model));
+  dataset::InputMaker inputs(transform_of(model), static_cast<std::size_t>(model.input.cells()));
   std::vector<std::uint16_t> counts(sample);
   core::Buffer<float> voxels(sample * static_cast<std::size_t>(batch));
   std::vector<float> outputs;

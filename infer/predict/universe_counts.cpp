@@ -229,7 +229,7 @@ std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int thr
 
 OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source) {
   const fs::path& path = source.path;
-  ensure(dataset::kind_of(transform_of(model)) == dataset::VoxelKind::counts, Fault::config,
+  ensure(transform_of(model).kind == dataset::VoxelKind::counts, Fault::config,
          "The model was trained on fields and --input takes counts: give --data.");
   ensure(fs::exists(path), Fault::io,
          "{} of --input does not exist: give the counts or the snapshot of one universe.", path.string());

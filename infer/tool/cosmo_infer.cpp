@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/run/tool.hpp"
 #include "infer/predict/training_doubts.hpp"
+#include "infer/tool/compare_command.hpp"
 #include "infer/tool/export_command.hpp"
 #include "infer/tool/input_command.hpp"
 #include "infer/tool/split_command.hpp"
@@ -35,5 +36,9 @@ core::Tool infer::cosmo_infer_tool() {
             core::OnStop::end, &declare, &run_infer, &infer::input_files},
            {"export", "writes the network, with its normalisation, for other programs to run",
             "cosmo-infer export --format onnx --model model --output model.onnx", true, core::OnStop::end,
-            &infer::declare_export, &infer::run_export}}};
+            &infer::declare_export, &infer::run_export},
+           {"compare",
+            "puts trainings and predictions side by side: settings that differ, errors, learning curves",
+            "cosmo-infer compare model-a model-b --html comparison.html", false, core::OnStop::end,
+            &infer::declare_compare, &infer::run_compare}}};
 }

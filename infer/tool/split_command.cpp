@@ -94,6 +94,10 @@ Job checked_job(const core::Options& options, int ranks) {
   job.training_doubts = infer::training_doubts(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
+  const dataset::VoxelTransform transform = transform_of(job.model());
+  if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
+    dataset::ensure_in_domain(transform.name, job.manifest.channels,
+                              "the model was trained with it, give data of the kind that it was trained on");
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {

@@ -24,6 +24,14 @@ std::vector<double> calibration_in(const Json& validation, const std::string& of
              : numbers("calibration_per_");
 }
 
+/// A number for all channels, or a list of one for each.
+Json number_or_list(const std::vector<double>& numbers) {
+  return numbers.size() == 1 ? Json(numbers.front()) : Json(numbers);
+}
+std::vector<double> numbers_in(const Json& json) {
+  return json.is_array() ? json.get<std::vector<double>>() : std::vector<double>{json.get<double>()};
+}
+
 /// Throws Error{format} naming the manifest unless its network can be built.
 void check_network(const ModelManifest& model, const std::string& source) {
   try {
@@ -64,8 +72,8 @@ core::Json ModelManifest::details() const {
                       {"best", record.best}});
   }
   Json normalisation_record = {{"voxels", normalisation.voxels},
-                               {"offset", normalisation.offset},
-                               {"scale", normalisation.scale},
+                               {"offset", number_or_list(normalisation.offset)},
+                               {"scale", number_or_list(normalisation.scale)},
                                {"mean_count", normalisation.mean_count}};
   core::write_length(normalisation_record, "voxel", input.voxel_size);
   Json input_record = {{"channels", input.channels}, {"size", input.size}};
@@ -184,8 +192,8 @@ void read_details(const Json& json, ModelManifest& model) {
                  core::read_length(normalisation, "voxel"),
                  input.value(core::kLineOfSightKey, "")};
   model.parameters = json.at("parameters");
-  model.normalisation = {normalisation.at("voxels"), normalisation.at("offset"), normalisation.at("scale"),
-                         normalisation.at("mean_count")};
+  model.normalisation = {normalisation.at("voxels"), numbers_in(normalisation.at("offset")),
+                         numbers_in(normalisation.at("scale")), normalisation.at("mean_count")};
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
   if (json.contains("labels"))
     model.labels = {json.at("labels").at("mean"), json.at("labels").at("standard_deviation")};
@@ -207,13 +215,19 @@ void ensure_settings(const ModelManifest& model, const std::string& source) {
       model.weights == "weights" || model.weights == "average", core::Fault::format,
       "{} predicts with \"{}\" of its checkpoints, which are not weights: restore it, or train again.",
       source, model.weights);
-  core::ensure(model.normalisation.scale > 0 && model.epochs >= 1 && model.choice_epochs >= 1 &&
-                   model.output.components() >= 0,
+  const std::vector<double>&scale = model.normalisation.scale, &offset = model.normalisation.offset;
+  core::ensure(
+      scale.size() == offset.size() &&
+          (scale.size() == 1 || std::cmp_equal(scale.size(), model.input.channels)),
+      core::Fault::format,
+      "{} has a normalisation of {} scales and {} offsets for {} channels: restore it, or train again.",
+      source, scale.size(), offset.size(), model.input.channels);
+  core::ensure(std::ranges::all_of(scale, [](double of) { return of > 0; }) && model.epochs >= 1 &&
+                   model.choice_epochs >= 1 && model.output.components() >= 0,
                core::Fault::format,
                "{} has a normalisation by {}, {} epochs, chosen over {}, or {} components, which cannot be: "
                "restore it, or train again.",
-               source, model.normalisation.scale, model.epochs, model.choice_epochs,
-               model.output.components());
+               source, fmt::join(scale, ", "), model.epochs, model.choice_epochs, model.output.components());
   core::ensure(!model.labels || (model.labels->mean.size() == model.parameters.size() &&
                                  model.labels->standard_deviation.size() == model.parameters.size()),
                core::Fault::format, "{} does not have the spread of each parameter's labels: train again.",

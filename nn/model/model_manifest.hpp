@@ -22,10 +22,10 @@ inline constexpr const char* kBaselineFile = "baseline.h5";
 
 /// How counts became the network's input.
 struct InputNormalisation {
-  std::string voxels;  ///< name of the voxel transform
-  double offset;       ///< offset of the transform's affine map
-  double scale;        ///< scale of the transform's affine map
-  double mean_count;   ///< particles per voxel in the training data
+  std::string voxels;          ///< name of the voxel transform
+  std::vector<double> offset;  ///< offset of the transform's affine map, of each channel or one for all
+  std::vector<double> scale;   ///< scale of that map, likewise
+  double mean_count;           ///< particles per voxel in the training data; 0 for fields
 };
 
 /// The range of values that one channel of the training samples covers.

@@ -41,7 +41,8 @@ class Inputs:
         with parsing(split.directory / "manifest.json", "manifest"):
             self.transform = transform if isinstance(transform, Transform) else Transform.of_dataset(split.manifest, transform)
         self.shape = (1, *split.shape)[-4:]
-        self._table = self.transform.table(65535) if self.transform.name == "log1p" else None
+        self._counts = split.dtype == np.uint16
+        self._table = self.transform.table(65535) if self._counts and self.transform.name == "log1p" else None
 
     def __len__(self):
         return len(self.split)
@@ -56,9 +57,8 @@ class Inputs:
         stored = self.split.voxels(index, buffer).reshape(self.shape)
         symmetry = choose_symmetry(self.seed, epoch, self.split.number(index)) if self.turned else 0
         turned = turn(stored, symmetry)
-        if self.transform.name == "standard":
-            np.subtract(turned, np.float32(self.transform.offset), out=out)
-            out *= np.float32(self.transform.scale)
+        if not self._counts:
+            self.transform.of_field(turned, out)
             return
         table = self._table if self._table is not None else self.transform.table(stored.max(), stored.mean() or 1.0)
         _look_up(table, turned, out)

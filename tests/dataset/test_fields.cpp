@@ -95,8 +95,10 @@ TEST_CASE("transforms are refused for voxels of the other kind") {
   const TemporaryDirectory directory;
   const DatasetManifest fields = write_fields(directory.path() / "fields", 5),
                         counts = write_dataset(directory.path() / "counts", 5);
-  expect_error(core::Fault::config, "--voxels log1p is for counts and the dataset holds a float32 field",
-               [&] { (void)find_voxel_transform("log1p", fields.scale()); });
+  expect_error(
+      core::Fault::config,
+      "--voxels mean is for counts and the dataset holds a float32 field: give log1p, standard or log",
+      [&] { (void)fields.transform("mean"); });
   expect_error(core::Fault::config, "--voxels standard is for fields and the dataset holds counts",
                [&] { (void)find_voxel_transform("standard", counts.scale()); });
   expect_error(core::Fault::config, "nothing to learn", [&] {
@@ -106,6 +108,71 @@ TEST_CASE("transforms are refused for voxels of the other kind") {
   const VoxelTransform log1p = find_voxel_transform("log1p", counts.scale());
   expect_error(core::Fault::config, "model reads counts and the dataset holds fields",
                [&] { DataLoader(reader, log1p, {}); });
+}
+
+namespace {
+
+/// The manifest of a field of two channels, the second with values from `lowest` on.
+DatasetManifest two_channels(float lowest) {
+  DatasetManifest manifest;
+  manifest.spec.kind = VoxelKind::field;
+  manifest.spec.shape = {2, 2, 2, 2};
+  manifest.channels.resize(2);
+  const std::vector<float> first = {1, 2, 3, 6}, second = {lowest, lowest + 1, 1e6f, 3e6f};
+  manifest.channels[0] = {{}, 1, "a.npy"};
+  manifest.channels[0].training.add(first);
+  manifest.channels[1] = {{}, lowest, "b.npy"};
+  manifest.channels[1].training.add(second);
+  for (const std::vector<float>& channel : {first, second}) manifest.field.add(channel);
+  return manifest;
+}
+
+}  // namespace
+
+TEST_CASE("channels have scales of their own, under a logarithm if asked") {
+  const DatasetManifest manifest = two_channels(2);
+  const VoxelTransform standard = manifest.transform("standard");
+  REQUIRE(standard.maps.size() == 2);
+  CHECK(standard.map(0).offset == Approx(3));
+  CHECK(1 / standard.map(0).scale == Approx(std::sqrt(3.5)));
+  CHECK(standard.map(1).offset == Approx(4000005.0 / 4));
+  const VoxelTransform log = manifest.transform("log"), log1p = manifest.transform("log1p");
+  CHECK(log.map(0).offset == Approx(std::log(36.0) / 4));
+  CHECK(log1p.map(0).offset == Approx(std::log(2.0 * 3 * 4 * 7) / 4));
+  DatasetManifest earlier = manifest;
+  earlier.channels.clear();
+  CHECK(earlier.transform("standard").maps.size() == 1);
+  CHECK_FALSE(earlier.scaled_by_channel());
+  expect_error(core::Fault::config, "repeat cosmo-prep import with --force",
+               [&] { (void)earlier.transform("log"); });
+}
+
+TEST_CASE("a field outside of a logarithm's domain is refused by channel and file") {
+  expect_error(
+      core::Fault::config,
+      "--voxels log takes positive values, and the lowest of channel 1 (of 0 to 1) is -0.5, in b.npy: give log1p "
+      "or standard",
+      [] { (void)two_channels(-0.5f).transform("log"); });
+  CHECK(two_channels(-0.5f).transform("log1p").maps.size() == 2);
+  expect_error(core::Fault::config,
+               "--voxels log1p takes values above -1, and the lowest of channel 1 (of 0 to 1) is -1",
+               [] { (void)two_channels(-1).transform("log1p"); });
+  CHECK(two_channels(-1).transform("standard").maps.size() == 2);
+}
+
+TEST_CASE("what a manifest states of a channel is read back") {
+  const DatasetManifest manifest = two_channels(-0.5f);
+  for (const ChannelRecord& channel : manifest.channels) {
+    core::Json json;
+    to_json(json, channel);
+    CHECK(json.contains("log1p"));
+    CHECK(json.contains("log") == (channel.lowest > 0));
+    const ChannelRecord found = read_channel(json, 4);
+    CHECK(nearly_equal(found.training, channel.training));
+    CHECK(found.lowest == channel.lowest);
+    CHECK(found.lowest_in == channel.lowest_in);
+  }
+  CHECK_FALSE(nearly_equal(manifest.channels[0].training, manifest.channels[1].training));
 }
 
 TEST_CASE("values that are not finite numbers are not written") {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -8,6 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "dataset/shard/curve.hpp"
 #include "dataset/shard/target_scaler.hpp"
 #include "dataset/shard/voxel_transform.hpp"
 #include "dataset/voxels/input_maker.hpp"
@@ -17,7 +19,7 @@ using namespace cosmo::dataset;
 
 TEST_CASE("log1p is the same affine map of log(1 + n) for every sample") {
   const VoxelTransform transform = find_voxel_transform("log1p", {VoxelKind::counts, 8});
-  REQUIRE(transform.offset == std::log1p(8.0));
+  REQUIRE(transform.map(0).offset == std::log1p(8.0));
   VoxelTable table(transform);
   const std::vector<std::uint16_t> sparse = {0, 1, 2}, dense = {500, 600, 700};
   REQUIRE(table.for_sample(sparse)[8] == Approx(0).margin(1e-7));
@@ -75,14 +77,14 @@ TEST_CASE("an input is the same made whole, by parts and turned") {
                          const auto& expected) {
     using Voxels = std::span<const typename std::decay_t<decltype(sample)>::value_type>;
     const Voxels voxels(sample);
-    InputMaker inputs(find_voxel_transform(name, scale));
+    InputMaker inputs(find_voxel_transform(name, scale), 27);
     CHECK(inputs.same_for_all() == (std::string_view(name) != "mean"));
     std::vector<float> whole(voxels.size()), parts(voxels.size()), turned(voxels.size());
     inputs.make(voxels, std::span<float>(whole));
     for (std::size_t i = 0; i < whole.size(); ++i) CHECK(whole[i] == static_cast<float>(expected(sample[i])));
     if (!inputs.same_for_all()) inputs.begin(voxels);
     for (std::size_t first = 0; first < voxels.size(); first += 18)
-      inputs.make_part(voxels.subspan(first, 18), std::span(parts).subspan(first, 18));
+      inputs.make_part(voxels.subspan(first, 18), std::span(parts).subspan(first, 18), first);
     CHECK(parts == whole);
     const Symmetry backwards = {{0, 1, 2}, {true, true, true}};
     inputs.make_part(backwards, 3, voxels, std::span<float>(turned));
@@ -98,10 +100,61 @@ TEST_CASE("an input is the same made whole, by parts and turned") {
   check("standard", {VoxelKind::field, 2, 0.5}, field, [](float x) { return 2 * (x - 2); });
 }
 
+TEST_CASE("logarithms are those of the standard library to two units in the last place") {
+  const auto near = [](float found, double expected) {
+    CHECK(std::abs(found - expected) <= 2.5e-7 * std::max(std::abs(expected), 1e-30));
+  };
+  for (float x = 1.2e-38f; x < 3e38f; x *= 1.37f) {
+    near(fast_log(x), std::log(double{x}));
+    near(fast_log1p(x), std::log1p(double{x}));
+    if (x < 1) near(fast_log1p(-x), std::log1p(-double{x}));
+  }
+  CHECK(fast_log(1) == 0);
+  CHECK(fast_log1p(0) == 0);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float x : {0.0f, -1.0f, -kInfinity, kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+    CHECK(std::isnan(fast_log(x)));
+    CHECK(std::isnan(fast_log1p(x - 1)));
+  }
+}
+
+TEST_CASE("channels of a field have a map each, whole, by parts and turned") {
+  constexpr std::size_t kChannel = 27, kChannels = 3;
+  std::vector<float> field(kChannels * kChannel);
+  for (std::size_t i = 0; i < field.size(); ++i) field[i] = 0.5f + static_cast<float>(i * i % 41);
+  const VoxelScale scale{VoxelKind::field, 0, 0, Curve::log, {{1, 0.5}, {2, 4}, {3, 0}}};
+  const VoxelTransform transform = find_voxel_transform("log", scale);
+  REQUIRE(transform.maps.size() == kChannels);
+  CHECK(transform.map(2).scale == 1);  // a channel of one value
+  InputMaker inputs(transform, kChannel);
+  const std::span<const float> voxels(field);
+  std::vector<float> whole(field.size()), parts(field.size()), turned(field.size()), channel(kChannel);
+  inputs.make(voxels, std::span<float>(whole));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const VoxelMap& map = transform.map(i / kChannel);
+    CHECK(whole[i] == Approx(map.scale * (std::log(field[i]) - map.offset)).margin(1e-6));
+  }
+  for (std::size_t first = 0; first < field.size(); first += 20) {  // across the ends of channels
+    const std::size_t size = std::min<std::size_t>(20, field.size() - first);
+    inputs.make_part(voxels.subspan(first, size), std::span(parts).subspan(first, size), first);
+  }
+  CHECK(parts == whole);
+  const Symmetry backwards = {{0, 1, 2}, {true, true, true}};
+  inputs.make_part(backwards, 3, voxels, std::span<float>(turned));
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    const auto begin = turned.begin() + static_cast<std::ptrdiff_t>(c * kChannel);
+    std::reverse(begin, begin + kChannel);
+    inputs.make_part(Symmetry{}, 3, voxels.subspan(c * kChannel, kChannel), std::span<float>(channel), c);
+    CHECK(std::equal(channel.begin(), channel.end(),
+                     whole.begin() + static_cast<std::ptrdiff_t>(c * kChannel)));
+  }
+  CHECK(turned == whole);
+}
+
 TEST_CASE("an unknown transform is refused with the known ones, also when a model file names it") {
   CHECK_THROWS_WITH(find_voxel_transform("sqrt", {VoxelKind::counts, 8}),
-                    Catch::Contains("log1p, mean or standard"));
-  CHECK_THROWS_WITH(VoxelTable({"sqrt", 0, 1}), Catch::Contains("log1p, mean or standard"));
+                    Catch::Contains("log1p, mean, standard or log"));
+  CHECK_THROWS_WITH(VoxelTable(VoxelTransform{"sqrt"}), Catch::Contains("log1p, mean, standard or log"));
 }
 
 TEST_CASE("targets map their range to [-1, 1] and back") {

@@ -16,7 +16,7 @@ constexpr std::size_t kVoxels = kSide * kSide * kSide;
 nn::ModelManifest model() {
   nn::ModelManifest model{};
   model.input = {{1, kSide}, {0}, core::Length(2)};
-  model.normalisation = {"log1p", 0, 1, 1.5};
+  model.normalisation = {"log1p", {0}, {1}, 1.5};
   dataset::SampleSummary summary({kSide, 2 * kSide}, {dataset::VoxelKind::counts, 1.5});
   const std::size_t bins = summary.k().size();
   model.range = nn::InputRange{10, summary.k(), {{1, 2, std::vector(bins, 1e-9), std::vector(bins, 1e9)}}};

@@ -11,7 +11,7 @@ import unittest
 
 from toolkit import BIN, ENVIRONMENT, ROOT, DirectoryTest, options_in, printed
 
-TOOLS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": ("",), "cosmo-infer": ("", "export"),
+TOOLS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": ("",), "cosmo-infer": ("", "export", "compare"),
          "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
 PAGES = BIN.parent / "packaging"
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from cosmo_data import SYMMETRIES, DataError, Inputs, Split, Transform, choose_symmetry, cube_symmetry, read_manifest, turn
 from cosmo_data.philox import philox
-from synthetic import write_fields
-from toolkit import ROOT, PrepTest, cosmo_train
+from synthetic import write_cubes, write_fields
+from toolkit import ROOT, PrepTest, cosmo_train, succeed
 
 EPOCHS, SEED = 6, 7
 OLD = ROOT / "tests/data/c06b980"
@@ -117,6 +117,16 @@ class AgainstTheTrainer(PrepTest):
     def test_fields(self):
         write_fields(self.root / "fields", 28, 6)
         self.check(self.root / "fields", "standard")
+
+    def test_fields_of_several_channels(self):
+        cubes, data = self.root / "cubes", self.root / "several"
+        write_cubes(cubes, 28, 6, (1, 1e6))
+        succeed("cosmo-prep", "import", "--input", cubes, "--samples", cubes / "samples.csv", "--format", "npy", "--voxels", "field",
+                "--box", 6, "--redshifts", "0,0", "--output", data)
+        for voxels in ("standard", "log1p", "log"):
+            self.check(data, voxels)
+        with self.assertRaisesRegex(DataError, "'log1p' needs the ranges of the channels"):
+            Inputs(Split(OLD / "fields"), "log1p")
 
     def test_transforms_for_other_voxels_are_refused(self):
         with self.assertRaisesRegex(DataError, "holds counts, which 'standard' is not for: give 'log1p' or 'mean'"):

@@ -14,6 +14,7 @@ namespace cosmo::train {
 struct Objective {
   nn::Output output{"mae", 0};  ///< what the network predicts
   std::string voxels;           ///< name of the transform that makes the input
+  bool by_channel;              ///< each channel of a field has its own offset and scale
   bool augment;                 ///< change training samples at random
   bool roll;                    ///< also shift whole periodic boxes
   std::size_t parameters;       ///< number of parameters that are predicted
@@ -48,7 +49,8 @@ struct Objective {
         nn::Output::requested(options.named_value("loss"), static_cast<int>(objective.parameters));
     objective.voxels =
         options.given("voxels") ? options.choice("voxels") : dataset::default_voxel_transform(data.spec.kind);
-    (void)dataset::find_voxel_transform(objective.voxels, data.scale());
+    (void)data.transform(objective.voxels);
+    objective.by_channel = data.scaled_by_channel();
     const std::string& augment = options.choice("augment");
     const bool whole_boxes =
         data.subvolumes == 1 && data.origin.cut;  // imported data may have been cut from anything
@@ -68,6 +70,7 @@ struct Objective {
   void identify(core::Json& config) const {
     output.identify(config);
     config["voxels"] = voxels;
+    if (by_channel) config["voxels_by_channel"] = true;
     config["augment"] = augment;
     if (roll) config["roll"] = true;
     if (choice_epochs > 1) config["choice_epochs"] = choice_epochs;

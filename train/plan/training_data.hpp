@@ -41,6 +41,9 @@ void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
                  const std::filesystem::path& directory, const dataset::DatasetManifest& data,
                  const LoaderConfigs& loaders, Splits& splits);
 
+/// How the voxels are scaled for summaries of samples: as for the network.
+dataset::VoxelScale scale_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
+
 /// Number of samples, over all epochs, that are still to be trained on.
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,
                               const Splits& splits);

@@ -20,7 +20,7 @@ void add(dataset::SampleSummary& summary, std::span<const Voxel> sample, nn::Inp
   const std::size_t voxels = sample.size() / range.channels.size();
   for (std::size_t c = 0; c < range.channels.size(); ++c) {
     nn::ChannelRange& channel = range.channels[c];
-    const dataset::SummaryStatistics found = summary.of(sample.subspan(c * voxels, voxels));
+    const dataset::SummaryStatistics found = summary.of(sample.subspan(c * voxels, voxels), c);
     channel.mean_low = std::min(channel.mean_low, found.mean);
     channel.mean_high = std::max(channel.mean_high, found.mean);
     for (std::size_t bin = 0; bin < range.k.size(); ++bin) {

@@ -95,6 +95,12 @@ class TrainingStage : public core::Stage {
     if (const auto leak = task_.data.leak())
       run.log.warn("{} of {} share {} seeds: errors on them are not those on unseen universes.",
                    leak->between, plan.data, leak->seeds);
+    const dataset::SampleSpec& spec = task_.data.spec;
+    if (spec.kind == dataset::VoxelKind::field && spec.channels() > 1 && !task_.data.scaled_by_channel())
+      run.log.warn(
+          "The {} channels of {} share one mean and deviation, as its manifest does not state those of each: repeat "
+          "cosmo-prep import with --force if they are in different units.",
+          spec.channels(), plan.data);
     const auto& drops = plan.schedule.drops;
     if (!drops.empty() && drops.back().epochs >= plan.epochs) {
       run.log.warn(

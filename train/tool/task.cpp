@@ -78,8 +78,7 @@ Task read_task(const core::Invocation& run) {
 
 nn::ModelManifest manifest_of(const Task& task) {
   const auto& [data, plan, request, pretrained, readers, mllog] = task;
-  const dataset::VoxelTransform transform =
-      dataset::find_voxel_transform(plan.objective.voxels, data.scale());
+  const dataset::VoxelTransform transform = data.transform(plan.objective.voxels);
   nn::ModelManifest model{};
   model.network = plan.network.spec;
   if (plan.method.average > 0) model.weights = WeightAverage::kGroup;
@@ -89,7 +88,11 @@ nn::ModelManifest manifest_of(const Task& task) {
   model.output = plan.objective.output;
   model.epochs = plan.epochs;
   model.choice_epochs = plan.objective.choice_epochs;
-  model.normalisation = {transform.name, transform.offset, transform.scale, data.spec.mean_count};
+  model.normalisation = {transform.name, {}, {}, data.spec.mean_count};
+  for (const dataset::VoxelMap& map : transform.maps) {
+    model.normalisation.offset.push_back(map.offset);
+    model.normalisation.scale.push_back(map.scale);
+  }
   model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
   model.validation.subvolumes = static_cast<int>(data.subvolumes);
   model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};

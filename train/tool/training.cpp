@@ -30,11 +30,11 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
   open_log();
   open_data();
   directory_.note_labels(measure_label_spread(*splits_.training, task_.data.spec.parameters));
-  directory_.note_range(
-      [&] { return measure_input_range(run_.comm, *splits_.training, task_.data.scale()); });
+  const dataset::VoxelScale scale = scale_of(plan_, task_.data);
+  directory_.note_range([&] { return measure_input_range(run_.comm, *splits_.training, scale); });
   if (!plan_.network.spec.baseline.empty())
     baseline_ = prepare_baseline(run_.comm, run_.log, directory_.output(), *splits_.training,
-                                 *splits_.validation, task_.data.scale());
+                                 *splits_.validation, scale);
   evaluator_ = make_evaluator(plan_.objective.output, *validation_, baseline_ ? &*baseline_ : nullptr);
   make_learner();
   start();

@@ -45,6 +45,23 @@ TEST_CASE("a default is given but not chosen, and a value in a file is chosen") 
   CHECK((options.given("box") && options.chosen("box")));
 }
 
+TEST_CASE("values without a name are a list where a command declares one") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    Options options;
+    options.add_positionals("run", "directories");
+    options.add("html FILE", std::nullopt, "a page");
+    options.parse(words);
+    return options;
+  };
+  const Options options = parsed({"a,b", "--html", "x.html", "c d", "a,b"});
+  CHECK(options.texts("run") == std::vector<std::string>{"a,b", "c d", "a,b"});
+  CHECK(options.text("html") == "x.html");
+  CHECK(options.help().find("RUN...") != std::string::npos);
+  CHECK_THROWS_WITH(parsed({}).texts("run"), Catch::Contains("run is missing: directories"));
+  CHECK_THROWS_WITH(parsed({"a", ""}).texts("run"), Catch::Contains("A run is empty"));
+  CHECK_THROWS_WITH(parsed({"a", "--html", "x", "--html", "y"}), Catch::Contains("--html is given twice"));
+}
+
 TEST_CASE("a switch is on or off, and on when it stands alone") {
   const auto table = [](const std::vector<std::string>& words) {
     Options options = declared();

@@ -70,6 +70,7 @@ REST = {
     "cosmo-train --print-network": {},
     "cosmo-train --benchmark": {"--network": "cosmoflow32"},
     "cosmo-train": {"--data": "data", "--network": "cosmoflow32", "--output": "new"},
+    "cosmo-infer compare": {"": "model model-2"},
     "cosmo-infer export": {"--model": "model", "--output": "new.onnx"},
     "cosmo-infer --input": {"--model": "model"},
     "cosmo-infer": {"--model": "model", "--data": "data", "--output": "new"},
@@ -81,7 +82,7 @@ FORMER_OPTIONS = {"--slabs"}  # out of --help, and accepted for two MINOR versio
 OTHERS_OPTIONS = {"--bind-to", "--mca", "--preset", "--no-install-recommends", "--signal", "--time", "--mem", "--mpi",
                   "--cpus-per-task", "--kill-on-bad-exit", "--requeue", "--nolock", "--retries", "--dependency", "--install", "--prefix", "--variant"}
 
-SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export",),
+SUBCOMMANDS = {"cosmo-sim": ("generate", "inspect", "noise"), "cosmo-train": (), "cosmo-infer": ("export", "compare"),
                "cosmo-prep": ("shard", "histogram", "verify", "describe", "export", "import")}
 START = re.compile(r"(?:exec |[A-Z_]+=\S+ )*(cosmo-(?:sim|prep|train|infer)|bench[-/]\S+|training_losses\.py|"
                    r"(?:docs/figures|python/examples)/\S+\.py|mpirun|bash|cmake)(?= |$)")

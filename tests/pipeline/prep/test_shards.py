@@ -362,9 +362,11 @@ class Shards(DirectoryTest):
         self.assertEqual(report["samples"], 36)
         self.assertIn("float32 field", run("cosmo-prep", "describe", data).stdout)
         words = ["--data", data, "--network", "cosmoflow32", "--global-batch", 8, "--output", model]
-        done = run("cosmo-train", *words, "--voxels", "log1p")
-        self.assertEqual(done.returncode, CONFIG)
-        self.assertIn("--voxels log1p is for counts and the dataset holds a float32 field", error_line(done, "cosmo-train"))
+        for voxels, part in (("mean", "--voxels mean is for counts and the dataset holds a float32 field: give log1p, standard or log"),
+                             ("log1p", "repeat cosmo-prep import with --force, or give standard")):
+            done = run("cosmo-train", *words, "--voxels", voxels)
+            self.assertEqual(done.returncode, CONFIG)
+            self.assertIn(part, error_line(done, "cosmo-train"))
         summary = succeed("cosmo-train", *words, "--epochs", 12)
         normalisation = json.loads((model / "manifest.json").read_text())["normalisation"]
         self.assertEqual(normalisation["voxels"], "standard")

@@ -94,3 +94,16 @@ def write_fields(directory, universes, side, box=32.0):
         "subvolumes_per_simulation": 1, "splits": records, "voxel_type": "float32", "box_mpc_h": box,
         "voxel_mpc_h": box / side, "statistics": statistics})
     return statistics
+
+
+def write_cubes(directory, universes, side, factors, spread=1.0):
+    """samples.csv and a .npy of positive values for each universe, one channel per factor by which it is multiplied. The label amp is
+    the deviation of the first channel's logarithm over `spread`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    generator, rows = np.random.default_rng(4), ["file,simulation,amp"]
+    for i in range(universes):
+        amp = generator.uniform(0.5, 1)
+        cubes = np.exp(spread * generator.normal(size=(len(factors), side, side, side)) * [[[[amp]]], *[[[[0.75]]]] * (len(factors) - 1)])
+        np.save(directory / f"cube_{i:03}.npy", (cubes * np.reshape(factors, (-1, 1, 1, 1))).astype("f4"))
+        rows.append(f"cube_{i:03}.npy,{i},{amp!r}")
+    (directory / "samples.csv").write_text("\n".join(rows) + "\n")

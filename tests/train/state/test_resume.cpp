@@ -144,7 +144,7 @@ class Experiment {
     model.input = {kInput, {0}, core::Length(1)};
     model.parameters = data_.spec.parameters;
     model.output = output_;
-    model.normalisation = {"log1p", 0, 1, 8};
+    model.normalisation = {"log1p", {0}, {1}, 8};
     return model;
   }
 
