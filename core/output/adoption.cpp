@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
@@ -103,8 +104,13 @@ Adoption adopt(const Found& found, const Request& request, const Overwrite& over
 namespace {
 
 bool has_details(const Manifest& manifest, const Foreseen& foreseen) {
-  return manifest.details == foreseen.details ||
-         (foreseen.earlier != nullptr && manifest.details == foreseen.earlier(foreseen.details));
+  Json details = foreseen.details;
+  bool same = manifest.details == details;
+  for (auto earlier = foreseen.earlier.begin(); !same && earlier != foreseen.earlier.end(); ++earlier) {
+    details = (*earlier)(std::move(details));
+    same = manifest.details == details;
+  }
+  return same;
 }
 
 }  // namespace

@@ -141,9 +141,9 @@ void check_content(const fs::path& directory, const FileRecord& record) {
          path.string());
 }
 
-bool check_in_suite(const fs::path& path) {
+std::vector<Listing> listings_of(const fs::path& path) {
   const fs::path own = fs::absolute(path).lexically_normal().parent_path();
-  bool checked = false;
+  std::vector<Listing> listings;
   for (const fs::path& directory : {own, own.parent_path()}) {
     const fs::path manifest = directory / kManifestName;
     if (!fs::exists(manifest)) continue;
@@ -151,13 +151,18 @@ bool check_in_suite(const fs::path& path) {
     reading_json(manifest.string(), [&] {
       for (const FileRecord& record : json.at("files").get<std::vector<FileRecord>>()) {
         std::error_code error;
-        if (!fs::equivalent(directory / record.path, path, error)) continue;
-        check_content(directory, record);
-        checked = true;
+        if (fs::equivalent(directory / record.path, path, error))
+          listings.push_back({directory, record, json});
       }
     });
   }
-  return checked;
+  return listings;
+}
+
+bool check_in_suite(const fs::path& path) {
+  const std::vector<Listing> listings = listings_of(path);
+  for (const Listing& listing : listings) check_content(listing.directory, listing.record);
+  return !listings.empty();
 }
 
 }  // namespace cosmo::core

@@ -39,8 +39,9 @@ struct InputRecord {
 struct Foreseen {
   std::vector<std::string> files;
   Json details;  ///< all of the stage's own top-level fields
-  /// Maps `details` to what earlier versions recorded of the same output, if that was not the same.
-  Json (*earlier)(Json details) = nullptr;
+  /// What earlier versions recorded of the same output, if that was not the same: each maps `details` as the one before it left
+  /// them, the first those of this version, to those of an earlier one.
+  std::vector<Json (*)(Json details)> earlier = {};
 };
 
 struct Manifest;
@@ -103,6 +104,17 @@ void check_size(const std::filesystem::path& directory, const FileRecord& record
 
 /// Throws Error{format} naming the file unless its bytes are the recorded ones.
 void check_content(const std::filesystem::path& directory, const FileRecord& record);
+
+/// A manifest that lists a file.
+struct Listing {
+  std::filesystem::path directory;
+  FileRecord record;  ///< the file's
+  Json manifest;
+};
+
+/// The manifests that list a file, in its own directory and in that above: OUTPUT/FILE, or SUITE/sim-00000/FILE. Throws as
+/// read_json() does, and Error{format} for a manifest without files.
+std::vector<Listing> listings_of(const std::filesystem::path& path);
 
 /// If a file is still in the output it belongs to (OUTPUT/FILE, or SUITE/sim-00000/FILE), compares its
 /// content with the manifest, as check_content() does: HDF5 itself may crash on a damaged file. Returns

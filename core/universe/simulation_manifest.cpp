@@ -65,6 +65,12 @@ SimulationRecord to_record(const Json& object) {
   return record;
 }
 
+/// The details as they were before suites had facts.
+Json without_facts(Json details) {
+  details.erase(kFactsKey);
+  return details;
+}
+
 /// The details as they were before records had `outputs`.
 Json without_outputs(Json details) {
   for (Json& record : details.at("simulations")) record.erase("outputs");
@@ -102,11 +108,12 @@ Json SimulationManifest::details() const {
   Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
   write_length(details, "box", box_size);
   if (!line_of_sight.empty()) details[kLineOfSightKey] = line_of_sight;
+  write_facts(details, facts);
   return details;
 }
 
 Foreseen SimulationManifest::foreseen() const {
-  Foreseen foreseen{{}, details(), &without_outputs};
+  Foreseen foreseen{{}, details(), {&without_facts, &without_outputs}};
   for (const SimulationRecord& record : simulations) {
     for (std::string& file : record.files()) foreseen.files.push_back(std::move(file));
   }
@@ -123,6 +130,7 @@ SimulationManifest parse_simulation_manifest(Manifest base, const std::string& s
     suite.grid = json.at("grid");
     suite.line_of_sight = json.value(kLineOfSightKey, "");
     check_line_of_sight(suite.line_of_sight, source);
+    suite.facts = read_facts(json, source);
     for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item));
   });
   std::set<std::string_view> listed;

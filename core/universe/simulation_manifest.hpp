@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/output/manifest.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/length.hpp"
 #include "core/universe/universe.hpp"
 
@@ -50,6 +51,7 @@ struct SimulationManifest {
   int grid;         ///< count voxels per side; 0 without counts
   std::vector<SimulationRecord> simulations;
   LineOfSight line_of_sight = {};
+  Facts facts = {};  ///< what is known of all its universes; empty in manifests of earlier versions
 
   /// The stage's own fields of manifest.json.
   Json details() const;

@@ -140,7 +140,7 @@ core::Request export_request(const std::filesystem::path& directory, const Datas
   return {.stage = "export",
           .config = config,
           .inputs = {core::input_record(directory, dataset.base, target)},
-          .foreseen = core::Foreseen{{}, details, &without_format},
+          .foreseen = core::Foreseen{{}, details, {&without_format}},
           .check = [](const core::Manifest& manifest) {
             core::ensure(manifest.files.size() > 1 && manifest.find(kSampleTableName) != nullptr,
                          core::Fault::format, "The export's manifest lists no {} and samples.",

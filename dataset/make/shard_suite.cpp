@@ -131,6 +131,9 @@ DatasetManifest to_manifest(const Suite& suite, const ShardPlan& plan, const Sha
   manifest.spec = std::move(spec);
   manifest.statistics = statistics;
   manifest.subvolumes = static_cast<std::uint32_t>(plan.subvolumes);
+  manifest.facts = suite.manifest.facts;
+  const auto [first, last] = std::ranges::minmax(settings.redshifts);
+  if (!manifest.facts.empty()) manifest.facts.insert_or_assign("redshift", core::Fact(first, last));
   for (std::size_t s = 0; s < plan.split.size(); ++s) {
     for (const std::uint32_t position : plan.split[s]) {
       manifest.splits[s].simulations.push_back(suite.manifest.simulations[position].index);

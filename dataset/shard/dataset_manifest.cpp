@@ -204,6 +204,7 @@ Json DatasetManifest::details() const {
   if (!spec.line_of_sight.empty()) json[core::kLineOfSightKey] = spec.line_of_sight;
   if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
+  core::write_facts(json, facts);
   core::write_length(json, "box", spec.box_size);
   core::write_length(json, "voxel", spec.voxel_size());
   return json;
@@ -233,6 +234,7 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
       from_json(json.at("splits").at(std::string(kSplitNames[s])), manifest.splits[s]);
     }
     read_statistics(json.at("statistics"), manifest);
+    manifest.facts = core::read_facts(json, source);
   });
   ensure(manifest.base.request.inputs.size() == 1, Fault::format,
          "{} has {} inputs where one suite is expected.", source, manifest.base.request.inputs.size());

@@ -10,6 +10,7 @@
 
 #include "core/output/manifest.hpp"
 #include "core/run/options.hpp"
+#include "core/universe/facts.hpp"
 #include "dataset/shard/channel_record.hpp"
 #include "dataset/shard/shard_format.hpp"
 #include "dataset/shard/shard_writer.hpp"
@@ -50,6 +51,7 @@ struct DatasetManifest {
   CountStatistics statistics;                ///< statistics of counts
   FieldStatistics field;                     ///< statistics of a field, over the training samples
   std::vector<ChannelRecord> channels = {};  ///< for fields; none in manifests of earlier versions
+  core::Facts facts = {};                    ///< what is known of its universes; empty for arrays
 
   /// What a transform needs to know about the voxels, for a field under the curve. Throws Error{config} naming --voxels
   /// for a curve of which the manifest has no statistics.

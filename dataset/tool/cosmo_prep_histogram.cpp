@@ -9,6 +9,7 @@
 #include "core/output/manifest.hpp"
 #include "core/parallel/stop_signals.hpp"
 #include "core/run/stage.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/simulation_manifest.hpp"
 #include "dataset/tool/cosmo_prep_snapshots.hpp"
 #include "histogram/count_file.hpp"
@@ -33,13 +34,14 @@ struct Job {
   histogram::GadgetReading reading;
   histogram::CountFileHeader header;
   std::vector<std::string> assumed;  ///< parameters that neither the snapshot nor the user states
+  core::Facts facts;                 ///< what both state
 
   std::string counts_path() const { return core::counts_name(header.redshift); }
 };
 
 Job read_job(const core::Options& options) {
   const histogram::GadgetReading reading = histogram::read_gadget_reading(options);
-  Job job{histogram::GadgetSnapshot(options.text("input"), reading), reading, {}, {}};
+  Job job{histogram::GadgetSnapshot(options.text("input"), reading), reading, {}, {}, {}};
   histogram::SettledCosmology settled =
       histogram::settle_cosmology(histogram::stated_parameters(options), job.snapshot.parameters());
   job.assumed = std::move(settled.assumed);
@@ -50,10 +52,12 @@ Job read_job(const core::Options& options) {
                  .particles = job.snapshot.particles(),
                  .line_of_sight = job.snapshot.line_of_sight()},
                 histogram::read_grid(options)};
+  job.facts = core::facts_of(job.header);
+  for (const std::string& name : settled.unstated) job.facts.erase(name);
   return job;
 }
 
-/// Details of the manifest, known before the counts are made.
+/// What decides the counts, and details of the manifest.
 Json details_of(const Job& job) {
   Json parameters;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters)
@@ -153,7 +157,9 @@ class HistogramStage : public core::Stage {
                                                 progress->advance();
                                               }));
     }
-    output.finish(run.tool, details_of(job_), run.facts);
+    Json details = details_of(job_);
+    core::write_facts(details, job_.facts);
+    output.finish(run.tool, details, run.facts);
     return {facts_of(job_), fmt::format("{}/{}: {}", target, path, describe(job_))};
   }
 

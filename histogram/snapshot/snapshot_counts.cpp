@@ -56,8 +56,9 @@ SettledCosmology settle_cosmology(const StatedParameters& user, const std::map<s
              found == files.end() ? 0 : found->second);
     } else if (found != files.end()) {
       value = found->second;
-    } else if (name != "w0" && name != "wa") {
-      settled.assumed.push_back(name);
+    } else {
+      settled.unstated.push_back(name);
+      if (name != "w0" && name != "wa") settled.assumed.push_back(name);
     }
   }
   core::validate(settled.cosmology);

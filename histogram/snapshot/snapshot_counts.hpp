@@ -29,7 +29,8 @@ using StatedParameters = std::map<std::string, StatedParameter>;
 
 struct SettledCosmology {
   core::Cosmology cosmology;
-  std::vector<std::string> assumed;  ///< parameters stated nowhere, except those of dark energy
+  std::vector<std::string> assumed;   ///< parameters stated nowhere, except those of dark energy
+  std::vector<std::string> unstated;  ///< with those of dark energy
 };
 
 /// The universe of a snapshot: parameters from its files, from the user, and otherwise cosmo-sim's defaults.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/file/checksum.hpp"
@@ -130,6 +132,17 @@ void check_universes(const std::vector<SnapshotRow>& table, const std::vector<Sn
   }
 }
 
+/// What all snapshots state, without the parameters `unstated`.
+core::Facts facts_of(const SnapshotSuite& suite, const std::set<std::string>& unstated) {
+  std::optional<core::Facts> facts;
+  for (const PlannedCounts& counts : suite.counts) {
+    const core::Facts own = core::facts_of(counts.header, suite.manifest.box_size.unit);
+    facts = facts ? core::joined(std::move(*facts), own) : own;
+  }
+  for (const std::string& name : unstated) facts->erase(name);
+  return *facts;
+}
+
 }  // namespace
 
 std::vector<std::string> sha256_of_files(const core::Communicator& comm, const core::Log& log,
@@ -175,11 +188,12 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
                                   const std::vector<SnapshotFacts>& facts, const StatedParameters& stated,
                                   int grid) {
   std::vector<core::Universe> universes;  // (lines)
-  std::set<std::string> assumed;
+  std::set<std::string> assumed, unstated;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const SettledCosmology settled = cosmology_of(table[i], facts[i], stated);
     universes.push_back({seed_of(table[i], facts[i]), settled.cosmology});
     assumed.insert(settled.assumed.begin(), settled.assumed.end());
+    unstated.insert(settled.unstated.begin(), settled.unstated.end());
   }
   const LinesOfUniverses lines_of = lines_of_universes(table, facts);
   check_universes(table, facts, universes, lines_of);
@@ -214,6 +228,7 @@ SnapshotSuite plan_snapshot_suite(const std::vector<SnapshotRow>& table,
   }
   content.push_back(suite.manifest.details());
   suite.sha256 = core::sha256(content.dump());
+  suite.manifest.facts = facts_of(suite, unstated);
   return suite;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/hdf5/hdf5.hpp"
@@ -93,7 +94,7 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
          paths.front().string(), fmt::join(model.input.redshifts, ", "));
   std::vector<histogram::CountFile> files;
   std::vector<double> redshifts;
-  OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}};
+  OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}, {}};
   for (std::size_t c = 0; c < paths.size(); ++c) {
     const std::string path = paths[c].string();
     core::check_in_suite(path);
@@ -115,8 +116,26 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
     files.push_back(std::move(file));
   }
   model.input.ensure_redshifts(redshifts, universe.path);
+  universe.facts =
+      core::facts_of_file(paths.front(), core::facts_of(files.front().header(), model.input.voxel_size.unit));
   universe.content = std::move(files);
   return universe;
+}
+
+/// What the files of a snapshot state.
+core::Facts facts_of(const histogram::GadgetSnapshot& snapshot, core::LengthUnit unit) {
+  core::OutputHeader header{.box_size = snapshot.box_size() / snapshot.units_per_mpc_h(),
+                            .redshift = snapshot.redshift(),
+                            .particles = snapshot.particles(),
+                            .line_of_sight = snapshot.line_of_sight()};
+  const std::map<std::string, double>& stated = snapshot.parameters();
+  for (const auto& [name, value] : stated)
+    header.universe.cosmology.*core::find_cosmology_parameter(name)->member = value;
+  core::Facts facts = core::facts_of(header, unit);
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters) {
+    if (const std::string name(row.name); !stated.contains(name)) facts.erase(name);
+  }
+  return facts;
 }
 
 OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource& source) {
@@ -133,7 +152,9 @@ OpenUniverse open_snapshot(const nn::ModelManifest& model, const UniverseSource&
   const int cells = cells_of(
       model, snapshot.box_size() / snapshot.units_per_mpc_h() / (model.input.voxel_size.value * unit), path);
   const std::optional<std::uint64_t> seed = snapshot.seed();
-  return {std::move(snapshot), path, cells, 1, seed};
+  core::Facts facts =
+      core::facts_of_file(snapshot.files().front().path, facts_of(snapshot, model.input.voxel_size.unit));
+  return {std::move(snapshot), path, cells, 1, seed, std::move(facts)};
 }
 
 OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& source) {
@@ -152,7 +173,7 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
                            fmt::format("{}, {} voxels wide in a --box of {} {},", path, side,
                                        source.box->value, name_of(source.box->unit)));
   const int cells = cells_of(model, side, path);
-  return {std::move(array), path, cells, 1, std::nullopt};
+  return {std::move(array), path, cells, 1, std::nullopt, {}};
 }
 
 /// The channels of a universe in counts files.

@@ -11,6 +11,7 @@
 
 #include "core/buffer.hpp"
 #include "core/log.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/length.hpp"
 #include "dataset/exchange/exchange_format.hpp"
 #include "histogram/count_file.hpp"
@@ -56,6 +57,7 @@ struct OpenUniverse {
   int cells;                          ///< the model's voxels per side
   int factor;                         ///< cells of the file per side of such a voxel
   std::optional<std::uint64_t> seed;  ///< seed of the initial conditions, if known
+  core::Facts facts = {};             ///< what is known of it
 
   /// Bytes that read_universe() allocates with `threads` threads.
   std::uint64_t memory_bytes(const nn::ModelManifest& model, int threads) const;

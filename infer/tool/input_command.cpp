@@ -14,6 +14,7 @@
 #include "infer/predict/training_doubts.hpp"
 #include "infer/predict/universe.hpp"
 #include "infer/tool/tables.hpp"
+#include "nn/model/facts_check.hpp"
 
 namespace cosmo::infer {
 
@@ -111,6 +112,11 @@ void run_input(const core::Invocation& run) {
     OpenUniverse opened = open_universe(model, source);
     std::vector<std::string> warnings = training_doubts(run.options, directories, models);
     std::ranges::copy(recognise(models, opened), std::back_inserter(warnings));
+    const nn::FactsCheck facts =
+        nn::check_facts(models, directories, opened.facts, opened.path, nn::Learned::compared);
+    std::ranges::copy(facts.warnings, std::back_inserter(warnings));
+    if (!facts.remark.empty()) run.log.info("{}", facts.remark);
+    summary["facts_not_stated"] = facts.unstated;
     if (run.options.flag("dry-run")) {
       for (const std::string& warning : warnings) run.log.warn("{}", warning);
       text = plan(run, models, opened, summary);

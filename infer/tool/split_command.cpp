@@ -22,6 +22,7 @@
 #include "infer/predict/training_doubts.hpp"
 #include "infer/report/report.hpp"
 #include "infer/tool/tables.hpp"
+#include "nn/model/facts_check.hpp"
 
 namespace cosmo::infer {
 
@@ -52,6 +53,7 @@ struct Job {
   int ranks_per_sample = 1;
   EnsembleCut cut = {};
   std::vector<std::string> training_doubts;  ///< a sentence on each unfinished model
+  nn::FactsCheck facts = {};                 ///< how the data's universes differ from the models'
   Independence independence;
   core::Request request;
   std::vector<std::string> doubts = {};
@@ -98,6 +100,8 @@ Job checked_job(const core::Options& options, int ranks) {
   if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
     dataset::ensure_in_domain(transform.name, job.manifest.channels,
                               "the model was trained with it, give data of the kind that it was trained on");
+  job.facts = nn::check_facts(job.models, job.directories, job.manifest.facts, job.data.string(),
+                              nn::Learned::left_out);
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
@@ -120,12 +124,14 @@ Job read_job(const core::Invocation& run) {
 void warn_of(const core::Log& log, const Job& job) {
   const std::string warning = warning_of(job.independence, job.split);
   if (!warning.empty()) log.warn("{}", warning);
+  if (!job.facts.remark.empty()) log.info("{}", job.facts.remark);
 }
 
 /// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
 /// Called by one rank.
 std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
   std::vector<std::string> doubts = job.training_doubts;
+  std::ranges::copy(job.facts.warnings, std::back_inserter(doubts));
   std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
   std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
   return doubts;

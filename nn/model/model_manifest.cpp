@@ -110,6 +110,7 @@ core::Json ModelManifest::details() const {
     json["below_centre"] = below_centre();
     json["diverged"] = diverged();
   }
+  core::write_facts(json, facts);
   if (weights != "weights") json["weights"] = weights;
   return json;
 }
@@ -285,6 +286,7 @@ ModelManifest parse_model_manifest(core::Manifest base, const std::string& sourc
   ModelManifest model;
   model.base = std::move(base);
   core::reading_json(source, [&] { read_details(model.base.details, model); });
+  model.facts = core::read_facts(model.base.details, source);
   ensure_settings(model, source);
   check_network(model, source);
   ensure_best(model, source);

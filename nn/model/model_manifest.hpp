@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/output/manifest.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
 #include "nn/filtered_phases.hpp"
 #include "nn/model/input_spec.hpp"
@@ -96,7 +97,8 @@ struct ModelManifest {
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
   SeenSeeds seeds;
-  bool complete;  ///< whether all epochs are done
+  core::Facts facts;  ///< what is known of the universes it was trained on
+  bool complete;      ///< whether all epochs are done
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;

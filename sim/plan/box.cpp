@@ -49,6 +49,11 @@ void Box::identify(core::Json& config) const {
   config["particles_per_side"] = particles_per_side;
 }
 
+void Box::state(core::Facts& facts) const {
+  core::set_length(facts, "box", side);
+  core::set_length(facts, "particle_spacing", side / particles_per_side);
+}
+
 std::string Box::describe() const {
   return fmt::format("{}³ particles in {} {}", particles_per_side, side.value, name_of(side.unit));
 }

@@ -5,6 +5,7 @@
 #include "core/format/json.hpp"
 #include "core/grid.hpp"
 #include "core/run/options.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/length.hpp"
 #include "sim/plan/universes.hpp"
 
@@ -24,6 +25,8 @@ struct Box {
   /// Throws Error{config} naming the option if `ranks` processes cannot share the particles of a universe with this h.
   void check(double h, int ranks) const;
   void identify(core::Json& config) const;
+  /// Adds what is true of all universes.
+  void state(core::Facts& facts) const;
   /// "256³ particles in 512 Mpc/h"
   std::string describe() const;
 

@@ -93,6 +93,15 @@ void Gravity::identify(core::Json& config) const {
   if (radiation) config["radiation"] = true;
 }
 
+void Gravity::state(core::Facts& facts, const Box& box) const {
+  core::set_length(facts, "mesh_cell", box.side / mesh_per_side);
+  facts.insert_or_assign("force_kernel", force_kernel);
+  facts.insert_or_assign("integrator", integrator);
+  facts.insert_or_assign("steps", steps);
+  facts.insert_or_assign("z_initial", z_initial);
+  facts.insert_or_assign("radiation", radiation ? "on" : "off");
+}
+
 std::string Gravity::describe() const {
   return fmt::format("force mesh {}³, {} steps from z = {}", mesh_per_side, steps, z_initial);
 }

@@ -6,6 +6,7 @@
 #include "core/log.hpp"
 #include "core/run/options.hpp"
 #include "core/universe/cosmology.hpp"
+#include "core/universe/facts.hpp"
 #include "sim/linear/background.hpp"
 #include "sim/plan/box.hpp"
 
@@ -28,6 +29,8 @@ struct Gravity {
   /// Warns of a mesh that beats with the particles' lattice.
   void warn(const core::Log& log, const Box& box) const;
   void identify(core::Json& config) const;
+  /// Adds what is true of all universes.
+  void state(core::Facts& facts, const Box& box) const;
   /// "force mesh 256³, 10 steps from z = 9"
   std::string describe() const;
 

@@ -119,6 +119,16 @@ void Outputs::identify(core::Json& config) const {
   }
 }
 
+void Outputs::state(core::Facts& facts) const {
+  if (!redshifts.empty()) facts.insert_or_assign("redshift", core::Fact(redshifts.front(), redshifts.back()));
+  core::set_line_of_sight(facts, line_of_sight);
+  const auto& [alpha, long_wave, short_wave, growth] = descent;
+  facts.insert_or_assign("gradient_descent",
+                         alpha == 0    ? "none"
+                         : growth == 0 ? fmt::format("{},{},{}", alpha, long_wave, short_wave)
+                                       : fmt::format("{},{},{},{}", alpha, long_wave, short_wave, growth));
+}
+
 std::string Outputs::describe() const { return fmt::format("at z = {}", fmt::join(redshifts, ", ")); }
 
 }  // namespace cosmo::sim

@@ -6,6 +6,7 @@
 #include "core/format/json.hpp"
 #include "core/log.hpp"
 #include "core/run/options.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
 #include "sim/gravity/gradient_descent.hpp"
 #include "sim/plan/box.hpp"
@@ -31,6 +32,8 @@ struct Outputs {
   void warn(const core::Log& log, const Universes& universes, const Gravity& gravity,
             const Start& start) const;
   void identify(core::Json& config) const;
+  /// Adds what is true of all universes.
+  void state(core::Facts& facts) const;
   /// "at z = 0, 0.5"
   std::string describe() const;
 };

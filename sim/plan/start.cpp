@@ -140,6 +140,14 @@ void Start::identify(core::Json& config) const {
   if (noise) config["white_noise"] = {{"sha256", noise->sha256}};
 }
 
+void Start::state(core::Facts& facts) const {
+  constexpr std::size_t kDigits = 16;  // of the digest: no two tables share them
+  facts.insert_or_assign("transfer", table ? "table sha256:" + table->sha256.substr(0, kDigits) : transfer);
+  facts.insert_or_assign("fixed_amplitude", amplitude == Amplitude::fixed ? "on" : "off");
+  facts.insert_or_assign("f_nl", f_nl);
+  facts.insert_or_assign("lpt_order", lpt_order);
+}
+
 TransferFunction Start::transfer_of(const core::Cosmology& cosmology) const {
   return table ? transfer_function(*table, cosmology.n_s) : find_transfer_function(transfer)(cosmology);
 }

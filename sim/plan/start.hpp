@@ -8,6 +8,7 @@
 #include "core/log.hpp"
 #include "core/run/options.hpp"
 #include "core/universe/cosmology.hpp"
+#include "core/universe/facts.hpp"
 #include "sim/linear/background.hpp"
 #include "sim/linear/gaussian_field.hpp"
 #include "sim/linear/linear_power.hpp"
@@ -37,6 +38,8 @@ struct Start {
   /// Reports what was read from a table of the spectrum and how it is used.
   void explain(const core::Log& log, const Universes& universes) const;
   void identify(core::Json& config) const;
+  /// Adds what is true of all universes, but for their phases.
+  void state(core::Facts& facts) const;
 
   TransferFunction transfer_of(const core::Cosmology& cosmology) const;
   /// The power spectrum from which the initial field is drawn, grown linearly to today.

@@ -126,6 +126,13 @@ void Universes::identify(core::Json& config) const {
     config[varying.names[p]] = {varying.low[p], varying.high[p]};
 }
 
+void Universes::state(core::Facts& facts) const {
+  for (const core::CosmologyParameter& row : core::kCosmologyParameters)
+    facts.insert_or_assign(std::string(row.name), base.*row.member);
+  for (std::size_t p = 0; p < varying.size(); ++p)
+    facts.insert_or_assign(varying.names[p], core::Fact(varying.low[p], varying.high[p]));
+}
+
 std::string Universes::describe() const {
   return fmt::format("{} universe{}", size(), size() == 1 ? "" : "s");
 }

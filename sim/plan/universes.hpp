@@ -9,6 +9,7 @@
 #include "core/format/json.hpp"
 #include "core/output/output_directory.hpp"
 #include "core/run/options.hpp"
+#include "core/universe/facts.hpp"
 #include "core/universe/universe.hpp"
 
 namespace cosmo::sim {
@@ -27,6 +28,8 @@ struct Universes {
   /// Throws Error{usage}, Error{config}, Error{io} or Error{format} naming the option or the file of --design.
   static Universes read(const core::Options& options);
   void identify(core::Json& config) const;
+  /// Adds what is true of all universes, for core::SimulationManifest.
+  void state(core::Facts& facts) const;
   /// "64 universes"
   std::string describe() const;
 

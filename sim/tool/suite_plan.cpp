@@ -78,6 +78,11 @@ core::Request request_of(const Plan& plan) {
 core::SimulationManifest suite_of(const Plan& plan) {
   core::SimulationManifest suite{{}, plan.universes.varying, plan.config.box.side, plan.products.voxels, {}};
   suite.line_of_sight = plan.config.outputs.line_of_sight;
+  plan.universes.state(suite.facts);
+  plan.config.box.state(suite.facts);
+  plan.config.gravity.state(suite.facts, plan.config.box);
+  plan.config.start.state(suite.facts);
+  plan.config.outputs.state(suite.facts);
   for (std::size_t i = 0; i < plan.universes.list.size(); ++i)
     suite.simulations.push_back(record_of(plan, i));
   return suite;

@@ -95,6 +95,7 @@ nn::ModelManifest manifest_of(const Task& task) {
   }
   model.validation.universes = static_cast<int>(data.split(dataset::Split::validation).simulations.size());
   model.validation.subvolumes = static_cast<int>(data.subvolumes);
+  model.facts = data.facts;
   model.seeds = {data.split(dataset::Split::train).seeds, data.split(dataset::Split::validation).seeds};
   if (pretrained) {  // universes that the pretrained model has seen count, too
     const nn::SeenSeeds& earlier = pretrained->model.seeds;
