@@ -34,6 +34,8 @@ struct SummaryStatistics {
 /// fundamental wavenumber of the sample wide, up to the Nyquist wavenumber.
 class SampleSummary {
  public:
+  static constexpr int kSmallestSide = 4;  ///< smallest samples that have a P(k)
+
   /// `sample` is the grid of a channel, its box in the unit of length that P(k) will have. Throws
   /// Error{config} below 4 voxels per side, and for a field whose deviation is 0 in all channels.
   SampleSummary(core::GridSpec sample, const VoxelScale& scale);

@@ -218,20 +218,18 @@ namespace {
 
 using core::hdf5::File;
 
-std::string in_group(const char* name) { return std::string("regression/") + name; }
-
-void write_matrix(File& file, const char* name, const MatrixXd& matrix) {
+void write_matrix(File& file, const std::string& name, const MatrixXd& matrix) {
   std::vector<double> values;  // row-major
   for (Index row = 0; row < matrix.rows(); ++row) {
     for (Index column = 0; column < matrix.cols(); ++column) values.push_back(matrix(row, column));
   }
-  file.write(in_group(name), {static_cast<hsize_t>(matrix.rows()), static_cast<hsize_t>(matrix.cols())},
+  file.write(name, {static_cast<hsize_t>(matrix.rows()), static_cast<hsize_t>(matrix.cols())},
              std::span<const double>(values));
 }
 
-MatrixXd read_matrix(const File& file, const char* name, Index rows, Index columns) {
+MatrixXd read_matrix(const File& file, const std::string& name, Index rows, Index columns) {
   const std::vector<double> values =
-      file.read<double>(in_group(name), {static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)});
+      file.read<double>(name, {static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)});
   MatrixXd matrix(rows, columns);
   for (Index row = 0; row < rows; ++row) {
     for (Index column = 0; column < columns; ++column)
@@ -242,35 +240,35 @@ MatrixXd read_matrix(const File& file, const char* name, Index rows, Index colum
 
 }  // namespace
 
-void Regression::write(File& file) const {
+void Regression::write(File& file, const std::string& group) const {
   std::vector<std::uint32_t> used;
   for (const Index feature : used_) used.push_back(static_cast<std::uint32_t>(feature));
-  file.write(in_group("features"), {used.size()}, std::span<const std::uint32_t>(used));
-  write_matrix(file, "mean", mean_);
-  write_matrix(file, "deviation", deviation_);
-  write_matrix(file, "components", components_);
-  write_matrix(file, "coefficients", coefficients_);
-  write_matrix(file, "intercept", intercept_);
+  file.write(group + "/features", {used.size()}, std::span<const std::uint32_t>(used));
+  write_matrix(file, group + "/mean", mean_);
+  write_matrix(file, group + "/deviation", deviation_);
+  write_matrix(file, group + "/components", components_);
+  write_matrix(file, group + "/coefficients", coefficients_);
+  write_matrix(file, group + "/intercept", intercept_);
 }
 
-Regression Regression::read(const File& file, Index targets) {
+Regression Regression::read(const File& file, const std::string& group, Index targets) {
   const auto size = [&](const char* name, std::size_t axis) {
-    const core::hdf5::Shape shape = file.dataset(in_group(name)).shape();
+    const core::hdf5::Shape shape = file.dataset(group + "/" + name).shape();
     core::ensure(shape.size() > axis, core::Fault::format,
-                 "The dataset {} of a regression has the wrong shape.", in_group(name));
+                 "The dataset {}/{} of a regression has the wrong shape.", group, name);
     return static_cast<Index>(shape[axis]);
   };
   const Index features = size("features", 0);
   Regression made;
   for (const std::uint32_t feature :
-       file.read<std::uint32_t>(in_group("features"), {static_cast<hsize_t>(features)}))
+       file.read<std::uint32_t>(group + "/features", {static_cast<hsize_t>(features)}))
     made.used_.push_back(feature);
-  made.mean_ = read_matrix(file, "mean", features, 1);
-  made.deviation_ = read_matrix(file, "deviation", features, 1);
-  made.components_ = read_matrix(file, "components", features, size("components", 1));
+  made.mean_ = read_matrix(file, group + "/mean", features, 1);
+  made.deviation_ = read_matrix(file, group + "/deviation", features, 1);
+  made.components_ = read_matrix(file, group + "/components", features, size("components", 1));
   made.coefficients_ =
-      read_matrix(file, "coefficients", features + products(made.components_.cols()), targets);
-  made.intercept_ = read_matrix(file, "intercept", targets, 1);
+      read_matrix(file, group + "/coefficients", features + products(made.components_.cols()), targets);
+  made.intercept_ = read_matrix(file, group + "/intercept", targets, 1);
   core::ensure(made.mean_.allFinite() && made.deviation_.allFinite() && made.components_.allFinite() &&
                    made.coefficients_.allFinite() && made.intercept_.allFinite() &&
                    (made.deviation_.array() > 0).all(),

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/hdf5/hdf5.hpp"
@@ -30,11 +31,11 @@ class Regression {
   /// Predictions for the rows that it has learned from (rows, P), each with the row's own fold held out.
   const Eigen::MatrixXd& held_out() const { return held_out_; }
 
-  /// Writes what predict() needs to the group "regression" of a file.
-  void write(core::hdf5::File& file) const;
-  /// Throws Error{format} if the file does not hold a regression of `targets` targets. The result's
+  /// Writes what predict() needs to a group of a file.
+  void write(core::hdf5::File& file, const std::string& group) const;
+  /// Throws Error{format} if the group does not hold a regression of `targets` targets. The result's
   /// held_out() and choices() are empty.
-  static Regression read(const core::hdf5::File& file, Eigen::Index targets);
+  static Regression read(const core::hdf5::File& file, const std::string& group, Eigen::Index targets);
 
   /// What cross-validation has chosen for a target.
   struct Choice {

@@ -9,6 +9,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
+constexpr const char* kGroup = "regression";
 constexpr double kGroupRatio = 1.15;  ///< end / beginning of a group of bins of k: 26 groups of 64 bins
 
 MatrixXd beside(const MatrixXd& left, const MatrixXd& right) {
@@ -66,9 +67,6 @@ std::uint64_t regression_samples(const DatasetManifest& data) {
   return train.samples * kMostTrainingUniverses / train.simulations.size();
 }
 
-StatisticsRegression::StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space)
-    : regression_(all_features(training), labels_of(training, space), simulations_of(training)) {}
-
 bool StatisticsRegression::fits(const StatisticsTable& table) const {
   if (table.rows.empty()) return true;
   const StatisticsTable one = {{table.rows.front()}, table.k, table.modes, table.unit};
@@ -81,10 +79,10 @@ std::vector<float> StatisticsRegression::predict(const StatisticsTable& table) c
              : row_major(regression_.predict(all_features(table)).cwiseMax(-1.0).cwiseMin(1.0));
 }
 
-void StatisticsRegression::write(core::hdf5::File& file) const { regression_.write(file); }
+void StatisticsRegression::write(core::hdf5::File& file) const { regression_.write(file, kGroup); }
 
 StatisticsRegression StatisticsRegression::read(const core::hdf5::File& file, std::size_t parameters) {
-  return StatisticsRegression(Regression::read(file, static_cast<Index>(parameters)));
+  return StatisticsRegression(Regression::read(file, kGroup, static_cast<Index>(parameters)));
 }
 
 }  // namespace cosmo::dataset

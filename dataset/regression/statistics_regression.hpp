@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/hdf5/hdf5.hpp"
@@ -29,8 +30,8 @@ std::vector<std::uint32_t> simulations_of(const StatisticsTable& table);
 /// A regression of labels in [-1, 1] on all_features, sample by sample.
 class StatisticsRegression {
  public:
-  /// Learns from samples of at least two universes.
-  StatisticsRegression(const StatisticsTable& training, const core::ParameterSpace& space);
+  /// One that has learned from all_features() of samples.
+  explicit StatisticsRegression(Regression regression) : regression_(std::move(regression)) {}
 
   /// Whether its features are among those of these samples.
   bool fits(const StatisticsTable& table) const;
@@ -43,7 +44,6 @@ class StatisticsRegression {
   static StatisticsRegression read(const core::hdf5::File& file, std::size_t parameters);
 
  private:
-  explicit StatisticsRegression(Regression regression) : regression_(std::move(regression)) {}
   Regression regression_;
 };
 

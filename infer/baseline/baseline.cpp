@@ -1,47 +1,15 @@
 #include "infer/baseline/baseline.hpp"
 
-#include <array>
-#include <cmath>
-#include <numeric>
-
-#include "dataset/regression/statistics_regression.hpp"
-
 namespace cosmo::infer {
 
 namespace {
 
+using dataset::LearnedRegression;
 using dataset::PredictionRow;
 using dataset::PredictionTable;
-using dataset::UniverseRows;
+using dataset::RegressionKind;
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-/// The numbers that a regression sees of each row (rows, F).
-using Features = MatrixXd (*)(const StatisticsTable& table);
-
-struct Row {
-  const char* key;
-  const char* title;
-  Features features;
-};
-
-constexpr std::array<Row, 2> kRows = {{
-    {"power_spectrum", "power spectrum", dataset::power_features},
-    {"summary_statistics", "summary statistics", dataset::all_features},
-}};
-
-MatrixXd within_range(const MatrixXd& labels) { return labels.cwiseMax(-1.0).cwiseMin(1.0); }
-
-/// Root mean square of each column of differences in label units, in physical units (P).
-std::vector<double> rms(const MatrixXd& differences, const core::ParameterSpace& space) {
-  std::vector<double> result;
-  for (std::size_t p = 0; p < space.size(); ++p) {
-    const double squares = differences.col(static_cast<Index>(p)).squaredNorm();
-    result.push_back(std::sqrt(squares / static_cast<double>(differences.rows())) *
-                     (space.high[p] - space.low[p]) / 2);
-  }
-  return result;
-}
 
 void set_prediction(PredictionRow& row, const Eigen::RowVectorXd& labels, const core::ParameterSpace& space) {
   for (std::size_t p = 0; p < space.size(); ++p) {
@@ -50,50 +18,33 @@ void set_prediction(PredictionRow& row, const Eigen::RowVectorXd& labels, const 
   }
 }
 
-/// The simulation of each row, whose rows cross-validation keeps together.
-std::vector<std::uint32_t> simulations_of(const std::vector<UniverseRows>& universes) {
-  std::vector<std::uint32_t> simulations;
-  for (const UniverseRows& universe : universes) simulations.push_back(universe.simulation);
-  return simulations;
-}
-
 /// Predicts sub-volumes, and universes by their mean.
-Method by_subvolume(const Baselines& given, const Row& row) {
-  const MatrixXd labels = labels_of(given.training, given.space);
-  const dataset::Regression regression(row.features(given.training), labels, simulations_of(given.training));
-  const MatrixXd predicted = within_range(regression.predict(row.features(given.split)));
-  const MatrixXd errors = within_range(regression.held_out()) - labels;
+Method by_subvolume(const Baselines& given, const RegressionKind& kind, const LearnedRegression& learned) {
+  const MatrixXd predicted = dataset::within_range(learned.regression.predict(kind.features(given.split)));
   PredictionTable table = given.network;
-  const std::vector<double> deviation = rms(errors, given.space);
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     set_prediction(table.rows[r], predicted.row(static_cast<Index>(r)), given.space);
-    table.rows[r].deviation = deviation;
+    table.rows[r].deviation = learned.error_of_subvolumes;
   }
-  Method method = method_of(row.key, row.title, std::move(table));
-  const std::vector<double> of_universes = rms(mean_rows(errors, universes_of(given.training)), given.space);
-  for (PredictionRow& universe : method.universes.rows) universe.deviation = of_universes;
+  Method method = method_of(kind.key, kind.title, std::move(table));
+  for (PredictionRow& universe : method.universes.rows) universe.deviation = learned.error_of_universes;
   return method;
 }
 
 /// Predicts universes, and rolls of them, from the mean of their sub-volumes' features.
-Method by_universe(const Baselines& given, const Row& row) {
-  const std::vector<UniverseRows> training = universes_of(given.training),
-                                  predicted_universes = universes_of(given.split);
-  const MatrixXd labels = mean_rows(labels_of(given.training, given.space), training);
-  const dataset::Regression regression(mean_rows(row.features(given.training), training), labels,
-                                       simulations_of(training));
+Method by_universe(const Baselines& given, const RegressionKind& kind, const LearnedRegression& learned) {
+  const std::vector<dataset::UniverseRows> rows = universes_of(given.split);
   const MatrixXd predicted =
-      within_range(regression.predict(mean_rows(row.features(given.split), predicted_universes)));
+      dataset::within_range(learned.regression.predict(mean_rows(kind.features(given.split), rows)));
   PredictionTable table{given.space, {}};
-  for (std::size_t u = 0; u < predicted_universes.size(); ++u) {
-    PredictionRow& universe = table.rows.emplace_back(
-        given.network.rows[static_cast<std::size_t>(predicted_universes[u].rows.front())]);
+  for (std::size_t u = 0; u < rows.size(); ++u) {
+    PredictionRow& universe =
+        table.rows.emplace_back(given.network.rows[static_cast<std::size_t>(rows[u].rows.front())]);
     set_prediction(universe, predicted.row(static_cast<Index>(u)), given.space);
   }
-  const std::vector<double> deviation = rms(within_range(regression.held_out()) - labels, given.space);
   PredictionTable universes = dataset::per_universe(table);
-  for (PredictionRow& universe : universes.rows) universe.deviation = deviation;
-  return {std::string("universe_") + row.key, std::string(row.title) + " *", {given.space, {}}, universes};
+  for (PredictionRow& universe : universes.rows) universe.deviation = learned.error_of_universes;
+  return {kind.key, kind.title, {given.space, {}}, universes};
 }
 
 }  // namespace
@@ -109,8 +60,11 @@ PredictionTable predict_centre(PredictionTable table) {
 
 Methods regression_baselines(const Baselines& given) {
   Methods methods;
-  for (const Row& row : kRows) methods.push_back(by_subvolume(given, row));
-  for (const Row& row : kRows) methods.push_back(by_universe(given, row));
+  for (std::size_t i = 0; i < given.learned.regressions.size(); ++i) {
+    const RegressionKind& kind = dataset::kRegressionKinds[i];
+    methods.push_back(
+        (kind.of_universes ? by_universe : by_subvolume)(given, kind, given.learned.regressions[i]));
+  }
   return methods;
 }
 

@@ -1,22 +1,20 @@
 #pragma once
 // Predictions without a network: the least that one has to beat.
 
-#include "dataset/regression/sample_statistics.hpp"
+#include "dataset/regression/learned_baselines.hpp"
 #include "infer/evaluate/method.hpp"
 
 namespace cosmo::infer {
 
-using dataset::StatisticsTable;
-
 /// The rows of `table` predicted by the centre of each parameter's range, whatever the universe.
 dataset::PredictionTable predict_centre(dataset::PredictionTable table);
 
-/// What regressions learn from, and what they are to predict.
+/// What regressions have learned, and what they are to predict.
 struct Baselines {
-  const core::ParameterSpace& space;
-  const StatisticsTable& training;          ///< statistics of the training split, at least two universes
-  const StatisticsTable& split;             ///< statistics of the split to predict, in its order
-  const dataset::PredictionTable& network;  ///< the rows of `split`; only their predictions are not used
+  const core::ParameterSpace& space;         ///< the ranges that they have learned
+  const dataset::LearnedBaselines& learned;  ///< that obstacle_to() has no objection to
+  const dataset::StatisticsTable& split;     ///< statistics of the split to predict, in its order
+  const dataset::PredictionTable& network;   ///< the rows of `split`; only their predictions are not used
 };
 
 /// Regressions of the parameters on summary statistics, two ways each. power_spectrum and summary_statistics

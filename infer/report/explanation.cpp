@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "infer/baseline/forecast.hpp"
+#include "dataset/regression/learned_baselines.hpp"
 #include "infer/report/metric.hpp"
 
 namespace cosmo::infer {
@@ -30,6 +30,20 @@ constexpr Explanation kExplanations[] = {
      "the same regression on more: also ln <i>P</i>(<i>k</i>) of the logarithm of the field, ln(1 + "
      "<i>n</i>) of counts <i>n</i>, and the distribution of its values, their mean, skewness and kurtosis."}};
 
+/// Whose universes the regressions rest on, and that these are few.
+std::string origin_text(const Report& report) {
+  const core::Json* note = find_metric(report.metrics, {"baselines_from", "note"});
+  const core::Json* universes = find_metric(report.metrics, {"baselines_from", "universes"});
+  if (note == nullptr || universes == nullptr) return "";
+  std::string text = "Here " + html::escaped(note->get<std::string>()) + ".";
+  if (universes->get<std::size_t>() < dataset::kFewUniverses)
+    text += fmt::format(
+        " <b>These are fewer than {}</b>: regressions on more would be better, so the network looks better "
+        "beside these than it is.",
+        dataset::kFewUniverses);
+  return text;
+}
+
 }  // namespace
 
 std::string methods_text(const Report& report) {
@@ -46,6 +60,7 @@ std::string methods_text(const Report& report) {
         "a universe by the mean of these; noise draws such a mean to the centre of the range, so the methods "
         "with an asterisk are the ones to beat.");
   }
+  if (const std::string origin = origin_text(report); !origin.empty()) lines.push_back(origin);
   return html::list(lines, "note");
 }
 
@@ -80,7 +95,7 @@ std::string missing_text(const Report& report) {
   std::string text = fmt::format(
       "There is no <i>P</i>(<i>k</i>) forecast: the training universes of different parameters are too few; "
       "it takes at least {}.",
-      fewest_universes(report.model.parameters.size()));
+      dataset::fewest_universes(report.model.parameters.size()));
   if (report.methods.size() == 2) text += " Regressions are left out, as they need two universes.";
   return html::paragraph(text, "note");
 }

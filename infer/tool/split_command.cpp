@@ -74,6 +74,8 @@ core::Request request_of(const core::Options& options, const Job& job) {
     request.inputs.push_back(core::input_record(job.directories[m], job.models[m].base, output));
     if (job.models.size() > 1) request.config["checkpoint"].push_back(job.models[m].best().sha256);
   }
+  if (const core::FileRecord* kept = kept_baselines(options, job.model()))
+    request.config["baselines_sha256"] = kept->sha256;
   request.inputs.push_back(core::input_record(job.data, job.manifest.base, output));
   request.check = [](const core::Manifest& manifest) {
     core::ensure(manifest.details.contains("metrics") && manifest.details["metrics"].is_object(),
@@ -162,7 +164,7 @@ Memory plan_memory(const core::Invocation& run, const dataset::SampleGroups& ran
       need_statistics(job.models) ? dataset::summary_bytes(job.manifest.spec, job.samples()) : 0;
   const std::uint64_t baselines =
       core::resident_memory() +
-      std::max(mixing, baseline_memory_bytes(run.options, job.manifest, job.samples()));
+      std::max(mixing, baseline_memory_bytes(run.options, job.model(), job.manifest, job.samples()));
   network = run.comm.max(network);
   return {network, run.comm.max(std::max(network, baselines))};
 }
@@ -171,7 +173,7 @@ Memory plan_memory(const core::Invocation& run, const dataset::SampleGroups& ran
 struct Findings {
   NetworkPrediction network;
   Methods methods;  ///< the network and the baselines
-  Forecasts forecasts;
+  Comparison comparison;
   Costs costs;
 };
 
@@ -215,18 +217,15 @@ Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups
                         dataset::SplitReader& reader, std::uint64_t memory_predicted) {
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
-  const PredictedSplit split{job.data, job.manifest, reader};
-  // A model's regression takes voxels on the scale of its training, those made here on that of this dataset.
-  const dataset::VoxelScale of_training = scale_of(job.model()), of_data = job.manifest.scale();
+  const PredictedSplit split{job.data,    job.manifest,     reader, job.directories.front(),
+                             job.model(), job.models.size()};
   std::optional<dataset::StatisticsTable> statistics;
-  if (need_statistics(job.models)) statistics = summarise_all(run, split, of_training);
+  if (need_statistics(job.models)) statistics = summarise_all(run, split, scale_of(job.model()));
   std::optional<Method> alone;
   findings.network = predict(run, ranks, job, reader, statistics, alone, findings.costs);
   findings.methods = {findings.network.method};
   if (alone) findings.methods.push_back(*alone);
-  if (chosen_baselines(run.options) == "all" && (!statistics || of_training != of_data))
-    statistics = summarise_all(run, split, of_data);
-  findings.forecasts = add_baselines(run, split, statistics, findings.methods);
+  findings.comparison = add_baselines(run, split, std::move(statistics), findings.methods);
   return findings;
 }
 
@@ -242,8 +241,9 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   const std::vector<double> deviations = job.model().label_deviations();
   Json metrics = metrics_json(findings.methods, deviations);
   const core::ParameterSpace& space = findings.methods.front().universes.parameters;
-  metrics["forecast"] = to_json(findings.forecasts.universes, space, deviations);
-  metrics["per_subvolume"]["forecast"] = to_json(findings.forecasts.subvolumes, space, deviations);
+  metrics["forecast"] = to_json(findings.comparison.forecasts.universes, space, deviations);
+  metrics["per_subvolume"]["forecast"] = to_json(findings.comparison.forecasts.subvolumes, space, deviations);
+  if (!findings.comparison.origin.is_null()) metrics["baselines_from"] = findings.comparison.origin;
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
@@ -253,7 +253,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
 /// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
 core::Report publish(const core::Invocation& run, const Job& job, const Findings& findings,
                      dataset::SplitReader& reader, core::OutputDirectory& output) {
-  const auto& [network, methods, forecasts, costs] = findings;
+  const auto& [network, methods, comparison, costs] = findings;
   const Methods shown = distinct(methods);
   const auto [metrics, uncertainty] = metrics_of(job, findings);
   Json facts = run.facts;
@@ -272,8 +272,9 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
       fmt::format(
           "{}\n{}\n{}\n{}\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
           prediction_text(methods.front().universes, kPrintedUniverses),
-          error_text(shown, forecasts.universes, job.model().label_deviations()), paired_text(shown),
-          uncertainty, output.path().string())};
+          error_text(shown, comparison.forecasts.universes, job.model().label_deviations()) +
+              note_text(comparison),
+          paired_text(shown), uncertainty, output.path().string())};
 }
 
 class SplitStage : public core::Stage {
@@ -298,7 +299,7 @@ class SplitStage : public core::Stage {
   core::Report outline() override {
     return {{{"samples", job_.samples()}},
             fmt::format("{} samples of {}{}\n", job_.samples(), job_.data.string(),
-                        baseline_plan(run.options, job_.manifest))};
+                        baseline_plan(run.options, job_.model(), job_.manifest))};
   }
 
   core::Report make(core::OutputDirectory& output) override {

@@ -135,18 +135,21 @@ TEST_CASE("a regression that was written and read predicts the same bits") {
   const TemporaryDirectory directory;
   {
     auto file = core::hdf5::File::create(directory.path() / "regression.h5");
-    regression.write(file);
+    regression.write(file, "regression");
   }
-  const Regression read = Regression::read(core::hdf5::File::open(directory.path() / "regression.h5"), 2);
+  const Regression read =
+      Regression::read(core::hdf5::File::open(directory.path() / "regression.h5"), "regression", 2);
   const MatrixXd fresh = noise(50, 5, 5);
   CHECK(read.predict(fresh) == regression.predict(fresh));
   CHECK(read.fits(5));
   CHECK_FALSE(read.fits(4));
-  CHECK_THROWS_AS(Regression::read(core::hdf5::File::open(directory.path() / "regression.h5"), 3),
-                  core::Error);
+  CHECK_THROWS_AS(
+      Regression::read(core::hdf5::File::open(directory.path() / "regression.h5"), "regression", 3),
+      core::Error);
   {
     auto file = core::hdf5::File::create(directory.path() / "other.h5");
     file.create_group("regression");
   }
-  CHECK_THROWS_AS(Regression::read(core::hdf5::File::open(directory.path() / "other.h5"), 2), core::Error);
+  CHECK_THROWS_AS(Regression::read(core::hdf5::File::open(directory.path() / "other.h5"), "regression", 2),
+                  core::Error);
 }

@@ -71,6 +71,8 @@ def targets():
                ("cosmo-infer", "export", "--model", "model", "--output", "out.onnx"), signed_in="model"),
         Target("regression of a model", ("model", "data"), "model/baseline.h5",
                ("cosmo-infer", "--model", "model", "--data", "data", "--output", "out"), signed_in="model"),
+        Target("baselines of a model", ("model", "data"), "model/baselines.h5",
+               ("cosmo-infer", "--model", "model", "--data", "data", "--output", "out"), signed_in="model"),
         Target("npy counts", ("model",), "counts.npy", (*infer, "counts.npy", *BOX)),
         Target("npy export", ("npy",), "npy/train/shard-00000_00000.npy", ("cosmo-prep", "import", "--format", "npy", "--input", "npy", "--output", "out"),
                signed_in="npy"),

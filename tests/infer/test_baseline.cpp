@@ -37,7 +37,7 @@ infer::Methods predict(const dataset::StatisticsTable& training, const dataset::
     network.rows.push_back(
         {row.sample.simulation, row.sample.subvolume, row.sample.seed, row.sample.parameters, {2.0}});
   }
-  return infer::regression_baselines({kSpace, training, split, network});
+  return infer::regression_baselines({kSpace, dataset::learn_baselines(training, kSpace), split, network});
 }
 
 }  // namespace

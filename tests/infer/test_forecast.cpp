@@ -31,6 +31,11 @@ std::pair<MatrixXd, MatrixXd> gaussian_suite(Index rows, const MatrixXd& derivat
   return {labels, statistics + scatter * noise};
 }
 
+/// The forecasts of samples' power spectra.
+infer::Forecasts forecast_of(const dataset::StatisticsTable& table) {
+  return infer::forecast_power_spectrum(dataset::measure_information(table, kForecastSpace), kForecastSpace);
+}
+
 /// Forecast of one parameter with sigma = 1 / sqrt(information); label units are physical.
 infer::ParameterForecast forecast_of_one(double information) {
   const core::ParameterSpace one{{"a"}, {9}, {11}};
@@ -50,14 +55,14 @@ TEST_CASE("a suite of known derivatives and covariance has the known Fisher matr
   const int suites = 200;
   for (std::uint64_t s = 0; s < suites; ++s) {
     const auto [labels, statistics] = gaussian_suite(40, derivatives, scatter, s);
-    mean += infer::fisher_matrix(statistics, labels) / suites;
+    mean += dataset::fisher_matrix(statistics, labels) / suites;
   }
   for (Index i = 0; i < 2; ++i) {
     for (Index j = 0; j < 2; ++j) CHECK(mean(i, j) == Approx(known(i, j)).margin(0.25));
   }
   const auto [labels, statistics] = gaussian_suite(20000, derivatives, scatter, 1);
-  CHECK((infer::fisher_matrix(statistics, labels) - known).cwiseAbs().maxCoeff() < 0.1);
-  CHECK_THROWS_AS(infer::fisher_matrix(statistics.topRows(20), labels.topRows(20)), core::Error);
+  CHECK((dataset::fisher_matrix(statistics, labels) - known).cwiseAbs().maxCoeff() < 0.1);
+  CHECK_THROWS_AS(dataset::fisher_matrix(statistics.topRows(20), labels.topRows(20)), core::Error);
 }
 
 TEST_CASE("expected errors run from the prior's to the Fisher matrix's") {
@@ -110,7 +115,7 @@ TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not
     }
   };
   for (std::uint32_t u = 0; u < 100; ++u) add(u, 0);
-  const auto found = infer::forecast_power_spectrum(table, kForecastSpace);
+  const auto found = forecast_of(table);
   REQUIRE((found.universes && found.subvolumes));
   CHECK(found.universes->universes == 100);
   CHECK(found.universes->bins == 3);
@@ -121,16 +126,15 @@ TEST_CASE("a forecast is made of enough universes, from sub-volumes that are not
 
   dataset::StatisticsTable alike = table;
   for (auto& row : alike.rows) row.sample.parameters[1] = 11;
-  CHECK_FALSE(infer::forecast_power_spectrum(alike, kForecastSpace).universes);
+  CHECK_FALSE(forecast_of(alike).universes);
 
   const auto before = infer::to_json(found.universes, kForecastSpace, kDeviations);
   for (std::uint32_t u = 0; u < 100; ++u) add(u, 1);
-  CHECK(infer::to_json(infer::forecast_power_spectrum(table, kForecastSpace).universes, kForecastSpace,
-                       kDeviations) == before);
+  CHECK(infer::to_json(forecast_of(table).universes, kForecastSpace, kDeviations) == before);
   CHECK(before.at("power_spectrum").at("k_unit") == "h/Mpc");
 
   table.rows.resize(4 * 20);
-  const auto few = infer::forecast_power_spectrum(table, kForecastSpace);
+  const auto few = forecast_of(table);
   CHECK_FALSE(few.universes);
   CHECK_FALSE(few.subvolumes);
   CHECK(infer::to_json(few.universes, kForecastSpace, kDeviations) == core::Json::object());

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/machine/memory.hpp"
-#include "dataset/regression/statistics_regression.hpp"
+#include "dataset/regression/learned_baselines.hpp"
 #include "nn/network.hpp"
 #include "train/gradient/gradient_step.hpp"
 
@@ -50,12 +50,12 @@ std::int64_t reduction_memory(SumOrder order, WireFormat wire, const nn::Network
 
 namespace {
 
-/// Memory of the regression, which is learned before the network is made [bytes].
+/// Memory of the regressions, which are learned before the network is made [bytes].
 std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
-  if (plan.network.spec.baseline.empty()) return 0;
-  const std::uint64_t samples =
-      dataset::regression_samples(data) + data.split(dataset::Split::validation).samples;
-  return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, samples));
+  const std::uint64_t training = dataset::regression_samples(data);
+  const std::uint64_t validation =
+      plan.network.spec.baseline.empty() ? 0 : data.split(dataset::Split::validation).samples;
+  return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, training + validation));
 }
 
 }  // namespace
@@ -90,8 +90,10 @@ std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus&
          kRest;
 }
 
-std::int64_t training_disk(const TrainingPlan& plan, const nn::NetworkCensus& census) {
-  return kCheckpoints * checkpoint_bytes(plan, census);
+std::int64_t training_disk(const TrainingPlan& plan, const dataset::DatasetManifest& data,
+                           const nn::NetworkCensus& census) {
+  return kCheckpoints * checkpoint_bytes(plan, census) +
+         static_cast<std::int64_t>(dataset::baselines_bytes(data.spec));
 }
 
 }  // namespace cosmo::train

@@ -27,7 +27,8 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
 
 /// Size of one checkpoint.
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census);
-/// Size of the largest number of checkpoints that are on the disk at the same time.
-std::int64_t training_disk(const TrainingPlan& plan, const nn::NetworkCensus& census);
+/// Size of the largest number of checkpoints that are on the disk at the same time, and of baselines.h5.
+std::int64_t training_disk(const TrainingPlan& plan, const dataset::DatasetManifest& data,
+                           const nn::NetworkCensus& census);
 
 }  // namespace cosmo::train

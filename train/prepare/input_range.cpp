@@ -11,7 +11,6 @@ namespace cosmo::train {
 namespace {
 
 constexpr std::size_t kMostSamples = 256, kFewSamples = 64;
-constexpr int kSmallestSide = 4;                           ///< least side for dataset::SampleSummary
 constexpr std::size_t kMostVoxels = std::size_t{1} << 27;  ///< limit beyond a few samples: seconds of work
 
 /// Widens the range of each channel by a sample (C, n, n, n).
@@ -49,7 +48,7 @@ std::optional<nn::InputRange> measure_input_range(const core::Communicator& comm
                                                   const dataset::VoxelScale& scale) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const dataset::SampleSpec& spec = training.spec();
-  if (spec.side() < kSmallestSide) return std::nullopt;
+  if (spec.side() < dataset::SampleSummary::kSmallestSide) return std::nullopt;
   const std::size_t most = std::clamp(kMostVoxels / spec.voxels(), kFewSamples, kMostSamples);
   nn::InputRange range{static_cast<int>(std::min<std::size_t>(most, training.size())), {}, {}};
   comm.agree([&] {

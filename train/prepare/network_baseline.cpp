@@ -1,6 +1,8 @@
 #include "train/prepare/network_baseline.hpp"
 
-#include <set>
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
 #include "dataset/regression/statistics_regression.hpp"
@@ -12,22 +14,26 @@ namespace {
 
 constexpr const char* kLabels = "validation";
 
-void ensure_two_universes(const dataset::SplitReader& training) {
-  std::set<std::uint32_t> universes;
-  for (std::uint32_t i = 0; i < training.size(); ++i) universes.insert(training.sample(i).simulation);
+/// The regression on all statistics of samples.
+const dataset::Regression& regression_in(const dataset::LearnedBaselines& learned) {
   core::ensure(
-      universes.size() > 1, core::Fault::config,
+      learned.universes > 1, core::Fault::config,
       "A network with a baseline needs at least two training universes, but there is {}: leave --baseline "
       "out, or shard more universes.",
-      universes.size());
+      learned.universes);
+  const auto kind = std::ranges::find(dataset::kRegressionKinds, std::string_view("summary_statistics"),
+                                      &dataset::RegressionKind::key);
+  return learned.regressions.at(static_cast<std::size_t>(kind - dataset::kRegressionKinds.begin()))
+      .regression;
 }
 
 }  // namespace
 
 dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const core::Log& log,
-                                         core::OutputDirectory& output, dataset::SplitReader& training,
+                                         core::OutputDirectory& output,
+                                         const std::optional<dataset::LearnedBaselines>& learned,
                                          dataset::SplitReader& validation, const dataset::VoxelScale& scale) {
-  const core::ParameterSpace& space = training.spec().parameters;
+  const core::ParameterSpace& space = validation.spec().parameters;
   std::vector<float> labels;
   if (const core::FileRecord* record = output.find(nn::kBaselineFile)) {
     comm.agree([&] {
@@ -37,17 +43,18 @@ dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const c
     });
     return {std::move(labels), static_cast<int>(space.size())};
   }
-  comm.agree([&] { ensure_two_universes(training); });
-  const dataset::StatisticsTable learned = dataset::summarise(
-      comm, log,
-      {training, scale, dataset::samples_of_first_universes(training, dataset::kMostTrainingUniverses)});
-  const dataset::StatisticsTable asked =
-      dataset::summarise(comm, log, {validation, scale, dataset::samples_of_first_universes(validation)});
   std::optional<dataset::StatisticsRegression> regression;
   comm.agree([&] {
-    regression.emplace(learned, space);
-    labels = regression->predict(asked);
+    core::ensure(
+        learned.has_value(), core::Fault::config,
+        "A network with a baseline needs samples of at least {0}³ voxels, for their P(k), but these have "
+        "{1}³: leave --baseline out, or shard larger ones.",
+        dataset::SampleSummary::kSmallestSide, validation.spec().side());
+    regression.emplace(regression_in(*learned));
   });
+  const dataset::StatisticsTable asked =
+      dataset::summarise(comm, log, {validation, scale, dataset::samples_of_first_universes(validation)});
+  comm.agree([&] { labels = regression->predict(asked); });
   output.add(nn::kBaselineFile, [&](const auto& path) {
     core::hdf5::File file = core::hdf5::File::create(path);
     regression->write(file);

@@ -59,7 +59,7 @@ nn::FilteredPhases kept_filtered(const fs::path& directory, const core::Manifest
 
 ModelDirectory::ModelDirectory(const core::Communicator& comm, core::OutputDirectory& output,
                                nn::ModelManifest manifest)
-    : output_(output), manifest_(std::move(manifest)) {
+    : comm_(comm), output_(output), manifest_(std::move(manifest)) {
   comm.agree([&] {
     if (comm.is_root()) remove_strays();
   });
@@ -84,6 +84,20 @@ void ModelDirectory::note_range(const std::function<std::optional<nn::InputRange
   }
   core::reading_json((output_.path() / core::kManifestName).string(),
                      [&] { manifest_.range = earlier.at("input_range").get<nn::InputRange>(); });
+}
+
+const std::optional<dataset::LearnedBaselines>& ModelDirectory::note_baselines(
+    const std::function<std::optional<dataset::LearnedBaselines>()>& measure) {
+  const core::FileRecord* record = output_.find(dataset::kBaselinesFile);
+  if (record == nullptr) {
+    baselines_ = measure();
+    return baselines_;
+  }
+  comm_.agree([&] {
+    core::check_content(output_.path(), *record);
+    baselines_ = dataset::read_baselines(output_.path() / record->path, manifest_.parameters.size());
+  });
+  return baselines_;
 }
 
 const EpochMetrics* ModelDirectory::best_kept(const TrainingProgress& progress) const {
@@ -120,6 +134,9 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
   const TrainingProgress& progress = state.progress;
   const std::string last = path_of(progress);
   const std::vector<Column> columns = columns_of(manifest_.output, !manifest_.network.baseline.empty());
+  if (baselines_ && output_.find(dataset::kBaselinesFile) == nullptr)
+    output_.add(dataset::kBaselinesFile,
+                [&](const auto& path) { dataset::write_baselines(path, *baselines_); });
   output_.add(last, [&](const auto& path) {
     write_checkpoint(path, manifest_.network, {state.network, state.optimizer, state.average}, progress,
                      {columns, manifest_.parameters.size()});

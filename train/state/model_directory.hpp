@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/output/output_directory.hpp"
+#include "dataset/regression/learned_baselines.hpp"
 #include "nn/model/model_manifest.hpp"
 #include "train/state/checkpoint.hpp"
 #include "train/state/training_state.hpp"
@@ -27,7 +28,7 @@ nn::FilteredPhases kept_filtered(const std::filesystem::path& directory, const c
                                  const nn::NetworkCensus& census);
 
 /// A training's output directory: the checkpoints of the best epoch and of the last saved state, which may be
-/// in mid-epoch; history.csv, loss.svg; and a manifest that is correct after every save.
+/// in mid-epoch; baselines.h5, history.csv, loss.svg; and a manifest that is correct after every save.
 class ModelDirectory {
  public:
   /// `manifest` holds the fields that do not change from epoch to epoch. `output` must outlive this. Removes
@@ -43,6 +44,12 @@ class ModelDirectory {
 
   /// The model as it was last saved.
   const nn::ModelManifest& model() const { return manifest_; }
+  /// Keeps what the training universes teach without a network, and returns it: from the file of an earlier run of this
+  /// training, otherwise by `measure`, whose result the first save() writes: until then the directory is free for
+  /// another training. Collective.
+  const std::optional<dataset::LearnedBaselines>& note_baselines(
+      const std::function<std::optional<dataset::LearnedBaselines>()>& measure);
+
   /// The directory for the model's files.
   core::OutputDirectory& output() { return output_; }
   /// The last checkpoint's record, or nullptr.
@@ -60,8 +67,10 @@ class ModelDirectory {
   void remove_strays() const;
   void list_checkpoints(const TrainingProgress& progress, const EpochMetrics* best);
 
+  const core::Communicator& comm_;
   core::OutputDirectory& output_;
   nn::ModelManifest manifest_;
+  std::optional<dataset::LearnedBaselines> baselines_;
 };
 
 }  // namespace cosmo::train

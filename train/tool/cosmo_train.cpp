@@ -72,7 +72,7 @@ class TrainingStage : public core::Stage {
   core::Needs needs(const core::Manifest& there) override {
     std::uint64_t held = 0;  // the next checkpoints replace it
     for (const core::FileRecord& file : there.files) held += file.bytes;
-    const auto disk = static_cast<std::uint64_t>(train::training_disk(task_.plan, census_));
+    const auto disk = static_cast<std::uint64_t>(train::training_disk(task_.plan, task_.data, census_));
     const std::optional<nn::Share> share = task_.plan.batching.cut.share(ranks_.group);
     const std::int64_t memory =
         train::training_memory(task_.plan, task_.data, loaders_, share ? &*share : nullptr);

@@ -7,6 +7,7 @@
 #include "train/gradient/replica_check.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/plan/training_memory.hpp"
+#include "train/prepare/baselines.hpp"
 #include "train/prepare/input_range.hpp"
 #include "train/prepare/label_spread.hpp"
 #include "train/prepare/network_baseline.hpp"
@@ -32,9 +33,11 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
   directory_.note_labels(measure_label_spread(*splits_.training, task_.data.spec.parameters));
   const dataset::VoxelScale scale = scale_of(plan_, task_.data);
   directory_.note_range([&] { return measure_input_range(run_.comm, *splits_.training, scale); });
+  const auto& learned = directory_.note_baselines(
+      [&] { return measure_baselines(run_.comm, run_.log, *splits_.training, scale); });
   if (!plan_.network.spec.baseline.empty())
-    baseline_ = prepare_baseline(run_.comm, run_.log, directory_.output(), *splits_.training,
-                                 *splits_.validation, scale);
+    baseline_ =
+        prepare_baseline(run_.comm, run_.log, directory_.output(), learned, *splits_.validation, scale);
   evaluator_ = make_evaluator(plan_.objective.output, *validation_, baseline_ ? &*baseline_ : nullptr);
   make_learner();
   start();

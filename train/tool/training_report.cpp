@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/parallel/stop_signals.hpp"
+#include "dataset/regression/statistics_regression.hpp"
 #include "nn/summary.hpp"
 
 namespace cosmo::train {
@@ -48,7 +49,9 @@ std::string outline(const core::Invocation& run, const TrainingPlan& plan,
              "{} epochs of {} samples in steps of {}, {} at once on each of {}{} ranks x {} threads\n",
              plan.epochs, data.split(dataset::Split::train).samples, plan.batching.global_batch,
              plan.batching.micro_batch, run.comm.size() / plan.batching.cut.ranks_per_sample, groups,
-             run.threads);
+             run.threads) +
+         fmt::format("regressions to compare the network with read {} training samples once\n",
+                     dataset::regression_samples(data));
 }
 
 namespace {

@@ -1,13 +1,16 @@
 """Baselines, paired differences and the forecast beside the network's error."""
 
 import csv
+import hashlib
 import json
 import math
+import shutil
 import unittest
 
+import h5py
 import numpy as np
 
-from toolkit import PipelineTest, contents, error_line, run, succeed
+from toolkit import PipelineTest, contents, cosmo_train, error_line, run, succeed
 
 REGRESSIONS = ("power_spectrum", "summary_statistics")
 PARAMETERS = {"omega_m": (0.25, 0.35), "sigma8": (0.78, 0.95), "n_s": (0.9, 1.0)}
@@ -32,11 +35,86 @@ class Baselines(PipelineTest):
         cls.model = cls.root / "model"
         succeed("cosmo-train", *cls.train_words(), "--epochs", 1, "--output", cls.model)
 
-    def infer(self, name, *words, ranks=1, data=None):
+    def infer(self, name, *words, ranks=1, data=None, model=None):
         output = self.root / name
-        succeed("cosmo-infer", "--model", self.model, "--data", data or self.data, "--output", output, *words,
+        succeed("cosmo-infer", "--model", model or self.model, "--data", data or self.data, "--output", output, *words,
                 ranks=ranks)
         return json.loads((output / "metrics.json").read_text())
+
+    @classmethod
+    def of_earlier_version(cls):
+        """The model as version 0.2.0 left it."""
+        earlier = cls.root / "earlier"
+        if not earlier.exists():
+            shutil.copytree(cls.model, earlier)
+            (earlier / "baselines.h5").unlink()
+            manifest = json.loads((earlier / "manifest.json").read_text())
+            manifest["files"] = [file for file in manifest["files"] if file["path"] != "baselines.h5"]
+            (earlier / "manifest.json").write_text(json.dumps(manifest))
+        return earlier
+
+    @classmethod
+    def few(cls):
+        """The same universes, four of them to train on."""
+        few = cls.root / "few"
+        if not few.exists():
+            succeed("cosmo-prep", "shard", "--input", cls.sim, "--validation", 2, "--test", 42, "--output", few)
+        return few
+
+    def test_the_model_keeps_its_baselines(self):
+        recorded = {file["path"]: file for file in json.loads((self.model / "manifest.json").read_text())["files"]}
+        content = (self.model / "baselines.h5").read_bytes()
+        self.assertEqual(recorded["baselines.h5"]["sha256"], hashlib.sha256(content).hexdigest())
+        with h5py.File(self.model / "baselines.h5") as file:
+            self.assertEqual(file.attrs["universes"], 34)
+            self.assertEqual(file.attrs["samples"], 272)
+            self.assertEqual(set(file), {"k", "information_of_universes", "information_of_subvolumes"} |
+                             {f"{prefix}{name}" for prefix in ("", "universe_") for name in REGRESSIONS})
+        for name, ranks, stop in (("two", 2, ()), ("four", 4, ()), ("parts", 1, ("--time-limit", 0))):
+            other = self.root / f"model-{name}"
+            cosmo_train(*self.train_words(), "--epochs", 1, *stop, "--output", other, ranks=ranks)
+            self.assertEqual((other / "baselines.h5").read_bytes(), content, name)
+        again = run("cosmo-train", *self.train_words(), "--epochs", 1, "--output", self.root / "model-parts")
+        self.assertNotIn("regressions to compare the network with: learned", again.stderr)  # they are there
+        self.assertEqual((self.root / "model-parts/baselines.h5").read_bytes(), content)
+
+    def test_a_model_is_compared_with_what_its_own_universes_teach(self):
+        own, elsewhere = self.infer("own"), self.infer("elsewhere", "--allow-leak", data=self.few())
+        self.assertEqual(own["baselines_from"], elsewhere["baselines_from"])
+        self.assertEqual((own["baselines_from"]["source"], own["baselines_from"]["universes"]), ("model", 34))
+        self.assertEqual(own["forecast"], elsewhere["forecast"])
+
+        def predicted(name):
+            with open(self.root / name / "baselines.csv") as file:
+                return {(row["method"], row["simulation"], row["subvolume"]): row for row in csv.DictReader(file)}
+        here, there = predicted("own"), predicted("elsewhere")
+        both = set(here) & set(there)
+        self.assertGreater(len(both), 100)
+        for place in both:
+            self.assertEqual(here[place], there[place])
+        self.assertIn("34 training universes of the model", (self.root / "own/report.html").read_text())
+        damaged = self.root / "damaged"
+        shutil.copytree(self.model, damaged)
+        with open(damaged / "baselines.h5", "r+b") as file:
+            file.seek(-9, 2)
+            file.write(b"?")
+        done = run("cosmo-infer", "--model", damaged, "--data", self.data, "--output", self.root / "never")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("baselines.h5", error_line(done, "cosmo-infer"))
+        centre = self.infer("centre_alone", "--baselines", "centre", model=damaged)  # which needs none
+        self.assertNotIn("baselines_from", centre)
+
+    def test_without_its_own_it_is_compared_with_those_of_the_data(self):
+        metrics = self.infer("of_data", model=self.of_earlier_version())
+        self.assertEqual(metrics["baselines_from"]["source"], "data")
+        own = self.infer("of_model")
+        for figure in ("baselines", "forecast", "paired"):
+            self.assertEqual(metrics[figure], own[figure])  # on the data that the model was trained on
+        done = run("cosmo-infer", "--model", self.of_earlier_version(), "--data", self.few(), "--allow-leak", "--output", self.root / "few_text")
+        self.assertIn("Regressions on 4 training universes", done.stderr)
+        self.assertIn("4 training universes of these data, as the model has no baselines.h5", done.stdout)
+        self.assertIn("fewer than 32", (self.root / "few_text/report.html").read_text())
+        self.assertNotIn("fewer than 32", (self.root / "of_model/report.html").read_text())
 
     def test_the_figures_follow_from_the_tables(self):
         metrics = self.infer("tables")
@@ -117,7 +195,9 @@ class Baselines(PipelineTest):
                       "network less"):
             self.assertIn(title, done.stdout)
         dry = ["cosmo-infer", "--model", self.model, "--data", self.data, "--output", self.root / "dry", "--dry-run"]
-        self.assertIn("baselines read 272 samples", run(*dry).stdout)
+        self.assertIn("baselines are those of the model", run(*dry).stdout)
+        earlier = [self.of_earlier_version() if word == self.model else word for word in dry]
+        self.assertIn("baselines read 272 samples", run(*earlier).stdout)
         self.assertNotIn("baselines", run(*dry, "--baselines", "centre").stdout)
         refused = run(*dry, "--baselines", "none")
         self.assertEqual(refused.returncode, 2)
@@ -125,14 +205,13 @@ class Baselines(PipelineTest):
 
     def test_rolls_and_few_universes(self):
         """Regressions learn from a universe and its rolls alike; with too few universes there is no forecast."""
-        rolled, few = self.root / "rolled", self.root / "few"
+        rolled, earlier = self.root / "rolled", self.of_earlier_version()
         succeed("cosmo-prep", *self.prep_words(), "--rolls", 2, "--output", rolled)
-        metrics = self.infer("rolled_out", data=rolled)
+        metrics = self.infer("rolled_out", data=rolled, model=earlier)
         found = metrics["baselines"]["universe_summary_statistics"]["sigma8"]["relative_error"]
         self.assertLess(found, metrics["baselines"]["centre"]["sigma8"]["relative_error"])
         self.assertEqual(metrics["forecast"]["power_spectrum"]["universes_used"], 34)
-        succeed("cosmo-prep", "shard", "--input", self.sim, "--validation", 2, "--test", 42, "--output", few)
-        done = run("cosmo-infer", "--model", self.model, "--data", few, "--output", self.root / "few_out",
+        done = run("cosmo-infer", "--model", earlier, "--data", self.few(), "--output", self.root / "few_out",
                    "--allow-leak")  # data of the same suite, split differently
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("too few for a forecast", done.stderr)

@@ -1,0 +1,23 @@
+#include "train/prepare/baselines.hpp"
+
+#include "core/timer.hpp"
+
+namespace cosmo::train {
+
+std::optional<dataset::LearnedBaselines> measure_baselines(const core::Communicator& comm,
+                                                           const core::Log& log,
+                                                           dataset::SplitReader& training,
+                                                           const dataset::VoxelScale& scale) {
+  if (training.spec().side() < dataset::SampleSummary::kSmallestSide) return std::nullopt;
+  const core::Timer timer;
+  const dataset::StatisticsTable table = dataset::summarise(
+      comm, log,
+      {training, scale, dataset::samples_of_first_universes(training, dataset::kMostTrainingUniverses)});
+  std::optional<dataset::LearnedBaselines> learned;
+  comm.agree([&] { learned = dataset::learn_baselines(table, training.spec().parameters); });
+  log.info("regressions to compare the network with: learned from {} training universes in {}",
+           learned->universes, core::format_duration(timer.seconds()));
+  return learned;
+}
+
+}  // namespace cosmo::train
