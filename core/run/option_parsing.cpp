@@ -54,6 +54,34 @@ std::vector<std::string> Options::complete(const std::vector<std::string>& words
   return result;
 }
 
+/// The words, with those of a list in one, which is where the list is first named.
+std::vector<std::string> Options::join_lists(const std::vector<std::string>& words) const {
+  std::vector<std::string> result;
+  std::map<std::string, std::size_t> places;  // of each list's words in the result
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::size_t equal = std::min(word.find('='), word.size());
+    const auto list = std::ranges::find_if(declarations_, [&](const auto& option) {
+      return option.is_list && word.compare(0, equal, "--" + option.name) == 0;
+    });
+    const bool named = list != declarations_.end();
+    std::vector<std::string> values;
+    if (named && equal < word.size()) values.push_back(word.substr(equal + 1));
+    while (named && i + 1 < words.size() && !words[i + 1].starts_with("--")) values.push_back(words[++i]);
+    if (values.empty()) {
+      result.push_back(word);
+      continue;
+    }
+    const auto [place, first] = places.emplace(list->name, result.size() + 1);
+    if (first) result.insert(result.end(), {"--" + list->name, ""});
+    for (const std::string& value : values) {
+      std::string& all = result[place->second];
+      all += (first && &value == &values.front() ? "" : std::string(1, kBetweenWords)) + value;
+    }
+  }
+  return result;
+}
+
 /// All options, those of earlier versions included.
 std::vector<Options::Declaration> Options::accepted() const {
   std::vector<Declaration> all = declarations_;
@@ -96,7 +124,7 @@ void Options::parse(const std::vector<std::string>& words) {
   }
   try {
     using namespace po::command_line_style;
-    store(po::command_line_parser(complete(words))
+    store(po::command_line_parser(complete(join_lists(words)))
               .options(description)
               .positional(positional)
               .style(allow_long | long_allow_adjacent | long_allow_next)

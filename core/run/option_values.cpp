@@ -20,6 +20,13 @@ std::string_view without_plus(std::string_view text) {
   return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
 }
 
+/// Throws Error{usage} for a word that no option may have as its value.
+void ensure_word(const std::string& name, const std::string& word) {
+  ensure(!word.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
+  ensure(word.size() <= kLongest && is_utf8(word), Fault::usage,
+         "Option --{} is longer than {} bytes or not UTF-8 text: give it another value.", name, kLongest);
+}
+
 /// The whole number that all of `text` represents; the nearest 64-bit one if it is out of range.
 std::optional<std::int64_t> whole_number(std::string_view text) {
   using Limits = std::numeric_limits<std::int64_t>;
@@ -78,11 +85,19 @@ const std::string& Options::text(const std::string& name) const {
   } else {
     ensure(given(name), Fault::usage, "Option --{} is missing: give --{} ({}).", name, name, option.help);
   }
+  ensure_word(name, values_.at(name));
+  return values_.at(name);
+}
+
+std::vector<std::string> Options::texts(const std::string& name) const {
+  if (!given(name)) return {text(name)};  // throws
   const std::string& value = values_.at(name);
-  ensure(!value.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
-  ensure(value.size() <= kLongest && is_utf8(value), Fault::usage,
-         "Option --{} is longer than {} bytes or not UTF-8 text: give it another value.", name, kLongest);
-  return value;
+  std::vector<std::string> words;
+  for (std::size_t first = 0; first <= value.size(); first += words.back().size() + 1) {
+    words.push_back(value.substr(first, std::min(value.find(kBetweenWords, first), value.size()) - first));
+    ensure_word(name, words.back());
+  }
+  return words;
 }
 
 bool Options::is_on(const std::string& name) const { return choice(name) == "on"; }

@@ -30,7 +30,9 @@ class Options {
   /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). `usage` is its
   /// name and how help shows the value, as "epochs N"; N is a whole number, X a number, and values with FILE or
   /// DIR are completed to files. With choices the name alone means "NAME". The value "on|off" makes a switch, whose bare
-  /// name on the command line means on. Without a default it is required, unless checked with given().
+  /// name on the command line means on. A value that ends in " ..." makes a list, read by texts(): all words up to
+  /// the next option belong to it, and it may be given several times. Without a default an option is required, unless
+  /// checked with given().
   void add(const std::string& usage, std::optional<std::string> default_value, std::string help,
            std::vector<std::string> choices = {});
   /// Declares an option without a value, which is present or not.
@@ -58,6 +60,8 @@ class Options {
   void refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const;
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
+  /// All words of a list. Throws Error{usage} as text() does, for each.
+  std::vector<std::string> texts(const std::string& name) const;
   bool is_on(const std::string& name) const;     ///< value of a switch
   double number(const std::string& name) const;  ///< a finite number
   /// Finite numbers separated by commas.
@@ -96,6 +100,7 @@ class Options {
     std::string help = {};
     bool is_positional = false;
     bool is_switch = false;
+    bool is_list = false;
     std::vector<std::string> choices = {};  ///< names of values; empty: none
     std::string group = {};                 ///< title, or empty
 
@@ -120,12 +125,15 @@ class Options {
     std::function<std::string(const Options&)> translate;
   };
 
+  static constexpr char kBetweenWords = '\n';  ///< separates the words of a list in its value
+
   void declare(Declaration declaration);
   const Declaration& declaration(const std::string& name) const;
   void ensure_choice(const std::string& name, const std::string& chosen) const;
   std::vector<Declaration> accepted() const;
   void replace_former(const Former& former);
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
+  std::vector<std::string> join_lists(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
   std::vector<std::string> groups_;  ///< in the order in which they were begun

@@ -30,6 +30,7 @@ Forecasts add_baselines(const core::Invocation& run, const PredictedSplit& split
   methods.push_back(method_of("centre", "predict the centre", predict_centre(methods.front().subvolumes)));
   if (chosen_baselines(run.options) == "centre") return {};
   const std::size_t universes = split.manifest.split(dataset::Split::train).simulations.size();
+  if (universes == 0) return {};  // test data alone
   if (universes < 2) {
     run.log.warn("{} has {} universe to train on: regressions are left out, they need 2.",
                  split.data.string(), universes);
