@@ -60,6 +60,24 @@ std::vector<std::string> Options::complete(const std::vector<std::string>& words
   return result;
 }
 
+/// The words, with a list's name before each of its own.
+std::vector<std::string> Options::name_listed(const std::vector<std::string>& words) const {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    result.push_back(words[i]);
+    const std::size_t equal = std::min(words[i].find('='), words[i].size());
+    const std::string name = words[i].substr(0, equal);
+    const bool list = std::ranges::any_of(
+        declarations_, [&](const auto& option) { return option.is_list && name == "--" + option.name; });
+    const auto value_follows = [&] {
+      return list && i + 1 < words.size() && !words[i + 1].starts_with("--");
+    };
+    if (equal == words[i].size() && value_follows()) result.push_back(words[++i]);
+    while (value_follows()) result.insert(result.end(), {name, words[++i]});
+  }
+  return result;
+}
+
 /// All options, those of earlier versions included.
 std::vector<Options::Declaration> Options::accepted() const {
   std::vector<Declaration> all = declarations_;
@@ -104,7 +122,7 @@ void Options::parse(const std::vector<std::string>& words) {
   }
   try {
     using namespace po::command_line_style;
-    store(po::command_line_parser(complete(words))
+    store(po::command_line_parser(complete(name_listed(words)))
               .options(description)
               .positional(positional)
               .style(allow_long | long_allow_adjacent | long_allow_next)

@@ -20,6 +20,13 @@ std::string_view without_plus(std::string_view text) {
   return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
 }
 
+/// Throws Error{usage} for a word that no option may have as its value.
+void ensure_word(const std::string& name, const std::string& word) {
+  ensure(!word.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
+  ensure(word.size() <= kLongest && is_utf8(word), Fault::usage,
+         "Option --{} is longer than {} bytes or not UTF-8 text: give it another value.", name, kLongest);
+}
+
 /// The whole number that all of `text` represents; the nearest 64-bit one if it is out of range.
 std::optional<std::int64_t> whole_number(std::string_view text) {
   using Limits = std::numeric_limits<std::int64_t>;
@@ -78,22 +85,21 @@ const std::string& Options::text(const std::string& name) const {
   } else {
     ensure(given(name), Fault::usage, "Option --{} is missing: give --{} ({}).", name, name, option.help);
   }
-  const std::string& value = values_.at(name);
-  ensure(!value.empty(), Fault::usage, "Option --{} is empty: give it a value.", name);
-  ensure(value.size() <= kLongest && is_utf8(value), Fault::usage,
-         "Option --{} is longer than {} bytes or not UTF-8 text: give it another value.", name, kLongest);
-  return value;
+  ensure_word(name, values_.at(name));
+  return values_.at(name);
 }
 
 std::vector<std::string> Options::texts(const std::string& name) const {
-  ensure(given(name), Fault::usage, "{} is missing: {}; see --help.", name, declaration(name).help);
-  std::vector<std::string> texts;
-  for (const std::string_view part : cells_of(values_.at(name), kBetweenValues)) {
-    ensure(!part.empty() && part.size() <= kLongest && is_utf8(part), Fault::usage,
-           "A {} is empty, longer than {} bytes or not UTF-8 text: give its name.", name, kLongest);
-    texts.emplace_back(part);
+  const Declaration& option = declaration(name);
+  ensure(given(name) || !option.is_positional, Fault::usage, "{} is missing: {}; see --help.", name,
+         option.help);
+  if (!given(name)) return {text(name)};  // throws
+  std::vector<std::string> words;
+  for (const std::string_view word : cells_of(values_.at(name), kBetweenValues)) {
+    words.emplace_back(word);
+    ensure_word(name, words.back());
   }
-  return texts;
+  return words;
 }
 
 bool Options::is_on(const std::string& name) const { return choice(name) == "on"; }

@@ -34,6 +34,7 @@ Options::Declaration named(const std::string& usage) {
                               .value = end == std::string::npos ? "" : usage.substr(end + 1)};
   option.is_switch = option.value == "on|off";
   if (option.is_switch) option.choices = {"on", "off"};
+  option.is_list = option.value.ends_with(" ...");
   return option;
 }
 

@@ -33,7 +33,9 @@ class Options {
   /// Declares an option that takes a value, one of `choices` if it is read by choice() or entry(). `usage` is its
   /// name and how help shows the value, as "epochs N"; N is a whole number, X a number, and values with FILE or
   /// DIR are completed to files. With choices the name alone means "NAME". The value "on|off" makes a switch, whose bare
-  /// name on the command line means on. Without a default it is required, unless checked with given().
+  /// name on the command line means on. A value that ends in " ..." makes a list, read by texts(): all words up to
+  /// the next option belong to it, and it may be given several times. Without a default an option is required, unless
+  /// checked with given().
   void add(const std::string& usage, std::optional<std::string> default_value, std::string help,
            std::vector<std::string> choices = {});
   /// Declares an option without a value, which is present or not.
@@ -63,7 +65,7 @@ class Options {
   void refuse_all_but(const std::set<std::string>& names, const std::string& purpose) const;
   bool flag(const std::string& name) const;
   const std::string& text(const std::string& name) const;
-  /// The values of add_positionals().
+  /// All words of a list or of add_positionals(). Throws Error{usage} as text() does, for each.
   std::vector<std::string> texts(const std::string& name) const;
   bool is_on(const std::string& name) const;     ///< value of a switch
   double number(const std::string& name) const;  ///< a finite number
@@ -102,7 +104,7 @@ class Options {
     std::optional<std::string> default_value = {};
     std::string help = {};
     bool is_positional = false;
-    bool is_list = false;  ///< several values without a name
+    bool is_list = false;  ///< several words
     bool is_switch = false;
     std::vector<std::string> choices = {};  ///< names of values; empty: none
     std::string group = {};                 ///< title, or empty
@@ -134,6 +136,7 @@ class Options {
   std::vector<Declaration> accepted() const;
   void replace_former(const Former& former);
   std::vector<std::string> complete(const std::vector<std::string>& words) const;
+  std::vector<std::string> name_listed(const std::vector<std::string>& words) const;
   void read_config(const std::string& path);
 
   std::vector<std::string> groups_;  ///< in the order in which they were begun

@@ -130,12 +130,7 @@ ForeignSample decode_npy_file(const ForeignFile& file) {
   const auto bytes = core::read_bytes(file.path);
   const core::NpyArray array = core::decode_npy(bytes, source);
   check_shape(array.shape, file);
-  const auto type = std::ranges::find(kElementTypes, array.type, &ElementType::name);
-  ensure(type != kElementTypes.end(), Fault::format,
-         "{} has elements of type '{}': save integers, float32 or float64, little-endian.", source,
-         array.type);
-  constexpr std::size_t kInOrder = 1;  // channels come first already
-  return {array.shape, type->read(array.elements, file.kind, kInOrder, source), {}};
+  return {array.shape, voxels_of_elements(array.type, array.elements, file.kind, source), {}};
 }
 
 std::size_t channels_of(const std::vector<int>& shape) {
@@ -261,6 +256,18 @@ constexpr std::array<ExchangeFormat, 3> kFormats = {{
 }  // namespace
 
 std::span<const ExchangeFormat> exchange_formats() { return kFormats; }
+
+void check_element_type(std::string_view type, const std::string& source) {
+  ensure(std::ranges::find(kElementTypes, type, &ElementType::name) != kElementTypes.end(), Fault::format,
+         "{} has elements of type '{}': save integers, float32 or float64, little-endian.", source, type);
+}
+
+std::vector<std::byte> voxels_of_elements(std::string_view type, std::span<const std::byte> elements,
+                                          VoxelKind kind, const std::string& source) {
+  check_element_type(type, source);
+  constexpr std::size_t kInOrder = 1;  // channels come first already
+  return std::ranges::find(kElementTypes, type, &ElementType::name)->read(elements, kind, kInOrder, source);
+}
 
 const ExchangeFormat& find_exchange_format(std::string_view name, std::string_view dialect) {
   for (const ExchangeFormat& format : kFormats) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -78,6 +79,14 @@ std::string title_of(const ExchangeFormat& format);
 
 /// Throws Error{config} naming --format or --dialect.
 const ExchangeFormat& find_exchange_format(std::string_view name, std::string_view dialect);
+
+/// Throws Error{format} naming `source` unless numpy's type is one of integers or floats, "<u2" or "<f8".
+void check_element_type(std::string_view type, const std::string& source);
+
+/// The voxels in elements of that type, in their order. Throws as ExchangeFormat::decode() and check_element_type()
+/// do.
+std::vector<std::byte> voxels_of_elements(std::string_view type, std::span<const std::byte> elements,
+                                          VoxelKind kind, const std::string& source);
 
 /// Size of a voxel of this kind, before compression. [bytes]
 std::size_t voxel_bytes(const ExchangeFormat& format, VoxelKind kind);

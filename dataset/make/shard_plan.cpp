@@ -61,6 +61,7 @@ core::Json ShardSettings::config() const {
   if (redshifts != std::vector<double>{0}) config["redshifts"] = redshifts;
   if (rolls > 0) config["rolls"] = rolls;
   if (training) config["training"] = *training;
+  if (test_for) config["test_for"] = *test_for;
   return config;
 }
 
@@ -88,10 +89,50 @@ double ShardPlan::sample_bytes() const {
   return std::accumulate(shape.begin(), shape.end(), double{sizeof(std::uint16_t)}, std::multiplies<>());
 }
 
+namespace {
+
+/// Throws Error{config} unless cosmo-sim's manifests state these parameters.
+void ensure_stated(const core::ParameterSpace& space) {
+  for (const std::string& name : space.names) {
+    ensure(core::find_cosmology_parameter(name) != nullptr, Fault::config,
+           "--test-for is of {}, which suites do not state: import such samples, or predict them with "
+           "cosmo-infer --input.",
+           name);
+  }
+}
+
+SuiteSplit split_of(const core::SimulationManifest& suite, const ShardSettings& settings) {
+  if (!settings.test_for) {
+    return split_suite(suite.simulations, settings.validation, settings.test, settings.seed,
+                       settings.training);
+  }
+  SuiteSplit all;
+  std::vector<std::uint32_t>& test = all[static_cast<std::size_t>(Split::test)];
+  test.resize(suite.simulations.size());
+  std::iota(test.begin(), test.end(), 0u);
+  return all;
+}
+
+}  // namespace
+
+core::ParameterSpace parameters_of(const core::SimulationManifest& suite, const ShardSettings& settings) {
+  core::ParameterSpace space = settings.test_for.value_or(suite.parameters);
+  if (!settings.test_for) return space;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    const auto member = core::find_cosmology_parameter(space.names[p])->member;
+    for (const core::SimulationRecord& record : suite.simulations) {
+      space.low[p] = std::min(space.low[p], record.universe.cosmology.*member);
+      space.high[p] = std::max(space.high[p], record.universe.cosmology.*member);
+    }
+  }
+  return space;
+}
+
 ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings) {
-  ensure(suite.parameters.size() > 0, Fault::config,
+  if (settings.test_for) ensure_stated(*settings.test_for);
+  ensure(settings.test_for || suite.parameters.size() > 0, Fault::config,
          "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
-         "range, for example --omega-m 0.25:0.35.");
+         "range, for example --omega-m 0.25:0.35, or give --test-for MODEL to test a model there.");
   ensure(
       settings.grid == suite.grid || (settings.grid > 0 && suite.grid % settings.grid == 0), Fault::config,
       "--grid {} does not divide the {} voxels per side of the suite's counts: choose a divisor, or make the "
@@ -101,8 +142,7 @@ ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings
     for (const double redshift : settings.redshifts) (void)record.counts(redshift);
   }
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
-  const SuiteSplit parts =
-      split_suite(suite.simulations, settings.validation, settings.test, settings.seed, settings.training);
+  const SuiteSplit parts = split_of(suite, settings);
   ShardPlan plan{parts,
                  {},
                  std::vector<int>(3, subvolumes.cells()),

@@ -24,6 +24,8 @@ struct ShardSettings {
   std::uint32_t validation = 1;                ///< simulations
   std::uint32_t test = 1;                      ///< simulations
   std::optional<std::uint32_t> training = {};  ///< simulations, if not all that are left
+  /// If given, all simulations are test data for a model of these parameters and ranges, whatever varies in the suite.
+  std::optional<core::ParameterSpace> test_for = {};
   Compression compression = Compression::none;
   std::uint64_t seed = 1;
   bool allow_leak = false;  ///< between splits; part of the config only if there is one
@@ -57,6 +59,10 @@ struct ShardPlan {
   std::uint64_t samples_of(Split which) const;
   double sample_bytes() const;  ///< uncompressed
 };
+
+/// The parameters that label samples, with their ranges: those that vary over the suite, or those of the model to be tested,
+/// with ranges that are widened to what the suite has.
+core::ParameterSpace parameters_of(const core::SimulationManifest& suite, const ShardSettings& settings);
 
 /// The voxel of a simulation's box that becomes the first when it is rolled: a pure function of its
 /// arguments; `simulation` is its index in the suite. Roll 0 leaves the box as it is.

@@ -86,7 +86,7 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
 /// What the samples have in common; particle counts are the first simulation's and checked on all others.
 SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSettings& settings,
                        std::uint64_t particles) {
-  return {.parameters = suite.manifest.parameters,
+  return {.parameters = parameters_of(suite.manifest, settings),
           .shape = plan.shape,
           .box_size = suite.manifest.box_size / settings.subvolumes,
           .redshifts = settings.redshifts,

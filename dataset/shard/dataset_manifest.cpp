@@ -64,7 +64,9 @@ void check_splits(const DatasetManifest& manifest, const std::string& source) {
     const std::uint64_t cuts =
         manifest.subvolumes *
         (static_cast<Split>(s) == Split::train ? 1 + static_cast<std::uint64_t>(manifest.spec.rolls) : 1);
-    ensure(!record.shards.empty() && record.samples == record.simulations.size() * cuts && record.samples > 0,
+    ensure(record.shards.empty() == (record.samples == 0) &&
+               record.samples == record.simulations.size() * cuts &&
+               (record.samples > 0 || static_cast<Split>(s) != Split::test),
            Fault::format, "{} has {} samples of {} simulations in {} {} shards: restore the file.", source,
            record.samples, record.simulations.size(), record.shards.size(), kSplitNames[s]);
     ensure(record.seeds.empty() || record.seeds.size() == record.simulations.size(), Fault::format,
@@ -252,6 +254,14 @@ std::function<void(const core::Manifest&)> dataset_check(const ShardOrigin& orig
   };
 }
 
+void ensure_held_out(const core::Options& options, const std::string& name) {
+  ensure(
+      !options.given(name) || options.text(name) != "0", Fault::config,
+      "Option --{} is 0 and a data set needs at least 1: to predict universes without training on them, give them to "
+      "cosmo-infer --input, which needs no labels, or make test data alone by cosmo-prep shard --test-for.",
+      name);
+}
+
 void declare_allow_leak(core::Options& options) {
   options.add_flag(
       "allow-leak",
@@ -280,8 +290,8 @@ void read_seeds(const std::filesystem::path& directory, DatasetManifest& manifes
 DatasetManifest load_dataset_manifest(const std::filesystem::path& directory) {
   DatasetManifest manifest = parse_dataset_manifest(core::load_manifest(directory, "shard"),
                                                     (directory / core::kManifestName).string());
-  const bool told =
-      std::ranges::none_of(manifest.splits, [](const auto& split) { return split.seeds.empty(); });
+  const bool told = std::ranges::all_of(
+      manifest.splits, [](const auto& split) { return split.seeds.size() == split.simulations.size(); });
   if (!told) read_seeds(directory, manifest);
   return manifest;
 }

@@ -78,6 +78,9 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
 /// Error{format} for another origin.
 std::function<void(const core::Manifest&)> dataset_check(const ShardOrigin& origin);
 
+/// Throws Error{config} if --validation or --test, whichever `name` is, asks for no universe at all.
+void ensure_held_out(const core::Options& options, const std::string& name);
+
 /// Declares --allow-leak, for refuse_leak().
 void declare_allow_leak(core::Options& options);
 

@@ -217,6 +217,7 @@ core::ParameterSpace parse_parameters(const std::string& text) {
 ForeignSettings read_settings(const core::Options& options) {
   constexpr std::int64_t kMost = 1 << 20;
   const auto universes = [&](const std::string& name) {
+    ensure_held_out(options, name);
     return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost) : 0);
   };
   ensure(options.given("box"), Fault::usage, "--samples needs --box, the side of a sample in Mpc/h.");

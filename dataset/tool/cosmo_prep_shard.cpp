@@ -29,6 +29,10 @@ void declare_shard(core::Options& options) {
       "larger one [all that are not held out]");
   options.add("validation N", std::nullopt, "simulations for validation [a tenth of the suite, at least 1]");
   options.add("test N", std::nullopt, "simulations for the final test [a tenth of the suite, at least 1]");
+  options.add(
+      "test-for DIR", std::nullopt,
+      "make all simulations test data for the model in DIR (or of the parameters of a data set, or of a suite), "
+      "whatever varies among them: a suite at one fixed cosmology tests bias and scatter there");
   options.add("seed N", "1", "seed of the split and of the order of training samples");
   options.begin_group(core::kForExperts);
   options.add(
@@ -51,10 +55,35 @@ std::vector<double> read_redshifts(const core::Options& options) {
   return redshifts;
 }
 
+/// The parameters and ranges of a model, a data set or a suite: all of their manifests state these alike.
+core::ParameterSpace read_parameters(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / core::kManifestName;
+  core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
+               "{} of --test-for has no {}: give the directory of a model, a data set or a suite.",
+               directory.string(), core::kManifestName);
+  const core::Json json = core::read_json(path);
+  core::ParameterSpace space;
+  core::reading_json(path.string(), [&] { space = json.at("parameters"); });
+  core::ensure(space.size() > 0, core::Fault::config,
+               "{} of --test-for varies no parameter: give the model that is to be tested.",
+               directory.string());
+  return space;
+}
+
+/// Throws Error{config} if an option is given that all test data leave nothing for.
+void ensure_test_alone(const core::Options& options) {
+  for (const char* name : {"training", "validation", "test", "rolls"}) {
+    core::ensure(
+        !options.chosen(name), core::Fault::usage,
+        "Option --{} has no use with --test-for, which makes all simulations test data: leave it out.", name);
+  }
+}
+
 ShardSettings read_settings(const core::Options& options, const core::SimulationManifest& suite) {
   constexpr std::int64_t kMost = 1 << 20;
   const auto simulations = static_cast<std::int64_t>(suite.simulations.size());
   const auto held_out = [&](const std::string& name) {
+    ensure_held_out(options, name);
     return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost)
                                                           : std::max<std::int64_t>(1, simulations / 10));
   };
@@ -64,6 +93,12 @@ ShardSettings read_settings(const core::Options& options, const core::Simulation
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = held_out("validation");
   settings.test = held_out("test");
+  if (options.given("test-for")) {
+    ensure_test_alone(options);
+    settings.test_for = read_parameters(options.text("test-for"));
+    settings.validation = 0;
+    settings.test = static_cast<std::uint32_t>(suite.simulations.size());
+  }
   if (options.given("training"))
     settings.training = static_cast<std::uint32_t>(options.integer("training", 1, kMost));
   settings.compression = find_compression(options.choice("compress"));

@@ -28,14 +28,16 @@ double Familiarity::Figure::oddity(double average, int n) const {
   return std::max(scaled(low) - scaled(average), scaled(average) - scaled(high)) / margin;
 }
 
-void Familiarity::Figure::add(double sample) {
+bool Familiarity::Figure::add(double sample, std::size_t universe) {
   sum += sample;
   const double odd = oddity(sample, 1);
-  if (!(odd > 1)) return;
+  if (!(odd > 1)) return false;
   ++strange;
-  if (odd <= furthest) return;
+  strange_universes.insert(universe);
+  if (odd <= furthest) return true;
   furthest = odd;
   value = sample;
+  return true;
 }
 
 Familiarity::Familiarity(const nn::ModelManifest& model) {
@@ -62,27 +64,50 @@ Familiarity::Familiarity(const nn::ModelManifest& model) {
 template <class Voxel>
 void Familiarity::add_voxels(std::span<const Voxel> sample) {
   if (channels_.empty()) return;
-  ++samples_;
   const std::size_t voxels = sample.size() / channels_.size();
+  std::vector<dataset::SummaryStatistics> statistics;
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    statistics.push_back(summary_->of(sample.subspan(c * voxels, voxels), c));
+  add(statistics);
+}
+
+void Familiarity::add(std::span<const dataset::SummaryStatistics> channels) {
+  if (channels_.empty()) return;
+  ++samples_;
+  const std::size_t universe = universes_.size();
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    const dataset::SummaryStatistics statistics = summary_->of(sample.subspan(c * voxels, voxels), c);
-    channels_[c].mean.add(statistics.mean);
-    int strange = 0;
-    for (std::size_t bin = 0; bin < channels_[c].power.size(); ++bin) {
-      const int before = channels_[c].power[bin].strange;
-      channels_[c].power[bin].add(statistics.power[bin]);
-      strange += channels_[c].power[bin].strange - before;
-    }
-    channels_[c].strange_power += strange > 0 ? 1 : 0;
+    channels_[c].mean.add(channels[c].mean, universe);
+    bool strange = false;
+    for (std::size_t bin = 0; bin < channels_[c].power.size(); ++bin)
+      strange = channels_[c].power[bin].add(channels[c].power[bin], universe) || strange;
+    if (!strange) continue;
+    ++channels_[c].strange_power;
+    channels_[c].strange_universes.insert(universe);
   }
 }
 
 template void Familiarity::add_voxels(std::span<const std::uint16_t>);
 template void Familiarity::add_voxels(std::span<const float>);
 
-std::string Familiarity::sentence(const Figure& figure, int strange) const {
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 5;
+  const std::size_t shown = names.size() > kMost + 1 ? kMost : names.size();
+  const std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return shown < names.size() ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
+
+std::string Familiarity::sentence(const Figure& figure, int strange,
+                                  const std::set<std::size_t>& universes) const {
+  std::vector<std::string> names;
+  for (const std::size_t universe : universes) {
+    if (universe > 0) names.push_back(universes_[universe - 1]);
+  }
+  const std::string of_which =
+      names.empty() ? "" : fmt::format(" of {} universes ({})", names.size(), some_of(names));
   const std::string where =
-      strange > 0 ? fmt::format("in {} of {} samples: as far off as {:.4g}", strange, samples_, figure.value)
+      strange > 0 ? fmt::format("in {} of {} samples{}: as far off as {:.4g}", strange, samples_, of_which,
+                                figure.value)
                   : fmt::format("on average of {} samples: {:.4g}", samples_, figure.sum / samples_);
   return fmt::format(
       "The {} is unlike the training data {}, and {:.4g} to {:.4g} in training; the prediction may "
@@ -100,31 +125,38 @@ std::vector<std::string> Familiarity::warnings() const {
   const auto average = [&](const Figure& figure) { return figure.oddity(figure.sum / samples_, samples_); };
   for (const Channel& channel : channels_) {
     if (channel.mean.strange > 0 || average(channel.mean) > 1)
-      sentences.push_back(sentence(channel.mean, channel.mean.strange));
+      sentences.push_back(sentence(channel.mean, channel.mean.strange, channel.mean.strange_universes));
     const Figure& strangest = *std::ranges::max_element(channel.power, {}, &Figure::furthest);
     const Figure& on_average = *std::ranges::max_element(channel.power, {}, average);
     if (channel.strange_power > 0) {
-      sentences.push_back(sentence(strangest, channel.strange_power));
+      sentences.push_back(sentence(strangest, channel.strange_power, channel.strange_universes));
     } else if (average(on_average) > 1) {
-      sentences.push_back(sentence(on_average, 0));
+      sentences.push_back(sentence(on_average, 0, {}));
     }
   }
   return sentences;
 }
 
 std::vector<std::string> predictions_outside(const core::ParameterSpace& trained,
-                                             const std::vector<std::vector<double>>& predictions) {
+                                             const std::vector<std::vector<double>>& predictions,
+                                             const std::vector<std::string>& names) {
   std::vector<std::string> sentences;
   for (std::size_t p = 0; p < trained.size(); ++p) {
     const double low = trained.low[p], high = trained.high[p], margin = kShareOutside * (high - low);
     const auto beyond = [&](const std::vector<double>& row) { return std::max(low - row[p], row[p] - high); };
-    const auto outside =
-        std::ranges::count_if(predictions, [&](const auto& row) { return beyond(row) > margin; });
+    std::size_t outside = 0;
+    std::vector<std::string> named;
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      if (!(beyond(predictions[i]) > margin)) continue;
+      ++outside;
+      if (!names.empty()) named.push_back(names[i]);
+    }
     if (static_cast<double>(outside) <= kRareUniverses * static_cast<double>(predictions.size())) continue;
     sentences.push_back(fmt::format(
-        "{} is predicted outside of {:.4g} to {:.4g}, its range in training, for {} of {} universes: as far "
+        "{} is predicted outside of {:.4g} to {:.4g}, its range in training, for {} of {} universes{}: as far "
         "off as {:.4g}; their voxels are unlike the training data, and the predictions may mean nothing.",
         trained.names[p], low, high, outside, predictions.size(),
+        named.empty() ? "" : fmt::format(" ({})", some_of(named)),
         (*std::ranges::max_element(predictions, {}, beyond))[p]));
   }
   return sentences;

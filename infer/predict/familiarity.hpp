@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataset/load/split_reader.hpp"
@@ -26,6 +28,10 @@ class Familiarity {
   /// Adds a sample (C, n, n, n).
   void add(std::span<const std::uint16_t> counts) { add_voxels(counts); }
   void add(std::span<const float> field) { add_voxels(field); }
+  /// Adds a sample from the mean and P(k) of each of its channels (C), measured by a dataset::SampleSummary.
+  void add(std::span<const dataset::SummaryStatistics> channels);
+  /// Samples to come are of the universe called so, which warnings() then names.
+  void begin(std::string universe) { universes_.push_back(std::move(universe)); }
 
   /// A sentence on each figure, the mean and P(k) of each channel, that is strange in some of the samples or
   /// on average, with its strangest value and the range in training.
@@ -41,31 +47,40 @@ class Familiarity {
     double furthest = 0;  ///< how far the strangest one is outside, as oddity()
     double value = 0;     ///< its value
     double sum = 0;       ///< over all samples
+    std::set<std::size_t> strange_universes = {};
 
     /// How far the average of n samples lies outside, in margins: it is strange above 1.
     double oddity(double average, int n) const;
-    void add(double sample);
+    /// Whether this sample, of a universe with that number, is strange.
+    bool add(double sample, std::size_t universe);
   };
   /// A channel's mean and P(k).
   struct Channel {
     Figure mean;
     std::vector<Figure> power;
     int strange_power = 0;  ///< samples with some strange bin
+    std::set<std::size_t> strange_universes = {};
   };
-  std::string sentence(const Figure& figure, int strange) const;
+  std::string sentence(const Figure& figure, int strange, const std::set<std::size_t>& universes) const;
   template <class Voxel>
   void add_voxels(std::span<const Voxel> sample);
 
   std::vector<Channel> channels_;
   std::optional<dataset::SampleSummary> summary_;
   int samples_ = 0;
+  std::vector<std::string> universes_;  ///< that were begun
 };
 
 /// A sentence on each parameter that more than one universe in a hundred has predicted outside of its range in
 /// training by more than a tenth of that range. A trained network predicts within the range, so these data
-/// are unlike those of its training even where mean and P(k) are not. predictions (universes)(P).
+/// are unlike those of its training even where mean and P(k) are not. predictions (universes)(P). With `names`
+/// (universes) it names them.
 std::vector<std::string> predictions_outside(const core::ParameterSpace& trained,
-                                             const std::vector<std::vector<double>>& predictions);
+                                             const std::vector<std::vector<double>>& predictions,
+                                             const std::vector<std::string>& names = {});
+
+/// "a, b, c and 7 more"
+std::string some_of(const std::vector<std::string>& names);
 
 /// A sentence on each parameter whose truths lie partly outside of the model's range.
 std::vector<std::string> truths_outside(const core::ParameterSpace& trained,

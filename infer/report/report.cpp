@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "core/version.hpp"
+#include "infer/report/fiducial.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
 #include "infer/report/outcome.hpp"
@@ -97,6 +98,7 @@ std::vector<const html::Figure*> ReportFigures::all() const {
 std::string report_html(const Report& report, const ReportFigures& figures,
                         const std::vector<Ancestor>& ancestors) {
   std::string content = head(report, ancestors);
+  content += fiducial_section(report);
   content += errors_section(report, figures.errors);
   content += predictions_section(report, figures.predictions);
   content += paired_section(report);

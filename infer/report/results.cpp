@@ -32,6 +32,13 @@ std::string universes_text(const Report& report) {
 /// Whether there is a single universe, which has no scatter.
 bool one_universe(const Report& report) { return report.methods.front().universes.rows.size() == 1; }
 
+/// Whether the universes differ in some parameter, so that predictions have a line on truths: a point has none.
+bool has_slope(const Report& report) {
+  return !one_universe(report) && std::ranges::any_of(names_of(report), [&](const std::string& name) {
+    return find_metric(report.metrics, {"network", name, "slope"}) != nullptr;
+  });
+}
+
 /// Where method m stands in metrics.json.
 MetricPath path_of(const Report& report, std::size_t m) {
   const std::string& key = report.methods[m].key;
@@ -166,7 +173,7 @@ std::string predictions_section(const Report& report, const std::vector<html::Fi
                                     : "the network’s rms error on these universes");
   }
   caption += bars_text(report);
-  if (!one) {
+  if (has_slope(report)) {
     caption +=
         " A cloud that is flatter than the line is drawn towards the centre of the range, which is what a "
         "network does with what it cannot see: its slope is in the <a href=\"#measures\">table below</a>.";
@@ -321,7 +328,7 @@ std::string measures_section(const Report& report) {
        "for a method that ignores its input"}};
   std::string content;
   for (const Measure& measure : kMeasures) {
-    if (one_universe(report) && measure.figure == std::string_view("slope")) continue;  // a point has no line
+    if (measure.figure == std::string_view("slope") && !has_slope(report)) continue;
     content += fmt::format("<h3>{}</h3>\n", measure.title) + html::paragraph(measure.meaning, "note") +
                html::table("method", symbols_of(report), rows_of(report, {}, measure.figure));
   }

@@ -22,6 +22,13 @@ void declare(core::Options& options) {
 }
 
 void run_infer(const core::Invocation& run) {
+  run.comm.agree([&] {
+    (void)run.options.text("model");
+    core::ensure(
+        run.options.given("data") || run.options.given("input"), core::Fault::usage,
+        "One of the options --data and --input is missing: give --data DIR, a data set one of whose splits is "
+        "predicted, or --input FILE|DIR, universes in files.");
+  });
   run.options.given("input") ? infer::run_input(run) : infer::run_split(run);
 }
 
@@ -31,7 +38,7 @@ core::Tool infer::cosmo_infer_tool() {
   return {"cosmo-infer",
           "cosmological parameters from particle counts, with honest errors",
           {nn::library_version()},
-          {{"", "predicts a split of a dataset, or one universe",
+          {{"", "predicts a split of a dataset, or universes in files",
             "cosmo-infer --model model --data data --split test --output predictions", true,
             core::OnStop::end, &declare, &run_infer, &infer::input_files},
            {"export", "writes the network, with its normalisation, for other programs to run",

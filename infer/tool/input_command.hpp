@@ -1,5 +1,5 @@
 #pragma once
-// cosmo-infer --model DIR --input FILE: the parameters of one universe.
+// cosmo-infer --model DIR --input FILE|DIR ...: the parameters of universes in files, which need no labels.
 
 #include "core/run/tool.hpp"
 
@@ -7,7 +7,8 @@ namespace cosmo::infer {
 
 void declare_input(core::Options& options);
 
-/// Predicts the universe and prints its parameters with errors; writes nothing.
+/// Predicts the universes and prints their parameters with errors; with --output it publishes them as universes.csv.
+/// Collective.
 void run_input(const core::Invocation& run);
 
 /// The input files that no manifest vouches for: see core::Command.

@@ -97,6 +97,8 @@ Job checked_job(const core::Options& options, int ranks) {
   job.models = load_models(job.directories);
   job.training_doubts = infer::training_doubts(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
+  core::ensure(job.samples() > 0, Fault::config, "{} has no {} universes: choose --split test.",
+               job.data.string(), name_of(job.split));
   ensure_fit(job.model(), job.manifest.spec, job.data.string());
   const dataset::VoxelTransform transform = transform_of(job.model());
   if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
@@ -247,6 +249,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
+  add_fiducial(metrics, space, fiducial_of(findings.methods.front().universes));
   return {std::move(metrics), std::move(uncertainty)};
 }
 
@@ -256,6 +259,9 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   const auto& [network, methods, comparison, costs] = findings;
   const Methods shown = distinct(methods);
   const auto [metrics, uncertainty] = metrics_of(job, findings);
+  const dataset::PredictionTable& universes = methods.front().universes;
+  const std::string fiducial =
+      fiducial_text(universes.parameters, fiducial_of(universes), universes.rows.size());
   Json facts = run.facts;
   facts["inference"] = costs.to_json();
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
@@ -270,11 +276,11 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   return {
       {{"metrics", metrics}, {"inference", costs.to_json()}},
       fmt::format(
-          "{}\n{}\n{}\n{}\n{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
-          prediction_text(methods.front().universes, kPrintedUniverses),
+          "{}\n{}\n{}\n{}\n{}{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
+          prediction_text(universes, kPrintedUniverses),
           error_text(shown, comparison.forecasts.universes, job.model().label_deviations()) +
               note_text(comparison),
-          paired_text(shown), uncertainty, output.path().string())};
+          paired_text(shown), uncertainty, fiducial.empty() ? "" : fiducial + "\n", output.path().string())};
 }
 
 class SplitStage : public core::Stage {

@@ -21,21 +21,6 @@ std::string header_text(std::string_view title, const Methods& methods) {
   return text + '\n';
 }
 
-/// Decimals that show a thousandth of a parameter's range, at least four.
-int decimals_of(const core::ParameterSpace& space, std::size_t p) {
-  return std::clamp(static_cast<int>(std::ceil(-std::log10((space.high[p] - space.low[p]) / 1000))), 4, 15);
-}
-
-/// The text without blanks at the ends of its lines.
-std::string trimmed(const std::string& text) {
-  std::string kept;
-  for (const char c : text) {
-    if (c == '\n') kept.erase(kept.find_last_not_of(' ') + 1);
-    kept += c;
-  }
-  return kept;
-}
-
 /// "(0.72)": how many times the method's error the network's is; a dash where that has no value.
 std::string ratio_text(double network, double method) {
   const double ratio = network / method;
@@ -48,6 +33,19 @@ std::string percent_text(double fraction) {
 }
 
 }  // namespace
+
+std::string trimmed(const std::string& text) {
+  std::string kept;
+  for (const char c : text) {
+    if (c == '\n') kept.erase(kept.find_last_not_of(' ') + 1);
+    kept += c;
+  }
+  return kept;
+}
+
+int decimals_of(const core::ParameterSpace& space, std::size_t p) {
+  return std::clamp(static_cast<int>(std::ceil(-std::log10((space.high[p] - space.low[p]) / 1000))), 4, 15);
+}
 
 std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most) {
   const core::ParameterSpace& space = universes.parameters;
@@ -123,19 +121,25 @@ std::string paired_text(const Methods& methods) {
          "universes where the network is closer\n";
 }
 
-std::string universe_text(Models models, const UniversePrediction& prediction) {
-  std::string text;
-  const nn::ModelManifest& model = models.front();
-  for (std::size_t p = 0; p < model.parameters.size(); ++p) {
-    const int decimals = decimals_of(model.parameters, p);
-    text += fmt::format("{:>10}  {:.{}f} ± {:.{}f}\n", model.parameters.names[p], prediction.value[p],
-                        decimals, prediction.error[p], decimals);
+std::string fiducial_text(const core::ParameterSpace& space, const Fiducial& fiducial,
+                          std::size_t universes) {
+  if (!is_fiducial(fiducial)) return "";
+  std::string text = fmt::format("{:<12}  {:<9}  {:<20}  {:<18}  {}\n", "at a point", "truth", "bias",
+                                 "scatter", "mean predicted deviation");
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    if (!fiducial[p]) continue;
+    const FiducialFigures& figures = *fiducial[p];
+    const int decimals = decimals_of(space, p);
+    text += fmt::format("{:<12}  {:<9.6g}  {:<20}  {:<18}  {:.{}f}\n", space.names[p], figures.truth,
+                        fmt::format("{:+.{}f} ± {:.{}f}", figures.bias, decimals, figures.bias_se, decimals),
+                        text_of({figures.scatter, figures.scatter_se}, decimals), figures.mean_deviation,
+                        decimals);
   }
-  const char* cut_otherwise =
-      prediction.of_universes ? "" : " of single sub-volumes (cut differently from here)";
-  return text + fmt::format("from {} sub-volumes; ± is the {}{} on {} validation universes of the model{}\n",
-                            prediction.subvolumes.rows.size(), deviation_kind(models).name, cut_otherwise,
-                            model.validation.universes, models.size() > 1 ? "s" : "");
+  return text +
+         fmt::format(
+             "bias: mean of p - x over {} universes of the same x; scatter: standard deviation of p, to be compared with "
+             "the predicted deviation\n",
+             universes);
 }
 
 }  // namespace cosmo::infer

@@ -5,10 +5,16 @@
 #include <string>
 
 #include "infer/baseline/forecast.hpp"
+#include "infer/evaluate/fiducial.hpp"
 #include "infer/evaluate/method.hpp"
-#include "infer/predict/universe.hpp"
 
 namespace cosmo::infer {
+
+/// Decimals that show a thousandth of a parameter's range, at least four.
+int decimals_of(const core::ParameterSpace& space, std::size_t p);
+
+/// The text without blanks at the ends of its lines.
+std::string trimmed(const std::string& text);
 
 /// Truth and prediction of every universe, one line each; at most `most` lines.
 std::string prediction_text(const dataset::PredictionTable& universes, std::size_t most);
@@ -21,7 +27,7 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
 /// How much closer the network comes to the parameters of universes than each other method.
 std::string paired_text(const Methods& methods);
 
-/// The parameters of one universe with their errors.
-std::string universe_text(Models models, const UniversePrediction& prediction);
+/// The bias and scatter of each parameter that is the same in all universes; empty if there is none.
+std::string fiducial_text(const core::ParameterSpace& space, const Fiducial& fiducial, std::size_t universes);
 
 }  // namespace cosmo::infer

@@ -48,6 +48,7 @@ class Chain:
             "train": (("cosmo-train", *data, "--network", at("small.json"), "--global-batch", 8, "--threads", 1, "--epochs", 2,
                        "--checkpoint-minutes", 0), at("data")),
             "infer": (("cosmo-infer", *data, "--model", at("train")), at("train")),
+            "predict": (("cosmo-infer", "--model", at("train"), "--input", at("sim")), at("train")),
             "onnx": (("cosmo-infer", "export", "--model", at("train")), at("train")),
             "npy": (("cosmo-prep", "export", "--format", "npy", "--input", at("data")), at("data")),
             "again": (("cosmo-prep", "import", "--format", "npy", "--input", at("npy")), at("npy")),

@@ -127,9 +127,7 @@ void refuse_words(const Made& made) {
       {"cosmo-train --output D/never", Fault::usage, {"--data"}},
       {"cosmo-infer --data D/data --output D/never", Fault::usage, {"--model"}},
       {"cosmo-infer --input D/sim/sim-00000/counts_z0.h5", Fault::usage, {"--model"}},
-      {"cosmo-infer --input D/sim/sim-00000/counts_z0.h5 --model D/model --output x",
-       Fault::usage,
-       {"--output"}},
+      {"cosmo-infer --model D/model", Fault::usage, {"--data", "--input"}},
   });
 }
 
@@ -261,7 +259,7 @@ void refuse_inputs_that_are_missing(const Made& made) {
       {"cosmo-infer --model D/model --input D/absent", Fault::io, {"D/absent"}},
       {"cosmo-prep shard --input D/data --output D/never", Fault::format, {"D/data", "generate"}},
       {"cosmo-train --data D/sim --output D/never", Fault::format, {"D/sim", "shard"}},
-      {"cosmo-infer --model D/model --input D/sim", Fault::config, {"D/sim", "is a suite"}},
+      {"cosmo-infer --model D/model --input D/data", Fault::config, {"D/data", "--data"}},
   });
 }
 

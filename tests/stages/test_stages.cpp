@@ -57,6 +57,9 @@ const std::vector<StageCase> kStages = {
     {"predictions", "cosmo-infer", "--model D/model --data D/data --split test --baselines centre",
      "--model D/model --data D/data --split validation --baselines centre", "model/manifest.json", Fault::io,
      Stop::by_signal},
+    {"universes", "cosmo-infer", "--model D/model --input D/sim",
+     "--model D/model --input D/sim/sim-00000/counts_z0.h5", "sim/manifest.json", Fault::config,
+     Stop::by_signal},
     {"onnx", "cosmo-infer", "export --model D/model", "", "model/manifest.json", Fault::io, Stop::by_signal},
 };
 

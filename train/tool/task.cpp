@@ -59,6 +59,9 @@ Task read_task(const core::Invocation& run) {
     task.mllog = read_mllog(run);
     task.readers = static_cast<int>(run.options.integer("readers", 0, 64));
     task.data = dataset::load_dataset_manifest(run.options.text("data"));
+    core::ensure(task.data.split(dataset::Split::train).samples > 0, core::Fault::config,
+                 "{} of --data is test data alone, from cosmo-prep shard --test-for: give data to train on.",
+                 run.options.text("data"));
     dataset::refuse_leak(task.data.leak(), run.options.text("data"), run.options.flag("allow-leak"));
     task.plan = read_training_plan(run.options, task.data, run.comm.size());
     check_stage(run.options, task.data);

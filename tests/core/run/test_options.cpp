@@ -106,6 +106,23 @@ TEST_CASE("a seed is a whole number that JSON keeps") {
     expect_error(Fault::usage, "--box", [&] { (void)seed(value); });
 }
 
+TEST_CASE("a list takes all words up to the next option, wherever it is given") {
+  const auto parsed = [](const std::vector<std::string>& words) {
+    Options options;
+    options.add("input FILE ...", std::nullopt, "files");
+    options.add("seed N", "1", "seed");
+    options.parse(words);
+    return options;
+  };
+  const Options options = parsed({"--input", "a", "b c", "--seed", "2", "--input=d,e", "--input", "f"});
+  CHECK(options.texts("input") == std::vector<std::string>{"a", "b c", "d,e", "f"});
+  CHECK(options.integer("seed", 0, 9) == 2);
+  CHECK(parsed({"--input", "x"}).texts("input") == std::vector<std::string>{"x"});
+  CHECK_THROWS_AS(parsed({"--input"}), Error);
+  CHECK_THROWS_AS((void)parsed({"--input", "x", ""}).texts("input"), Error);
+  CHECK_THROWS_AS((void)parsed({}).texts("input"), Error);
+}
+
 TEST_CASE("numbers stand between commas") {
   const auto numbers = [](const std::string& value) {
     Options options = declared();

@@ -181,6 +181,9 @@ class Documents(DirectoryTest):
         cls.run_text("cosmo-prep histogram --input snapdir_004 --grid 64 --output counts")
         with h5py.File(cls.root / "sim/sim-00000/counts_z0.h5") as file:
             np.save(cls.root / "counts.npy", file["counts"])
+        (cls.root / "cubes").mkdir()
+        for name in ("a", "b"):
+            shutil.copy(cls.root / "counts.npy", cls.root / f"cubes/{name}.npy")
         cls.run_text("cosmo-prep export --input data --format tfrecord --output others")
         with open(cls.root / "others/samples.csv", newline="") as file:
             samples = list(csv.DictReader(file))

@@ -110,7 +110,10 @@ class Networks(PipelineTest):
         return min(self.rows(name, split))[0]
 
     def predict(self, name, path, *words, ranks=1):
-        return succeed("cosmo-infer", "--model", self.models[name][0], "--input", path, *words, ranks=ranks)
+        """Without what two epochs of training deserve to be warned of."""
+        found = succeed("cosmo-infer", "--model", self.models[name][0], "--input", path, *words, ranks=ranks)
+        found["warnings"] = [warning for warning in found["warnings"] if "no better than the mean of the labels" not in warning]
+        return found
 
     def assert_same(self, name, found, split="test"):
         """The same bits as in the split, sub-volumes and universe."""
@@ -363,8 +366,7 @@ class Networks(PipelineTest):
         del manifest["input_range"]
         (model / "manifest.json").write_text(json.dumps(manifest))
         found = succeed("cosmo-infer", "--model", model, "--input", self.counts("odd"))
-        self.assertEqual(len(found["warnings"]), 1)
-        self.assertIn("was not checked", found["warnings"][0])
+        self.assertEqual(len([warning for warning in found["warnings"] if "was not checked" in warning]), 1)
 
     def test_a_dry_run_reports_what_a_run_needs_and_refuses_what_it_would(self):
         snapshot = self.counts("odd").parent / "snapshot_z0.hdf5"
@@ -372,7 +374,7 @@ class Networks(PipelineTest):
             plan = succeed("cosmo-infer", "--model", self.models["odd"][0], "--input", path, "--dry-run")
             self.assertEqual((plan["voxels_per_side"], plan["subvolumes"]), (64, 8))
             self.assertTrue(1e6 < plan["memory_bytes_per_rank"] < 1e9, plan)
-        for words, code in (([self.root / "absent"], 4), ([self.sim], 3)):
+        for words, code in (([self.root / "absent"], 4), ([self.data], 3)):
             refused = run("cosmo-infer", "--model", self.models["odd"][0], "--input", *words, "--dry-run")
             self.assertEqual(refused.returncode, code, refused.stderr)
 
@@ -437,7 +439,7 @@ class Networks(PipelineTest):
             (counts[:32], ["--box", 128], 5, "not a cube"),
             (counts + 0.5, ["--box", 128], 5, "not a count"),
             (-counts.astype("<i4"), ["--box", 128], 5, "not a count"),
-            (suite, [], 3, "is a suite"),
+            (self.data, [], 3, "is a dataset"),
             (suite / "sim-00000/counts_z0.5.h5", [], 3, "z = 0.5 and the model reads z = 0"),
             (suite / "sim-00000/snapshot_z0.5.hdf5", [], 3, "z = 0.5 and the model reads z = 0"),
             (suite / "sim-00000/counts_z0.h5", ["--box", 128], 2, "--box applies to an .npy file"),

@@ -1,4 +1,4 @@
-#include "infer/predict/universe_counts.hpp"
+#include "infer/input/universe_counts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "core/hdf5/hdf5.hpp"
 #include "core/output/manifest.hpp"
 #include "core/universe/simulation_manifest.hpp"
-#include "dataset/exchange/exchange_format.hpp"
 #include "dataset/shard/shard_format.hpp"
 #include "histogram/coarse_counts.hpp"
 #include "histogram/count_file.hpp"
@@ -29,9 +28,10 @@ constexpr double kSameLength = 1e-6;    ///< relative
 constexpr double kMostCells = 1 << 14;  ///< per side
 
 /// Copies the cube of `cells` per side at `origin` out of a grid (n, n, n).
-void copy_cube(std::span<const std::uint16_t> grid, int n, const std::array<int, 3>& origin, int cells,
-               std::span<std::uint16_t> cube) {
-  std::uint16_t* to = cube.data();
+template <class Voxel>
+void copy_cube(std::span<const Voxel> grid, int n, const std::array<int, 3>& origin, int cells,
+               std::span<Voxel> cube) {
+  Voxel* to = cube.data();
   for (int x = 0; x < cells; ++x) {
     for (int y = 0; y < cells; ++y, to += cells) {
       const auto row = static_cast<std::size_t>(origin[0] + x) * static_cast<std::size_t>(n) +
@@ -48,18 +48,6 @@ bool holds_counts(const fs::path& path) {
   ensure(schema != dataset::kShardSchema, Fault::config,
          "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
   return schema == histogram::kCountSchema;
-}
-
-/// The counts files of the model's redshifts in a directory; none if even the first is missing.
-std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
-  std::vector<fs::path> files;
-  for (const double redshift : model.input.redshifts) {
-    files.push_back(directory / core::counts_name(redshift));
-    if (!fs::exists(files.front())) return {};
-    ensure(fs::exists(files.back()), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
-           directory.string(), files.back().filename().string(), fmt::join(model.input.redshifts, ", "));
-  }
-  return files;
 }
 
 /// The unit of the model's voxels in a universe of this h, if it is known. [Mpc/h]
@@ -88,6 +76,7 @@ int cells_of(const nn::ModelManifest& model, double voxels, const std::string& p
   return static_cast<int>(cells);
 }
 
+/// Opens counts files whose content is known to be theirs.
 OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::path>& paths) {
   ensure(paths.size() == model.input.redshifts.size(), Fault::config,
          "{} is of one redshift and the model reads z = {}: give the directory of the universe's counts.",
@@ -97,7 +86,6 @@ OpenUniverse open_counts(const nn::ModelManifest& model, const std::vector<fs::p
   OpenUniverse universe{std::vector<histogram::CountFile>(), paths.front().string(), 0, 1, {}, {}};
   for (std::size_t c = 0; c < paths.size(); ++c) {
     const std::string path = paths[c].string();
-    core::check_in_suite(path);
     histogram::CountFile file(path);
     const histogram::CountFileHeader& header = file.header();
     redshifts.push_back(header.redshift);
@@ -165,19 +153,18 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
   ensure(source.box->unit == trained.unit, Fault::config,
          "--box is in {} and the model's voxels of {} {} are not: give it in {}.", name_of(source.box->unit),
          trained.value, name_of(trained.unit), name_of(trained.unit));
-  const auto count = static_cast<int>(model.input.redshifts.size());
-  dataset::ForeignSample array = dataset::find_exchange_format("npy", "").decode(
-      {source.path, std::nullopt, count, dataset::VoxelKind::counts});
-  const int side = array.shape.back();
+  dataset::NpySamples file(source.path, static_cast<int>(model.input.redshifts.size()));
+  const int side = file.side();
   model.input.ensure_voxel({source.box->value / side, source.box->unit},
                            fmt::format("{}, {} voxels wide in a --box of {} {},", path, side,
                                        source.box->value, name_of(source.box->unit)));
   const int cells = cells_of(model, side, path);
-  return {std::move(array), path, cells, 1, std::nullopt, {}};
+  return {NpyUniverse{std::move(file), source.element}, path, cells, 1, std::nullopt, {}};
 }
 
 /// The channels of a universe in counts files.
-std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
+std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const nn::ModelManifest&,
+                                                   const OpenUniverse& universe,
                                                    std::vector<histogram::CountFile>& files) {
   if (universe.factor > 1)
     log.info("{}: {}³ cells are summed up to each of the model's voxels", universe.path, universe.factor);
@@ -189,7 +176,8 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const O
   return channels;
 }
 
-std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const OpenUniverse& universe,
+std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const nn::ModelManifest&,
+                                                   const OpenUniverse& universe,
                                                    histogram::GadgetSnapshot& snapshot) {
   log.info("counting {} particles on {}³ voxels", snapshot.particles(), universe.cells);
   std::optional<core::Progress> progress;
@@ -204,23 +192,47 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log& log, const O
   return channels;
 }
 
-std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const OpenUniverse& universe,
-                                                   dataset::ForeignSample& array) {
-  const auto cells = static_cast<std::size_t>(universe.cells);
-  const std::size_t bytes = cells * cells * cells * sizeof(std::uint16_t);
+/// Grids (C, cells) of one kind.
+template <class Voxel>
+std::vector<UniverseCounts::Channel> as_channels(std::span<const std::byte> voxels, std::size_t cells) {
   std::vector<UniverseCounts::Channel> channels;
-  for (std::size_t first = 0; first < array.voxels.size(); first += bytes) {
-    core::Buffer<std::uint16_t> grid(bytes / sizeof(std::uint16_t));
-    std::memcpy(grid.span().data(), &array.voxels[first], bytes);
+  for (std::size_t first = 0; first < voxels.size(); first += cells * sizeof(Voxel)) {
+    core::Buffer<Voxel> grid(cells);
+    std::memcpy(grid.data(), &voxels[first], cells * sizeof(Voxel));
     channels.emplace_back(std::move(grid));
   }
   return channels;
 }
 
+std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const nn::ModelManifest& model,
+                                                   const OpenUniverse& universe, NpyUniverse& array) {
+  const auto side = static_cast<std::size_t>(universe.cells);
+  const dataset::VoxelKind kind = transform_of(model).kind;
+  const std::vector<std::byte> voxels = array.file.read(array.element, kind);
+  return kind == dataset::VoxelKind::counts ? as_channels<std::uint16_t>(voxels, side * side * side)
+                                            : as_channels<float>(voxels, side * side * side);
+}
+
 }  // namespace
+
+std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
+  std::vector<fs::path> files;
+  for (const double redshift : model.input.redshifts) {
+    files.push_back(directory / core::counts_name(redshift));
+    if (!fs::exists(files.front())) return {};
+    ensure(fs::exists(files.back()), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
+           directory.string(), files.back().filename().string(), fmt::join(model.input.redshifts, ", "));
+  }
+  return files;
+}
 
 UniverseCounts::UniverseCounts(std::vector<Channel> channels, int cells, int size)
     : channels_(std::move(channels)), cells_(cells), regions_(cells, cells / size) {}
+
+dataset::VoxelKind UniverseCounts::kind() const {
+  return std::holds_alternative<core::Buffer<float>>(channels_.front()) ? dataset::VoxelKind::field
+                                                                        : dataset::VoxelKind::counts;
+}
 
 void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
   const std::size_t cells = counts.size() / channels_.size();
@@ -236,41 +248,55 @@ void UniverseCounts::read(int n, std::span<std::uint16_t> counts) const {
   }
 }
 
+void UniverseCounts::read(int n, std::span<float> field) const {
+  const std::size_t cells = field.size() / channels_.size();
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    copy_cube(std::get<core::Buffer<float>>(channels_[c]).span(), cells_, regions_.origin(n),
+              regions_.cells(), field.subspan(c * cells, cells));
+  }
+}
+
 std::uint64_t OpenUniverse::memory_bytes(const nn::ModelManifest& model, int threads) const {
-  const auto side = static_cast<std::uint64_t>(cells);
-  const std::uint64_t grid = side * side * side * sizeof(std::uint16_t);
-  const auto* snapshot = std::get_if<histogram::GadgetSnapshot>(&content);
-  if (snapshot != nullptr) {
+  if (const auto* snapshot = std::get_if<histogram::GadgetSnapshot>(&content)) {
     return histogram::counting_memory({cells, snapshot->box_size()}, snapshot->particles(),
                                       snapshot->float_bytes(), 1, threads);
   }
-  return std::holds_alternative<dataset::ForeignSample>(content) ? 2 * grid * model.input.redshifts.size()
-                                                                 : 0;
+  const auto* array = std::get_if<NpyUniverse>(&content);
+  return array == nullptr ? 0 : 2 * array->file.memory_bytes(transform_of(model).kind);
 }
 
-OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source) {
+namespace {
+
+/// Throws Error{format} unless these files have the content that a manifest lists, if one does.
+void compare_with_manifest(const UniverseSource& source, const std::vector<fs::path>& files) {
+  for (const core::FileRecord& record : source.records) core::check_content(source.suite, record);
+  if (!source.records.empty()) return;
+  for (const fs::path& file : files) core::check_in_suite(file);
+}
+
+}  // namespace
+
+OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source, Compare compare) {
   const fs::path& path = source.path;
-  ensure(transform_of(model).kind == dataset::VoxelKind::counts, Fault::config,
-         "The model was trained on fields and --input takes counts: give --data.");
   ensure(fs::exists(path), Fault::io,
-         "{} of --input does not exist: give the counts or the snapshot of one universe.", path.string());
-  const bool npy = path.extension() == ".npy";
-  ensure(npy || !source.box, Fault::usage, "--box applies to an .npy file, which {} is not: leave it out.",
+         "{} of --input does not exist: give counts, snapshots, .npy files or a suite.", path.string());
+  if (path.extension() == ".npy") return open_npy(model, source);
+  ensure(transform_of(model).kind == dataset::VoxelKind::counts, Fault::config,
+         "{} is not an .npy file and the model was trained on fields: give these in .npy files, or --data.",
          path.string());
-  if (npy) return open_npy(model, source);
-  if (fs::is_directory(path)) {
-    ensure(!fs::exists(path / "sim-00000"), Fault::config, "{} is a suite: give one of its universes, as {}.",
-           path.string(), (path / "sim-00000").string());
-    const std::vector<fs::path> files = counts_in(path, model);
-    return files.empty() ? open_snapshot(model, source) : open_counts(model, files);
-  }
-  core::check_in_suite(path);
-  return holds_counts(path) ? open_counts(model, {path}) : open_snapshot(model, source);
+  std::vector<fs::path> files;
+  for (const core::FileRecord& record : source.records) files.push_back(source.suite / record.path);
+  if (files.empty() && fs::is_directory(path)) files = counts_in(path, model);
+  if (files.empty() && fs::is_directory(path)) return open_snapshot(model, source);
+  const bool single = files.empty();
+  if (single) files = {path};
+  if (compare == Compare::content) compare_with_manifest(source, files);
+  return single && !holds_counts(path) ? open_snapshot(model, source) : open_counts(model, files);
 }
 
 UniverseCounts read_universe(const core::Log& log, const nn::ModelManifest& model, OpenUniverse universe) {
-  std::vector<UniverseCounts::Channel> channels =
-      std::visit([&](auto& content) { return read_channels(log, universe, content); }, universe.content);
+  std::vector<UniverseCounts::Channel> channels = std::visit(
+      [&](auto& content) { return read_channels(log, model, universe, content); }, universe.content);
   return {std::move(channels), universe.cells, model.input.size};
 }
 
