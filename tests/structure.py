@@ -29,7 +29,7 @@ LIMITS = {
     "ways to compute a convolution": 4,
     "own options of cosmo-train": 39,
     "own options of cosmo-sim generate": 32,
-    "own options of cosmo-prep shard": 12,
+    "own options of cosmo-prep shard": 13,
     "own options of cosmo-prep import": 15,
 }
 

@@ -97,6 +97,7 @@ std::vector<std::string> Options::texts(const std::string& name) const {
   std::vector<std::string> words;
   for (const std::string_view word : cells_of(values_.at(name), kBetweenValues)) {
     words.emplace_back(word);
+    ensure(!option.is_positional || !word.empty(), Fault::usage, "A {} is empty: give its name.", name);
     ensure_word(name, words.back());
   }
   return words;
