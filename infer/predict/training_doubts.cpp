@@ -40,7 +40,7 @@ std::vector<std::string> training_doubts(const core::Options& options,
     if (!below.empty())
       sentences.push_back(fmt::format(
           "On the validation universes of its training {} predicts {} no better than the mean of the labels would.",
-          directories[m], fmt::join(below, ", ")));
+          models.size() == 1 ? "the model" : directories[m], fmt::join(below, ", ")));
   }
   return sentences;
 }

@@ -153,7 +153,8 @@ bool ModelManifest::diverged() const {
   for (std::size_t p = 0; p < validation.per_subvolume.size(); ++p) {
     const double unit = 2 / (parameters.high[p] - parameters.low[p]);
     error += std::pow(unit * validation.per_subvolume[p], 2);
-    of_the_mean += std::pow(unit * deviations[p], 2);
+    const double evenly = (parameters.high[p] - parameters.low[p]) / std::sqrt(12.0);
+    of_the_mean += std::pow(unit * std::max(deviations[p], evenly), 2);
   }
   return error > kTimesTheMean * of_the_mean;
 }

@@ -116,7 +116,8 @@ struct ModelManifest {
   /// scaled error of 1 or more.
   std::vector<std::string> below_centre() const;
   /// Whether the squared error of the validation samples is more than ten times that of predicting the mean: the
-  /// training has failed. For the loss mse this is the validation loss.
+  /// training has failed. For the loss mse this is the validation loss. The mean's error is that of labels spread
+  /// evenly over the ranges, if those of the training, perhaps few, are closer together.
   bool diverged() const;
 };
 

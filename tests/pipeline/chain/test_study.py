@@ -19,7 +19,7 @@ SMALLER = {"sim.ini": {"simulations": 18, "particles": 32, "grid": 32},
            "voxels.ini": {"simulations": 8, "particles": 32, "grid": 64},
            "mixed.ini": {},
            "sizes.env": {"seeds": '"1 2"', "curve": '"4:1 6:1"', "curve_seeds": '"1"', "epochs": 1, "finer_universes": 4,
-                         "cheap_held_out": 2, "cheap_epochs": 1, "tuned_universes": 4, "tuned_epochs": 1,
+                         "cheap_held_out": 2, "cheap_epochs": 8, "tuned_universes": 4, "tuned_epochs": 1,
                          "views_test": 2, "views": '"1:cosmonet64:1:4 2:cosmonet32:1:4"',
                          "voxels_grids": '"32 64"', "voxels_validation": 2, "voxels_test": 2, "limits_batch": 4,
                          "limits": '"voxels32:cosmonet32:2 voxels64:cosmonet64:1"'}}

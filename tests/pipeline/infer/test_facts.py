@@ -102,11 +102,11 @@ class Facts(DirectoryTest):
 
     def test_every_fact_that_differs_is_named(self):
         told, _ = self.predict(self.model, self.root / "other-data", "of-other")
-        self.names_all(told, OTHERS, self.root / "other-data")
+        self.names_all(told, OTHERS, "the dataset")
         file = self.root / "other/sim-00000/counts_z0.h5"
         for path in (file, file.parent):
             told, _, unknown = self.look(self.model, path)
-            self.names_all(told, OTHERS, file)
+            self.names_all(told, OTHERS, path)
             self.assertEqual(unknown, set())
         told = run("cosmo-infer", "--model", self.model, "--input", file, "--dry-run")
         self.assertEqual(told.stderr.count("the model's training universes: "), len(OTHERS))
@@ -114,11 +114,11 @@ class Facts(DirectoryTest):
     def test_universes_of_the_training_kind_are_not_warned_of(self):
         told, said = self.predict(self.model, self.root / "training-data", "of-training")
         self.assertEqual(told, {})
-        self.assertNotIn("training universes", said)
+        self.assertNotIn("in the model's training universes", said)
         index = self.manifest("training-data")["splits"]["test"]["simulations"][0]
         told, said, unknown = self.look(self.model, self.root / f"training/sim-{index:05}")
         self.assertEqual((told, unknown), ({}, set()))
-        self.assertNotIn("training universes", said)
+        self.assertNotIn("in the model's training universes", said)
 
     def test_a_lone_file_is_compared_in_what_it_states(self):
         lone = self.root / "lone.h5"
@@ -160,7 +160,7 @@ class Facts(DirectoryTest):
             (self.root / f"earlier-{name}/manifest.json").write_text(json.dumps(manifest))
         told, said = self.predict(self.model, self.root / "earlier-other-data", "of-earlier-data")
         self.assertEqual(told, {})
-        self.assertIn(f"{self.root}/earlier-other-data does not state box_mpc_h, f_nl, ", said)
+        self.assertIn(f"the dataset does not state box_mpc_h, f_nl, ", said)
         told, said = self.predict(self.root / "earlier-training-model", self.root / "other-data", "by-earlier-model")
         self.assertEqual(told, {})
         self.assertIn("The model records no facts of its training universes", said)

@@ -60,7 +60,7 @@ def printed(tool, *words, ranks=1, cwd=None):
 
 def options_in(text):
     """{option: whether it takes a value}, as a tool's --help lists them."""
-    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+)?  ", text)}
+    return {option: bool(value) for option, value in re.findall(r"(?m)^  (--[\w-]+)( \S+(?: \.\.\.)?)?  ", text)}
 
 
 def succeed(tool, *words, ranks=1, cwd=None):

@@ -298,7 +298,7 @@ class Failed(Trained):
         for again in (done, run(*words)):
             self.assertIn(sentence, again.stdout.splitlines()[-1])
         infer = run("cosmo-infer", "--model", model, "--data", self.data, "--output", self.root / "untaught-predictions")
-        self.assertIn(f"{model} predicts {', '.join(below)} no better than the mean", infer.stderr)
+        self.assertIn(f"the model predicts {', '.join(below)} no better than the mean", infer.stderr)
         page = (self.root / "untaught-predictions" / "report.html").read_text()
         self.assertIn('<p class="lead"><b>The network predicts', page)
 
