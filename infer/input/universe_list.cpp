@@ -237,8 +237,7 @@ ListedSizes check_universes(const nn::ModelManifest& model, const UniverseList& 
       samples = cuts * cuts * cuts;
       sizes.memory = std::max(sizes.memory, open.memory_bytes(model, threads));
       if (sizes.cells == 0) sizes.cells = open.cells;
-      const core::Facts facts = facts_of(open, source, whole_suite);
-      if (!facts.empty()) sizes.facts = sizes.facts.empty() ? facts : core::joined(sizes.facts, facts);
+      sizes.facts.push_back(facts_of(open, source, whole_suite));
     }
     sizes.samples += samples;
   }

@@ -104,7 +104,7 @@ Job checked_job(const core::Options& options, int ranks) {
   if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
     dataset::ensure_in_domain(transform.name, job.manifest.channels,
                               "the model was trained with it, give data of the kind that it was trained on");
-  job.facts = nn::check_facts(job.models, job.directories, job.manifest.facts, "the dataset",
+  job.facts = nn::check_facts(job.models, job.directories, std::span(&job.manifest.facts, 1), "the dataset",
                               nn::Learned::left_out);
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -23,7 +24,7 @@ core::Facts expected_of(const ModelManifest& model, const core::Facts& found, Le
 }
 
 /// "the model's training universes", or those of some models of an ensemble by their directories.
-std::string universes_of(const std::vector<std::size_t>& models, std::span<const std::string> directories) {
+std::string universes_of(const std::set<std::size_t>& models, std::span<const std::string> directories) {
   if (models.size() == directories.size())
     return models.size() == 1 ? "the model's training universes" : "the models' training universes";
   std::vector<std::string> names;
@@ -31,13 +32,12 @@ std::string universes_of(const std::vector<std::size_t>& models, std::span<const
   return fmt::format("the training universes of {}", fmt::join(names, ", "));
 }
 
-std::string remark_of(const FactsCheck& check, bool recorded, const core::Facts& found,
-                      const std::string& source) {
+std::string remark_of(const FactsCheck& check, bool unrecorded, const std::string& source) {
   if (!check.unstated.empty())
     return fmt::format(
         "{} does not state {}: whether they are those of the training universes was not checked.", source,
         fmt::join(check.unstated, ", "));
-  if (recorded || found.empty()) return "";
+  if (!unrecorded) return "";
   return fmt::format(
       "The model records no facts of its training universes, being of an earlier version or of data without "
       "them: those of {} were not compared.",
@@ -47,17 +47,20 @@ std::string remark_of(const FactsCheck& check, bool recorded, const core::Facts&
 }  // namespace
 
 FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const std::string> directories,
-                       const core::Facts& found, const std::string& source, Learned learned) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>>
-      differing;  // (name, expected) -> models
+                       std::span<const core::Facts> universes, const std::string& source, Learned learned) {
+  std::map<std::pair<std::string, std::string>, std::set<std::size_t>>
+      differing;      // (name, expected) -> models
+  core::Facts found;  // those that differ
   std::set<std::string> unknown;
-  bool recorded = false;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    const core::Facts expected = expected_of(models[m], found, learned);
-    for (const std::string& name : core::differing(found, expected))
-      differing[{name, expected.find(name)->second.text()}].push_back(m);
-    for (const std::string& name : core::unstated(found, expected)) unknown.insert(name);
-    recorded = recorded || !models[m].facts.empty();
+  for (const core::Facts& universe : universes) {
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      const core::Facts expected = expected_of(models[m], universe, learned);
+      for (const std::string& name : core::differing(universe, expected)) {
+        differing[{name, expected.find(name)->second.text()}].insert(m);
+        found.emplace(name, universe.find(name)->second).first->second.include(universe.find(name)->second);
+      }
+      for (const std::string& name : core::unstated(universe, expected)) unknown.insert(name);
+    }
   }
   FactsCheck check{{}, {unknown.begin(), unknown.end()}, {}};
   for (const auto& [difference, by] : differing) {
@@ -67,7 +70,9 @@ FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const st
         "{} is {} in {} and {} in {}: the predictions may be further off than their errors state.", name,
         found.find(name)->second.text(), source, expected, universes_of(by, directories)));
   }
-  check.remark = remark_of(check, recorded, found, source);
+  const bool recorded = std::ranges::any_of(models, [](const auto& model) { return !model.facts.empty(); });
+  const bool known = std::ranges::any_of(universes, [](const auto& facts) { return !facts.empty(); });
+  check.remark = remark_of(check, known && !recorded, source);
   return check;
 }
 

@@ -20,9 +20,10 @@ struct FactsCheck {
   std::string remark;                 ///< a sentence on what was not compared; empty if everything was
 };
 
-/// Compares what is known of the universes in `source`, in sentences that name it, with what each model's manifest records of those it
-/// was trained on; `directories` are the models'. Redshifts and lines of sight are left to InputSpec, which refuses others.
+/// Compares what is known of each of some universes, or of all of them together, with what each model's manifest records of those it was
+/// trained on. Sentences call them `source`; `directories` are the models'. Redshifts and lines of sight are left to InputSpec, which
+/// refuses others.
 FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const std::string> directories,
-                       const core::Facts& found, const std::string& source, Learned learned);
+                       std::span<const core::Facts> universes, const std::string& source, Learned learned);
 
 }  // namespace cosmo::nn

@@ -19,7 +19,8 @@ nn::ModelManifest model(const core::Facts& facts) {
 nn::FactsCheck check(const std::vector<nn::ModelManifest>& models, const core::Facts& found,
                      nn::Learned learned = nn::Learned::compared) {
   const std::vector<std::string> directories = {"one", "two", "three"};
-  return nn::check_facts(models, std::span(directories).first(models.size()), found, "data", learned);
+  return nn::check_facts(models, std::span(directories).first(models.size()), std::span(&found, 1), "data",
+                         learned);
 }
 
 constexpr const char* kEnd = ": the predictions may be further off than their errors state.";
@@ -49,6 +50,19 @@ TEST_CASE("what is not known is not compared, and a remark names it") {
   CHECK(earlier.warnings.size() == 1);  // its range of what it predicts is known
   CHECK(earlier.remark.starts_with("The model records no facts"));
   CHECK(check({model({})}, {}).remark.empty());
+}
+
+TEST_CASE("each of several universes is compared in what is known of it") {
+  const std::vector<nn::ModelManifest> models = {model({{"h", 0.7}, {"f_nl", 0}})};
+  const std::vector<std::string> directories = {"one"};
+  const std::vector<core::Facts> universes = {
+      {{"h", 0.7}, {"f_nl", 500}}, {{"h", 0.6}}, {{"h", 0.5}, {"f_nl", 0}}};
+  const nn::FactsCheck several =
+      nn::check_facts(models, directories, universes, "data", nn::Learned::compared);
+  const std::string in_training = " in the model's training universes" + std::string(kEnd);
+  CHECK(several.warnings == std::vector<std::string>{"f_nl is 500 in data and 0" + in_training,
+                                                     "h is 0.5 to 0.6 in data and 0.7" + in_training});
+  CHECK(several.unstated == std::vector<std::string>{"f_nl"});
 }
 
 TEST_CASE("all models of an ensemble are compared, and those that differ are named") {

@@ -79,7 +79,7 @@ class Facts(DirectoryTest):
         return self.by_name(told["warnings"]), done.stderr, set(told["facts_not_stated"])
 
     def by_name(self, warnings):
-        named = [(warning.split(" is ")[0], warning) for warning in warnings if " training universes" in warning]
+        named = [(warning.split(" is ")[0], warning) for warning in warnings if ": the predictions may be further off" in warning]
         self.assertEqual(len(named), len(dict(named)), warnings)
         return dict(named)
 
@@ -114,11 +114,13 @@ class Facts(DirectoryTest):
     def test_universes_of_the_training_kind_are_not_warned_of(self):
         told, said = self.predict(self.model, self.root / "training-data", "of-training")
         self.assertEqual(told, {})
-        self.assertNotIn("in the model's training universes", said)
+        for words in ("may be further off", "does not state"):
+            self.assertNotIn(words, said)
         index = self.manifest("training-data")["splits"]["test"]["simulations"][0]
         told, said, unknown = self.look(self.model, self.root / f"training/sim-{index:05}")
         self.assertEqual((told, unknown), ({}, set()))
-        self.assertNotIn("in the model's training universes", said)
+        for words in ("may be further off", "does not state"):
+            self.assertNotIn(words, said)
 
     def test_a_lone_file_is_compared_in_what_it_states(self):
         lone = self.root / "lone.h5"
@@ -128,6 +130,15 @@ class Facts(DirectoryTest):
         self.assertEqual(unknown, set(OTHERS) - IN_FILE)
         self.assertIn(f"{lone} does not state {', '.join(sorted(unknown))}: whether they are those of the training "
                       "universes was not checked.\n", said)
+
+    def test_each_of_several_universes_is_compared_in_what_is_known_of_it(self):
+        lone = self.root / "lone-of-several.h5"
+        shutil.copy(self.root / "other/sim-00000/counts_z0.h5", lone)
+        done = run("cosmo-infer", "--model", self.model, "--json", "--input", self.root / "other/sim-00001", lone)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.names_all(self.by_name(told["warnings"]), OTHERS, f"{self.root / 'other/sim-00001'} and others")
+        self.assertEqual(set(told["facts_not_stated"]), set(OTHERS) - IN_FILE)
 
     def test_the_parameter_that_is_predicted_is_compared_where_a_file_states_it(self):
         succeed("cosmo-sim", "generate", *TRAINING[2:], "--omega-m", 0.45, "--seed", 5, "--output", self.root / "dense")
