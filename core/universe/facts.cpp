@@ -14,7 +14,7 @@ namespace cosmo::core {
 
 namespace {
 
-constexpr double kFactRounding = 1e-6;  ///< relative difference of numbers that are taken for equal
+constexpr double kFactRounding = 1e-3;  ///< relative difference of numbers that are taken for equal
 
 }  // namespace
 

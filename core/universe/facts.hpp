@@ -27,7 +27,7 @@ class Fact {
 
   /// Adds what holds for other universes. Returns whether both are numbers or both texts; otherwise nothing changes.
   bool include(const Fact& others);
-  /// Whether all values of `others` are among these: texts are equal, numbers in the range to 1e-6.
+  /// Whether all values of `others` are among these: texts are equal, numbers in the range to a thousandth.
   bool covers(const Fact& others) const;
   /// "0.7", "0.6 to 0.8", "cola", "cola or fastpm"
   std::string text() const;

@@ -62,6 +62,12 @@ core::ParameterSpace read_parameters(const std::filesystem::path& directory) {
                "{} of --test-for has no {}: give the directory of a model, a data set or a suite.",
                directory.string(), core::kManifestName);
   const core::Json json = core::read_json(path);
+  const std::string stage = json.is_object() && json.contains("stage") ? json["stage"].dump() : "none";
+  core::ensure(
+      json.is_object() && json.contains("parameters"), core::Fault::config,
+      "{} of --test-for is an output of stage {}, which states no parameters: give the directory of a "
+      "model, a data set or a suite.",
+      directory.string(), stage);
   core::ParameterSpace space;
   core::reading_json(path.string(), [&] { space = json.at("parameters"); });
   core::ensure(space.size() > 0, core::Fault::config,

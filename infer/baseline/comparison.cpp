@@ -104,6 +104,11 @@ Comparison add_baselines(const core::Invocation& run, const PredictedSplit& spli
                          std::optional<dataset::StatisticsTable> statistics, Methods& methods) {
   methods.push_back(method_of("centre", "predict the centre", predict_centre(methods.front().subvolumes)));
   if (chosen_baselines(run.options) == "centre") return {};
+  if (split.manifest.spec.side() < dataset::SampleSummary::kSmallestSide) {
+    run.log.warn("Regressions are left out: they need samples of at least {}³ voxels.",
+                 dataset::SampleSummary::kSmallestSide);
+    return {};
+  }
   const Source source = find_source(run, split, std::move(statistics));
   const LearnedBaselines& learned = source.learned;
   const std::string owner = source.obstacle.empty() ? split.directory.string() : split.data.string();

@@ -161,7 +161,8 @@ void add_model(const fs::path& directory, const core::Manifest& manifest, Compar
       add_training(model, found, training);
     } catch (const core::Error&) {
       run.notes.push_back(
-          fmt::format("Its model {} cannot be read any more: settings are missing.", model.string()));
+          fmt::format("Its model {} was trained on since, or cannot be read any more: settings are missing.",
+                      model.string()));
       return;
     }
     if (m > 0) continue;

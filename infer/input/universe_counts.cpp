@@ -41,15 +41,6 @@ void copy_cube(std::span<const Voxel> grid, int n, const std::array<int, 3>& ori
   }
 }
 
-/// Whether an HDF5 file holds counts rather than particles.
-bool holds_counts(const fs::path& path) {
-  const auto file = core::hdf5::File::open(path);
-  const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
-  ensure(schema != dataset::kShardSchema, Fault::config,
-         "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
-  return schema == histogram::kCountSchema;
-}
-
 /// The unit of the model's voxels in a universe of this h, if it is known. [Mpc/h]
 double unit_of(const nn::ModelManifest& model, std::optional<double> h, const std::string& path) {
   const core::Length voxel = model.input.voxel_size;
@@ -215,13 +206,23 @@ std::vector<UniverseCounts::Channel> read_channels(const core::Log&, const nn::M
 
 }  // namespace
 
+bool holds_counts(const fs::path& path) {
+  const auto file = core::hdf5::File::open(path);
+  const std::string schema = file.has_attribute("schema") ? file.text_attribute("schema") : "";
+  ensure(schema != dataset::kShardSchema, Fault::config,
+         "{} is a shard of a dataset: give the dataset as --data, or a universe.", path.string());
+  return schema == histogram::kCountSchema;
+}
+
 std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManifest& model) {
   std::vector<fs::path> files;
-  for (const double redshift : model.input.redshifts) {
+  for (const double redshift : model.input.redshifts)
     files.push_back(directory / core::counts_name(redshift));
-    if (!fs::exists(files.front())) return {};
-    ensure(fs::exists(files.back()), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
-           directory.string(), files.back().filename().string(), fmt::join(model.input.redshifts, ", "));
+  const auto exists = [](const fs::path& file) { return fs::exists(file); };
+  if (std::ranges::none_of(files, exists)) return {};
+  for (const fs::path& file : files) {
+    ensure(exists(file), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
+           directory.string(), file.filename().string(), fmt::join(model.input.redshifts, ", "));
   }
   return files;
 }

@@ -85,7 +85,10 @@ enum class Compare { content, nothing };
 OpenUniverse open_universe(const nn::ModelManifest& model, const UniverseSource& source,
                            Compare compare = Compare::content);
 
-/// The counts files of the model's redshifts in a directory; none if even the first is missing. Throws Error{config}
+/// Whether an HDF5 file holds counts rather than particles. Throws Error{config} for a shard of a dataset.
+bool holds_counts(const std::filesystem::path& path);
+
+/// The counts files of the model's redshifts in a directory; none if all are missing. Throws Error{config}
 /// if another is.
 std::vector<std::filesystem::path> counts_in(const std::filesystem::path& directory,
                                              const nn::ModelManifest& model);

@@ -82,21 +82,33 @@ class Lister {
     const std::string stage = stage_in(path);
     if (stage == "generate") return add_suite(path);
     ensure(stage != "shard", Fault::config, "{} is a dataset: give it as --data.", path.string());
+    ensure(stage != "train", Fault::config, "{} is a model: give it as --model.", path.string());
     ensure(
         !fs::exists(path / "sim-00000"), Fault::config,
-        "{} is a suite that is not finished: run its cosmo-sim generate again, or give single universes, as {}.",
+        "{} has no manifest.json: it is a suite that is not finished, so run its cosmo-sim generate again, or give "
+        "single universes, as {}.",
         path.string(), (path / "sim-00000").string());
-    std::vector<fs::path> arrays;
+    std::vector<fs::path> arrays, counts;
     bool others = false;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
       const fs::path extension = entry.path().extension();
       if (extension == ".npy") arrays.push_back(entry.path());
       others = others || extension == ".h5" || extension == ".hdf5";
+      if (extension == ".h5") counts.push_back(entry.path());
     }
     ensure(
         others || !arrays.empty(), Fault::config,
         "{} holds neither counts, a snapshot nor .npy files: give a suite, the directory of a universe, or files.",
         path.string());
+    ensure(!others || arrays.empty(), Fault::config,
+           "{} holds both .npy and HDF5 files: give them one by one, or in directories of their own.",
+           path.string());
+    if (counts.size() > 1 && counts_in(path, model_).empty() &&
+        std::ranges::all_of(counts, [](const fs::path& file) { return holds_counts(file); })) {
+      std::ranges::sort(counts);
+      for (const fs::path& file : counts) add_one(file);
+      return;
+    }
     if (others) return add_one(path);
     std::ranges::sort(arrays);
     for (const fs::path& array : arrays) add_array(array);

@@ -39,7 +39,8 @@ std::vector<std::string> input_names(const std::vector<std::string>& words);
 /// Lists the universes of these files and directories:
 ///   an .npy file             its universe, or each of many
 ///   a suite of cosmo-sim     each of its universes, which must have counts at the model's redshifts
-///   a directory              of .npy files: those of each, in the order of their names; else one universe
+///   a directory              of .npy files, or of counts files under names of their own: those of each, in the order of
+///                            their names; else one universe
 ///   any other file           one universe
 /// A suite's counts named one by one have what its manifest states of them, too. Throws Error{io} for what is missing,
 /// Error{config} naming a directory without universes, a dataset, an unfinished suite, or a name that is given twice, and

@@ -154,7 +154,8 @@ std::vector<std::string> predictions_outside(const core::ParameterSpace& trained
     if (static_cast<double>(outside) <= kRareUniverses * static_cast<double>(predictions.size())) continue;
     sentences.push_back(fmt::format(
         "{} is predicted outside of {:.4g} to {:.4g}, its range in training, for {} of {} universes{}: as far "
-        "off as {:.4g}; their voxels are unlike the training data, and the predictions may mean nothing.",
+        "off as {:.4g}; their voxels are unlike the training data or the network is poor, and the predictions may mean "
+        "nothing.",
         trained.names[p], low, high, outside, predictions.size(),
         named.empty() ? "" : fmt::format(" ({})", some_of(named)),
         (*std::ranges::max_element(predictions, {}, beyond))[p]));

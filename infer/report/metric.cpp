@@ -38,7 +38,7 @@ std::optional<double> number_at(const core::Json& metrics, const MetricPath& pat
 int decimals_for(std::optional<double> standard_error, double value) {
   constexpr int kDefault = 4, kMost = 12;
   if (!standard_error) return kDefault;
-  if (*standard_error <= std::max(1e-14, 1e-7 * std::abs(value))) return 0;  // rounding
+  if (*standard_error <= std::max(1e-14, 1e-6 * std::abs(value))) return 0;  // rounding
   return std::clamp(1 - static_cast<int>(std::floor(std::log10(*standard_error))), 0, kMost);
 }
 

@@ -92,6 +92,22 @@ std::vector<html::Row> rows_of(const Report& report, const MetricPath& top, cons
   return rows;
 }
 
+/// Whether all universes are at one point, where methods cannot be ranked.
+bool at_a_point(const Report& report) {
+  return std::ranges::all_of(names_of(report), [&](const std::string& name) {
+    return find_metric(report.metrics, {"fiducial", name}) != nullptr;
+  });
+}
+
+/// A note on that, or nothing.
+std::string point_note(const Report& report) {
+  return at_a_point(report)
+             ? html::paragraph(
+                   "<b>At one point these errors do not rank methods</b>: predicting the centre is "
+                   "exact where the point is the centre.")
+             : "";
+}
+
 const MetricPath kForecast = {"forecast", "power_spectrum"};
 
 html::Row forecast_row(const Report& report) {
@@ -129,7 +145,8 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
             "the range is far from 0."
           : "");
   std::string content =
-      html::paragraph(what) + html::table("method", symbols_of(report), rows) + missing_text(report) +
+      html::paragraph(what) + point_note(report) + html::table("method", symbols_of(report), rows) +
+      missing_text(report) +
       html::details("What the methods are", methods_text(report) + (forecast ? forecast_text(report) : ""));
   if (!figures.empty()) {
     content += html::gallery(
@@ -156,7 +173,7 @@ std::string bars_text(const Report& report) {
   const bool shared =
       std::ranges::all_of(rows, [&](const auto& row) { return row.deviation == rows.front().deviation; });
   return std::string(report.deviations.bars) +
-         (shared && rows.size() > 1 ? " They are the same for all, and drawn once, in the corner." : "");
+         (shared && rows.size() > 1 ? " One is drawn, in the corner." : "");
 }
 
 }  // namespace
@@ -183,7 +200,7 @@ std::string predictions_section(const Report& report, const std::vector<html::Fi
 
 std::string paired_section(const Report& report) {
   const Json* paired = find_metric(report.metrics, {"paired"});
-  if (paired == nullptr || !paired->is_object() || paired->empty()) return "";
+  if (paired == nullptr || !paired->is_object() || paired->empty() || at_a_point(report)) return "";
   std::vector<html::Row> rows;
   for (std::size_t m = 1; m < report.methods.size(); ++m) {
     const Method& method = report.methods[m];
@@ -295,7 +312,9 @@ std::string check_text(const Report& report, const std::vector<html::Figure>& fi
 std::string uncertainty_section(const Report& report, const std::vector<html::Figure>& figures) {
   const MetricPath top = {"uncertainty"};
   const Json* uncertainty = find_metric(report.metrics, top);
-  if (uncertainty == nullptr || !uncertainty->is_object() || !uncertainty->contains("coverage")) return "";
+  if (uncertainty == nullptr || !uncertainty->is_object() || !uncertainty->contains("coverage") ||
+      at_a_point(report))
+    return "";
   std::string content = html::paragraph(std::string(report.deviations.sentence)) + coverage_text(report) +
                         calibration_text(report) + check_text(report, figures);
   const std::string likelihood =

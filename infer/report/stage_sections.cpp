@@ -228,7 +228,7 @@ std::string costs_section(const Report& report, const std::vector<Ancestor>& anc
                   "From run.json of each stage; time and rate are those of its last run, if several made it. The peak is "
                   "what fused multiply-adds reached in the same run. A prediction takes {:.3g} Gflop per "
                   "sub-volume; what this inference took is in run.json beside this page. Of this "
-                  "page only these figures depend on the machine and the number of ranks.",
+                  "page only these figures and the day of the training depend on when and where it ran.",
                   static_cast<double>(census.forward_flop()) / 1e9),
               "note"));
 }

@@ -61,7 +61,8 @@ std::string universe_text(Models models, const UniversePrediction& prediction) {
     text += fmt::format("{:>10}  {:.{}f} ± {:.{}f}\n", space.names[p], prediction.value[p], decimals,
                         prediction.error[p], decimals);
   }
-  return text + fmt::format("from {} sub-volumes; {}", prediction.subvolumes.size(),
+  return text + fmt::format("from {} sub-volume{}; {}", prediction.subvolumes.size(),
+                            prediction.subvolumes.size() == 1 ? "" : "s",
                             error_sentence(models, prediction.of_universes));
 }
 

@@ -32,6 +32,8 @@ using core::Json;
 namespace {
 
 constexpr std::size_t kPrintedUniverses = 40;
+constexpr const char* kNoRanking =
+    "At one point the errors above do not rank methods: predicting the centre is exact where the point is the centre.\n\n";
 constexpr std::uint64_t kBytesPerRow = 1000;     ///< size of the tables of predictions, about
 constexpr std::uint64_t kReportBytes = 1 << 20;  ///< size of the report and its figures, about
 
@@ -280,7 +282,8 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
           prediction_text(universes, kPrintedUniverses),
           error_text(shown, comparison.forecasts.universes, job.model().label_deviations()) +
               note_text(comparison),
-          paired_text(shown), uncertainty, fiducial.empty() ? "" : fiducial + "\n", output.path().string())};
+          paired_text(shown), uncertainty, fiducial.empty() ? "" : fiducial + kNoRanking,
+          output.path().string())};
 }
 
 class SplitStage : public core::Stage {

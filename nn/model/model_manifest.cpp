@@ -147,7 +147,10 @@ std::vector<std::string> ModelManifest::below_centre() const {
 }
 
 bool ModelManifest::diverged() const {
-  constexpr double kTimesTheMean = 10;
+  // A training of few steps has only begun: there it takes more to have failed.
+  constexpr std::int64_t kFewSteps = 20;
+  const bool begun = !checkpoints.empty() && checkpoints.back().step < kFewSteps;
+  const double limit = begun ? 1000 : 10;
   const std::vector<double> deviations = label_deviations();
   double error = 0, of_the_mean = 0;
   for (std::size_t p = 0; p < validation.per_subvolume.size(); ++p) {
@@ -156,7 +159,7 @@ bool ModelManifest::diverged() const {
     const double evenly = (parameters.high[p] - parameters.low[p]) / std::sqrt(12.0);
     of_the_mean += std::pow(unit * std::max(deviations[p], evenly), 2);
   }
-  return error > kTimesTheMean * of_the_mean;
+  return error > limit * of_the_mean;
 }
 
 namespace {

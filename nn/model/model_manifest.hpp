@@ -117,7 +117,8 @@ struct ModelManifest {
   std::vector<std::string> below_centre() const;
   /// Whether the squared error of the validation samples is more than ten times that of predicting the mean: the
   /// training has failed. For the loss mse this is the validation loss. The mean's error is that of labels spread
-  /// evenly over the ranges, if those of the training, perhaps few, are closer together.
+  /// evenly over the ranges, if those of the training, perhaps few, are closer together. A training of less than 20 steps
+  /// has only begun, and diverged at a thousand times.
   bool diverged() const;
 };
 

@@ -42,4 +42,12 @@ TEST_CASE("a training has diverged if its squared error is ten times that of the
   CHECK_FALSE(model({std::sqrt(6.9), 0}).diverged());
   CHECK(model({std::sqrt(7.0), 0}).diverged());
   CHECK_FALSE(model({}).diverged());
+  nn::ModelManifest begun = model({std::sqrt(7.0), 0});
+  begun.checkpoints = {{1, 19, "", "", 1.0, true}};
+  CHECK_FALSE(begun.diverged());
+  begun.checkpoints.back().step = 20;
+  CHECK(begun.diverged());
+  begun.checkpoints.back().step = 1;
+  begun.validation.per_subvolume = {std::sqrt(700.0), 0};
+  CHECK(begun.diverged());
 }

@@ -61,7 +61,8 @@ std::string chosen(const EpochMetrics& best, const std::vector<EpochMetrics>& hi
   const auto at = std::ranges::find(history, best.epoch, &EpochMetrics::epoch);
   const std::string mean =
       choice_epochs > 1
-          ? fmt::format(" (mean of the last {}: {:.4f})", choice_epochs,
+          ? fmt::format(" (mean of the last {}: {:.4f})",
+                        std::min<std::int64_t>(choice_epochs, at - history.begin() + 1),
                         averaged_loss(history, static_cast<std::size_t>(at - history.begin()), choice_epochs))
           : "";
   return fmt::format("epoch {} chosen with validation loss {:.4f}{}, ", best.epoch, best.validation_loss,
@@ -89,9 +90,9 @@ core::Report quality_of(const std::string& directory, const nn::ModelManifest& m
     report.ending = core::Error(
         Fault::numeric,
         fmt::format(
-            "The training in {} diverged: its error is more than ten times that of predicting the mean "
-            "of the labels. Lower --learning-rate, and train with --force or into "
-            "another --output.",
+            "The training in {} diverged: its error is far above that of predicting the mean of the labels. Lower "
+            "--learning-rate, or give more --epochs if there were few steps, and train with --force or into another "
+            "--output.",
             directory),
         true);
   else if (!below.empty())
