@@ -71,7 +71,11 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 Facts settings_of(const Json& config) {
   Facts facts;
   if (!config.is_object()) return facts;
-  for (const auto& [key, value] : config.items()) facts.emplace_back(key_text(key), value_text(key, value));
+  for (const auto& [key, value] : config.items()) {
+    facts.emplace_back(key_text(key), value_text(key, value));
+    if (key == "network" && value.is_object() && value.contains("baseline"))
+      facts.emplace_back("baseline", key_text(value.at("baseline").get<std::string>()));
+  }
   return facts;
 }
 
@@ -108,6 +112,19 @@ std::string splits_table(const Report&, const Ancestor& data) {
   return html::table("split", {"universes", "sub-volumes"}, rows);
 }
 
+/// How much of the predictions is the baseline's; empty without one.
+std::string shares_text(const nn::ModelManifest& model) {
+  const std::vector<double>& shares = model.validation.baseline_shares;
+  std::string text;
+  for (std::size_t p = 0; p < shares.size(); ++p)
+    text += fmt::format("{}{} {:.2f}", p > 0 ? ", " : "", html_symbol(model.parameters.names[p]), shares[p]);
+  return text.empty()
+             ? ""
+             : " Its predictions are mixed with those of a regression on summary statistics, whose share the "
+               "validation split chose: " +
+                   text + ".";
+}
+
 /// The network that predicted, layer by layer, and its chosen epoch; nothing of other trainings.
 std::string network_text(const Report& report, const Ancestor& training) {
   const nn::ModelManifest& model = report.model;
@@ -115,9 +132,9 @@ std::string network_text(const Report& report, const Ancestor& training) {
   const nn::CheckpointRecord& best = model.best();
   const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
   return html::paragraph(fmt::format(
-             "The weights are those after epoch {} of {}, which the validation loss chose{}.{}", best.epoch,
+             "The weights are those after epoch {} of {}, which the validation loss chose{}.{}{}", best.epoch,
              model.epochs, best.validation_loss ? fmt::format(" ({:.4g})", *best.validation_loss) : "",
-             model.complete ? "" : " The training is not finished.")) +
+             model.complete ? "" : " The training is not finished.", shares_text(model))) +
          html::details("The network, layer by layer",
                        "<pre>" + html::escaped(nn::describe(model.network, census)) + "</pre>\n");
 }

@@ -63,10 +63,14 @@ Evaluation VectorEvaluator::finish(const core::Communicator& comm) {
   ensure_finite_outputs(raw, static_cast<std::size_t>(output_.values()), split_.reader);
   Evaluation evaluation{.columns = columns_of(output_, has_baseline_)};
   const std::vector<float> labels = labels_of(split_);
+  const auto loss_of = [&](std::span<const float> predicted) {
+    std::vector<float> gradient(predicted.size());
+    const auto rows = static_cast<int>(split_.reader.size());
+    return output_.loss({gradient, predicted, labels}, {rows, 1.0}) / rows;
+  };
+  if (has_baseline_) evaluation.loss_alone = loss_of(raw);
   const std::vector<float> outputs = improved(std::move(raw), labels, evaluation.columns);
-  std::vector<float> gradient(outputs.size());
-  const auto rows = static_cast<int>(split_.reader.size());
-  evaluation.loss = output_.loss({gradient, outputs, labels}, {rows, 1.0}) / rows;
+  evaluation.loss = loss_of(outputs);
   const Predictions predictions = predict(outputs, evaluation.columns);
   evaluation.mean_absolute_error = mean_absolute_error(predictions.subvolumes);
   set_values(evaluation.columns, "rmse_per_subvolume", dataset::rms_errors(predictions.subvolumes));

@@ -140,9 +140,10 @@ class EpochLoop {
     monitor_.begin_validation();
     const Evaluation evaluation = evaluate_average();
     watch_.finished(Work::validation);
-    progress_.history.push_back(
-        {++progress_.epoch, progress_.step, state_.optimizer.learning_rate(progress_.step - 1),
-         std::exchange(progress_.epoch_loss, 0) / data_.reader.size(), evaluation.loss, evaluation.columns});
+    progress_.history.push_back({++progress_.epoch, progress_.step,
+                                 state_.optimizer.learning_rate(progress_.step - 1),
+                                 std::exchange(progress_.epoch_loss, 0) / data_.reader.size(),
+                                 evaluation.loss, evaluation.columns, evaluation.loss_alone});
     monitor_.end_epoch(progress_.history.back(), evaluation.mean_absolute_error);
     save();
     if (progress_.epoch == config_.epochs) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -25,6 +26,24 @@ std::vector<Moment> arenas_of(const SavedArenas& saved) {
   arenas.insert(arenas.begin(), {"weights", saved.network.weights()});
   if (saved.average != nullptr) arenas.push_back(saved.average->moment());
   return arenas;
+}
+
+constexpr const char* kAlone = "history_alone";
+
+void write_losses_alone(File& file, const std::vector<EpochMetrics>& history) {
+  std::vector<double> losses;
+  for (const EpochMetrics& metrics : history)
+    losses.push_back(metrics.loss_alone.value_or(std::numeric_limits<double>::quiet_NaN()));
+  file.write(kAlone, {losses.size()}, std::span<const double>(losses));
+}
+
+/// Does nothing for files of earlier versions.
+void read_losses_alone(const File& file, std::vector<EpochMetrics>& history) {
+  if (!file.has(kAlone)) return;
+  const std::vector<double> losses = file.read<double>(kAlone, {history.size()});
+  for (std::size_t e = 0; e < history.size(); ++e) {
+    if (std::isfinite(losses[e])) history[e].loss_alone = losses[e];
+  }
 }
 
 }  // namespace
@@ -53,6 +72,7 @@ void write_checkpoint(const std::filesystem::path& path, const nn::NetworkSpec& 
   }
   const std::size_t width = width_of_rows(shape.columns, shape.parameters);
   file.write("history", {progress.history.size(), width}, std::span<const double>(rows));
+  if (find_values(shape.columns, "baseline_share") != nullptr) write_losses_alone(file, progress.history);
   file.close();
   core::hdf5::release_memory();
 }
@@ -103,6 +123,7 @@ TrainingProgress read_checkpoint(const std::filesystem::path& path, const nn::Ne
     progress.history.push_back(
         from_row(std::span(rows).subspan(e * width, width), shape.columns, shape.parameters));
   }
+  read_losses_alone(file, progress.history);
   return progress;
 }
 

@@ -8,6 +8,8 @@
 //   /momentum/...                                   float32, momentum of stochastic gradient descent
 //   /average/...                                    float32, the weights' average, if there is one
 //   /history                                        float64 (epochs, columns), like history.csv
+//   /history_alone                                  float64 (epochs), of a network with a baseline: the
+//   validation loss without it; NaN for epochs of an earlier version, whose files lack the dataset
 //   attributes of the file
 //     schema       "cosmo.checkpoint/2"
 //     network      its JSON

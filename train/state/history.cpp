@@ -50,17 +50,29 @@ EpochMetrics from_row(std::span<const double> row, std::vector<Column> columns, 
   return metrics;
 }
 
+bool is_mixed(const EpochMetrics& metrics) {
+  return find_values(metrics.columns, "baseline_share") != nullptr;
+}
+
 std::string history_csv(const std::vector<EpochMetrics>& history, std::span<const Column> columns,
                         const std::vector<std::string>& names) {
+  const bool mixed = find_values(columns, "baseline_share") != nullptr;
   std::string text = "epoch,step,learning_rate,train_loss,validation_loss";
   for (const Column& column : columns) text += fmt::format(",{}", fmt::join(headings_of(column, names), ","));
+  if (mixed) text += ",validation_loss_alone";
   text += '\n';
-  for (const EpochMetrics& metrics : history) text += fmt::format("{}\n", fmt::join(to_row(metrics), ","));
+  for (const EpochMetrics& metrics : history) {
+    text += fmt::format("{}", fmt::join(to_row(metrics), ","));
+    if (mixed) text += metrics.loss_alone ? fmt::format(",{}", *metrics.loss_alone) : ",";
+    text += '\n';
+  }
   return text;
 }
 
 std::string describe(const EpochMetrics& metrics) {
-  return fmt::format("epoch {}: loss {:.4f}, validation {:.4f}", metrics.epoch, metrics.train_loss,
+  const std::string alone =
+      metrics.loss_alone ? fmt::format("{:.4f} alone, mixed ", *metrics.loss_alone) : "";
+  return fmt::format("epoch {}: loss {:.4f}, validation {}{:.4f}", metrics.epoch, metrics.train_loss, alone,
                      metrics.validation_loss);
 }
 

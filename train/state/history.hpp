@@ -2,6 +2,7 @@
 // The figures of a training's epochs: the rows of history.csv.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct EpochMetrics {
   double train_loss;     ///< mean over the epoch's samples, each at its own step
   double validation_loss;
   std::vector<Column> columns = {};  ///< figures from the validation split
+  /// Validation loss of the network without its baseline; none without a baseline, and in files of earlier versions.
+  std::optional<double> loss_alone = {};
 };
 
 /// The mean validation loss over the last `epochs` epochs up to the one at `index`, or over all of them if
@@ -26,6 +29,8 @@ double averaged_loss(const std::vector<EpochMetrics>& history, std::size_t index
 
 /// The figures of an epoch as a row of numbers.
 std::vector<double> to_row(const EpochMetrics& metrics);
+/// Whether the epoch's predictions were mixed with those of a baseline.
+bool is_mixed(const EpochMetrics& metrics);
 /// Width of rows with these columns for `parameters` parameters. In files of earlier versions triangles consisted of
 /// their diagonals.
 std::size_t width_of_rows(std::span<const Column> columns, std::size_t parameters, bool diagonals = false);

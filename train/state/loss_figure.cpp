@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "core/picture/svg_plot.hpp"
 
@@ -16,17 +17,25 @@ using svg::kInk;
 
 namespace {
 
+constexpr const char* kAloneTitle =
+    " alone, without its baseline";  // also looked for in infer/report/report.cpp
 constexpr double kWidth = 720, kHeight = 420;
 constexpr double kLeft = 70, kRight = 700, kTop = 56, kBottom = 366;  ///< edges of the plot
 
-/// One of two curves.
+/// One of two curves, of the network alone if it has a baseline: a training loss of the mixture is never computed.
 struct Curve {
   const char* name;
   const char* colour;
-  double EpochMetrics::*value;
+  std::optional<double> (*value)(const EpochMetrics& epoch);
 };
-constexpr std::array<Curve, 2> kCurves = {{{"training", "#3366aa", &EpochMetrics::train_loss},
-                                           {"validation", "#cc5533", &EpochMetrics::validation_loss}}};
+
+std::optional<double> training_loss(const EpochMetrics& epoch) { return epoch.train_loss; }
+std::optional<double> validation_loss(const EpochMetrics& epoch) {
+  return is_mixed(epoch) ? epoch.loss_alone : epoch.validation_loss;
+}
+
+constexpr std::array<Curve, 2> kCurves = {
+    {{"training", "#3366aa", training_loss}, {"validation", "#cc5533", validation_loss}}};
 
 Axis epoch_axis(int first, int last) {
   Axis axis{
@@ -54,7 +63,9 @@ Axis loss_axis(double smallest, double largest) {
 std::string draw(const Curve& curve, const std::vector<EpochMetrics>& history, const Axis& x, const Axis& y) {
   std::string points, dots;
   for (const EpochMetrics& epoch : history) {
-    const double at = x.place(epoch.epoch), value = y.place(epoch.*curve.value);
+    const std::optional<double> loss = curve.value(epoch);
+    if (!loss) continue;
+    const double at = x.place(epoch.epoch), value = y.place(*loss);
     points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", at, value);
     if (history.size() <= 60)
       dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n", at, value);
@@ -70,7 +81,8 @@ std::string legend(const std::vector<EpochMetrics>& history) {
   std::string markup;
   double x = kRight;
   for (auto curve = kCurves.rbegin(); curve != kCurves.rend(); ++curve) {
-    const std::string name = fmt::format("{} {:.4g}", curve->name, history.back().*(curve->value));
+    const std::optional<double> last = curve->value(history.back());
+    const std::string name = last ? fmt::format("{} {:.4g}", curve->name, *last) : "";
     markup +=
         svg::text(x, kTop - 14, "end", name, fmt::format(" fill=\"{}\" font-weight=\"bold\"", curve->colour));
     x -= 150;
@@ -78,25 +90,31 @@ std::string legend(const std::vector<EpochMetrics>& history) {
   return markup;
 }
 
+/// Marks the epoch that was chosen, by the loss of the predictions, which are the mixture if there is a baseline.
 std::string mark_best(const EpochMetrics& best, const Axis& x, const Axis& y) {
-  const double at = x.place(best.epoch), value = y.place(best.validation_loss);
+  const std::optional<double> loss = validation_loss(best);
+  if (!loss) return "";
+  const double at = x.place(best.epoch), value = y.place(*loss);
   const bool right = at > (kLeft + kRight) / 2;
+  const std::string mixed = is_mixed(best) ? " when mixed" : "";
   return svg::circle(at, value, 6, fmt::format(" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kInk)) +
          svg::text(at + (right ? -10 : 10), value > kBottom - 30 ? value - 14 : value + 22,
                    right ? "end" : "start",
-                   fmt::format("chosen: {:.4g}, epoch {}", best.validation_loss, best.epoch),
+                   fmt::format("chosen: {:.4g}{}, epoch {}", best.validation_loss, mixed, best.epoch),
                    " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
 }
 
 }  // namespace
 
 std::string loss_figure(const std::vector<EpochMetrics>& history, const EpochMetrics& best,
-                        const std::string& title, const std::string& loss) {
+                        const std::string& network, const std::string& loss) {
+  const std::string title = is_mixed(best) ? network + std::string(kAloneTitle) : network;
   double smallest = history[0].train_loss, largest = smallest;
   for (const EpochMetrics& epoch : history) {
     for (const Curve& curve : kCurves) {
-      smallest = std::min(smallest, epoch.*curve.value);
-      largest = std::max(largest, epoch.*curve.value);
+      const double value = curve.value(epoch).value_or(epoch.train_loss);
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
     }
   }
   const Axis x = epoch_axis(history.front().epoch, history.back().epoch), y = loss_axis(smallest, largest);

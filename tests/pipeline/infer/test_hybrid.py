@@ -51,8 +51,12 @@ class Hybrid(PipelineTest):
         succeed("cosmo-train", *self.words(baseline="none"), "--output", plain)
         history = table(plain / "history.csv")
         self.assertNotIn("baseline_share_n_s", history[0])
+        self.assertNotIn("validation_loss_alone", history[0])
+        self.assertIn("alone, without its baseline", (self.model / "loss.svg").read_text())
+        self.assertNotIn("alone", (plain / "loss.svg").read_text())
         for mixed, alone in zip(table(self.model / "history.csv"), history, strict=True):
             self.assertEqual(mixed["train_loss"], alone["train_loss"])  # the network learns the same
+            self.assertEqual(mixed["validation_loss_alone"], alone["validation_loss"])
             self.assertLess(float(mixed["validation_loss"]), float(alone["validation_loss"]))
 
     def test_a_stop_and_ranks_change_nothing(self):
@@ -86,8 +90,11 @@ class Hybrid(PipelineTest):
 
     def test_the_report_names_it(self):
         text = (self.predictions / "report.html").read_text()
-        for title in ("network and statistics", "network alone"):
+        for title in ("network and statistics", "network alone", "<dt>baseline</dt><dd>summary statistics</dd>",
+                      "Both are those of the network alone", "validation loss of the mixture"):
             self.assertIn(title, text)
+        for share in self.manifest()["validation"]["baseline_share"]:
+            self.assertRegex(text, f"whose share the validation split chose: [^.]*.*{share:.2f}")
         alone = [row for row in table(self.predictions / "baselines.csv")
                  if row["method"] == "network_alone" and int(row["subvolume"]) >= 0]
         mixed = table(self.predictions / "predictions.csv")

@@ -64,6 +64,24 @@ TEST_CASE("losses within a factor of ten start at zero, others are logarithmic")
   CHECK(has(decades, ">0.001</text>"));
 }
 
+TEST_CASE("of a network with a baseline both curves are of the network alone") {
+  auto history = history_of(9, 0.1);
+  for (train::EpochMetrics& epoch : history) {
+    epoch.columns.push_back({"baseline_share", false, {0.5}});
+    epoch.loss_alone = epoch.train_loss;
+    epoch.validation_loss = 0.01;  // of the mixture
+  }
+  const std::string svg = train::loss_figure(history, history[3], "cosmonet32", "mse");
+  CHECK(heights(svg, 1) == heights(svg, 0));
+  CHECK(has(svg, "cosmonet32 alone, without its baseline"));
+  CHECK(has(svg, "chosen: 0.01 when mixed, epoch 4"));
+  for (std::size_t e = 0; e < 5; ++e) history[e].loss_alone = {};  // epochs of an earlier version
+  const std::string later = train::loss_figure(history, history[3], "cosmonet32", "mse");
+  CHECK(heights(later, 0).size() == 9);
+  CHECK(heights(later, 1).size() == 4);
+  CHECK_FALSE(has(later, "chosen"));
+}
+
 TEST_CASE("a single epoch, a loss of zero and a name of special characters make a figure") {
   const std::string svg = train::loss_figure(history_of(1, 0), history_of(1, 0)[0], "a<b&c", "mae");
   CHECK(has(svg, "a&lt;b&amp;c"));
