@@ -115,7 +115,7 @@ class ManualPages(unittest.TestCase):
             for section, command in sections.items():
                 options = options_of(tool, command)
                 self.assertGreater(len(options), 6)
-                described = re.findall(r"(?m)^\.B \\-\\-(\S+)(?: \S+)?\n(.+)$", parts[section])
+                described = re.findall(r"(?m)^\.B \\-\\-(\S+)(?: \S+(?: \.\.\.)?)?\n(.+)$", parts[section])
                 self.assertEqual(["--" + name.replace("\\-", "-") for name, _ in described], list(options), f"{tool} {command}")
                 self.assertTrue(all(len(text) > 4 for _, text in described))
 

@@ -60,7 +60,7 @@ namespace {
 std::string chosen(const EpochMetrics& best, const std::vector<EpochMetrics>& history, int choice_epochs) {
   const auto at = std::ranges::find(history, best.epoch, &EpochMetrics::epoch);
   const std::string mean =
-      choice_epochs > 1
+      choice_epochs > 1 && at != history.begin()
           ? fmt::format(" (mean of the last {}: {:.4f})",
                         std::min<std::int64_t>(choice_epochs, at - history.begin() + 1),
                         averaged_loss(history, static_cast<std::size_t>(at - history.begin()), choice_epochs))
