@@ -45,7 +45,7 @@ def main():
         ours = metrics["network"][name]["scaled_error"]
         panel.plot([truth.min(), truth.max()], [truth.min(), truth.max()], color="0.7", lw=1)
         panel.plot(truth, prediction, "o", ms=4)
-        panel.set(title=f"{symbol}: error {ours:.2f} of the labels' spread", xlabel="truth", ylabel="prediction")
+        panel.set(title=f"{symbol}: error {ours:.2f} of the spread", xlabel="truth", ylabel="prediction")
     plt.savefig(options.figure, dpi=100)
 
 
