@@ -115,7 +115,7 @@ void check_shape(const std::vector<int>& shape, const ForeignFile& file) {
   const int channels = shape.size() == 4 ? shape.front() : 1;
   ensure(cube && channels == file.channels, Fault::format,
          "{} has the shape ({}), which is not a cube of {} channel{}, one per redshift: give a file "
-         "with all of these, channels first.",
+         "with all of these, channels first, or state others by --redshifts, as 0,0,0 for three.",
          file.path.string(), fmt::join(shape, ", "), file.channels, file.channels == 1 ? "" : "s");
 }
 

@@ -77,7 +77,9 @@ void note_groups(SideBySide& all) {
     text += fmt::format("{}{}: {} of data {} ({})", text.empty() ? "" : "; ", joined(groups[key]),
                         first.universes, id, fmt::join(first.parameters.names, ", "));
   }
-  all.notes.push_back("The errors are not of the same universes and cannot be compared: " + text + ".");
+  all.notes.push_back(
+      "Unless they are the same, universes of different datasets give errors that cannot be compared: " +
+      text + ".");
 }
 
 /// The notes on single runs, each once, after the labels of those that it is on.
