@@ -30,7 +30,7 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
       share_(task.plan.batching.cut.share(setting.ranks.group)) {
   open_log();
   open_data();
-  directory_.note_labels(measure_label_spread(*splits_.training, task_.data.spec.parameters));
+  note_labels();
   const dataset::VoxelScale scale = scale_of(plan_, task_.data);
   directory_.note_range([&] { return measure_input_range(run_.comm, *splits_.training, scale); });
   const auto& learned = directory_.note_baselines(
@@ -81,6 +81,20 @@ void Training::open_data() {
   open_splits(setting_.ranks, plan_, directory, task_.data, setting_.loaders, splits_);
   validation_.emplace(
       dataset::SplitToPredict{*splits_.validation, *splits_.validation_loader, task_.data.spec.parameters});
+}
+
+/// Records how the labels are spread, and warns of those that are not.
+void Training::note_labels() {
+  const core::ParameterSpace& parameters = task_.data.spec.parameters;
+  const nn::LabelSpread spread = measure_label_spread(*splits_.training, parameters);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    if (spread.standard_deviation[p] == 0)
+      run_.log.warn(
+          "{} is the same in all training samples: there is nothing to learn of it, and its errors are over the deviation "
+          "of labels spread evenly over its range.",
+          parameters.names[p]);
+  }
+  directory_.note_labels(spread);
 }
 
 void Training::make_learner() {

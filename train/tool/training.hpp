@@ -42,6 +42,7 @@ class Training {
  private:
   void open_log();
   void open_data();
+  void note_labels();
   void make_learner();
   void start();
   TrainerConfig trainer_config() const;

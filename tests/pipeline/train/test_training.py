@@ -302,6 +302,24 @@ class Failed(Trained):
         page = (self.root / "untaught-predictions" / "report.html").read_text()
         self.assertIn('<p class="lead"><b>The network predicts', page)
 
+    def test_a_label_that_does_not_vary_is_named(self):
+        cubes = self.root / "cubes"
+        cubes.mkdir()
+        rows = ["file,simulation,split,tilt"]
+        for u in range(6):
+            np.save(cubes / f"{u}.npy", np.random.default_rng(u).normal(size=(8, 8, 8)).astype("<f4"))
+            rows.append(f"{u}.npy,{u},{['train', 'validation', 'test'][u // 2]},{0.5 if u < 2 else u / 8}")
+        (cubes / "table.csv").write_text("\n".join(rows) + "\n")
+        succeed("cosmo-prep", "import", "--input", cubes, "--samples", cubes / "table.csv", "--format", "npy", "--voxels", "field", "--box", 8,
+                "--parameters", "tilt=-1:1", "--output", self.root / "constant-data")
+        network = self.root / "dense.json"
+        network.write_text(json.dumps({"name": "dense", "input": "voxels", "layers": [
+            {"name": "out", "kind": "dense", "inputs": ["voxels"], "outputs": 0, "slope": 1}]}))
+        done = run("cosmo-train", "--data", self.root / "constant-data", "--network", network, "--epochs", 1, "--global-batch", 2,
+                   "--learning-rate", 1e-6, "--output", self.root / "constant")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning: tilt is the same in all training samples: ", done.stderr)
+
     def test_a_training_that_diverged_is_an_error_and_stays_one(self):
         model = self.root / "diverged"
         words = ("cosmo-train", "--data", self.data, "--network", "cosmonet32", "--global-batch", 8, "--epochs", 2,
