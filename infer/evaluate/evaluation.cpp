@@ -12,7 +12,7 @@ namespace cosmo::infer {
 
 namespace {
 
-constexpr std::size_t kFigures = 7;
+constexpr std::size_t kFigures = 6;
 using Figures = std::array<double, kFigures>;
 
 /// Sums over rows from which every figure of one parameter follows.
@@ -46,12 +46,12 @@ struct Sums {
     xx += other.xx;
     xp += other.xp;
   }
-  /// Rmse, fractional and relative error, mae, rmse again, bias, slope.
+  /// Fractional and relative error, mae, rmse, bias, slope.
   Figures figures() const {
     const double variance = xx - x * x / rows;
     const double slope = variance > 1e-12 * xx ? (xp - x * p / rows) / variance : 0;
-    const double rmse = std::sqrt(square / rows);
-    return {rmse, fractional / rows, relative / rows, absolute / rows, rmse, difference / rows, slope};
+    return {fractional / rows,        relative / rows,   absolute / rows,
+            std::sqrt(square / rows), difference / rows, slope};
   }
 };
 
@@ -90,14 +90,19 @@ std::vector<ParameterMetrics> evaluate(const dataset::PredictionTable& table,
     const std::vector<Sums> universes = sums_by_universe(table, p);
     Figures value = total(universes);
     Figures error = bootstrap_errors(universes);
-    value[0] /= label_deviations[p];
-    error[0] /= label_deviations[p];
-    if (!far_from_zero(table.parameters.low[p], table.parameters.high[p])) value[1] = kNone;
+    if (!far_from_zero(table.parameters.low[p], table.parameters.high[p])) value[0] = kNone;
     for (std::size_t f = 0; f < kFigures; ++f) {
       if (!std::isfinite(value[f])) value[f] = error[f] = kNone;
     }
     const auto at = [&](std::size_t f) { return Estimate{value[f], error[f]}; };
-    metrics.push_back({at(0), at(1), at(2), at(3), at(4), at(5), at(6)});
+    const Estimate rmse = at(3);
+    metrics.push_back({{rmse.value / label_deviations[p], rmse.standard_error / label_deviations[p]},
+                       at(0),
+                       at(1),
+                       at(2),
+                       rmse,
+                       at(4),
+                       at(5)});
   }
   return metrics;
 }

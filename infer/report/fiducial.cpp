@@ -2,10 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
 
 namespace cosmo::infer {
+
+bool at_a_point(const Report& report) {
+  const std::vector<std::string>& names = report.methods.front().universes.parameters.names;
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    return find_metric(report.metrics, {"fiducial", name}) != nullptr;
+  });
+}
+
+std::string fiducial_cell(const Report& report, const std::string& name, const char* figure,
+                          const char* error) {
+  return estimate(report.metrics, {"fiducial", name, figure},
+                  decimals_for(number_at(report.metrics, {"fiducial", name, error})));
+}
 
 std::string fiducial_section(const Report& report) {
   const core::Json* fiducial = find_metric(report.metrics, {"fiducial"});
@@ -14,12 +29,8 @@ std::string fiducial_section(const Report& report) {
   const std::vector<std::string>& names = report.methods.front().universes.parameters.names;
   for (const std::string& name : names) {
     if (!fiducial->contains(name)) continue;
-    const MetricPath top = {"fiducial", name};
     const auto cell = [&](const char* figure, const char* error) {
-      MetricPath path = top, of_error = top;
-      path.emplace_back(figure);
-      of_error.emplace_back(error);
-      return estimate(report.metrics, path, decimals_for(number_at(report.metrics, of_error)));
+      return fiducial_cell(report, name, figure, error);
     };
     rows.push_back({html_symbol(name),
                     {metric(report.metrics, {"fiducial", name, "truth"}, 4), cell("bias", "bias_se"),

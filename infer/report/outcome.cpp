@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "infer/report/fiducial.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
 
@@ -105,19 +106,13 @@ std::string rivals_text(const Report& report) {
 
 namespace {
 
-/// What came out at one point, where methods cannot be ranked; empty unless all parameters are the same in all universes.
+/// What came out at one point.
 std::string point_text(const Report& report) {
   std::string text;
-  for (const std::string& name : report.methods.front().universes.parameters.names) {
-    const MetricPath top = {"fiducial", name};
-    const auto cell = [&](const char* figure, const char* error) {
-      const auto spread = number_at(report.metrics, {"fiducial", name, error});
-      return estimate(report.metrics, {"fiducial", name, figure}, decimals_for(spread));
-    };
-    if (find_metric(report.metrics, top) == nullptr) return "";
+  for (const std::string& name : report.methods.front().universes.parameters.names)
     text += fmt::format("{}{} by {} (scatter {})", text.empty() ? "" : ", ", html_symbol(name),
-                        cell("bias", "bias_se"), cell("scatter", "scatter_se"));
-  }
+                        fiducial_cell(report, name, "bias", "bias_se"),
+                        fiducial_cell(report, name, "scatter", "scatter_se"));
   return fmt::format(
       "All universes are at one point, where the network’s predictions are off by their bias: {}.", text);
 }
@@ -125,7 +120,7 @@ std::string point_text(const Report& report) {
 }  // namespace
 
 std::string outcome_text(const Report& report) {
-  if (const std::string point = point_text(report); !point.empty()) return point;
+  if (at_a_point(report)) return point_text(report);
   const std::vector<std::string> below = report.model.below_centre();
   const std::string warning =
       below.empty() ? "The network’s"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "infer/report/explanation.hpp"
+#include "infer/report/fiducial.hpp"
 #include "infer/report/figure/symbol.hpp"
 #include "infer/report/metric.hpp"
 
@@ -92,14 +93,7 @@ std::vector<html::Row> rows_of(const Report& report, const MetricPath& top, cons
   return rows;
 }
 
-/// Whether all universes are at one point, where methods cannot be ranked.
-bool at_a_point(const Report& report) {
-  return std::ranges::all_of(names_of(report), [&](const std::string& name) {
-    return find_metric(report.metrics, {"fiducial", name}) != nullptr;
-  });
-}
-
-/// A note on that, or nothing.
+/// A note where methods cannot be ranked, or nothing.
 std::string point_note(const Report& report) {
   return at_a_point(report)
              ? html::paragraph(

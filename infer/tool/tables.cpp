@@ -76,16 +76,16 @@ std::string error_text(const Methods& methods, const std::optional<Forecast>& fo
   const std::vector<ParameterMetrics> network = evaluate(methods.front().universes, label_deviations);
   bool fractions = false;
   for (const Method& method : methods) {
-    const std::vector<ParameterMetrics> metrics = evaluate(method.universes, label_deviations);
+    const bool first = &method == &methods.front();
+    const std::vector<ParameterMetrics> metrics =
+        first ? network : evaluate(method.universes, label_deviations);
     text += fmt::format("{:<{}}", method.title, kTitleWidth);
     for (std::size_t p = 0; p < metrics.size(); ++p) {
       const Estimate& error = metrics[p].scaled_error;
       const std::string fraction = percent_text(metrics[p].fractional_error.value);
       fractions |= !fraction.empty();
-      text += fmt::format(
-          "  {:<13} {:<6} {:<7}", text_of(error, 3),
-          &method == &methods.front() ? "" : ratio_text(network[p].scaled_error.value, error.value),
-          fraction);
+      text += fmt::format("  {:<13} {:<6} {:<7}", text_of(error, 3),
+                          first ? "" : ratio_text(network[p].scaled_error.value, error.value), fraction);
     }
     text += '\n';
   }

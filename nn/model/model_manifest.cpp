@@ -120,12 +120,20 @@ const CheckpointRecord& ModelManifest::best() const {
                        [](const auto& record) { return record.best; });
 }
 
+namespace {
+
+/// The standard deviation of values spread evenly over the range of parameter p.
+double even_deviation(const core::ParameterSpace& parameters, std::size_t p) {
+  return (parameters.high[p] - parameters.low[p]) / std::sqrt(12.0);
+}
+
+}  // namespace
+
 std::vector<double> ModelManifest::label_deviations() const {
   std::vector<double> deviations;
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const double measured = labels ? labels->standard_deviation[p] : 0;
-    deviations.push_back(measured > 0 ? measured
-                                      : (parameters.high[p] - parameters.low[p]) / std::sqrt(12.0));
+    deviations.push_back(measured > 0 ? measured : even_deviation(parameters, p));
   }
   return deviations;
 }
@@ -156,8 +164,7 @@ bool ModelManifest::diverged() const {
   for (std::size_t p = 0; p < validation.per_subvolume.size(); ++p) {
     const double unit = 2 / (parameters.high[p] - parameters.low[p]);
     error += std::pow(unit * validation.per_subvolume[p], 2);
-    const double evenly = (parameters.high[p] - parameters.low[p]) / std::sqrt(12.0);
-    of_the_mean += std::pow(unit * std::max(deviations[p], evenly), 2);
+    of_the_mean += std::pow(unit * std::max(deviations[p], even_deviation(parameters, p)), 2);
   }
   return error > limit * of_the_mean;
 }
