@@ -82,6 +82,15 @@ LearnedBaselines learn_baselines(const StatisticsTable& training, const core::Pa
   return learned;
 }
 
+LearnedBaselines learn_baselines(const core::Communicator& comm, const core::Log& log, SplitReader& training,
+                                 const VoxelScale& scale) {
+  const StatisticsTable table =
+      summarise(comm, log, {training, scale, samples_of_first_universes(training, kMostTrainingUniverses)});
+  LearnedBaselines learned;
+  comm.agree([&] { learned = learn_baselines(table, training.spec().parameters); });
+  return learned;
+}
+
 std::string obstacle_to(const LearnedBaselines& learned, const StatisticsTable& samples) {
   constexpr double kRounding = 1e-5;
   if (samples.k.size() != learned.k.size())

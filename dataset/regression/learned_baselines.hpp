@@ -58,6 +58,9 @@ Eigen::MatrixXd within_range(const Eigen::MatrixXd& labels);
 
 /// Learns from the statistics of training samples.
 LearnedBaselines learn_baselines(const StatisticsTable& training, const core::ParameterSpace& space);
+/// The same of a training split's first kMostTrainingUniverses universes, for voxels on this scale. Collective.
+LearnedBaselines learn_baselines(const core::Communicator& comm, const core::Log& log, SplitReader& training,
+                                 const VoxelScale& scale);
 
 /// Why these cannot be applied to samples with these statistics: "their statistics have 16 bins of k, and
 /// those it learned from 32"; empty if they can.

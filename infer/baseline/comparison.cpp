@@ -51,13 +51,7 @@ LearnedBaselines learn_from_data(const core::Invocation& run, const PredictedSpl
   run.comm.agree([&] {
     train.emplace(split.data, split.manifest, dataset::Split::train, run.comm.rank(), run.comm.size());
   });
-  const dataset::StatisticsTable training =
-      dataset::summarise(run.comm, run.log,
-                         {*train, split.manifest.scale(),
-                          dataset::samples_of_first_universes(*train, dataset::kMostTrainingUniverses)});
-  LearnedBaselines learned;
-  run.comm.agree([&] { learned = dataset::learn_baselines(training, split.manifest.spec.parameters); });
-  return learned;
+  return dataset::learn_baselines(run.comm, run.log, *train, split.manifest.scale());
 }
 
 /// The model's regressions, or those of the data. Collective.

@@ -102,10 +102,6 @@ std::string rivals_text(const Report& report) {
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 /// What came out at one point.
 std::string point_text(const Report& report) {
   std::string text;

@@ -10,13 +10,9 @@ std::optional<dataset::LearnedBaselines> measure_baselines(const core::Communica
                                                            const dataset::VoxelScale& scale) {
   if (training.spec().side() < dataset::SampleSummary::kSmallestSide) return std::nullopt;
   const core::Timer timer;
-  const dataset::StatisticsTable table = dataset::summarise(
-      comm, log,
-      {training, scale, dataset::samples_of_first_universes(training, dataset::kMostTrainingUniverses)});
-  std::optional<dataset::LearnedBaselines> learned;
-  comm.agree([&] { learned = dataset::learn_baselines(table, training.spec().parameters); });
+  dataset::LearnedBaselines learned = dataset::learn_baselines(comm, log, training, scale);
   log.info("regressions to compare the network with: learned from {} training universes in {}",
-           learned->universes, core::format_duration(timer.seconds()));
+           learned.universes, core::format_duration(timer.seconds()));
   return learned;
 }
 
