@@ -83,4 +83,9 @@ std::string format_bytes(double bytes) {
   return fmt::format("{:.2f} TB", bytes / 1e12);
 }
 
+std::string ranks_and_threads(int ranks, int threads) {
+  return fmt::format("{} rank{} x {} thread{}", ranks, ranks == 1 ? "" : "s", threads,
+                     threads == 1 ? "" : "s");
+}
+
 }  // namespace cosmo::core

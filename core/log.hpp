@@ -75,6 +75,9 @@ class Progress {
 
 /// "48 s", "3 min 20 s" or "2 h 5 min".
 std::string format_duration(double seconds);
+
+/// "1 rank x 2 threads".
+std::string ranks_and_threads(int ranks, int threads);
 /// "512 B", "28.2 MB" or "6.44 GB" (powers of ten).
 std::string format_bytes(double bytes);
 

@@ -37,6 +37,29 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
+/// The first letter of each word of a name, in lower case: "lr" of "learning-rate".
+std::string initials_of(const std::string& name) {
+  std::string initials;
+  bool begins = true;
+  for (const char c : name) {
+    const std::string letter = letters_of(std::string_view(&c, 1));
+    if (begins) initials += letter;
+    begins = letter.empty();
+  }
+  return initials;
+}
+
+/// The only name of several words that has these initials.
+std::optional<std::string> name_of_initials(const std::string& letters,
+                                            const std::vector<std::string>& names) {
+  const auto has = [&](const std::string& name) {
+    return letters.size() > 1 && initials_of(name) == letters;
+  };
+  const auto found = std::ranges::find_if(names, has);
+  if (found == names.end() || std::any_of(found + 1, names.end(), has)) return std::nullopt;
+  return *found;
+}
+
 }  // namespace
 
 std::optional<std::string> near_name(std::string_view word, const std::vector<std::string>& names) {
@@ -51,7 +74,7 @@ std::optional<std::string> near_name(std::string_view word, const std::vector<st
     nearest = apart == least ? std::nullopt : std::optional(name);
     least = apart;
   }
-  return nearest;
+  return nearest ? nearest : name_of_initials(letters, names);
 }
 
 }  // namespace cosmo::core

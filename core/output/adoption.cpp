@@ -1,5 +1,7 @@
 #include "core/output/adoption.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -14,25 +16,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first setting in which two configurations differ, as "key is A here and B in the request".
-std::string first_difference(const Json& found, const Json& asked,
-                             const std::vector<std::string>& extendable) {
+/// The settings in which two configurations differ, as "key is A there and B now", up to four of them.
+std::string differences(const Json& found, const Json& asked, const std::vector<std::string>& extendable) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> all;
   for (const auto& [key, value] : asked.items()) {
     if (std::find(extendable.begin(), extendable.end(), key) != extendable.end()) continue;
-    if (!found.contains(key)) return fmt::format("{} is {} now and not set there", key, value.dump());
-    if (found.at(key) != value)
-      return fmt::format("{} is {} there and {} now", key, found.at(key).dump(), value.dump());
+    if (!found.contains(key))
+      all.push_back(fmt::format("{} is {} now and not set there", key, value.dump()));
+    else if (found.at(key) != value)
+      all.push_back(fmt::format("{} is {} there and {} now", key, found.at(key).dump(), value.dump()));
   }
   for (const auto& [key, value] : found.items()) {
-    if (!asked.contains(key)) return fmt::format("{} is {} there and not set now", key, value.dump());
+    if (!asked.contains(key)) all.push_back(fmt::format("{} is {} there and not set now", key, value.dump()));
   }
-  return "";
+  const std::size_t more = all.size() > kMost ? all.size() - kMost : 0;
+  all.resize(all.size() - more);
+  if (more > 0) all.push_back(fmt::format("{} more", more));
+  return fmt::format("{}", fmt::join(all, "; "));
 }
 
 /// Why the found output is not the requested one; empty if it is.
 std::string difference_of(const Json& found, const Request& request, const Overwrite& overwrite) {
   if (found.at("id") == request.id()) return "";
-  const std::string difference = first_difference(found.at("config"), request.config, overwrite.extendable);
+  const std::string difference = differences(found.at("config"), request.config, overwrite.extendable);
   const std::vector<InputRecord> inputs = found.at("inputs");
   const bool same_inputs =
       std::equal(inputs.begin(), inputs.end(), request.inputs.begin(), request.inputs.end(),

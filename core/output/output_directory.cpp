@@ -149,7 +149,7 @@ void OutputDirectory::open_read_only(const Overwrite& overwrite) {
 void OutputDirectory::open_manifest(const Log& log, const Overwrite& overwrite) {
   const Found found = found_here(read_manifest());
   if (adopt_manifest(found, overwrite)) {
-    journal_.remove();  // left by a run that was stopped after publishing its manifest
+    if (journal_.exists()) remove_retired();
     return;
   }
   // Files were lost, the manifest was altered, or the whole output is to be replaced: what is kept goes into
@@ -159,6 +159,12 @@ void OutputDirectory::open_manifest(const Log& log, const Overwrite& overwrite) 
   remove_all_but_kept(found);
   log.info("{} is to be written again: {} of its {} files are kept", (path_ / kManifestName).string(),
            manifest_.files.size(), found.record.at("files").size());
+}
+
+/// The journal was left by a run that was stopped while it published its manifest: files that it no longer lists go.
+void OutputDirectory::remove_retired() const {
+  reading_record(path_ / kJournalName, [&] { remove_all_but_kept(found_here(journal_.read())); });
+  journal_.remove();
 }
 
 void OutputDirectory::adopt_journal(const Found& found, const Overwrite& overwrite) {
@@ -281,8 +287,11 @@ void OutputDirectory::add_text(const std::string& relative, const std::string& t
 }
 
 void OutputDirectory::retire(const std::string& relative) {
-  std::erase_if(manifest_.files, [&](const FileRecord& record) { return record.path == relative; });
-  retired_.push_back(relative);
+  std::erase_if(manifest_.files, [&](const FileRecord& record) {
+    if (record.path != relative) return false;
+    retired_.push_back(record);
+    return true;
+  });
 }
 
 void OutputDirectory::finish(const std::string& tool, const Json& details, const Json& run_facts) {
@@ -316,16 +325,17 @@ bool OutputDirectory::finish_if_all(const std::string& tool, const Json& run_fac
   return all_there();
 }
 
-/// Replaces the journal with run.json and the manifest.
+/// Replaces the journal with run.json and the manifest, and removes retired files, which a journal lists until they are gone.
 void OutputDirectory::publish(const Json& run_facts) {
   Json facts = run_facts;
   facts["finished_unix_s"] = std::time(nullptr);
   write_text(part(kRunName), facts.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   seal(kRunName);
+  if (!retired_.empty() && !journal_.exists()) journal_.begin(manifest_.request, retired_);
   write_text(part(std::string(kManifestName)), Json(manifest_).dump(1) + "\n");
   seal(std::string(kManifestName));
+  for (const FileRecord& record : retired_) remove_file(path_ / record.path);
   journal_.remove();
-  for (const std::string& relative : retired_) remove_file(path_ / relative);
 }
 
 }  // namespace cosmo::core

@@ -108,6 +108,7 @@ class OutputDirectory {
   bool adopt_manifest(const Found& found, const Overwrite& overwrite);
   void open_read_only(const Overwrite& overwrite);
   void open_manifest(const Log& log, const Overwrite& overwrite);
+  void remove_retired() const;
   void adopt_journal(const Found& found, const Overwrite& overwrite);
   void open_journal(const Log& log, const Overwrite& overwrite);
   void learn_from_others();
@@ -126,7 +127,7 @@ class OutputDirectory {
   std::filesystem::path path_;
   Journal journal_;
   Manifest manifest_;
-  std::vector<std::string> retired_;
+  std::vector<FileRecord> retired_;
   bool up_to_date_ = false;
   std::optional<FileLock> lock_;  ///< lock on the slice, on the root rank
   mutable Parts parts_;           ///< destroyed, with their files, while the lock is held

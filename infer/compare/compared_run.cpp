@@ -77,9 +77,24 @@ std::vector<CurvePoint> read_curve(const fs::path& directory, const core::Manife
   return curve;
 }
 
+/// ComparedRun::universes_id of a split of the dataset among the ancestors.
+std::string universes_in(const std::vector<Ancestor>& ancestors, const std::string& data_id,
+                         const std::string& split) {
+  for (const Ancestor& ancestor : ancestors) {
+    if (ancestor.stage() != "shard" || ancestor.record.id != data_id || !ancestor.unchanged) continue;
+    const Json suites = ancestor.manifest.value("inputs", Json::array());
+    const Json splits = ancestor.manifest.value("splits", Json::object());
+    if (suites.empty() || !splits.contains(split) || !splits[split].contains("simulations")) break;
+    std::string id = splits[split]["simulations"].dump();
+    for (const Json& suite : suites) id.append(1, ' ').append(suite.at("id").get<std::string>());
+    return id;
+  }
+  return data_id;
+}
+
 /// Adds the settings of what the directory was made from: of a dataset as "data.KEY", of a suite as "suite.KEY".
-void add_ancestors(const fs::path& directory, const std::vector<core::InputRecord>& inputs, Json& settings) {
-  for (const Ancestor& ancestor : trace(directory, inputs)) {
+void add_ancestors(const std::vector<Ancestor>& ancestors, Json& settings) {
+  for (const Ancestor& ancestor : ancestors) {
     const std::string stage = ancestor.stage();
     const std::string prefix = stage == "shard" ? "data" : stage == "generate" ? "suite" : "";
     if (prefix.empty() || !ancestor.unchanged) continue;
@@ -104,7 +119,9 @@ void add_training(const fs::path& directory, const core::Manifest& manifest, Com
   config.erase("network");
   flatten("", config, run.settings);
   run.settings["data"] = short_id(run.data_id);
-  add_ancestors(directory, manifest.request.inputs, run.settings);
+  const std::vector<Ancestor> ancestors = trace(directory, manifest.request.inputs);
+  run.universes_id = universes_in(ancestors, run.data_id, "validation");
+  add_ancestors(ancestors, run.settings);
   core::reading_json(source, [&] {
     run.complete = manifest.details.at("complete");
     run.parameters = manifest.details.at("parameters");
@@ -215,6 +232,7 @@ void add_predictions(const fs::path& directory, const core::Manifest& manifest, 
   run.data_id = inputs.back().id;
   core::reading_json(source, [&] {
     const std::string split = manifest.request.config.at("split");
+    run.universes_id = universes_in(trace(directory, inputs), run.data_id, split);
     run.settings["split"] = split;
     run.settings["predicted_data"] = short_id(run.data_id);
     const Json& metrics = manifest.details.at("metrics");

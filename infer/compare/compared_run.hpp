@@ -41,7 +41,10 @@ struct ComparedRun {
   std::vector<ParameterError> errors;  ///< empty before the first epoch is finished
   std::string universes;               ///< what the errors are of: "30 test universes"
   std::string data_id;                 ///< id of the dataset that these are from
-  int number = 0;                      ///< number of these universes
+  /// What distinguishes these universes from others: the suites that the dataset is made of and their numbers there. Where its
+  /// manifest is not found any more, or it has no suite: its id.
+  std::string universes_id;
+  int number = 0;  ///< number of these universes
   std::vector<CurvePoint> curve;
   core::Json settings = core::Json::object();  ///< flat: name and value, of network, data and suite, too
   std::vector<std::string> notes;              ///< sentences on what is unusual

@@ -61,7 +61,7 @@ std::string errors_text(const SideBySide& all) {
   for (std::size_t r = 0; r < all.runs.size(); ++r) {
     std::vector<std::string>& row = rows.emplace_back(std::vector{all.runs[r].label});
     for (const std::string& name : all.parameters) {
-      const bool smallest = smallest_error(all, name) == static_cast<int>(r);
+      const bool smallest = std::ranges::count(smallest_errors(all, name), r) > 0;
       marked |= smallest;
       row.push_back(error_cell(error_of(all.runs[r], name), smallest));
     }
@@ -172,8 +172,8 @@ Json to_json(const SideBySide& all) {
                {"remarks", all.remarks},       {"smallest_error", Json::object()}, {"runs", Json::array()}};
   for (const DifferingSetting& setting : all.settings) json["differing"].push_back(setting.name);
   for (const std::string& name : all.parameters) {
-    const int best = smallest_error(all, name);
-    json["smallest_error"][name] = best < 0 ? Json() : Json(all.runs[static_cast<std::size_t>(best)].label);
+    const std::vector<std::size_t> best = smallest_errors(all, name);
+    json["smallest_error"][name] = best.empty() ? Json() : Json(all.runs[best.front()].label);
   }
   for (std::size_t r = 0; r < all.runs.size(); ++r) json["runs"].push_back(run_json(all, r));
   return json;

@@ -23,18 +23,22 @@ constexpr std::size_t kMostInFigures = 12;  ///< runs that have a line each in t
 /// What came out, in one sentence made of the numbers.
 std::string lead(const SideBySide& all) {
   if (!all.comparable) return "The errors are of different universes, so no run can be called the best.";
-  std::map<int, std::vector<std::string>> best;
+  std::map<std::vector<std::size_t>, std::vector<std::string>> best;  // of runs, equal ones together
   for (const std::string& name : all.parameters) {
-    const int run = smallest_error(all, name);
-    if (run < 0) continue;
-    const ParameterError* error = error_of(all.runs[static_cast<std::size_t>(run)], name);
-    best[run].push_back(fmt::format("{} ({:.3f})", html_symbol(name), *error->scaled));
+    const std::vector<std::size_t> runs = smallest_errors(all, name);
+    if (runs.empty()) continue;
+    const ParameterError* error = error_of(all.runs[runs.front()], name);
+    best[runs].push_back(fmt::format("{} ({:.3f})", html_symbol(name), *error->scaled));
   }
   if (best.empty()) return "None of the runs has errors yet.";
   std::string text;
-  for (const auto& [run, errors] : best)
-    text += fmt::format("{}<b>{}</b> in {}", text.empty() ? "" : "; ",
-                        escaped(all.runs[static_cast<std::size_t>(run)].label), fmt::join(errors, ", "));
+  for (const auto& [runs, errors] : best) {
+    std::vector<std::string> labels;
+    for (const std::size_t run : runs)
+      labels.push_back(fmt::format("<b>{}</b>", escaped(all.runs[run].label)));
+    text +=
+        fmt::format("{}{} in {}", text.empty() ? "" : "; ", fmt::join(labels, ", "), fmt::join(errors, ", "));
+  }
   return fmt::format(
       "The smallest rms errors, over the standard deviation of the training labels (predicting their mean gives 1): {}.",
       text);
@@ -84,8 +88,8 @@ std::string errors_section_of(const SideBySide& all) {
   for (std::size_t r = 0; r < all.runs.size(); ++r) {
     html::Row& row = rows.emplace_back(html::Row{escaped(all.runs[r].label), {}});
     for (const std::string& name : all.parameters)
-      row.cells.push_back(
-          error_cell_html(error_of(all.runs[r], name), smallest_error(all, name) == static_cast<int>(r)));
+      row.cells.push_back(error_cell_html(error_of(all.runs[r], name),
+                                          std::ranges::count(smallest_errors(all, name), r) > 0));
   }
   std::string content = html::table("run", columns, rows);
   content += html::paragraph(

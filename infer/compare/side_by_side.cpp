@@ -45,9 +45,9 @@ void note_twins(const std::vector<ComparedRun>& runs, std::vector<std::string>& 
   }
 }
 
-/// What the errors of a run are of: universes of one dataset, in ranges of parameters.
+/// What the errors of a run are of: the same universes, and parameters.
 std::string judged_on(const ComparedRun& run) {
-  return fmt::format("{} of {}, {}", run.universes, run.data_id, Json(run.parameters.names).dump());
+  return fmt::format("{} of {}, {}", run.universes, run.universes_id, Json(run.parameters.names).dump());
 }
 
 std::string joined(const std::vector<std::string>& labels) {
@@ -138,14 +138,15 @@ const ParameterError* error_of(const ComparedRun& run, const std::string& name) 
   return error == run.errors.end() ? nullptr : &*error;
 }
 
-int smallest_error(const SideBySide& all, const std::string& name) {
-  int best = -1;
+std::vector<std::size_t> smallest_errors(const SideBySide& all, const std::string& name) {
+  std::vector<std::size_t> best;
   double smallest = 0;
   for (std::size_t r = 0; all.comparable && r < all.runs.size(); ++r) {
     const ParameterError* error = error_of(all.runs[r], name);
     if (error == nullptr || !error->scaled || !std::isfinite(*error->scaled)) continue;
-    if (best >= 0 && *error->scaled >= smallest) continue;
-    best = static_cast<int>(r);
+    if (!best.empty() && *error->scaled > smallest) continue;
+    if (best.empty() || *error->scaled < smallest) best.clear();
+    best.push_back(r);
     smallest = *error->scaled;
   }
   return best;

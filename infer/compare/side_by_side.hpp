@@ -24,9 +24,9 @@ SideBySide side_by_side(std::vector<ComparedRun> runs);
 
 /// The error of a run in the parameter called `name`, or nullptr.
 const ParameterError* error_of(const ComparedRun& run, const std::string& name);
-/// The number of the run whose error in that parameter is the smallest, among errors that can be compared; -1 if there is
-/// none or the runs cannot be compared.
-int smallest_error(const SideBySide& all, const std::string& name);
+/// The numbers of the runs whose error in that parameter is the smallest, of several if they are equal; none if there is no
+/// error or the runs cannot be compared.
+std::vector<std::size_t> smallest_errors(const SideBySide& all, const std::string& name);
 /// Epochs at which losses are shown: up to `most` of those that the runs have, evenly, the last included.
 std::vector<int> shown_epochs(const SideBySide& all, std::size_t most);
 /// The validation loss after that epoch, if there is one.

@@ -11,10 +11,16 @@ namespace cosmo::infer {
 
 namespace {
 
-/// A number as text, with a minus sign unless it rounds to zero.
+constexpr int kMostDecimals = 12;
+
+/// A number as text, with a minus sign unless it rounds to zero. One that needs more decimals than there are has a power of ten.
 std::string number(double value, int decimals) {
-  const std::string digits = fmt::format("{:.{}f}", std::abs(value), decimals);
-  const bool zero = digits.find_first_not_of("0.") == std::string::npos;
+  std::string digits = fmt::format("{:.{}f}", std::abs(value), decimals);
+  bool zero = digits.find_first_not_of("0.") == std::string::npos;
+  if (zero && decimals >= kMostDecimals && value != 0) {
+    digits = fmt::format("{:.1e}", std::abs(value));
+    zero = false;
+  }
   return (value < 0 && !zero ? "−" : "") + digits;
 }
 
@@ -36,10 +42,10 @@ std::optional<double> number_at(const core::Json& metrics, const MetricPath& pat
 }
 
 int decimals_for(std::optional<double> standard_error, double value) {
-  constexpr int kDefault = 4, kMost = 12;
+  constexpr int kDefault = 4;
   if (!standard_error) return kDefault;
   if (*standard_error <= std::max(1e-14, 1e-6 * std::abs(value))) return 0;  // rounding
-  return std::clamp(1 - static_cast<int>(std::floor(std::log10(*standard_error))), 0, kMost);
+  return std::clamp(1 - static_cast<int>(std::floor(std::log10(*standard_error))), 0, kMostDecimals);
 }
 
 std::string metric(const core::Json& metrics, const MetricPath& path, int decimals) {

@@ -49,6 +49,16 @@ std::vector<html::Figure> loss_of(const Report& report, const std::filesystem::p
       {"figures/loss.svg", core::read_text(model / record->path, record->bytes), "Loss against epoch", ""}};
 }
 
+/// Whether the loss figure shows the network without its baseline, as it does where history.csv has that loss of the
+/// validation samples; earlier versions had and drew that of the mixture.
+bool losses_are_alone(const Report& report, const std::filesystem::path& model) {
+  const core::FileRecord* record = report.model.base.find("history.csv");
+  if (record == nullptr) return false;
+  core::check_content(model, *record);
+  const std::string history = core::read_text(model / record->path, record->bytes);
+  return history.substr(0, history.find('\n')).ends_with(",validation_loss_alone");
+}
+
 /// "#0a0b0c 12%"
 std::string colour_stops() {
   const core::Palette palette = core::density_palette();
@@ -112,6 +122,7 @@ ReportFigures draw(const Report& report, const ReportSources& sources) {
   }
   figures.calibration = calibration_figures(report);
   figures.loss = loss_of(report, sources.model);
+  figures.losses_alone = losses_are_alone(report, sources.model);
   add_universes(report, sources, figures);
   return figures;
 }

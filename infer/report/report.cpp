@@ -68,16 +68,16 @@ std::string head(const Report& report, const std::vector<Ancestor>& ancestors) {
              "note");
 }
 
-/// What the loss figure shows of a network that is mixed with a baseline. Earlier versions drew another validation loss.
-std::string mixture_text(const html::Figure& loss) {
-  if (loss.content.find("alone, without its baseline") != std::string::npos)
+/// What the loss figure shows of a network that is mixed with a baseline.
+std::string mixture_text(bool both_alone) {
+  if (both_alone)
     return " Both are those of the network alone, without the regression that its predictions are mixed with.";
   return " The curves are of two quantities: on training samples the loss of the network alone, on validation samples "
          "that of its mixture with a regression.";
 }
 
-std::string training_section(const std::vector<html::Figure>& loss, const nn::ModelManifest& model) {
-  if (loss.empty()) return "";
+std::string training_section(const ReportFigures& figures, const nn::ModelManifest& model) {
+  if (figures.loss.empty()) return "";
   const bool mixed = !model.network.baseline.empty();
   const std::string averaged =
       model.choice_epochs > 1 ? fmt::format(", averaged over the {} epochs up to it,", model.choice_epochs)
@@ -85,13 +85,13 @@ std::string training_section(const std::vector<html::Figure>& loss, const nn::Mo
   return html::section(
       "training", "Training",
       html::gallery(
-          loss,
+          figures.loss,
           fmt::format(
               "Loss after each epoch on training and validation samples.{} The network that predicts, with the "
               "circle, is that of the epoch whose validation loss{}{} is the smallest, so that loss is a little too "
               "good; the errors above are on universes that had no part in that choice, unless a warning at the "
               "top states otherwise.",
-              mixed ? mixture_text(loss.front()) : "", mixed ? " of the mixture" : "", averaged),
+              mixed ? mixture_text(figures.losses_alone) : "", mixed ? " of the mixture" : "", averaged),
           "one"));
 }
 
@@ -114,7 +114,7 @@ std::string report_html(const Report& report, const ReportFigures& figures,
   content += paired_section(report);
   content += uncertainty_section(report, figures.calibration);
   content += measures_section(report);
-  content += training_section(figures.loss, report.model);
+  content += training_section(figures, report.model);
   if (!figures.universes.empty()) {
     content += html::section("universes", "Some of the universes",
                              html::gallery(figures.universes, figures.universes_caption, "slices"));

@@ -32,6 +32,7 @@ struct ReportFigures {
   std::vector<html::Figure> predictions;  ///< one per parameter
   std::vector<html::Figure> calibration;  ///< ranks of each parameter, then the coverage of all together
   std::vector<html::Figure> loss;
+  bool losses_alone = false;  ///< whether both of its curves are of the network without its baseline
   std::vector<html::Figure> universes;
   std::string universes_caption;  ///< markup
 

@@ -241,7 +241,7 @@ std::vector<std::string> outside_of_training(const Job& job, const Findings& fin
 }
 
 /// All of metrics.json, and its uncertainties as text.
-std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings) {
+std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings, const Fiducial& fiducial) {
   const std::vector<double> deviations = job.model().label_deviations();
   Json metrics = metrics_json(findings.methods, deviations);
   const core::ParameterSpace& space = findings.methods.front().universes.parameters;
@@ -251,7 +251,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
-  add_fiducial(metrics, space, fiducial_of(findings.methods.front().universes));
+  add_fiducial(metrics, space, fiducial);
   return {std::move(metrics), std::move(uncertainty)};
 }
 
@@ -260,10 +260,9 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
                      dataset::SplitReader& reader, core::OutputDirectory& output) {
   const auto& [network, methods, comparison, costs] = findings;
   const Methods shown = distinct(methods);
-  const auto [metrics, uncertainty] = metrics_of(job, findings);
   const dataset::PredictionTable& universes = methods.front().universes;
-  const std::string fiducial =
-      fiducial_text(universes.parameters, fiducial_of(universes), universes.rows.size());
+  const Fiducial fiducial = fiducial_of(universes);
+  const auto [metrics, uncertainty] = metrics_of(job, findings, fiducial);
   Json facts = run.facts;
   facts["inference"] = costs.to_json();
   output.add_text("predictions.csv", predictions_csv(methods.front().subvolumes));
@@ -278,11 +277,15 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   return {
       {{"metrics", metrics}, {"inference", costs.to_json()}},
       fmt::format(
-          "{}\n{}\n{}\n{}\n{}{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
+          "{}\n{}\n{}\n{}\n{}{}{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
           prediction_text(universes, kPrintedUniverses),
           error_text(shown, comparison.forecasts.universes, job.model().label_deviations()) +
               note_text(comparison),
-          paired_text(shown), uncertainty, fiducial.empty() ? "" : fiducial + kNoRanking,
+          paired_text(shown), uncertainty,
+          fiducial_text(universes.parameters, fiducial, universes.rows.size()),
+          at_one_point(fiducial)  ? kNoRanking
+          : is_fiducial(fiducial) ? "\n"
+                                  : "",
           output.path().string())};
 }
 

@@ -107,6 +107,7 @@ core::Json ModelManifest::details() const {
   if (range) json["input_range"] = *range;
   if (labels) {
     json["labels"] = {{"mean", labels->mean}, {"standard_deviation", labels->standard_deviation}};
+    if (!labels->validation_rms.empty()) json["labels"]["validation_rms"] = labels->validation_rms;
     json["below_centre"] = below_centre();
     json["diverged"] = diverged();
   }
@@ -147,9 +148,11 @@ std::vector<double> ModelManifest::scaled_errors() const {
 
 std::vector<std::string> ModelManifest::below_centre() const {
   std::vector<std::string> names;
-  const std::vector<double> errors = scaled_errors();
-  for (std::size_t p = 0; p < errors.size(); ++p) {
-    if (errors[p] >= 1) names.push_back(parameters.names[p]);
+  const std::vector<double> deviations = label_deviations();
+  for (std::size_t p = 0; p < validation.per_universe.size(); ++p) {
+    const double measured = labels && !labels->validation_rms.empty() ? labels->validation_rms[p] : 0;
+    if (validation.per_universe[p] >= (measured > 0 ? measured : deviations[p]))
+      names.push_back(parameters.names[p]);
   }
   return names;
 }
@@ -208,7 +211,8 @@ void read_details(const Json& json, ModelManifest& model) {
                          numbers_in(normalisation.at("scale")), normalisation.at("mean_count")};
   if (json.contains("input_range")) model.range = json.at("input_range").get<InputRange>();
   if (json.contains("labels"))
-    model.labels = {json.at("labels").at("mean"), json.at("labels").at("standard_deviation")};
+    model.labels = {json["labels"].at("mean"), json["labels"].at("standard_deviation"),
+                    json["labels"].value("validation_rms", std::vector<double>())};
   for (const Json& state : json.at("checkpoints")) model.checkpoints.push_back(read_state(state));
   model.validation = read_validation(json.at("validation"), model.parameters.size());
   // Earlier versions recorded these among the command's settings only.
@@ -241,7 +245,9 @@ void ensure_settings(const ModelManifest& model, const std::string& source) {
                "restore it, or train again.",
                source, fmt::join(scale, ", "), model.epochs, model.choice_epochs, model.output.components());
   core::ensure(!model.labels || (model.labels->mean.size() == model.parameters.size() &&
-                                 model.labels->standard_deviation.size() == model.parameters.size()),
+                                 model.labels->standard_deviation.size() == model.parameters.size() &&
+                                 (model.labels->validation_rms.empty() ||
+                                  model.labels->validation_rms.size() == model.parameters.size())),
                core::Fault::format, "{} does not have the spread of each parameter's labels: train again.",
                source);
   core::ensure(model.input.channels >= 1 && model.input.size >= 1, core::Fault::format,

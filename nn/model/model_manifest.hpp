@@ -71,6 +71,8 @@ struct ValidationErrors {
 struct LabelSpread {
   std::vector<double> mean;                ///< (P)
   std::vector<double> standard_deviation;  ///< (P)
+  /// Rms distance of the validation labels from `mean` (P): the error there of predicting it. Empty if it is not known.
+  std::vector<double> validation_rms = {};
 };
 
 /// Seeds of the universes that a model was made from. Universes of the same seed have the same phases, even
@@ -112,8 +114,8 @@ struct ModelManifest {
   /// Rms errors of the validation universes at the best epoch, over label_deviations(), (P): predicting the mean of the
   /// training labels gives about 1. Empty before the first epoch is finished.
   std::vector<double> scaled_errors() const;
-  /// Names of the parameters that are predicted no better than by the mean of the training labels: those with a
-  /// scaled error of 1 or more.
+  /// Names of the parameters that are predicted no better than by the mean of the training labels, both on the validation
+  /// universes; where the mean's error on these is not known, it counts as label_deviations().
   std::vector<std::string> below_centre() const;
   /// Whether the squared error of the validation samples is more than ten times that of predicting the mean: the
   /// training has failed. For the loss mse this is the validation loss. The mean's error is that of labels spread

@@ -140,7 +140,7 @@ class GenerateStage : public core::Stage {
     const std::vector<core::SimulationRecord> missing =
         missing_universes(output.manifest(), slice, suite_).own;
     if (!missing.empty()) {
-      run.log.info("{} ranks x {} threads, {} per universe", run.comm.size(), run.threads,
+      run.log.info("{}, {} per universe", core::ranks_and_threads(run.comm.size(), run.threads),
                    layout_.ranks_per_simulation);
       make_universes(run, output, plan_, missing, layout_.ranks_per_simulation);
     }

@@ -16,8 +16,9 @@ TEST_CASE("a misspelt name finds the one that was meant") {
   CHECK(near("Omega_m") == "omega-m");
   CHECK(near("\"sigma_8\"") == "sigma8");
   CHECK(near("ns") == "n-s");
-  CHECK(near("gate").empty());  // rate or date
-  CHECK(near("h").empty());     // one letter would be replaced by another name
+  CHECK(near("gate").empty());           // rate or date
+  CHECK(near("ce") == "choice-epochs");  // its initials
+  CHECK(near("h").empty());              // one letter would be replaced by another name
   CHECK(near("").empty());
   CHECK(near(std::string(1000, 'e').c_str()).empty());
 }

@@ -26,6 +26,15 @@ TEST_CASE("errors are measured by the spread of the training labels") {
   CHECK(model({}).below_centre().empty());  // no epoch is finished
 }
 
+TEST_CASE("a network is compared with the mean on the same universes, where that is known") {
+  nn::ModelManifest few = model({0.6, 5});
+  few.labels->validation_rms = {
+      0.7, 4};  // few universes of validation: a's labels spread further than in training
+  CHECK(few.below_centre() == std::vector<std::string>{"b"});
+  few.labels->validation_rms = {0, 0};  // all at the mean: no measure
+  CHECK(few.below_centre() == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("labels of unknown spread, or without any, count as spread evenly over their range") {
   nn::ModelManifest without = model({0.25, 9});
   without.labels.reset();

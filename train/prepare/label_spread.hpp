@@ -6,8 +6,10 @@
 
 namespace cosmo::train {
 
-/// The mean and the standard deviation of the labels of a split's samples; `parameters` are what the labels mean.
+/// How the labels of the training samples are spread, and those of the validation samples about their mean; `parameters` are
+/// what the labels mean.
 nn::LabelSpread measure_label_spread(const dataset::SplitReader& training,
+                                     const dataset::SplitReader& validation,
                                      const core::ParameterSpace& parameters);
 
 }  // namespace cosmo::train

@@ -17,8 +17,6 @@ using svg::kInk;
 
 namespace {
 
-constexpr const char* kAloneTitle =
-    " alone, without its baseline";  // also looked for in infer/report/report.cpp
 constexpr double kWidth = 720, kHeight = 420;
 constexpr double kLeft = 70, kRight = 700, kTop = 56, kBottom = 366;  ///< edges of the plot
 
@@ -108,7 +106,7 @@ std::string mark_best(const EpochMetrics& best, const Axis& x, const Axis& y) {
 
 std::string loss_figure(const std::vector<EpochMetrics>& history, const EpochMetrics& best,
                         const std::string& network, const std::string& loss) {
-  const std::string title = is_mixed(best) ? network + std::string(kAloneTitle) : network;
+  const std::string title = is_mixed(best) ? network + " alone, without its baseline" : network;
   double smallest = history[0].train_loss, largest = smallest;
   for (const EpochMetrics& epoch : history) {
     for (const Curve& curve : kCurves) {

@@ -86,7 +86,7 @@ void Training::open_data() {
 /// Records how the labels are spread, and warns of those that are not.
 void Training::note_labels() {
   const core::ParameterSpace& parameters = task_.data.spec.parameters;
-  const nn::LabelSpread spread = measure_label_spread(*splits_.training, parameters);
+  const nn::LabelSpread spread = measure_label_spread(*splits_.training, *splits_.validation, parameters);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     if (spread.standard_deviation[p] == 0)
       run_.log.warn(

@@ -41,15 +41,13 @@ Json facts_of(const TrainingPlan& plan, const nn::NetworkCensus& census, int ran
 
 std::string outline(const core::Invocation& run, const TrainingPlan& plan,
                     const dataset::DatasetManifest& data) {
-  const std::string groups = plan.batching.cut.ranks_per_sample > 1
-                                 ? fmt::format(" groups of {}", plan.batching.cut.ranks_per_sample)
-                                 : "";
+  const int ranks = plan.batching.cut.ranks_per_sample, all = run.comm.size();
+  const std::string groups = ranks > 1 ? fmt::format("{} groups of ", all / ranks) : "";
   return (plan.batching.cut.plan ? plan.batching.cut.plan->describe() : "") +
-         fmt::format(
-             "{} epochs of {} samples in steps of {}, {} at once on each of {}{} ranks x {} threads\n",
-             plan.epochs, data.split(dataset::Split::train).samples, plan.batching.global_batch,
-             plan.batching.micro_batch, run.comm.size() / plan.batching.cut.ranks_per_sample, groups,
-             run.threads) +
+         fmt::format("{} epochs of {} samples in steps of {}, {} at once on each of {}{}\n", plan.epochs,
+                     data.split(dataset::Split::train).samples, plan.batching.global_batch,
+                     plan.batching.micro_batch, groups,
+                     core::ranks_and_threads(ranks > 1 ? ranks : all, run.threads)) +
          fmt::format("regressions to compare the network with read {} training samples once\n",
                      dataset::regression_samples(data));
 }

@@ -68,6 +68,33 @@ TEST_CASE("an interrupted output is continued, also with a torn journal or a los
   comm.barrier();
 }
 
+TEST_CASE("a retired file goes when a run was stopped between publishing the manifest and removing it") {
+  const Communicator comm = Communicator::world();
+  const SharedDirectory shared(comm);
+  produce(comm, shared.path, false);
+  const fs::path journal = shared.path / "journal.jsonl", kept = shared.path / "kept.part";
+  if (comm.is_root()) fs::copy_file(journal, kept);
+  {
+    OutputDirectory output(comm, kSilent, shared.path, request(), {});
+    output.retire("a.txt");
+    output.finish("cosmo-sim", {{"simulations", 2}}, Json::object());
+    CHECK_FALSE(fs::exists(shared.path / "a.txt"));
+    CHECK_FALSE(fs::exists(journal));
+  }
+  comm.barrier();
+  if (comm.is_root()) {
+    std::ofstream(shared.path / "a.txt") << "alpha";
+    fs::rename(kept, journal);
+  }
+  comm.barrier();
+  const OutputDirectory again(comm, kSilent, shared.path, request(), {});
+  CHECK(again.up_to_date());
+  CHECK_FALSE(fs::exists(shared.path / "a.txt"));
+  CHECK(fs::exists(shared.path / "sub/b.txt"));
+  CHECK_FALSE(fs::exists(journal));
+  comm.barrier();
+}
+
 TEST_CASE("another request is refused, naming the setting, and replaced by force") {
   const Communicator comm = Communicator::world();
   const SharedDirectory shared(comm);

@@ -42,8 +42,8 @@ class Compare(DirectoryTest):
             succeed("cosmo-infer", "--model", cls.root / name, "--data", cls.data, "--output", cls.root / f"predictions-{name}")
 
     @classmethod
-    def train(cls, name, *words, data=None):
-        return succeed("cosmo-train", "--data", data or cls.data, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 3, *words,
+    def train(cls, name, *words, data=None, batch=8):
+        return succeed("cosmo-train", "--data", data or cls.data, "--network", "cosmoflow32", "--global-batch", batch, "--epochs", 3, *words,
                        "--output", cls.root / name)
 
     def compare(self, *names, words=()):
@@ -98,6 +98,19 @@ class Compare(DirectoryTest):
         twice = self.compare("a", "a")
         self.assertEqual(twice["differing"], [])
         self.assertIn("a and a (2) are the same training.", twice["notes"])
+
+    def test_less_training_data_of_the_same_suite_can_be_compared(self):
+        less = self.root / "less"
+        succeed("cosmo-prep", "shard", "--input", self.root / "sim", "--subvolumes", 1, "--validation", 2, "--test", 2, "--training", 4,
+                "--output", less)
+        self.train("of-less", data=less, batch=4)
+        found = self.compare("elsewhere", "of-less")
+        self.assertTrue(found["comparable"], found["notes"])
+        self.assertIn("data.training", found["differing"])
+        succeed("cosmo-prep", "shard", "--input", self.root / "sim", "--subvolumes", 1, "--validation", 2, "--test", 2, "--seed", 2,
+                "--output", self.root / "another-split")
+        self.train("of-another-split", data=self.root / "another-split")
+        self.assertFalse(self.compare("elsewhere", "of-another-split")["comparable"])
 
     def test_an_unfinished_training(self):
         self.train("c", "--seed", 2)

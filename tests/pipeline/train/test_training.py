@@ -287,11 +287,16 @@ class Failed(Trained):
         data = json.loads((self.data / "manifest.json").read_text())
         universes = json.loads((self.sim / "manifest.json").read_text())["simulations"]
         labels = [universes[u]["parameters"] for u in data["splits"]["train"]["simulations"]]
-        for name, mean, deviation in zip(data["parameters"]["names"], *manifest["labels"].values()):
-            self.assertAlmostEqual(mean, np.mean([label[name] for label in labels]), delta=1e-6)
-            self.assertAlmostEqual(deviation, np.std([label[name] for label in labels]), delta=1e-6)
+        held_out = [universes[u]["parameters"] for u in data["splits"]["validation"]["simulations"]]
+        spread = manifest["labels"]
+        self.assertEqual(sorted(spread), ["mean", "standard_deviation", "validation_rms"])
+        for p, name in enumerate(data["parameters"]["names"]):
+            self.assertAlmostEqual(spread["mean"][p], np.mean([label[name] for label in labels]), delta=1e-6)
+            self.assertAlmostEqual(spread["standard_deviation"][p], np.std([label[name] for label in labels]), delta=1e-6)
+            distance = np.array([label[name] for label in held_out]) - spread["mean"][p]
+            self.assertAlmostEqual(spread["validation_rms"][p], np.sqrt(np.mean(distance ** 2)), delta=1e-6)
         below = [name for name, error, deviation in zip(manifest["parameters"]["names"], manifest["validation"]["rmse_per_universe"],
-                                                        manifest["labels"]["standard_deviation"]) if error >= deviation]
+                                                        manifest["labels"]["validation_rms"]) if error >= deviation]
         self.assertTrue(below)
         self.assertEqual((manifest["below_centre"], manifest["diverged"], manifest["complete"]), (below, False, True))
         sentence = f"The network predicts {', '.join(below)} no better than the mean of the training labels"
