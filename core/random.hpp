@@ -30,6 +30,9 @@ enum class Purpose : std::uint32_t {
   uniform_band = 14,
   reference_point = 15,
   posterior_draw = 16,
+  posterior_sample = 17,
+  density_fit = 18,
+  prediction_noise = 19,
 };
 
 /// Counter-based random numbers for one (seed, purpose).

@@ -14,7 +14,7 @@ FOLDERS = {
     "sim": ["linear", "gravity", "nbody", "suite", "plan", "", "product", "inspect", "tool"],
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
-    "nn": ["posterior", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
+    "nn": ["posterior", "density", "density/fit", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
     "train": ["log", "optimizer", "gradient", "evaluate", "state", "prepare", "plan", "loop", "benchmark", "tool"],
     "infer": ["predict", "input", "evaluate", "baseline", "onnx", "report/figure", "report", "compare", "tool"],
 }
@@ -53,7 +53,7 @@ THIRD_PARTY = {
     r"boost/(math|numeric|random)/": {"sim"},
     r"(oneapi/dnnl/)?dnnl": {"nn/tensor/onednn.hpp", "nn/precision.cpp"},
     r"immintrin\.h": {"dataset/voxels", "train/benchmark", "nn/kernel"},
-    r"Eigen/": {"dataset/regression", "infer/baseline", "train/evaluate"},
+    r"Eigen/": {"dataset/regression", "nn/density", "infer/baseline", "train/evaluate"},
     r"version_facts\.hpp": {"core/version.cpp"},
 }
 
