@@ -15,7 +15,7 @@ FOLDERS = {
     "histogram": ["", "snapshot"],
     "dataset": ["shard", "voxels", "load", "make", "exchange", "measure", "regression", "tool"],
     "nn": ["posterior", "density", "density/fit", "", "output", "kernel", "tensor", "cut", "build", "layer", "network", "zoo", "model"],
-    "train": ["log", "optimizer", "gradient", "evaluate", "state", "prepare", "plan", "loop", "benchmark", "tool"],
+    "train": ["log", "optimizer", "gradient", "evaluate", "state", "prepare", "plan", "posterior", "loop", "benchmark", "tool"],
     "infer": ["predict", "input", "evaluate", "baseline", "onnx", "report/figure", "report", "compare", "tool"],
 }
 # ... and any folder of these rooms.

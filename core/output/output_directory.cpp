@@ -161,9 +161,14 @@ void OutputDirectory::open_manifest(const Log& log, const Overwrite& overwrite) 
            manifest_.files.size(), found.record.at("files").size());
 }
 
-/// The journal was left by a run that was stopped while it published its manifest: files that it no longer lists go.
+/// The journal was left by a run that was stopped while it published its manifest: files that it no longer lists go. A torn
+/// journal lists none.
 void OutputDirectory::remove_retired() const {
-  reading_record(path_ / kJournalName, [&] { remove_all_but_kept(found_here(journal_.read())); });
+  try {
+    reading_record(path_ / kJournalName, [&] { remove_all_but_kept(found_here(journal_.read())); });
+  } catch (const Error& error) {
+    if (error.fault() != Fault::format) throw;
+  }
   journal_.remove();
 }
 

@@ -99,6 +99,11 @@ std::uint32_t DataLoader::steps_per_epoch() const {
   return (samples() + step - 1) / step;
 }
 
+std::uint32_t DataLoader::samples() const {
+  return config_.only.empty() ? std::min(config_.most, source_.size())
+                              : static_cast<std::uint32_t>(config_.only.size());
+}
+
 std::size_t DataLoader::slots_of(const LoaderConfig& config) {
   return config.readers == 0 ? 1 : static_cast<std::size_t>(config.readers + 1 + config.spare);
 }
@@ -119,6 +124,8 @@ void DataLoader::start_epoch(std::uint32_t epoch, std::uint32_t first_step) {
   epoch_ = epoch;
   if (config_.shuffle) {
     order_ = sample_order(config_.seed, epoch, samples());
+  } else if (!config_.only.empty()) {
+    order_ = config_.only;
   } else {
     order_.resize(samples());
     std::iota(order_.begin(), order_.end(), 0u);

@@ -29,8 +29,10 @@ struct LoaderConfig {
   int readers = 1;                      ///< threads that read ahead; 0: next() reads
   std::optional<SlabShare> share = {};  ///< what to deliver of each sample; otherwise all
   std::uint32_t most = UINT32_MAX;      ///< samples to deliver, the first of the split
-  bool releases = false;                ///< whether memory is given back at the end of an epoch
-  int spare = 1;                        ///< batches beside one per reader and the one that next() returned
+  std::vector<std::uint32_t> only =
+      {};                 ///< instead, these samples in this order, unless it is empty; not while shuffling
+  bool releases = false;  ///< whether memory is given back at the end of an epoch
+  int spare = 1;          ///< batches beside one per reader and the one that next() returned
 };
 
 /// Throws Error{config} unless ranks × micro-batch divides the global batch.
@@ -106,7 +108,7 @@ class DataLoader {
   void allocate();
   void release();
   std::size_t batches_per_step() const;
-  std::uint32_t samples() const { return std::min(config_.most, source_.size()); }
+  std::uint32_t samples() const;
   static std::size_t slots_of(const LoaderConfig& config);
   /// The samples of step batch / batches_per_step(), over all ranks.
   std::span<const std::uint32_t> step_samples(std::size_t batch) const;

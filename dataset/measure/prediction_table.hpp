@@ -20,6 +20,8 @@ struct PredictionRow {
   std::vector<double> prediction;      ///< (P) physical units
   int roll = 0;                        ///< number of the roll of the box before it was cut; 0: none
   std::vector<double> deviation = {};  ///< (P) predicted standard deviation, physical; empty: none predicted
+  std::vector<double> network =
+      {};  ///< (P) the network's own prediction where `prediction` is a posterior's mean
 };
 
 /// Predictions of one method for one split.

@@ -34,10 +34,11 @@ MatrixXd one_point_features(const StatisticsTable& table) {
   return features;
 }
 
-std::vector<float> row_major(const MatrixXd& labels) {
-  std::vector<float> values;
+template <class T>
+std::vector<T> row_major(const MatrixXd& labels) {
+  std::vector<T> values;
   for (Index row = 0; row < labels.rows(); ++row) {
-    for (Index p = 0; p < labels.cols(); ++p) values.push_back(static_cast<float>(labels(row, p)));
+    for (Index p = 0; p < labels.cols(); ++p) values.push_back(static_cast<T>(labels(row, p)));
   }
   return values;
 }
@@ -67,6 +68,11 @@ std::uint64_t regression_samples(const DatasetManifest& data) {
   return train.samples * kMostTrainingUniverses / train.simulations.size();
 }
 
+std::vector<double> held_out_labels(const StatisticsTable& table, const core::ParameterSpace& space) {
+  const Regression regression(all_features(table), labels_of(table, space), simulations_of(table));
+  return row_major<double>(regression.held_out());
+}
+
 bool StatisticsRegression::fits(const StatisticsTable& table) const {
   if (table.rows.empty()) return true;
   const StatisticsTable one = {{table.rows.front()}, table.k, table.modes, table.unit};
@@ -74,9 +80,8 @@ bool StatisticsRegression::fits(const StatisticsTable& table) const {
 }
 
 std::vector<float> StatisticsRegression::predict(const StatisticsTable& table) const {
-  return table.rows.empty()
-             ? std::vector<float>()
-             : row_major(regression_.predict(all_features(table)).cwiseMax(-1.0).cwiseMin(1.0));
+  return table.rows.empty() ? std::vector<float>()
+                            : row_major<float>(regression_.predict(all_features(table)));
 }
 
 void StatisticsRegression::write(core::hdf5::File& file) const { regression_.write(file, kGroup); }

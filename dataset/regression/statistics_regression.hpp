@@ -27,6 +27,10 @@ Eigen::MatrixXd all_features(const StatisticsTable& table);
 /// The simulation of each row; cross-validation keeps the rows of one together.
 std::vector<std::uint32_t> simulations_of(const StatisticsTable& table);
 
+/// Labels (rows, P) that such a regression predicts for the rows that it learns from, each with its own fold held out, also
+/// beyond [-1, 1].
+std::vector<double> held_out_labels(const StatisticsTable& table, const core::ParameterSpace& space);
+
 /// A regression of labels in [-1, 1] on all_features, sample by sample.
 class StatisticsRegression {
  public:
@@ -35,8 +39,8 @@ class StatisticsRegression {
 
   /// Whether its features are among those of these samples.
   bool fits(const StatisticsTable& table) const;
-  /// Predicts labels (rows, P) of samples with the same bins of k, for which fits() must hold; labels beyond
-  /// [-1, 1] are set to its edge.
+  /// Predicts labels (rows, P) of samples with the same bins of k, for which fits() must hold; also labels
+  /// beyond [-1, 1].
   std::vector<float> predict(const StatisticsTable& table) const;
   /// Writes it to the group "regression".
   void write(core::hdf5::File& file) const;

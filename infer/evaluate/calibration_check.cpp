@@ -3,26 +3,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/random.hpp"
 #include "dataset/shard/target_scaler.hpp"
-#include "nn/posterior/ball_probability.hpp"
 
 namespace cosmo::infer {
 
 namespace {
 
 double credibility(const Distribution& distribution, const nn::Vector& truth, std::uint32_t universe) {
-  const core::RandomStream places(0, core::Purpose::reference_point), draws(0, core::Purpose::posterior_draw);
-  nn::Vector point{};
+  const core::RandomStream places(0, core::Purpose::reference_point);
+  std::vector<double> point(distribution.prediction.size());
   double square = 0;
   for (std::uint32_t p = 0; p < distribution.prediction.size(); ++p) {
     point[p] = 2 * places.uniform({universe, p, 0}) - 1;
     square += std::pow(truth[p] - point[p], 2);
   }
-  double sum = 0;
-  for (const nn::Component& component : distribution.density)
-    sum += component.weight *
-           nn::ball_probability(component.gaussian, point, std::sqrt(square), draws, universe);
-  return std::min(sum, 1.0);
+  return ball_probability(distribution.density, point, std::sqrt(square), universe);
 }
 
 const char* verdict(const Band& band, std::span<const int> counts) {

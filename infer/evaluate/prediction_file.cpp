@@ -18,9 +18,11 @@ std::string predictions_csv(const dataset::PredictionTable& table) {
   const bool rolled = is_rolled(table);
   std::string text = rolled ? "simulation,subvolume,seed,roll" : "simulation,subvolume,seed";
   const bool deviations = !table.rows.empty() && !table.rows.front().deviation.empty();
+  const bool networks = !table.rows.empty() && !table.rows.front().network.empty();
   for (const std::string& name : table.parameters.names) {
     text += fmt::format(",true_{0},predicted_{0}", name);
     if (deviations) text += ",deviation_" + name;
+    if (networks) text += ",network_" + name;
   }
   text += '\n';
   for (const dataset::PredictionRow& row : table.rows) {
@@ -29,6 +31,7 @@ std::string predictions_csv(const dataset::PredictionTable& table) {
     for (std::size_t p = 0; p < row.truth.size(); ++p) {
       text += fmt::format(",{},{}", row.truth[p], row.prediction[p]);
       if (deviations) text += fmt::format(",{}", row.deviation[p]);
+      if (networks) text += fmt::format(",{}", row.network[p]);
     }
     text += '\n';
   }

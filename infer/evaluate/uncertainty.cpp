@@ -47,12 +47,14 @@ struct ScoreSums {
 Scores figures_of(const Distribution& distribution, const nn::Vector& truth, nn::Vector& below) {
   const std::size_t parameters = distribution.prediction.size();
   Scores figures{};
-  const bool possible =
-      std::ranges::all_of(std::span(truth).first(parameters), [](double x) { return std::abs(x) <= kEdge; });
+  std::vector<double> labels(truth.begin(), truth.begin() + static_cast<std::ptrdiff_t>(parameters));
+  const bool possible = std::ranges::all_of(labels, [](double x) { return std::abs(x) <= kEdge; });
+  const bool posterior = !distribution.network.empty();
+  if (possible && posterior)  // whose density ends there; rounding may lead beyond it
+    for (double& label : labels) label = std::clamp(label, -1.0, 1.0);
   figures[0] =
-      possible ? -nn::log_density(distribution.density, truth) : std::numeric_limits<double>::infinity();
-  for (std::size_t p = 0; p < parameters; ++p)
-    below[p] = nn::cumulative(distribution.density, static_cast<int>(p), truth[p]);
+      possible ? -log_density(distribution.density, labels) : std::numeric_limits<double>::infinity();
+  std::ranges::copy(cumulative(distribution.density, labels), below.begin());
   for (std::size_t p = 0; p < parameters; ++p) {
     const double from_middle = std::abs(2 * below[p] - 1);
     figures[1 + 2 * p] = from_middle < kWithin1Sigma ? 1 : 0;
@@ -78,7 +80,10 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
     put(entry, "within_1_sigma", uncertainty.coverage[p].within_1_sigma);
     put(entry, "within_2_sigma", uncertainty.coverage[p].within_2_sigma);
     double logarithm = 0;  // mean over the models; 0 for those without
-    for (const nn::ModelManifest& model : network.models) {
+    for (const Model& model : network.models) {
+      if (model.posterior)
+        logarithm +=
+            std::log(model.posterior->of_universes.widening()) / static_cast<double>(network.models.size());
       const std::vector<double>& calibration = calibration_of(model);
       if (calibration.empty()) continue;
       const nn::Matrix map = nn::triangle_of(calibration, parameters.size());
@@ -115,6 +120,7 @@ void fill(dataset::PredictionTable& table, const std::vector<Distribution>& dist
   for (std::size_t row = 0; row < distributions.size(); ++row) {
     table.rows[row].prediction = distributions[row].prediction;
     table.rows[row].deviation = distributions[row].deviation;
+    table.rows[row].network = distributions[row].network;
   }
 }
 
@@ -152,9 +158,25 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
   return uncertainty;
 }
 
-NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, dataset::PredictionTable samples,
+Method alone_prediction(Models models, dataset::PredictionTable samples, std::span<const float> outputs) {
+  const std::size_t width = width_of(models), count = models.front().parameters.size();
+  for (std::size_t row = 0; row < samples.rows.size(); ++row) {
+    std::vector<double>& prediction = samples.rows[row].prediction;
+    prediction.assign(count, 0.0);
+    std::span<const float> rest = outputs.subspan(row * width, width);
+    for (const Model& model : models) {
+      std::vector<double> one(count);
+      dataset::TargetScaler(model.parameters).to_physical(rest.first(count), one);
+      for (std::size_t p = 0; p < count; ++p) prediction[p] += one[p] / static_cast<double>(models.size());
+      rest = rest.subspan(width_of(Models(&model, 1)));
+    }
+  }
+  return method_of("network_alone", "network alone", std::move(samples));
+}
+
+NetworkPrediction network_prediction(std::vector<Model> models, dataset::PredictionTable samples,
                                      std::span<const float> outputs) {
-  const std::size_t width = outputs_of(models);
+  const std::size_t width = width_of(models);
   const char* title = need_statistics(models) ? "network and statistics" : "network";
   NetworkPrediction network{std::move(models), {"network", title, std::move(samples), {}}, {}, {}};
   Method& method = network.method;

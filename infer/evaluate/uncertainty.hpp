@@ -32,14 +32,18 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
 
 /// The network's predictions for a split.
 struct NetworkPrediction {
-  std::vector<nn::ModelManifest> models;
+  std::vector<Model> models;
   Method method;                         ///< with deviations
   std::vector<Distribution> subvolumes;  ///< one for each of the method's rows
   std::vector<Distribution> universes;   ///< one for each of the method's rows
 };
 
-/// `samples` are the split's, with their truths; `outputs` are the models' (samples, outputs).
-NetworkPrediction network_prediction(std::vector<nn::ModelManifest> models, dataset::PredictionTable samples,
+/// What the networks predict alone (the mean of several), without their regressions and posteriors.
+Method alone_prediction(Models models, dataset::PredictionTable samples, std::span<const float> outputs);
+
+/// `samples` are the split's, with their truths; `outputs` are the models' (samples, width_of). Distributions refer to the
+/// result's models.
+NetworkPrediction network_prediction(std::vector<Model> models, dataset::PredictionTable samples,
                                      std::span<const float> outputs);
 
 /// Puts "uncertainty" for universes into metrics.json, and that for sub-volumes into "per_subvolume"; returns

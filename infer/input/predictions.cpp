@@ -90,13 +90,15 @@ Predicted predict_all(const core::Invocation& run, Models models, const std::vec
 }
 
 UniversePrediction prediction_of(Models models, std::span<const float> outputs) {
-  const std::size_t width = outputs_of(models);
+  const std::size_t width = width_of(models);
   UniversePrediction result{{}, {}, {}, true};
   for (std::size_t first = 0; first < outputs.size(); first += width)
     result.subvolumes.push_back(subvolume_distribution(models, outputs.subspan(first, width)).prediction);
   const Distribution distribution = universe_distribution(models, outputs);
   result.value = distribution.prediction;
   result.error = distribution.deviation;
+  result.network = distribution.network;
+  if (!distribution.network.empty()) result.density = distribution.density;
   result.of_universes = std::ranges::all_of(models, [&](const nn::ModelManifest& model) {
     return result.subvolumes.size() == static_cast<std::size_t>(model.validation.subvolumes);
   });
@@ -157,7 +159,7 @@ ListPredictions predict_list(const core::Invocation& run, Models models,
                              const std::vector<std::string>& directories, const UniverseList& list) {
   const nn::ModelManifest& model = models.front();
   const Predicted all = predict_all(run, models, directories, list);
-  const std::size_t universes = list.universes.size(), width = outputs_of(models);
+  const std::size_t universes = list.universes.size(), width = width_of(models);
   const std::size_t figures =
       model.range ? model.range->channels.size() * (1 + model.range->k.size()) : 0;  // of a sub-volume
   ListPredictions result;

@@ -20,6 +20,8 @@ struct UniversePrediction {
   bool of_universes;  ///< error is that of whole universes; else of single sub-volumes, as cuts differ
   std::optional<std::uint64_t> seed = {};  ///< if known
   std::vector<double> truth = {};          ///< if known; else empty
+  std::vector<double> network = {};        ///< what the networks predict, where `value` is a posterior's mean
+  LabelDensity density = {};               ///< refers to the models' posteriors
 };
 
 struct ListPredictions {

@@ -77,13 +77,14 @@ void UniverseStream::predict() {
 std::vector<UniverseOutputs> UniverseStream::finish() {
   if (!owner_.empty()) predict();
   const core::LengthUnit unit = models_.front().input.voxel_size.unit;
-  const std::size_t width = outputs_of(models_);
+  const std::size_t width = width_of(models_);
   std::vector<UniverseOutputs> results;
   for (Added& added : added_) {
     std::vector<float>& outputs = added.result.outputs;
     // Each by itself, as the sums of a regression on more rows are rounded otherwise.
     if (need_statistics(models_))
-      outputs = ensemble_.mix(outputs, {std::move(added.statistics), summary_->k(), summary_->modes(), unit});
+      outputs =
+          ensemble_.complete(outputs, {std::move(added.statistics), summary_->k(), summary_->modes(), unit});
     ensure_finite(outputs, width,
                   [&](std::size_t n) { return fmt::format("{}, sub-volume {}", added.name, n); });
     results.push_back(std::move(added.result));

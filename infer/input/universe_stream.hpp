@@ -18,7 +18,7 @@ namespace cosmo::infer {
 
 /// What the networks and Familiarity get to see of one universe.
 struct UniverseOutputs {
-  std::vector<float> outputs;  ///< (subvolumes, outputs_of(models)), mixed with the models' baselines
+  std::vector<float> outputs;  ///< (subvolumes, width_of(models)), with the labels of the models' regressions
   /// (subvolumes, C, 1 + bins): mean and P(k) of each channel; empty for a model that records no range.
   std::vector<double> figures;
 };

@@ -7,8 +7,7 @@
 
 namespace cosmo::infer {
 
-std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch,
-                            std::span<const nn::Share> shares) {
+std::uint64_t network_bytes(Models models, int batch, std::span<const nn::Share> shares) {
   std::uint64_t bytes = 0;
   for (std::size_t m = 0; m < models.size(); ++m) {
     const nn::ModelManifest& model = models[m];
@@ -19,14 +18,14 @@ std::uint64_t network_bytes(std::span<const nn::ModelManifest> models, int batch
   return bytes;
 }
 
-std::uint64_t memory_bytes(std::span<const nn::ModelManifest> models, const dataset::SampleSpec& spec,
+std::uint64_t memory_bytes(Models models, const dataset::SampleSpec& spec,
                            const dataset::LoaderConfig& loader, std::span<const nn::Share> shares) {
   return network_bytes(models, loader.micro_batch, shares) + core::kLibraryMemory + core::resident_memory() +
          dataset::DataLoader::memory_bytes(spec, loader);
 }
 
-void Costs::note(const core::Communicator& comm, std::span<const nn::ModelManifest> models,
-                 std::uint64_t all_samples, double own_seconds, const dataset::ReadStatistics& reading) {
+void Costs::note(const core::Communicator& comm, Models models, std::uint64_t all_samples, double own_seconds,
+                 const dataset::ReadStatistics& reading) {
   samples = all_samples;
   seconds = comm.max(own_seconds);
   waited = comm.max(reading.waited);

@@ -14,7 +14,11 @@ constexpr std::string_view kPredicted = "predicted deviation, calibrated";
 constexpr std::string_view kPredictedBars = "Bars: plus and minus one standard deviation as predicted.";
 
 /// Those for labels, for several models, and for each loss that predicts a density.
-constexpr std::array<DeviationKind, 4> kKinds = {{
+constexpr std::array<DeviationKind, 5> kKinds = {{
+    {"posterior", "deviation of the posterior",
+     "A density of the parameters was fitted to the network's predictions for its training universes, and evaluated at those "
+     "for each universe.",
+     "Points: mean of the posterior. Bars: plus and minus its standard deviation."},
     {"validation_rms", "rms error",
      "The network predicts no uncertainty: each universe is given the rms error on the validation universes.",
      "Bars: plus and minus the rms error on the validation universes, the same for all."},
@@ -31,7 +35,9 @@ constexpr std::array<DeviationKind, 4> kKinds = {{
 
 const DeviationKind& deviation_kind(Models models) {
   const nn::Output& output = models.front().output;
-  const std::string one = output.calibration_values() == 0 ? "validation_rms" : output.loss_name();
+  const std::string one = models.front().posterior           ? "posterior"
+                          : output.calibration_values() == 0 ? "validation_rms"
+                                                             : output.loss_name();
   const auto kind = std::ranges::find(kKinds, models.size() > 1 ? "ensemble" : one, &DeviationKind::key);
   core::ensure(kind != kKinds.end(), core::Fault::internal, "Deviations of --loss {} have no description.",
                one);

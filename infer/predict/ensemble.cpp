@@ -28,13 +28,15 @@ std::vector<std::string> model_directories(const std::string& models) {
   return directories;
 }
 
-std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories) {
-  std::vector<nn::ModelManifest> models;
+std::vector<Model> load_models(const std::vector<std::string>& directories) {
+  std::vector<Model> models;
   for (const std::string& directory : directories) {
-    models.push_back(nn::load_model_manifest(directory));
+    models.push_back({nn::load_model_manifest(directory)});
+    models.back().posterior = nn::read_posterior(directory, models.back());
     for (std::size_t m = 0; m + 1 < models.size(); ++m)
       ensure(models[m].best().sha256 != models.back().best().sha256, Fault::config,
-             "{} and {} of --model have the same weights: give each network once.", directories[m], directory);
+             "{} and {} of --model have the same weights: give each network once.", directories[m],
+             directory);
     const core::Json details = models.back().details(), first_details = models.front().details();
     for (const char* key : {"input", "normalisation", "parameters"}) {
       ensure(details.at(key) == first_details.at(key), Fault::config,
@@ -61,29 +63,41 @@ Ensemble::Ensemble(const std::vector<std::string>& directories, int batch,
     predictors_.emplace_back(directories[m], batch, shares.empty() ? nullptr : &shares[m]);
 }
 
-bool need_statistics(std::span<const nn::ModelManifest> models) {
-  return std::ranges::any_of(models,
-                             [](const nn::ModelManifest& model) { return !model.network.baseline.empty(); });
+core::Json posterior_records(Models models) {
+  core::Json records = core::Json::array();
+  bool any = false;
+  for (const Model& model : models) {
+    const core::FileRecord* record = model.base.find(nn::kPosteriorFile);
+    records.push_back(record == nullptr ? core::Json() : core::Json(record->sha256));
+    any |= record != nullptr;
+  }
+  return any ? records : core::Json::array();
 }
 
-std::vector<float> Ensemble::mix(std::span<const float> outputs,
-                                 const dataset::StatisticsTable& statistics) const {
-  std::vector<float> mixed(outputs.begin(), outputs.end());
+bool need_statistics(Models models) {
+  return std::ranges::any_of(models, [](const Model& model) { return !model.network.baseline.empty(); });
+}
+
+std::vector<float> Ensemble::complete(std::span<const float> outputs,
+                                      const dataset::StatisticsTable& statistics) const {
   const std::size_t samples = statistics.rows.size(), all = outputs.size() / samples;
-  std::size_t first = 0;  // column of a model's outputs
-  for (const Predictor& predictor : predictors_) {
-    const auto width = static_cast<std::size_t>(predictor.model().outputs());
-    std::vector<float> model_outputs;
-    for (std::size_t row = 0; row < samples; ++row) {
-      const auto row_outputs = outputs.subspan(row * all + first, width);
-      model_outputs.insert(model_outputs.end(), row_outputs.begin(), row_outputs.end());
+  std::vector<std::vector<float>> regressions;
+  for (const Predictor& predictor : predictors_) regressions.push_back(predictor.regression(statistics));
+  std::vector<float> rows;
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    auto rest = outputs.subspan(sample * all, all);
+    for (std::size_t m = 0; m < predictors_.size(); ++m) {
+      const nn::ModelManifest& model = predictors_[m].model();
+      const auto width = static_cast<std::size_t>(model.outputs());
+      const std::size_t count = regressions[m].size() / samples;
+      const auto own = rest.first(width),
+                 labels = std::span<const float>(regressions[m]).subspan(sample * count, count);
+      rows.insert(rows.end(), own.begin(), own.end());
+      rows.insert(rows.end(), labels.begin(), labels.end());
+      rest = rest.subspan(width);
     }
-    model_outputs = predictor.mix(std::move(model_outputs), statistics);
-    for (std::size_t row = 0; row < samples; ++row)
-      std::copy_n(&model_outputs[row * width], width, &mixed[row * all + first]);
-    first += width;
   }
-  return mixed;
+  return rows;
 }
 
 std::span<const float> Ensemble::predict(std::span<const float> voxels) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "infer/predict/model.hpp"
 #include "infer/predict/predictor.hpp"
 
 namespace cosmo::infer {
@@ -14,12 +15,12 @@ namespace cosmo::infer {
 /// name.
 std::vector<std::string> model_directories(const std::string& models);
 
-/// Their manifests. Throws as nn::load_model_manifest does, and Error{config} unless all have other weights, read the same input,
+/// Their manifests and posteriors. Throws as nn::load_model_manifest and nn::read_posterior do, and Error{config} unless all have other weights, read the same input,
 /// by the same transform, and predict the same parameters of the same ranges.
-std::vector<nn::ModelManifest> load_models(const std::vector<std::string>& directories);
+std::vector<Model> load_models(const std::vector<std::string>& directories);
 
 /// Whether one of the models needs the statistics of the samples.
-bool need_statistics(std::span<const nn::ModelManifest> models);
+bool need_statistics(Models models);
 
 /// Throws Error{numeric} unless the outputs (samples, width) are finite; `name` names a sample.
 void ensure_finite(std::span<const float> outputs, std::size_t width,
@@ -35,8 +36,10 @@ class Ensemble {
   /// valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
-  /// The outputs of predict() for samples (samples, outputs_of), each model's mixed by Predictor::mix().
-  std::vector<float> mix(std::span<const float> outputs, const dataset::StatisticsTable& statistics) const;
+  /// The outputs of predict() for samples (samples, outputs_of) with the labels of each model's regression after its own, if
+  /// it has one: (samples, width_of), as distributions are made from.
+  std::vector<float> complete(std::span<const float> outputs,
+                              const dataset::StatisticsTable& statistics) const;
 
  private:
   std::vector<Predictor> predictors_;

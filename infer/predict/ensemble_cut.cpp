@@ -4,7 +4,7 @@
 
 namespace cosmo::infer {
 
-EnsembleCut::EnsembleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample) {
+EnsembleCut::EnsembleCut(Models models, int ranks_per_sample) {
   if (ranks_per_sample == 1) return;
   for (const nn::ModelManifest& model : models) {
     const nn::CutPlan& plan =

@@ -6,8 +6,8 @@
 
 #include "dataset/load/sample_groups.hpp"
 #include "dataset/load/slab.hpp"
+#include "infer/predict/model.hpp"
 #include "nn/cut/cut_plan.hpp"
-#include "nn/model/model_manifest.hpp"
 
 namespace cosmo::infer {
 
@@ -18,7 +18,7 @@ class EnsembleCut {
   EnsembleCut() = default;
   /// They are not cut if each has one rank. Throws Error{config} if a network cannot be cut so, or if they need
   /// different planes of the samples.
-  EnsembleCut(std::span<const nn::ModelManifest> models, int ranks_per_sample);
+  EnsembleCut(Models models, int ranks_per_sample);
 
   /// A rank's share in each network, or none if the samples are not cut. The groups and this must outlive them.
   std::vector<nn::Share> shares(const dataset::SampleGroups& groups) const;

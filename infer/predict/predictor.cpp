@@ -4,23 +4,10 @@
 
 #include "core/error.hpp"
 #include "core/hdf5/hdf5.hpp"
-#include "dataset/regression/baseline_labels.hpp"
 #include "nn/cut/cut_plan.hpp"
 #include "nn/model/model_file.hpp"
 
 namespace cosmo::infer {
-
-int batch_of(const nn::ModelManifest& model) {
-  constexpr int kBatch = 8;
-  constexpr std::int64_t kLargest = 64 * 64 * 64;  // voxels of a sample
-  return model.input.elements() > kLargest ? 1 : kBatch;
-}
-
-nn::Arithmetic arithmetic_of(const nn::ModelManifest& model) {
-  const nn::NetworkCensus census = nn::take_census(model.network, model.input, model.outputs());
-  return {nn::Precision::f32,
-          nn::choose_filtered(model.network, census, 1, nn::ConvolutionMethod::automatic)};
-}
 
 Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn::Share* share)
     : model_(nn::load_model_manifest(directory)),
@@ -62,16 +49,12 @@ std::span<const float> Predictor::predict(std::span<const float> voxels) {
   return network_.forward();
 }
 
-std::vector<float> Predictor::mix(std::vector<float> outputs,
-                                  const dataset::StatisticsTable& statistics) const {
-  if (!regression_) return outputs;
+std::vector<float> Predictor::regression(const dataset::StatisticsTable& statistics) const {
+  if (!regression_) return {};
   core::ensure(regression_->fits(statistics), core::Fault::format,
                "{} has learned from other statistics than these data have: restore it, or train again.",
                regression_file_.string());
-  dataset::BaselineLabels labels(regression_->predict(statistics),
-                                 static_cast<int>(model_.parameters.size()));
-  labels.set_shares(model_.validation.baseline_shares);
-  return labels.mix(outputs);
+  return regression_->predict(statistics);
 }
 
 }  // namespace cosmo::infer

@@ -6,17 +6,10 @@
 
 #include "dataset/regression/statistics_regression.hpp"
 #include "dataset/shard/voxel_transform.hpp"
-#include "nn/model/model_manifest.hpp"
+#include "nn/model/inference.hpp"
 #include "nn/network.hpp"
 
 namespace cosmo::infer {
-
-/// Samples that the model predicts at once: one where they are large.
-int batch_of(const nn::ModelManifest& model);
-
-/// How its network computes: convolutions are filtered where that is faster for a single sample, so that
-/// predictions do not depend on the batch.
-nn::Arithmetic arithmetic_of(const nn::ModelManifest& model);
 
 /// How counts become voxels, as in training.
 dataset::VoxelTransform transform_of(const nn::ModelManifest& model);
@@ -39,10 +32,9 @@ class Predictor {
   /// size, size, size), or of this rank's planes of them; valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
-  /// The labels that predict() gave for samples (samples, P); if the model has a baseline, mixed with those
-  /// that its regression predicts from their statistics. Throws Error{format} if the regression does not fit
-  /// these.
-  std::vector<float> mix(std::vector<float> outputs, const dataset::StatisticsTable& statistics) const;
+  /// The labels that the regression of its baseline predicts for samples (samples, P), unclipped; none if it has no
+  /// baseline. Throws Error{format} if the regression does not fit their statistics.
+  std::vector<float> regression(const dataset::StatisticsTable& statistics) const;
 
  private:
   nn::ModelManifest model_;

@@ -29,7 +29,7 @@ void declare_unfinished(core::Options& options) {
 
 std::vector<std::string> training_doubts(const core::Options& options,
                                          const std::vector<std::string>& directories,
-                                         const std::vector<nn::ModelManifest>& models) {
+                                         const std::vector<Model>& models) {
   std::vector<std::string> sentences;
   for (std::size_t m = 0; m < models.size(); ++m) {
     const Failing failing = failing_of(models[m]);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/run/options.hpp"
-#include "nn/model/model_manifest.hpp"
+#include "infer/predict/model.hpp"
 
 namespace cosmo::infer {
 
@@ -16,6 +16,6 @@ void declare_unfinished(core::Options& options);
 /// first one that is not finished or diverged unless --unfinished is given.
 std::vector<std::string> training_doubts(const core::Options& options,
                                          const std::vector<std::string>& directories,
-                                         const std::vector<nn::ModelManifest>& models);
+                                         const std::vector<Model>& models);
 
 }  // namespace cosmo::infer

@@ -4,6 +4,7 @@
 #include "core/file/input_file.hpp"
 #include "core/picture/png.hpp"
 #include "infer/report/calibration_figures.hpp"
+#include "infer/report/figure/corner_figure.hpp"
 #include "infer/report/figure/error_figure.hpp"
 #include "infer/report/figure/prediction_figure.hpp"
 #include "infer/report/figure/symbol.hpp"
@@ -121,6 +122,12 @@ ReportFigures draw(const Report& report, const ReportSources& sources) {
     figures.predictions.push_back(predictions_of(report, p));
   }
   figures.calibration = calibration_figures(report);
+  if (!report.draws.empty()) {
+    const dataset::PredictionTable& universes = report.methods.front().universes;
+    figures.corner = {{"figures/posterior.svg",
+                       corner_figure(universes.parameters, report.draws, universes.rows[report.drawn].truth),
+                       "Posterior of one universe", ""}};
+  }
   figures.loss = loss_of(report, sources.model);
   figures.losses_alone = losses_are_alone(report, sources.model);
   add_universes(report, sources, figures);

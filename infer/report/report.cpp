@@ -95,11 +95,26 @@ std::string training_section(const ReportFigures& figures, const nn::ModelManife
           "one"));
 }
 
+std::string posterior_section(const Report& report, const std::vector<html::Figure>& corner) {
+  if (corner.empty()) return "";
+  const dataset::PredictionRow& row = report.methods.front().universes.rows[report.drawn];
+  return html::section(
+      "posterior", "The posterior of one universe",
+      html::gallery(
+          corner,
+          fmt::format(
+              "{} draws from the posterior of universe {}, whose deviations are closest to the median of all, over "
+              "the parameters’ ranges; lines are at the truth. <code>cosmo-infer --samples N</code> writes draws "
+              "for every universe, and chains for GetDist.",
+              report.draws.size() / row.truth.size(), row.simulation),
+          "one"));
+}
+
 }  // namespace
 
 std::vector<const html::Figure*> ReportFigures::all() const {
   std::vector<const html::Figure*> figures;
-  for (const auto* group : {&errors, &predictions, &calibration, &loss, &universes}) {
+  for (const auto* group : {&errors, &predictions, &calibration, &corner, &loss, &universes}) {
     for (const html::Figure& figure : *group) figures.push_back(&figure);
   }
   return figures;
@@ -113,6 +128,7 @@ std::string report_html(const Report& report, const ReportFigures& figures,
   content += predictions_section(report, figures.predictions);
   content += paired_section(report);
   content += uncertainty_section(report, figures.calibration);
+  content += posterior_section(report, figures.corner);
   content += measures_section(report);
   content += training_section(figures, report.model);
   if (!figures.universes.empty()) {

@@ -24,6 +24,9 @@ struct Report {
   std::string split;
   std::string warning;  ///< in red at the top; empty for none
   core::Request request;
+  std::vector<double> draws =
+      {};                 ///< from the posterior of universe `drawn` (draws, P), physical; empty without
+  std::size_t drawn = 0;  ///< its row among the universes
 };
 
 /// A report's images; an empty part has none.
@@ -31,6 +34,7 @@ struct ReportFigures {
   std::vector<html::Figure> errors;       ///< one per parameter
   std::vector<html::Figure> predictions;  ///< one per parameter
   std::vector<html::Figure> calibration;  ///< ranks of each parameter, then the coverage of all together
+  std::vector<html::Figure> corner;       ///< the posterior of one universe
   std::vector<html::Figure> loss;
   bool losses_alone = false;  ///< whether both of its curves are of the network without its baseline
   std::vector<html::Figure> universes;

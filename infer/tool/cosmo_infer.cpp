@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/run/tool.hpp"
+#include "infer/evaluate/posterior_samples.hpp"
 #include "infer/predict/training_doubts.hpp"
 #include "infer/tool/compare_command.hpp"
 #include "infer/tool/export_command.hpp"
@@ -17,6 +18,7 @@ void declare(core::Options& options) {
   options.add("model DIR,...", std::nullopt,
               "directory that cosmo-train wrote; several, separated by commas, for an ensemble");
   infer::declare_unfinished(options);
+  infer::declare_samples(options);
   infer::declare_split(options);
   infer::declare_input(options);
 }

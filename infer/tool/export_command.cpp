@@ -66,7 +66,7 @@ void write_file(const std::string& bytes, const fs::path& path) {
 std::string read_model(const core::Options& options) {
   (void)options.choice("format");
   const std::string& model = options.text("model");
-  (void)training_doubts(options, {model}, {nn::load_model_manifest(model)});  // the file holds "complete"
+  (void)training_doubts(options, {model}, {{nn::load_model_manifest(model)}});  // the file holds "complete"
   return model;
 }
 
@@ -102,7 +102,7 @@ class OnnxStage : public core::Stage {
   explicit OnnxStage(const core::Invocation& invocation) : Stage(invocation) {
     run.comm.agree([&] {
       directory_ = read_model(run.options);
-      model_ = nn::load_model_manifest(directory_);
+      model_ = {nn::load_model_manifest(directory_)};
       request = {"onnx",
                  {{"format", "onnx"}, {"checkpoint", model_.best().sha256}},
                  {core::input_record(directory_, model_.base, target)}};
@@ -142,7 +142,7 @@ class OnnxStage : public core::Stage {
   }
 
   std::string directory_;
-  nn::ModelManifest model_;
+  Model model_;
 };
 
 }  // namespace

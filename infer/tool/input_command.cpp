@@ -11,6 +11,7 @@
 #include "core/universe/simulation_manifest.hpp"
 #include "histogram/snapshot/counting_job.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
+#include "infer/evaluate/posterior_samples.hpp"
 #include "infer/input/predictions.hpp"
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"
@@ -33,13 +34,14 @@ constexpr std::uint64_t kBytesPerUniverse = 500;  ///< size of a line of univers
 struct InputJob {
   std::vector<std::string> names;        ///< values of --input
   std::vector<std::string> directories;  ///< those of the models
-  std::vector<nn::ModelManifest> models;
+  std::vector<Model> models;
   InputReading reading;
   UniverseList list;
   std::vector<std::string>
       doubts;              ///< a sentence on each thing in the trainings that makes the models doubtful
   ListedSizes sizes = {};  ///< on the root rank
   std::vector<std::string> unstated = {};  ///< facts of the trainings that are not known of these universes
+  std::size_t draws = 0;                   ///< from the posterior of each universe
 
   const nn::ModelManifest& model() const { return models.front(); }  ///< all read the same input
 };
@@ -51,8 +53,8 @@ std::string source_of(const InputJob& job) {
 
 /// Compares what is known of the universes with what the models were trained on. Collective.
 void check_facts(const core::Invocation& run, InputJob& job) {
-  const nn::FactsCheck check =
-      nn::check_facts(job.models, job.directories, job.sizes.facts, source_of(job), nn::Learned::compared);
+  const nn::FactsCheck check = nn::check_facts(manifests_of(job.models), job.directories, job.sizes.facts,
+                                               source_of(job), nn::Learned::compared);
   if (!check.remark.empty()) run.log.info("{}", check.remark);
   const Json found = Json::parse(
       run.comm.broadcast(Json{{"warnings", check.warnings}, {"unstated", check.unstated}}.dump()));
@@ -76,6 +78,9 @@ InputJob read_input(const core::Invocation& run) {
     job.models = load_models(job.directories);
     job.list = list_universes(job.model(), job.names, job.reading);
     job.doubts = training_doubts(options, job.directories, job.models);
+    job.draws = read_samples(options, job.directories, job.models);
+    core::ensure(job.draws == 0 || options.given("output"), Fault::usage,
+                 "Option --samples writes files: give --output, too.");
     if (run.comm.is_root()) job.sizes = check_universes(job.model(), job.list, run.threads);
   });
   check_facts(run, job);
@@ -151,6 +156,9 @@ class InputStage : public core::Stage {
         request.inputs.push_back(core::input_record(job_.directories[m], job_.models[m].base, target));
         request.config["checkpoint"].push_back(job_.models[m].best().sha256);
       }
+      if (const Json posteriors = posterior_records(job_.models); !posteriors.empty())
+        request.config["posterior_sha256"] = posteriors;
+      if (job_.draws > 0) request.config["samples"] = job_.draws;
       if (job_.reading.box) core::write_length(request.config, "box", *job_.reading.box);
       request.config["particle_type"] = job_.reading.snapshots.particle_type;
       if (const auto units = job_.reading.snapshots.units_per_mpc_h)
@@ -174,7 +182,10 @@ class InputStage : public core::Stage {
       if (run.comm.is_root()) needs.memory = memory_of(job_);
     });
     needs.memory = run.comm.max(needs.memory);
-    needs.disk = needs.disk_missing = job_.list.universes.size() * kBytesPerUniverse;
+    const std::size_t universes = job_.list.universes.size(), parameters = job_.model().parameters.size();
+    needs.memory += samples_memory(job_.draws, parameters);
+    needs.disk = needs.disk_missing =
+        universes * kBytesPerUniverse + samples_bytes(universes, job_.draws, parameters);
     return needs;
   }
 
@@ -184,10 +195,17 @@ class InputStage : public core::Stage {
     const ListPredictions predictions = predict_and_warn(run, job_);
     const ListResult result{job_.models, job_.list, predictions};
     output.add_text("universes.csv", list_csv(result));
+    if (job_.draws > 0) {
+      std::vector<SampledUniverse> drawn;
+      for (const UniversePrediction& universe : predictions.universes)
+        drawn.push_back({static_cast<std::uint32_t>(drawn.size()), &universe.density});
+      publish_samples(output, job_.model().parameters, drawn, job_.draws);
+    }
     Json details = {{"predictions", "universes.csv"},
                     {"parameters", job_.model().parameters},
                     {"warnings", predictions.warnings}};
     if (const Json fiducial = list_fiducial(result); !fiducial.empty()) details["fiducial"] = fiducial;
+    if (!predictions.universes.front().network.empty()) details["csv_schema"] = kPosteriorCsvSchema;
     output.finish(run.tool, details, run.facts);
     core::Report report{list_json(result), ""};
     report.facts["warnings"] = predictions.warnings;

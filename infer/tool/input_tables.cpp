@@ -38,6 +38,12 @@ int width_of(const core::ParameterSpace& space, std::size_t p, bool known) {
 
 /// What ± is, with a newline.
 std::string error_sentence(Models models, bool of_universes) {
+  if (models.size() == 1 && models.front().posterior)
+    return fmt::format(
+        "± is the standard deviation of the posterior{}\n",
+        of_universes
+            ? ""
+            : ", the average of those of sub-volumes, as universes were cut differently in training");
   return fmt::format("± is the {}{} on {} validation universes of the model{}\n", deviation_kind(models).name,
                      of_universes ? "" : " of single sub-volumes (cut differently from here)",
                      models.front().validation.universes, models.size() > 1 ? "s" : "");
@@ -139,8 +145,10 @@ std::string list_csv(const ListResult& result) {
   const std::vector<UniversePrediction>& universes = result.predictions.universes;
   const bool known = std::ranges::any_of(universes, [](const auto& one) { return !one.truth.empty(); });
   std::string text = "input,universe,subvolumes,seed";
+  const bool networks = !universes.front().network.empty();
   for (const std::string& name : space.names)
-    text += fmt::format("{0},predicted_{1},deviation_{1}", known ? ",true_" + name : "", name);
+    text += fmt::format("{0},predicted_{1},deviation_{1}{2}", known ? ",true_" + name : "", name,
+                        networks ? ",network_" + name : "");
   text += '\n';
   for (std::size_t i = 0; i < universes.size(); ++i) {
     const ListedUniverse& listed = result.list.universes[i];
@@ -152,6 +160,7 @@ std::string list_csv(const ListResult& result) {
     for (std::size_t p = 0; p < space.size(); ++p) {
       if (known) text += one.truth.empty() ? "," : fmt::format(",{}", one.truth[p]);
       text += fmt::format(",{},{}", one.value[p], one.error[p]);
+      if (networks) text += fmt::format(",{}", one.network[p]);
     }
     text += '\n';
   }

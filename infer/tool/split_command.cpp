@@ -12,6 +12,7 @@
 #include "dataset/load/data_loader.hpp"
 #include "infer/baseline/comparison.hpp"
 #include "infer/evaluate/method.hpp"
+#include "infer/evaluate/posterior_samples.hpp"
 #include "infer/evaluate/prediction_file.hpp"
 #include "infer/evaluate/uncertainty.hpp"
 #include "infer/predict/costs.hpp"
@@ -51,7 +52,7 @@ struct Job {
   dataset::DatasetManifest manifest;  ///< manifest of the data
   dataset::Split split;
   std::vector<std::string> directories;  ///< directories of the models
-  std::vector<nn::ModelManifest> models;
+  std::vector<Model> models;
   int ranks_per_sample = 1;
   EnsembleCut cut = {};
   std::vector<std::string> training_doubts;  ///< a sentence on each unfinished model
@@ -59,6 +60,7 @@ struct Job {
   Independence independence;
   core::Request request;
   std::vector<std::string> doubts = {};
+  std::size_t draws = 0;  ///< from the posterior of each universe
 
   const nn::ModelManifest& model() const { return models.front(); }  ///< all read the same input
   std::uint64_t samples() const { return manifest.split(split).samples; }
@@ -78,6 +80,9 @@ core::Request request_of(const core::Options& options, const Job& job) {
   }
   if (const core::FileRecord* kept = kept_baselines(options, job.model()))
     request.config["baselines_sha256"] = kept->sha256;
+  const Json posteriors = posterior_records(job.models);
+  if (!posteriors.empty()) request.config["posterior_sha256"] = posteriors;
+  if (job.draws > 0) request.config["samples"] = job.draws;
   request.inputs.push_back(core::input_record(job.data, job.manifest.base, output));
   request.check = [](const core::Manifest& manifest) {
     core::ensure(manifest.details.contains("metrics") && manifest.details["metrics"].is_object(),
@@ -98,6 +103,7 @@ Job checked_job(const core::Options& options, int ranks) {
   job.directories = model_directories(options.text("model"));
   job.models = load_models(job.directories);
   job.training_doubts = infer::training_doubts(options, job.directories, job.models);
+  job.draws = read_samples(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
   core::ensure(job.samples() > 0, Fault::config, "{} has no {} universes: choose --split test.",
                job.data.string(), name_of(job.split));
@@ -106,8 +112,8 @@ Job checked_job(const core::Options& options, int ranks) {
   if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
     dataset::ensure_in_domain(transform.name, job.manifest.channels,
                               "the model was trained with it, give data of the kind that it was trained on");
-  job.facts = nn::check_facts(job.models, job.directories, std::span(&job.manifest.facts, 1), "the dataset",
-                              nn::Learned::left_out);
+  job.facts = nn::check_facts(manifests_of(job.models), job.directories, std::span(&job.manifest.facts, 1),
+                              "the dataset", nn::Learned::left_out);
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {
@@ -181,8 +187,8 @@ struct Findings {
   Costs costs;
 };
 
-/// Predicts the split by the networks. If they are mixed with their baselines, `alone` gets the predictions
-/// without these. Collective.
+/// Predicts the split by the networks. If they have baselines or posteriors, `alone` gets the predictions without these.
+/// Collective.
 NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job,
                           dataset::SplitReader& reader,
                           const std::optional<dataset::StatisticsTable>& statistics,
@@ -209,11 +215,11 @@ NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGrou
       return fmt::format("simulation {}, sub-volume {}", sample.simulation, sample.subvolume);
     });
   });
-  NetworkPrediction prediction = network_prediction(job.models, dataset::truths_of(split), outputs);
-  if (!need_statistics(job.models)) return prediction;
-  alone = {"network_alone", "network alone", std::move(prediction.method.subvolumes),
-           std::move(prediction.method.universes)};
-  return network_prediction(job.models, dataset::truths_of(split), ensemble->mix(outputs, *statistics));
+  const std::vector<float> rows = statistics ? ensemble->complete(outputs, *statistics) : outputs;
+  if (statistics ||
+      std::ranges::any_of(job.models, [](const Model& model) { return model.posterior.has_value(); }))
+    alone = alone_prediction(job.models, dataset::truths_of(split), rows);
+  return network_prediction(job.models, dataset::truths_of(split), rows);
 }
 
 /// Predicts the split by the networks and by the baselines. Collective.
@@ -255,6 +261,17 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   return {std::move(metrics), std::move(uncertainty)};
 }
 
+/// Draws from the posterior of a typical universe for the report, if all models have one.
+void add_draws(const NetworkPrediction& network, Report& page) {
+  constexpr std::size_t kDrawsOfReport = 1000;
+  const dataset::PredictionTable& universes = network.method.universes;
+  if (std::ranges::any_of(network.models, [](const Model& model) { return !model.posterior; })) return;
+  page.drawn = typical_row(universes);
+  const SampledUniverse universe{universes.rows[page.drawn].simulation,
+                                 &network.universes[page.drawn].density};
+  page.draws = draw_physical(universe, universes.parameters, kDrawsOfReport);
+}
+
 /// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
 core::Report publish(const core::Invocation& run, const Job& job, const Findings& findings,
                      dataset::SplitReader& reader, core::OutputDirectory& output) {
@@ -269,11 +286,24 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   output.add_text("universes.csv", predictions_csv(methods.front().universes));
   output.add_text("baselines.csv", baselines_csv(methods));
   output.add_text("metrics.json", metrics.dump(1) + "\n");
-  publish_report(run.comm,
-                 {shown, metrics, job.model(), deviation_kind(job.models), std::string(name_of(job.split)),
-                  warning_of(job.independence, job.split), job.request},
-                 {job.directories.front(), job.model(), reader, job.manifest}, output);
-  output.finish(run.tool, {{"predictions", "predictions.csv"}, {"metrics", metrics}}, facts);
+  Report page{shown,
+              metrics,
+              job.model(),
+              deviation_kind(job.models),
+              std::string(name_of(job.split)),
+              warning_of(job.independence, job.split),
+              job.request};
+  add_draws(network, page);
+  publish_report(run.comm, page, {job.directories.front(), job.model(), reader, job.manifest}, output);
+  if (job.draws > 0) {
+    std::vector<SampledUniverse> drawn;
+    for (std::size_t u = 0; u < network.universes.size(); ++u)
+      drawn.push_back({universes.rows[u].simulation, &network.universes[u].density});
+    publish_samples(output, universes.parameters, drawn, job.draws);
+  }
+  Json details = {{"predictions", "predictions.csv"}, {"metrics", metrics}};
+  if (!universes.rows.front().network.empty()) details["csv_schema"] = kPosteriorCsvSchema;
+  output.finish(run.tool, details, facts);
   return {
       {{"metrics", metrics}, {"inference", costs.to_json()}},
       fmt::format(
@@ -299,8 +329,11 @@ class SplitStage : public core::Stage {
 
   core::Needs needs(const core::Manifest&) override {
     memory_ = plan_memory(run, ranks_, job_);
-    const std::uint64_t disk = job_.samples() * kBytesPerRow + kReportBytes;
-    return {.memory = memory_.most,
+    const std::size_t parameters = job_.model().parameters.size();
+    const std::uint64_t disk =
+        job_.samples() * kBytesPerRow + kReportBytes +
+        samples_bytes(job_.manifest.split(job_.split).simulations.size(), job_.draws, parameters);
+    return {.memory = memory_.most + samples_memory(job_.draws, parameters),
             .memory_cause = "The predictions need",
             .memory_remedy = "use fewer models, or fewer ranks per node",
             .disk = disk,

@@ -112,6 +112,7 @@ core::Json ModelManifest::details() const {
     json["diverged"] = diverged();
   }
   core::write_facts(json, facts);
+  if (!posterior.is_null()) json["posterior"] = posterior;
   if (weights != "weights") json["weights"] = weights;
   return json;
 }
@@ -223,6 +224,7 @@ void read_details(const Json& json, ModelManifest& model) {
   model.choice_epochs = training.value("choice_epochs", 1);
   if (json.contains("seeds")) model.seeds = {json.at("seeds").at("train"), json.at("seeds").at("validation")};
   model.complete = json.at("complete");
+  if (json.contains("posterior")) model.posterior = json.at("posterior");
 }
 
 void ensure_settings(const ModelManifest& model, const std::string& source) {

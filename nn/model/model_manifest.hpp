@@ -99,8 +99,9 @@ struct ModelManifest {
   std::vector<CheckpointRecord> checkpoints;
   ValidationErrors validation;
   SeenSeeds seeds;
-  core::Facts facts;  ///< what is known of the universes it was trained on
-  bool complete;      ///< whether all epochs are done
+  core::Facts facts;               ///< what is known of the universes it was trained on
+  core::Json posterior = nullptr;  ///< how posterior.h5 was fitted; null without one
+  bool complete;                   ///< whether all epochs are done
 
   /// The stage's own fields of manifest.json.
   core::Json details() const;

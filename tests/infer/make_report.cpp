@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
          "predicted " + name, ""});
   }
   const core::InputRecord lost{"../<lost>/manifest.json", "sha256:0", "1"};
-  const std::vector<nn::ModelManifest> models = {model()};
+  const std::vector<infer::Model> models = {{model()}};
   const infer::Report report{methods,
                              metrics,
                              models.front(),

@@ -36,7 +36,7 @@ infer::CalibrationCheck checked(double noise, double correlation, const Wrong& w
     TruncatedGaussian posterior{2, {truth[0] + shift[0], truth[1] + shift[1]}, factor};
     wrong(posterior);
     table.rows.push_back({u, -1, u, {truth[0], truth[1]}, {}});
-    said.push_back({{nn::component(1, posterior)}, {0, 0}, {1, 1}});
+    said.push_back({{{1, nn::Mixture{nn::component(1, posterior)}}}, {0, 0}, {1, 1}, {}});
   }
   return infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below);
 }
@@ -99,8 +99,8 @@ TEST_CASE("a mixture whose truths were drawn from it is right, the Gaussian of i
     const Vector truth = {from.centre[0] + first / from.factor[0][0],
                           from.centre[1] + second / from.factor[1][1]};
     table.rows.push_back({u, -1, u, {truth[0], truth[1]}, {}});
-    right.push_back({two, {0, 0}, {1, 1}});
-    wrong.push_back({one, {0, 0}, {1, 1}});
+    right.push_back({{{1, two}}, {0, 0}, {1, 1}, {}});
+    wrong.push_back({{{1, one}}, {0, 0}, {1, 1}, {}});
   }
   const auto verdicts = [&](const std::vector<infer::Distribution>& said) {
     return verdicts_of(infer::check_calibration(table, said, infer::evaluate_uncertainty(table, said).below));

@@ -18,7 +18,7 @@ TEST_CASE(
     nn::ModelManifest model{};
     model.parameters = table.parameters;
     model.output = {loss, 1};
-    const std::vector<nn::ModelManifest> models(count, model);
+    const std::vector<infer::Model> models(count, {model});
     const infer::Report report{methods, metrics, model, infer::deviation_kind(models), "test", "", {}};
     CHECK(infer::uncertainty_section(report, {}).empty());
     return infer::predictions_section(report, {});
@@ -44,7 +44,7 @@ TEST_CASE("what came out is one sentence of the numbers, and names a parameter t
       infer::method_of("network", "network", {{{"sigma8", "n_s"}, {0, 0}, {1, 1}}, {}})};
   nn::ModelManifest model{};
   model.parameters = methods.front().universes.parameters;
-  const std::vector<nn::ModelManifest> models = {model};
+  const std::vector<infer::Model> models = {{model}};
   const infer::DeviationKind deviations = infer::deviation_kind(models);
   const std::string text = infer::outcome_text({methods, metrics, model, deviations, "test", "", {}});
   CHECK(text.starts_with("The network’s rms error is "));

@@ -28,7 +28,7 @@ nn::ModelManifest model_of(const std::string& loss) {
 }  // namespace
 
 TEST_CASE("labels have the validation errors as deviations, of universes where these are cut alike") {
-  const std::vector<nn::ModelManifest> models = {model_of("mse")};
+  const std::vector<infer::Model> models = {{model_of("mse")}};
   const auto one = infer::subvolume_distribution(models, std::vector{0.5f, -1.0f});
   CHECK(one.prediction == std::vector{17.5, 0.0});
   CHECK(one.deviation == std::vector{2.0, 0.3});
@@ -39,7 +39,7 @@ TEST_CASE("labels have the validation errors as deviations, of universes where t
 }
 
 TEST_CASE("Gaussians give the moments of what is inside of the range, calibrated") {
-  const std::vector<nn::ModelManifest> models = {model_of("gaussian")};
+  const std::vector<infer::Model> models = {{model_of("gaussian")}};
   const std::vector<float> sharp = {0.2f, -0.4f, 3.0f, 3.5f, 0.0f};
   const auto one = infer::subvolume_distribution(models, sharp);
   const nn::TruncatedGaussian said = nn::Density{2, 0}.mixture(sharp).front().gaussian;
@@ -55,9 +55,9 @@ TEST_CASE("Gaussians give the moments of what is inside of the range, calibrated
 
 TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
   const core::RandomStream stream(4, core::Purpose::gaussian_field);
-  std::vector<nn::ModelManifest> exact = {model_of("gaussian")};
+  std::vector<infer::Model> exact = {{model_of("gaussian")}};
   exact.front().validation = {40, 1, {2, 2}, {2, 2}, {1, 1}, {1, 1}};
-  std::vector<nn::ModelManifest> sharp = exact;
+  std::vector<infer::Model> sharp = exact;
   sharp.front().validation.calibration_per_subvolume = {0.5, 0.5};
   dataset::PredictionTable table{kWideSpace, {}};
   std::vector<float> outputs;
@@ -88,7 +88,7 @@ TEST_CASE("exact posteriors cover as they should, and sharper ones less") {
 }
 
 TEST_CASE("a truth outside of the ranges has no likelihood, one on their edge has") {
-  const std::vector<nn::ModelManifest> models = {model_of("gaussian")};
+  const std::vector<infer::Model> models = {{model_of("gaussian")}};
   const auto likelihood = [&](double truth) {
     dataset::PredictionTable table{kWideSpace, {}};
     std::vector<infer::Distribution> said;
@@ -109,7 +109,7 @@ TEST_CASE("universes cut otherwise than in validation have the calibration of su
   CHECK(infer::universe_calibration(model, 2) == model.validation.calibration_per_universe);
   CHECK(infer::universe_calibration(model, 1) == model.validation.calibration_per_subvolume);
   infer::NetworkPrediction network = infer::network_prediction(
-      {model}, {kWideSpace, {{0, 0, 0, {15, 0.5}, {}, 0, {}}, {1, 0, 0, {15, 0.5}, {}, 0, {}}}},
+      {{model}}, {kWideSpace, {{0, 0, 0, {15, 0.5}, {}, 0, {}}, {1, 0, 0, {15, 0.5}, {}, 0, {}}}},
       std::vector<float>(10, 0.0f));
   core::Json metrics;
   infer::add_uncertainty(metrics, network);
@@ -120,7 +120,7 @@ TEST_CASE("a share of all or of none has no standard error") {
   dataset::PredictionTable table{kWideSpace, {}};
   for (std::uint32_t row = 0; row < 3; ++row)
     table.rows.push_back({row, 0, row, {15, row == 0 ? 0.8 : 0.5}, {}});
-  const auto network = infer::network_prediction({model_of("mae")}, table, std::vector<float>(6, 0.0f));
+  const auto network = infer::network_prediction({{model_of("mae")}}, table, std::vector<float>(6, 0.0f));
   const auto found = infer::evaluate_uncertainty(network.method.universes, network.universes);
   CHECK(found.coverage[0].within_1_sigma.value == 1);
   CHECK(std::isnan(found.coverage[0].within_1_sigma.standard_error));
@@ -128,10 +128,10 @@ TEST_CASE("a share of all or of none has no standard error") {
 }
 
 TEST_CASE("several models are averaged, and their densities too") {
-  const std::vector<nn::ModelManifest> models = {model_of("mae"), model_of("mae")};
+  const std::vector<infer::Model> models = {{model_of("mae")}, {model_of("mae")}};
   const auto both = infer::subvolume_distribution(models, std::vector{0.5f, 0.0f, -0.5f, 0.0f});
   CHECK(both.prediction[0] == Approx(15));
   CHECK(both.deviation[0] == Approx(std::sqrt(2.0 * 2.0 + 2.5 * 2.5)));
-  CHECK(both.density.size() == 2);
+  CHECK(std::get<nn::Mixture>(both.density.front().density).size() == 2);
   CHECK(infer::deviation_kind(models).key == "ensemble");
 }

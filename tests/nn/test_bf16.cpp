@@ -194,11 +194,17 @@ TEST_CASE("no activation is copied between layouts in a bf16 network of whole bl
       CHECK(operation.implementation.find("ref") == std::string::npos);
       if (operation.kind == nn::OperationKind::reorder) ++reorders[operation.layer];
     }
-    for (const nn::Layer& layer : example->spec.layers) {
-      const auto* convolution = std::get_if<Convolution>(&layer.kind);
-      if (convolution == nullptr) continue;
+    const nn::NetworkCensus census = nn::take_census(example->spec, example->input, 3);
+    for (std::size_t i = 0; i < example->spec.layers.size(); ++i) {
+      const nn::Layer& layer = example->spec.layers[i];
+      if (!std::holds_alternative<Convolution>(layer.kind)) continue;
       INFO(example->spec.name << " " << layer.name);
-      CHECK(reorders[layer.name] == (&layer == &example->spec.layers.front() ? 0 : 2));  // of weights
+      // Of weights alone; but oneDNN 3.7 with AMX has another layout where the output is a single cell.
+      const int weights = i == 0 ? 0 : 2;
+      if (census.layers[i].output.cells() > 1)
+        CHECK(reorders[layer.name] == weights);
+      else
+        CHECK((reorders[layer.name] == weights || reorders[layer.name] == weights + 2));
     }
   }
 }

@@ -4,6 +4,8 @@
 
 #include "core/machine/memory.hpp"
 #include "dataset/regression/learned_baselines.hpp"
+#include "nn/model/inference.hpp"
+#include "nn/model/model_posterior.hpp"
 #include "nn/network.hpp"
 #include "train/gradient/gradient_step.hpp"
 
@@ -58,6 +60,17 @@ std::int64_t baseline_memory(const TrainingPlan& plan, const dataset::DatasetMan
   return static_cast<std::int64_t>(dataset::summary_bytes(data.spec, training + validation));
 }
 
+/// Memory of the network that predicts for the posterior after the last epoch, and of what is read ahead for it [bytes].
+std::int64_t posterior_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data) {
+  if (!nn::takes_posterior(plan.objective.output)) return 0;
+  const int batch = nn::batch_of(plan.input), outputs = plan.objective.output.values();
+  const std::size_t network =
+      nn::Network::planned_bytes(plan.network.spec, plan.input, outputs, batch, nn::Mode::inference,
+                                 nn::arithmetic_of(plan.network.spec, plan.input, outputs));
+  return static_cast<std::int64_t>(network +
+                                   dataset::DataLoader::memory_bytes(data.spec, {.micro_batch = batch}));
+}
+
 }  // namespace
 
 std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetManifest& data,
@@ -79,7 +92,8 @@ std::int64_t training_memory(const TrainingPlan& plan, const dataset::DatasetMan
   return rank_memory() + std::max(network + step + writing_memory(census), baseline_memory(plan, data)) +
          static_cast<std::int64_t>(
              dataset::DataLoader::memory_bytes(spec, loaders.training) +
-             std::max(measuring, dataset::DataLoader::memory_bytes(spec, loaders.validation)));
+             std::max(measuring, dataset::DataLoader::memory_bytes(spec, loaders.validation))) +
+         posterior_memory(plan, data);
 }
 
 std::int64_t checkpoint_bytes(const TrainingPlan& plan, const nn::NetworkCensus& census) {

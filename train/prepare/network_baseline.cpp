@@ -54,7 +54,10 @@ dataset::BaselineLabels prepare_baseline(const core::Communicator& comm, const c
   });
   const dataset::StatisticsTable asked =
       dataset::summarise(comm, log, {validation, scale, dataset::samples_of_first_universes(validation)});
-  comm.agree([&] { labels = regression->predict(asked); });
+  comm.agree([&] {
+    labels = regression->predict(asked);
+    for (float& label : labels) label = std::clamp(label, -1.0f, 1.0f);
+  });
   output.add(nn::kBaselineFile, [&](const auto& path) {
     core::hdf5::File file = core::hdf5::File::create(path);
     regression->write(file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "nn/model/model_posterior.hpp"
 #include "train/state/loss_figure.hpp"
 
 namespace cosmo::train {
@@ -130,7 +131,8 @@ void ModelDirectory::list_checkpoints(const TrainingProgress& progress, const Ep
   if (last != path_of(progress.epoch)) list(last, {progress.epoch, progress.step, "", "", {}, false});
 }
 
-void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& facts) {
+void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& facts,
+                          const std::function<void()>& complete) {
   const TrainingProgress& progress = state.progress;
   const std::string last = path_of(progress);
   const std::vector<Column> columns = columns_of(manifest_.output, !manifest_.network.baseline.empty());
@@ -165,6 +167,12 @@ void ModelDirectory::save(TrainingState& state, int epochs, const core::Json& fa
     validation.baseline_shares = values("baseline_share");
   }
   manifest_.complete = progress.epoch == epochs;
+  manifest_.posterior = nullptr;
+  manifest_.base.files = output_.manifest().files;
+  if (manifest_.complete)
+    complete();
+  else if (output_.find(nn::kPosteriorFile) != nullptr)
+    output_.retire(nn::kPosteriorFile);  // that of fewer epochs
   output_.finish("cosmo-train", manifest_.details(), facts);
 }
 

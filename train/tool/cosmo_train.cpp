@@ -12,6 +12,7 @@
 #include "train/plan/training_memory.hpp"
 #include "train/state/model_directory.hpp"
 #include "train/tool/benchmark_command.hpp"
+#include "train/tool/posterior_command.hpp"
 #include "train/tool/task.hpp"
 #include "train/tool/training.hpp"
 #include "train/tool/training_report.hpp"
@@ -29,6 +30,7 @@ void declare(core::Options& options) {
   options.add(
       "print-network NAME", std::nullopt,
       "print the JSON of a network that --network can name, to change it and give it as FILE.json, and stop");
+  train::declare_posterior(options);
 }
 
 void print_network(const core::Invocation& run) {
@@ -134,6 +136,7 @@ class TrainingStage : public core::Stage {
 
 void run_train(const core::Invocation& run) {
   if (run.options.given("print-network")) return print_network(run);
+  if (run.options.flag("posterior-only")) return train::run_posterior(run);
   run.comm.agree([&] { train::check_purpose(run.options); });
   if (run.options.flag("benchmark")) return train::run_benchmark(run);
   TrainingStage stage(run);

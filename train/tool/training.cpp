@@ -7,6 +7,7 @@
 #include "train/gradient/replica_check.hpp"
 #include "train/gradient/straggler_report.hpp"
 #include "train/plan/training_memory.hpp"
+#include "train/posterior/fit_posterior.hpp"
 #include "train/prepare/baselines.hpp"
 #include "train/prepare/input_range.hpp"
 #include "train/prepare/label_spread.hpp"
@@ -145,7 +146,24 @@ void Training::save() {
   monitor_->measured_peak(measure_peak());
   core::Json facts = run_.facts;
   facts["training"] = monitor_->to_json();
-  directory_.save(learner_->state, plan_.epochs, facts);
+  directory_.save(learner_->state, plan_.epochs, facts, [this] { add_posterior(); });
+}
+
+/// Fits the posterior of the finished model. Where it cannot be fitted, the model goes without.
+void Training::add_posterior() {
+  if (!nn::takes_posterior(plan_.objective.output) || directory_.model().diverged()) return;
+  const dataset::VoxelTransform transform = task_.data.transform(plan_.objective.voxels);
+  FittedPosterior fitted =
+      fit_posterior(run_.comm, run_.log, directory_.output().path(), directory_.model(),
+                    {*splits_.training, *splits_.validation, transform, scale_of(plan_, task_.data)});
+  if (!fitted.obstacle.empty()) {
+    run_.log.warn("No posterior was fitted, and error bars are rms errors on the validation universes: {}",
+                  fitted.obstacle);
+    return;
+  }
+  directory_.output().add(nn::kPosteriorFile,
+                          [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });
+  directory_.note_posterior(fitted.facts);
 }
 
 /// `seconds`: time of the training without what came before it.

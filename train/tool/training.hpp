@@ -48,6 +48,7 @@ class Training {
   TrainerConfig trainer_config() const;
   double measure_peak() const;
   void save();
+  void add_posterior();
   core::Report report(Ending ending, double seconds);
 
   const TrainingSetting setting_;

@@ -209,7 +209,7 @@ TEST_CASE("one parameter and seven") {
   }
 }
 
-TEST_CASE("a density that was written and read is the same; a damaged one is refused") {
+TEST_CASE("a density that was written and read is the same, and a damaged one is refused") {
   const nn::ConditionalDensity density = random_density(3, 2, 2, 0.6);
   const TemporaryDirectory directory;
   const std::string path = (directory.path() / "posterior.h5").string();

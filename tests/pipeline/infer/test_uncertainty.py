@@ -356,12 +356,13 @@ def simulated_band(numbers, probabilities, counts_of, sets=4000):
 
 
 class Calibration(DirectoryTest):
-    """Ranks, coverage and their bands against numpy, of 60 universes of random particles and posteriors in closed form."""
+    """Ranks, coverage and their bands against numpy, of 60 universes of random particles and Gaussians in closed form: the model has
+    too few universes for a posterior."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        make_suite(cls.root / "sim", 90, 8)
+        make_suite(cls.root / "sim", 83, 8)
         cls.data, cls.model = cls.root / "data", cls.root / "model"
         succeed("cosmo-prep", "shard", "--input", cls.root / "sim", "--subvolumes", 1, "--validation", 10, "--test", 60,
                 "--output", cls.data)

@@ -62,10 +62,10 @@ def write_suite(directory, universes, grid, redshifts=(0,), box=64.0):
     return counts
 
 
-def write_fields(directory, universes, side, box=32.0):
-    """A dataset of float32 fields, one sample per universe, whose mean follows omega_m."""
+def write_fields(directory, universes, side, box=32.0, held_out=2):
+    """A dataset of float32 fields, one sample per universe, whose mean follows omega_m; `held_out` universes to validate and to test, each."""
     generator, simulations = np.random.default_rng(3), np.arange(universes)
-    splits = {"validation": simulations[:2], "test": simulations[2:4], "train": simulations[4:]}
+    splits = {"validation": simulations[:held_out], "test": simulations[held_out:2 * held_out], "train": simulations[2 * held_out:]}
     records, training, suite = {}, None, "sha256:" + sha256(b"fields")
     for split, members in splits.items():
         (directory / split).mkdir(parents=True)

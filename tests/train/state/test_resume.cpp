@@ -129,7 +129,7 @@ class Experiment {
                      {kEpochs, output_, 3, kGlobalBatch / (micro_batch * ranks), train::WireFormat::f32,
                       train::SumOrder::layout, 0.5, interruptions},
                      {reader, loader, &measured, predicted, *evaluator}, state,
-                     [&] { model.save(state, kEpochs, core::Json::object()); });
+                     [&] { model.save(state, kEpochs, core::Json::object(), [] {}); });
     comm_.barrier();
     const std::span<const float> averaged = average.moment().values;
     std::vector<float> weights(network.weights().begin(), network.weights().end());

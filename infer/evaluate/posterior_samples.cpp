@@ -1,0 +1,150 @@
+#include "infer/evaluate/posterior_samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/hdf5/hdf5.hpp"
+#include "core/median.hpp"
+#include "core/random.hpp"
+#include "dataset/shard/target_scaler.hpp"
+
+namespace cosmo::infer {
+
+namespace {
+
+constexpr std::uint64_t kSeed = 1;         ///< seed for all draws
+constexpr std::uint64_t kCharacters = 20;  ///< most that a number in a chain takes
+
+/// Draws of labels (draws, P): those of the posterior, or of the parts of an average of posteriors, each chosen by its weight.
+std::vector<double> draw_labels(const LabelDensity& density, std::uint32_t universe, std::size_t draws) {
+  std::vector<nn::Posterior> parts;
+  for (const DensityPart& part : density) {
+    const auto& given = std::get<GivenPredictions>(part.density);
+    parts.push_back(given.density->at(given.s));
+  }
+  if (parts.size() == 1) return parts.front().samples(kSeed, universe, draws);
+  const core::RandomStream choices(kSeed, core::Purpose::posterior_draw);
+  std::vector<double> labels;
+  for (std::uint32_t draw = 0; draw < draws; ++draw) {
+    double rest = choices.uniform({universe, draw, 0});
+    std::size_t part = 0;
+    while (part + 1 < parts.size() && rest >= density[part].weight) rest -= density[part++].weight;
+    const std::vector<double> one = parts[part].samples(kSeed, universe, 1, draw);
+    labels.insert(labels.end(), one.begin(), one.end());
+  }
+  return labels;
+}
+
+std::vector<double> physical_of(const core::ParameterSpace& space, std::span<const double> labels) {
+  const dataset::TargetScaler scaler(space);
+  std::vector<double> physical(labels.size());
+  for (std::size_t first = 0; first < labels.size(); first += space.size())
+    scaler.to_physical(labels.subspan(first, space.size()), std::span(physical).subspan(first, space.size()));
+  return physical;
+}
+
+/// A line per draw: weight 1, -log of the density in physical units, parameters.
+std::string chain_text(const LabelDensity& density, const core::ParameterSpace& space,
+                       std::span<const double> labels, std::span<const double> physical) {
+  double units = 0;  // log of the volume of the ranges in label units
+  for (std::size_t p = 0; p < space.size(); ++p) units += std::log((space.high[p] - space.low[p]) / 2);
+  std::string text;
+  for (std::size_t first = 0; first < labels.size(); first += space.size()) {
+    fmt::format_to(std::back_inserter(text), "1 {:.8g}",
+                   units - log_density(density, labels.subspan(first, space.size())));
+    for (std::size_t p = 0; p < space.size(); ++p)
+      fmt::format_to(std::back_inserter(text), " {:.10g}", physical[first + p]);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string chain_name(std::uint32_t number) { return fmt::format("chains/universe_{:05}", number); }
+
+}  // namespace
+
+void declare_samples(core::Options& options) {
+  options.add(
+      "samples N", std::nullopt,
+      "draws from the posterior of each universe, written to samples.h5 and, for GetDist, to chains/ [none]");
+}
+
+std::size_t read_samples(const core::Options& options, const std::vector<std::string>& directories,
+                         Models models) {
+  if (!options.given("samples")) return 0;
+  constexpr std::int64_t kMost = 10'000'000;
+  const auto draws = static_cast<std::size_t>(options.integer("samples", 1, kMost));
+  for (std::size_t m = 0; m < models.size(); ++m)
+    core::ensure(
+        models[m].posterior.has_value(), core::Fault::config,
+        "{} has no posterior for --samples to draw from: fit one with cosmo-train --posterior-only, or leave the "
+        "option out.",
+        directories[m]);
+  return draws;
+}
+
+std::uint64_t samples_bytes(std::size_t universes, std::size_t draws, std::size_t parameters) {
+  constexpr std::uint64_t kOfUniverse = 1000;  // names, ranges and records of its files
+  const std::uint64_t numbers = std::uint64_t{universes} * draws * parameters;
+  return numbers * (sizeof(double) + kCharacters) + universes * (kOfUniverse + draws * (kCharacters + 2));
+}
+
+std::uint64_t samples_memory(std::size_t draws, std::size_t parameters) {
+  return draws * ((3 * parameters) * (sizeof(double) + kCharacters) + kCharacters);
+}
+
+std::vector<double> draw_physical(const SampledUniverse& universe, const core::ParameterSpace& space,
+                                  std::size_t draws) {
+  return physical_of(space, draw_labels(*universe.density, universe.number, draws));
+}
+
+std::size_t typical_row(const dataset::PredictionTable& universes) {
+  const std::size_t count = universes.parameters.size();
+  std::vector<double> distance(universes.rows.size());
+  for (std::size_t p = 0; p < count; ++p) {
+    std::vector<double> deviations;
+    for (const dataset::PredictionRow& row : universes.rows) deviations.push_back(row.deviation[p]);
+    const double median = core::median(deviations);
+    for (std::size_t row = 0; row < distance.size(); ++row)
+      distance[row] += std::abs(deviations[row] / median - 1);
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(distance) - distance.begin());
+}
+
+void publish_samples(core::OutputDirectory& output, const core::ParameterSpace& space,
+                     std::span<const SampledUniverse> universes, std::size_t draws) {
+  output.add("samples.h5", [&](const auto& path) {
+    core::hdf5::File file = core::hdf5::File::create(path);
+    std::vector<std::uint32_t> numbers;
+    for (const SampledUniverse& universe : universes) numbers.push_back(universe.number);
+    file.write("universes", {numbers.size()}, std::span<const std::uint32_t>(numbers));
+    file.set_attribute("parameter_names", space.names);
+    {
+      auto dataset = file.create_dataset<double>("samples", {universes.size(), draws, space.size()});
+      for (std::size_t u = 0; u < universes.size(); ++u) {
+        const std::vector<double> physical = draw_physical(universes[u], space, draws);
+        dataset.write({u, 0, 0}, {1, draws, space.size()}, std::span<const double>(physical));
+      }
+    }
+    file.close();
+  });
+  std::string names, ranges;
+  for (std::size_t p = 0; p < space.size(); ++p) {
+    names += space.names[p] + '\n';
+    ranges += fmt::format("{} {} {}\n", space.names[p], space.low[p], space.high[p]);
+  }
+  for (const SampledUniverse& universe : universes) {
+    std::string text;
+    const std::vector<double> labels = draw_labels(*universe.density, universe.number, draws);
+    text = chain_text(*universe.density, space, labels, physical_of(space, labels));
+    output.add_text(chain_name(universe.number) + ".txt", text);
+    output.add_text(chain_name(universe.number) + ".paramnames", names);
+    output.add_text(chain_name(universe.number) + ".ranges", ranges);
+  }
+}
+
+}  // namespace cosmo::infer

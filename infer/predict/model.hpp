@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/format/json.hpp"
+#include "nn/model/model_manifest.hpp"
+#include "nn/model/model_posterior.hpp"
+
+namespace cosmo::infer {
+
+/// A trained model and, if it has one, its posterior.
+struct Model : nn::ModelManifest {
+  std::optional<nn::ModelPosterior> posterior = {};
+};
+
+using Models = std::span<const Model>;
+
+inline std::vector<nn::ModelManifest> manifests_of(Models models) { return {models.begin(), models.end()}; }
+
+/// The sha256 of each model's posterior; empty if none has one.
+core::Json posterior_records(Models models);
+
+}  // namespace cosmo::infer

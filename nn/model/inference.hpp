@@ -1,0 +1,20 @@
+#pragma once
+// How a trained network computes when it only predicts.
+
+#include "nn/model/model_manifest.hpp"
+#include "nn/network.hpp"
+
+namespace cosmo::nn {
+
+/// Samples that the model predicts at once: one where they are large.
+int batch_of(Shape input);
+inline int batch_of(const ModelManifest& model) { return batch_of(model.input); }
+
+/// How its network computes: convolutions are filtered where that is faster for a single sample, so that
+/// predictions do not depend on the batch.
+Arithmetic arithmetic_of(const NetworkSpec& network, Shape input, int outputs);
+inline Arithmetic arithmetic_of(const ModelManifest& model) {
+  return arithmetic_of(model.network, model.input, model.outputs());
+}
+
+}  // namespace cosmo::nn

@@ -1,0 +1,51 @@
+#include "nn/model/model_posterior.hpp"
+
+#include "core/error.hpp"
+#include "core/hdf5/hdf5.hpp"
+
+namespace cosmo::nn {
+
+namespace {
+
+constexpr const char* kSchema = "cosmo.posterior/1";
+constexpr const char* kOfUniverses = "of_universes";
+constexpr const char* kOfSubvolumes = "of_subvolumes";
+
+}  // namespace
+
+bool takes_posterior(const Output& output) { return output.calibration_values() == 0; }
+
+std::size_t predictions_of(const ModelManifest& model) {
+  return (model.network.baseline.empty() ? 1 : 2) * model.parameters.size();
+}
+
+void write_posterior(const std::filesystem::path& path, const ModelPosterior& posterior) {
+  core::hdf5::File file = core::hdf5::File::create(path);
+  file.set_attribute("schema", std::string(kSchema));
+  posterior.of_universes.write(file, kOfUniverses);
+  if (posterior.of_subvolumes) posterior.of_subvolumes->write(file, kOfSubvolumes);
+  file.close();
+}
+
+std::optional<ModelPosterior> read_posterior(const std::filesystem::path& directory,
+                                             const ModelManifest& model) {
+  const core::FileRecord* record = model.base.find(kPosteriorFile);
+  if (record == nullptr) return std::nullopt;
+  core::check_content(directory, *record);
+  const std::string path = (directory / kPosteriorFile).string();
+  const core::hdf5::File file = core::hdf5::File::open(path);
+  const std::string schema = file.text_attribute("schema");
+  core::ensure(
+      schema == kSchema, core::Fault::format,
+      "{} has the schema \"{}\", not \"{}\": use the version of the tools that wrote it, or fit it again with "
+      "cosmo-train --posterior-only.",
+      path, schema, kSchema);
+  const auto density = [&](const char* group) {
+    return ConditionalDensity::read(file, path, group, predictions_of(model), model.parameters.size());
+  };
+  ModelPosterior posterior{density(kOfUniverses), std::nullopt};
+  if (model.validation.subvolumes > 1) posterior.of_subvolumes = density(kOfSubvolumes);
+  return posterior;
+}
+
+}  // namespace cosmo::nn

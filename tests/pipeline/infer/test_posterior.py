@@ -1,0 +1,159 @@
+"""posterior.h5 of a model: fitted at the end of a training or afterwards, and what predictions make of it."""
+
+import csv
+import json
+import pathlib
+import shutil
+import unittest
+
+import h5py
+import numpy as np
+
+from toolkit import DirectoryTest, error_line, run, succeed
+
+CONFIG, FORMAT = 3, 5
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_noise(directory, universes):
+    """samples.csv and a .npy of noise for each universe, with a random deviation and mean as labels."""
+    directory.mkdir(parents=True)
+    generator, rows = np.random.default_rng(8), ["file,simulation,amp,shift"]
+    for i in range(universes):
+        amp, shift = generator.uniform(0.5, 1), generator.uniform(-0.02, 0.02)
+        np.save(directory / f"cube_{i:03}.npy", (shift + amp * generator.normal(size=(32, 32, 32))).astype("f4"))
+        rows.append(f"cube_{i:03}.npy,{i},{amp!r},{shift!r}")
+    (directory / "samples.csv").write_text("\n".join(rows) + "\n")
+
+
+class Posterior(DirectoryTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.data, cls.model = cls.root / "data", cls.root / "model"
+        cls.write(cls.data, 120, 20)
+        cls.words = ["--data", cls.data, "--network", "cosmoflow32", "--global-batch", 8, "--epochs", 6, "--learning-rate", 0.001]
+        succeed("cosmo-train", *cls.words, "--output", cls.model)
+
+    @classmethod
+    def write(cls, data, universes, held_out):
+        cubes = data.with_name(data.name + "-cubes")
+        write_noise(cubes, universes)
+        succeed("cosmo-prep", "import", "--input", cubes, "--samples", cubes / "samples.csv", "--format", "npy", "--voxels", "field", "--box", 32, "--redshifts", 0, "--validation", held_out, "--test", held_out, "--output", data)
+
+    def manifest(self, model):
+        return json.loads((model / "manifest.json").read_text())
+
+    def test_a_training_ends_with_a_posterior_that_predicts(self):
+        manifest = self.manifest(self.model)
+        self.assertIn("posterior.h5", [record["path"] for record in manifest["files"]])
+        self.assertEqual(manifest["posterior"]["universes"], len(json.loads((self.data / "manifest.json").read_text())["splits"]["train"]["simulations"]))
+        self.assertNotIn("posterior", json.dumps(manifest["config"]))
+        predictions = self.root / "predictions"
+        metrics = succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", predictions)["metrics"]
+        self.assertEqual(metrics["uncertainty"]["kind"], "posterior")
+        rows = rows_of(predictions / "universes.csv")
+        names = manifest["parameters"]["names"]
+        for p, name in enumerate(names):
+            deviations = {row[f"deviation_{name}"] for row in rows}
+            self.assertGreater(len(deviations), len(rows) / 2)  # each universe has its own
+            low, high = manifest["parameters"]["low"][p], manifest["parameters"]["high"][p]
+            for row in rows:
+                self.assertTrue(low < float(row[f"predicted_{name}"]) < high)
+                self.assertNotEqual(row[f"predicted_{name}"], row[f"network_{name}"])
+        self.assertIn("network_alone", metrics["baselines"])
+        config = json.loads((predictions / "manifest.json").read_text())["config"]
+        record = next(record for record in manifest["files"] if record["path"] == "posterior.h5")
+        self.assertEqual(config["posterior_sha256"], [record["sha256"]])
+
+    def test_it_can_be_fitted_afterwards_with_the_same_bytes_on_two_ranks(self):
+        before = self.manifest(self.model)
+        for ranks in (1, 2):
+            bare = shutil.copytree(self.model, self.root / f"bare{ranks}")
+            (bare / "posterior.h5").unlink()
+            manifest = self.manifest(bare)
+            manifest["files"] = [record for record in manifest["files"] if record["path"] != "posterior.h5"]
+            posterior = manifest.pop("posterior")
+            (bare / "manifest.json").write_text(json.dumps(manifest))
+            rms = self.root / f"rms{ranks}"
+            self.assertEqual(succeed("cosmo-infer", "--model", bare, "--data", self.data, "--output", rms)["metrics"]["uncertainty"]["kind"],
+                             "validation_rms")
+            self.assertNotIn("network_", (rms / "universes.csv").read_text().splitlines()[0])
+            again = succeed("cosmo-train", *self.words, "--output", bare)  # the old command on an old model
+            self.assertTrue(again["up_to_date"])
+            found = succeed("cosmo-train", "--posterior-only", "--data", self.data, "--output", bare, ranks=ranks)
+            self.assertEqual((found["up_to_date"], found["posterior"]), (False, posterior))
+            self.assertEqual((bare / "posterior.h5").read_bytes(), (self.model / "posterior.h5").read_bytes())
+            after = self.manifest(bare)
+            self.assertEqual((after["id"], after["posterior"]), (before["id"], posterior))
+            self.assertTrue(succeed("cosmo-train", "--posterior-only", "--data", self.data, "--output", bare)["up_to_date"])
+            self.assertTrue(succeed("cosmo-train", *self.words, "--output", bare)["up_to_date"])
+
+    def test_what_cannot_have_one_is_refused_or_goes_without(self):
+        few, model = self.root / "few", self.root / "of-few"
+        self.write(few, 20, 2)
+        done = run("cosmo-train", "--data", few, "--network", "cosmoflow32", "--global-batch", 4, "--epochs", 1, "--output", model)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "warning: No posterior was fitted, and error bars are rms errors .* at least 2[0-9]* universes")
+        self.assertNotIn("posterior", self.manifest(model))
+        done = run("cosmo-train", "--posterior-only", "--data", few, "--output", model)
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("No posterior can be fitted: A posterior of", error_line(done, "cosmo-train"))
+        done = run("cosmo-infer", "--model", model, "--data", few, "--samples", 10, "--output", self.root / "no-draws")
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertIn("has no posterior for --samples to draw from", error_line(done, "cosmo-infer"))
+        done = run("cosmo-train", "--posterior-only", "--data", few, "--output", self.model)
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertRegex(error_line(done, "cosmo-train"), "is not the data that .* was trained on: give .*data")
+
+    def test_draws_are_those_of_the_posteriors(self):
+        out, names, draws = self.root / "draws", self.manifest(self.model)["parameters"]["names"], 4000
+        succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--samples", draws, "--output", out)
+        rows = rows_of(out / "universes.csv")
+        with h5py.File(out / "samples.h5") as file:
+            samples, universes = file["samples"][:], file["universes"][:]
+            self.assertEqual(list(file.attrs["parameter_names"]), names)
+        self.assertEqual(samples.shape, (len(rows), draws, len(names)))
+        self.assertEqual(universes.tolist(), [int(row["simulation"]) for row in rows])
+        for u, row in enumerate(rows):
+            for p, name in enumerate(names):
+                deviation = float(row[f"deviation_{name}"])
+                self.assertLess(abs(samples[u, :, p].mean() - float(row[f"predicted_{name}"])), 4 * deviation / draws ** 0.5)
+                self.assertLess(abs(samples[u, :, p].std() / deviation - 1), 0.06)
+        chain = out / f"chains/universe_{universes[0]:05}"
+        table = np.loadtxt(f"{chain}.txt")
+        self.assertEqual(table.shape, (draws, 2 + len(names)))
+        np.testing.assert_allclose(table[:, 2:], samples[0], rtol=1e-8, atol=1e-9)
+        self.assertEqual(pathlib.Path(f"{chain}.paramnames").read_text().split(), names)
+        self.assertEqual([line.split()[0] for line in pathlib.Path(f"{chain}.ranges").read_text().splitlines()], names)
+        config = json.loads((out / "manifest.json").read_text())["config"]
+        self.assertEqual(config["samples"], draws)
+        self.assertIn("figures/posterior.svg", [record["path"] for record in json.loads((out / "manifest.json").read_text())["files"]])
+
+    def test_draws_of_universes_in_files(self):
+        cubes = sorted((self.root / "data-cubes").glob("*.npy"))[:3]
+        words = ["cosmo-infer", "--model", self.model, "--input", *cubes, "--box", 32, "--samples", 50]
+        self.assertIn("give --output", error_line(run(*words), "cosmo-infer"))
+        out = self.root / "draws-of-files"
+        succeed(*words, "--output", out)
+        with h5py.File(out / "samples.h5") as file:
+            self.assertEqual(file["samples"].shape, (3, 50, 2))
+        self.assertIn("network_amp", rows_of(out / "universes.csv")[0])
+        self.assertEqual(json.loads((out / "manifest.json").read_text())["csv_schema"], 2)
+
+    def test_a_damaged_file_is_refused(self):
+        damaged = shutil.copytree(self.model, self.root / "damaged")
+        content = bytearray((damaged / "posterior.h5").read_bytes())
+        content[len(content) // 2] ^= 1
+        (damaged / "posterior.h5").write_bytes(content)
+        done = run("cosmo-infer", "--model", damaged, "--data", self.data, "--output", self.root / "none")
+        self.assertEqual(done.returncode, FORMAT)
+        self.assertIn("posterior.h5", error_line(done, "cosmo-infer"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+#include "train/posterior/fit_posterior.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/timer.hpp"
+#include "dataset/regression/statistics_regression.hpp"
+#include "nn/density/fit/fit_density.hpp"
+#include "nn/model/inference.hpp"
+#include "nn/model/model_file.hpp"
+#include "train/posterior/universe_predictions.hpp"
+
+namespace cosmo::train {
+
+namespace {
+
+using core::Json;
+
+/// The predictions of both splits.
+struct Predictions {
+  UniversePredictions training, validation;
+};
+
+/// The labels of the model's regression for samples of the training split, each with its fold held out: all of the
+/// statistics' rows are learned from, and those of unrolled boxes kept.
+std::vector<double> held_out_labels(const core::Communicator& comm, const core::Log& log,
+                                    const PosteriorData& data) {
+  const std::vector<std::uint32_t> samples =
+      dataset::samples_of_first_universes(data.training, dataset::kMostTrainingUniverses);
+  const core::ParameterSpace& space = data.training.spec().parameters;
+  const dataset::StatisticsTable table = dataset::summarise(comm, log, {data.training, data.scale, samples});
+  std::vector<double> labels, kept;
+  comm.agree([&] { labels = dataset::held_out_labels(table, space); });
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    if (data.training.sample(samples[row]).roll != 0) continue;
+    const auto own = std::span(labels).subspan(row * space.size(), space.size());
+    kept.insert(kept.end(), own.begin(), own.end());
+  }
+  return kept;
+}
+
+/// The labels of the model's regression for samples that it has not learned from.
+std::vector<double> regression_labels(const core::Communicator& comm, const core::Log& log,
+                                      const std::filesystem::path& directory, const PosteriorData& data,
+                                      const std::vector<std::uint32_t>& samples) {
+  const dataset::StatisticsTable table =
+      dataset::summarise(comm, log, {data.validation, data.scale, samples});
+  std::vector<float> labels;
+  comm.agree([&] {
+    const auto file = core::hdf5::File::open(directory / nn::kBaselineFile);
+    labels =
+        dataset::StatisticsRegression::read(file, data.validation.spec().parameters.size()).predict(table);
+  });
+  return {labels.begin(), labels.end()};
+}
+
+Predictions predict(const core::Communicator& comm, const core::Log& log,
+                    const std::filesystem::path& directory, const nn::ModelManifest& model,
+                    const PosteriorData& data) {
+  const bool mixed = !model.network.baseline.empty();
+  const std::size_t most = mixed ? dataset::kMostTrainingUniverses : kMostPosteriorUniverses;
+  SamplesToPredict training{data.training, data.transform, unrolled_samples(data.training, most)};
+  SamplesToPredict validation{data.validation, data.transform,
+                              unrolled_samples(data.validation, data.validation.size())};
+  if (mixed) {
+    training.regression = held_out_labels(comm, log, data);
+    validation.regression = regression_labels(comm, log, directory, data, validation.samples);
+  }
+  std::optional<nn::Network> network;
+  comm.agree([&] {
+    network.emplace(model.network, model.input, model.outputs(), nn::batch_of(model), nn::Mode::inference,
+                    nn::arithmetic_of(model));
+    nn::read_weights(directory, model, *network);
+  });
+  return {predict_universes(comm, training, *network), predict_universes(comm, validation, *network)};
+}
+
+Json to_json(const nn::DensityFit& fit, const std::vector<std::string>& names) {
+  Json json = {{"widening", fit.density.widening()},
+               {"held_out_log_likelihood", fit.held_out},
+               {"components", Json::object()}};
+  for (std::size_t p = 0; p < names.size(); ++p) json["components"][names[p]] = fit.factors[p].components;
+  return json;
+}
+
+/// Fits both densities. Called by one rank.
+FittedPosterior fit(const Predictions& predictions, const nn::ModelManifest& model) {
+  const nn::DensityPairs &training = predictions.training.universes,
+                         &validation = predictions.validation.universes;
+  FittedPosterior fitted;
+  const nn::DensityFit universes = nn::fit_density(training, validation);
+  fitted.facts = {{"universes", training.rows()},
+                  {"validation_universes", validation.rows()},
+                  {"of_universes", to_json(universes, model.parameters.names)}};
+  fitted.posterior = {universes.density, std::nullopt};
+  if (model.validation.subvolumes > 1) {
+    const nn::DensityFit subvolumes =
+        nn::fit_density(predictions.training.subvolumes, predictions.validation.subvolumes);
+    fitted.facts["of_subvolumes"] = to_json(subvolumes, model.parameters.names);
+    fitted.posterior->of_subvolumes = subvolumes.density;
+  }
+  return fitted;
+}
+
+}  // namespace
+
+FittedPosterior fit_posterior(const core::Communicator& comm, const core::Log& log,
+                              const std::filesystem::path& directory, const nn::ModelManifest& model,
+                              const PosteriorData& data) {
+  const core::Timer timer;
+  const Predictions predictions = predict(comm, log, directory, model, data);
+  FittedPosterior fitted;
+  comm.agree([&] {
+    if (!comm.is_root()) return;
+    try {
+      fitted = fit(predictions, model);
+    } catch (const core::Error& error) {
+      if (error.fault() != core::Fault::config && error.fault() != core::Fault::numeric) throw;
+      fitted.obstacle = error.what();
+    }
+  });
+  const Json shared =
+      Json::parse(comm.broadcast(Json{{"facts", fitted.facts}, {"obstacle", fitted.obstacle}}.dump()));
+  fitted.facts = shared.at("facts");
+  fitted.obstacle = shared.at("obstacle");
+  if (!fitted.facts.is_null())
+    log.info("posterior: fitted to {} training universes in {}",
+             fitted.facts.at("universes").get<std::size_t>(), core::format_duration(timer.seconds()));
+  return fitted;
+}
+
+}  // namespace cosmo::train

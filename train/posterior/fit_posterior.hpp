@@ -1,0 +1,44 @@
+#pragma once
+// The posterior of a trained network: a density of the parameters given its predictions for its training universes.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/format/json.hpp"
+#include "core/log.hpp"
+#include "core/parallel/communicator.hpp"
+#include "dataset/load/split_reader.hpp"
+#include "dataset/shard/voxel_transform.hpp"
+#include "nn/model/model_posterior.hpp"
+
+namespace cosmo::train {
+
+/// The training universes that a posterior is fitted to, at most.
+inline constexpr std::size_t kMostPosteriorUniverses = 4096;
+
+/// The data of a training.
+struct PosteriorData {
+  dataset::SplitReader& training;
+  dataset::SplitReader& validation;
+  const dataset::VoxelTransform& transform;
+  dataset::VoxelScale scale;  ///< for the statistics of a baseline's regression
+};
+
+struct FittedPosterior {
+  std::optional<nn::ModelPosterior>
+      posterior;         ///< on the root rank; none on others, or if it cannot be fitted
+  core::Json facts;      ///< "posterior" of the model's manifest; null if it cannot be fitted
+  std::string obstacle;  ///< why not, a sentence; else empty
+};
+
+/// Fits the posterior of the model's best epoch in `directory`, whose manifest lists its files. The training universes are
+/// predicted once as test universes are, without turns; of the regression of a baseline each with its fold held out.
+/// Nothing is fitted for a loss that predicts a density, which is its own.
+///
+/// The same bits for any number of ranks and threads. Collective. Throws an agreed Error as reading and predicting do.
+FittedPosterior fit_posterior(const core::Communicator& comm, const core::Log& log,
+                              const std::filesystem::path& directory, const nn::ModelManifest& model,
+                              const PosteriorData& data);
+
+}  // namespace cosmo::train
