@@ -47,17 +47,30 @@ std::vector<double> physical_of(const core::ParameterSpace& space, std::span<con
   return physical;
 }
 
-/// A line per draw: weight 1, -log of the density in physical units, parameters.
-std::string chain_text(const LabelDensity& density, const core::ParameterSpace& space,
-                       std::span<const double> labels, std::span<const double> physical) {
-  double units = 0;  // log of the volume of the ranges in label units
+/// Draws of one universe (draws, P), and the log of the density at each, both in physical units.
+struct Draws {
+  std::vector<double> values, log_densities;
+};
+
+Draws draws_of(const SampledUniverse& universe, const core::ParameterSpace& space, std::size_t count) {
+  const std::vector<double> labels = draw_labels(*universe.density, universe.number, count);
+  double units = 0;  // log of the volume of the ranges over that in label units
   for (std::size_t p = 0; p < space.size(); ++p) units += std::log((space.high[p] - space.low[p]) / 2);
+  Draws draws{physical_of(space, labels), std::vector<double>(count)};
+#pragma omp parallel for schedule(static)
+  for (std::size_t draw = 0; draw < count; ++draw)
+    draws.log_densities[draw] =
+        log_density(*universe.density, std::span(labels).subspan(draw * space.size(), space.size())) - units;
+  return draws;
+}
+
+/// A line per draw: weight 1, -log of the density, parameters.
+std::string chain_text(const Draws& draws, std::size_t parameters) {
   std::string text;
-  for (std::size_t first = 0; first < labels.size(); first += space.size()) {
-    fmt::format_to(std::back_inserter(text), "1 {:.8g}",
-                   units - log_density(density, labels.subspan(first, space.size())));
-    for (std::size_t p = 0; p < space.size(); ++p)
-      fmt::format_to(std::back_inserter(text), " {:.10g}", physical[first + p]);
+  for (std::size_t draw = 0; draw < draws.log_densities.size(); ++draw) {
+    fmt::format_to(std::back_inserter(text), "1 {:.8g}", -draws.log_densities[draw]);
+    for (std::size_t p = 0; p < parameters; ++p)
+      fmt::format_to(std::back_inserter(text), " {:.10g}", draws.values[draw * parameters + p]);
     text += '\n';
   }
   return text;
@@ -90,7 +103,8 @@ std::size_t read_samples(const core::Options& options, const std::vector<std::st
 std::uint64_t samples_bytes(std::size_t universes, std::size_t draws, std::size_t parameters) {
   constexpr std::uint64_t kOfUniverse = 1000;  // names, ranges and records of its files
   const std::uint64_t numbers = std::uint64_t{universes} * draws * parameters;
-  return numbers * (sizeof(double) + kCharacters) + universes * (kOfUniverse + draws * (kCharacters + 2));
+  return numbers * (sizeof(double) + kCharacters) +
+         universes * (kOfUniverse + draws * (sizeof(double) + kCharacters + 2));
 }
 
 std::uint64_t samples_memory(std::size_t draws, std::size_t parameters) {
@@ -117,31 +131,32 @@ std::size_t typical_row(const dataset::PredictionTable& universes) {
 
 void publish_samples(core::OutputDirectory& output, const core::ParameterSpace& space,
                      std::span<const SampledUniverse> universes, std::size_t draws) {
+  const std::size_t count = universes.size(), parameters = space.size();
   output.add("samples.h5", [&](const auto& path) {
     core::hdf5::File file = core::hdf5::File::create(path);
     std::vector<std::uint32_t> numbers;
     for (const SampledUniverse& universe : universes) numbers.push_back(universe.number);
-    file.write("universes", {numbers.size()}, std::span<const std::uint32_t>(numbers));
+    file.write("universes", {count}, std::span<const std::uint32_t>(numbers));
     file.set_attribute("parameter_names", space.names);
     {
-      auto dataset = file.create_dataset<double>("samples", {universes.size(), draws, space.size()});
-      for (std::size_t u = 0; u < universes.size(); ++u) {
-        const std::vector<double> physical = draw_physical(universes[u], space, draws);
-        dataset.write({u, 0, 0}, {1, draws, space.size()}, std::span<const double>(physical));
+      auto samples = file.create_dataset<double>("samples", {count, draws, parameters});
+      auto densities = file.create_dataset<double>("log_density", {count, draws});
+      for (std::size_t u = 0; u < count; ++u) {
+        const Draws drawn = draws_of(universes[u], space, draws);
+        samples.write({u, 0, 0}, {1, draws, parameters}, std::span<const double>(drawn.values));
+        densities.write({u, 0}, {1, draws}, std::span<const double>(drawn.log_densities));
       }
     }
     file.close();
   });
   std::string names, ranges;
-  for (std::size_t p = 0; p < space.size(); ++p) {
+  for (std::size_t p = 0; p < parameters; ++p) {
     names += space.names[p] + '\n';
     ranges += fmt::format("{} {} {}\n", space.names[p], space.low[p], space.high[p]);
   }
   for (const SampledUniverse& universe : universes) {
-    std::string text;
-    const std::vector<double> labels = draw_labels(*universe.density, universe.number, draws);
-    text = chain_text(*universe.density, space, labels, physical_of(space, labels));
-    output.add_text(chain_name(universe.number) + ".txt", text);
+    output.add_text(chain_name(universe.number) + ".txt",
+                    chain_text(draws_of(universe, space, draws), parameters));
     output.add_text(chain_name(universe.number) + ".paramnames", names);
     output.add_text(chain_name(universe.number) + ".ranges", ranges);
   }

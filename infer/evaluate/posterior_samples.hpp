@@ -39,8 +39,8 @@ std::uint64_t samples_bytes(std::size_t universes, std::size_t draws, std::size_
 /// Memory that it takes.
 std::uint64_t samples_memory(std::size_t draws, std::size_t parameters);
 
-/// Publishes samples.h5: /samples float64 (universes, draws, P) in physical units, /universes their numbers, attribute
-/// parameter_names; and chains/universe_NUMBER.txt with .paramnames and .ranges, as GetDist reads them. Collective.
+/// Publishes samples.h5: /samples float64 (universes, draws, P) in physical units, /log_density (universes, draws)
+/// at each, likewise, /universes their numbers, attribute parameter_names; and chains/universe_NUMBER.txt with .paramnames and .ranges, as GetDist reads them. Collective.
 void publish_samples(core::OutputDirectory& output, const core::ParameterSpace& space,
                      std::span<const SampledUniverse> universes, std::size_t draws);
 

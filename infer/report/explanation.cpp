@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "dataset/regression/learned_baselines.hpp"
 #include "infer/report/metric.hpp"
@@ -17,9 +18,7 @@ struct Explanation {
 };
 constexpr Explanation kExplanations[] = {
     {"network", "what the trained network predicts for each sub-volume; for a universe, these combined."},
-    {"network_alone",
-     "the same network without the regression on summary statistics that it is mixed with, in shares that "
-     "validation has chosen."},
+    {"network_alone", "what the network itself predicts, for a universe the mean over its sub-volumes."},
     {"centre",
      "the centre of each parameter’s range, whatever the universe: what can be predicted without looking."},
     {"power_spectrum",
@@ -29,6 +28,10 @@ constexpr Explanation kExplanations[] = {
     {"summary_statistics",
      "the same regression on more: also ln <i>P</i>(<i>k</i>) of the logarithm of the field, ln(1 + "
      "<i>n</i>) of counts <i>n</i>, and the distribution of its values, their mean, skewness and kurtosis."}};
+
+constexpr const char* kPosteriorMean =
+    "the mean of the posterior: of the density of the parameters given what the trained network and, if it has a baseline, "
+    "its regression predict for all sub-volumes of a universe.";
 
 /// Whose universes the regressions rest on, and that these are few.
 std::string origin_text(const Report& report) {
@@ -50,8 +53,10 @@ std::string methods_text(const Report& report) {
   std::vector<std::string> lines;
   for (const Explanation& entry : kExplanations) {
     const auto method = std::ranges::find(report.methods, entry.key, &Method::key);
+    const bool posterior = report.deviations.key == "posterior" && std::string_view(entry.key) == "network";
     if (method != report.methods.end())
-      lines.push_back("<b>" + html::escaped(method->title) + "</b>: " + entry.text);
+      lines.push_back("<b>" + html::escaped(method->title) +
+                      "</b>: " + (posterior ? kPosteriorMean : entry.text));
   }
   if (std::ranges::any_of(report.methods, &Method::of_whole_universes)) {
     lines.emplace_back(

@@ -98,15 +98,15 @@ std::string training_section(const ReportFigures& figures, const nn::ModelManife
 std::string posterior_section(const Report& report, const std::vector<html::Figure>& corner) {
   if (corner.empty()) return "";
   const dataset::PredictionRow& row = report.methods.front().universes.rows[report.drawn];
-  return html::section(
-      "posterior", "The posterior of one universe",
+  return html::details(
+      "The posterior of one universe",
       html::gallery(
           corner,
-          fmt::format(
-              "{} draws from the posterior of universe {}, whose deviations are closest to the median of all, over "
-              "the parameters’ ranges; lines are at the truth. <code>cosmo-infer --samples N</code> writes draws "
-              "for every universe, and chains for GetDist.",
-              report.draws.size() / row.truth.size(), row.simulation),
+          fmt::format("{} draws from the posterior of universe {}, whose deviations are closest to the "
+                      "median of all, over the parameters’ ranges; lines are at the truth. "
+                      "<code>cosmo-infer --samples N</code> writes draws for every universe, and chains "
+                      "for GetDist.",
+                      report.draws.size() / row.truth.size(), row.simulation),
           "one"));
 }
 

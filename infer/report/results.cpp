@@ -113,6 +113,15 @@ html::Row forecast_row(const Report& report) {
   return row;
 }
 
+/// "; the network predicts by the mean of a posterior, other methods by the mean over a universe’s sub-volumes".
+std::string predictor_text(const Report& report) {
+  const Method& network = report.methods.front();
+  const bool cut = network.subvolumes.rows.size() > network.universes.rows.size();
+  const std::string mean = cut ? "the mean over a universe’s sub-volumes" : "";
+  if (report.deviations.key != "posterior") return cut ? "; predictions are " + mean : "";
+  return "; the network predicts by the mean of a posterior" + (cut ? ", other methods by " + mean : "");
+}
+
 }  // namespace
 
 std::optional<double> forecast_sigma(const Json& metrics, const std::string& parameter) {
@@ -127,9 +136,9 @@ std::string errors_section(const Report& report, const std::vector<html::Figure>
     return number_at(report.metrics, {"network", name, "fractional_error"}).has_value();
   });
   const std::string what = fmt::format(
-      "Rms error of {} ({} data; predictions are means over a universe’s sub-volumes) over the standard deviation of "
-      "the training labels: predicting their mean gives 1 for any parameter{}; {}{}",
-      universes_text(report), html::escaped(report.split),
+      "Rms error of {} ({} data{}) over the standard deviation of the training labels: predicting their mean gives 1 for any "
+      "parameter{}; {}{}",
+      universes_text(report), html::escaped(report.split), predictor_text(report),
       one_universe(report) ? "" : ", and a method that is not below 1 has learned nothing about it",
       one_universe(report)
           ? "without standard errors: one universe has no scatter, and shows little of a method."
@@ -268,6 +277,12 @@ std::string calibration_text(const Report& report) {
   if (!fitted)
     return html::paragraph(
         "Nothing was fitted to make them right: rms errors on " + universes + " are taken as they are.",
+        "note");
+  if (report.deviations.key == "posterior")
+    return html::paragraph(
+        fmt::format(
+            "One number that was fitted to {} widens the posteriors: {}; below 1 it makes them narrower.",
+            universes, metric(report.metrics, joined(top, {"scale", names_of(report).front()}), 2)),
         "note");
   const Json* models = find_metric(report.metrics, {"uncertainty", "models"});
   return html::paragraph(

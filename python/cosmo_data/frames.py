@@ -18,7 +18,8 @@ except ImportError:
 def predictions(directory, per="subvolume"):
     """What cosmo-infer predicted: one row per sub-volume, or with per="universe" per universe, where `subvolume` is -1.
 
-    Columns: simulation, subvolume, seed (roll, if there are any), and true_NAME, predicted_NAME, deviation_NAME in physical units.
+    Columns: simulation, subvolume, seed (roll, if there are any), and true_NAME, predicted_NAME, deviation_NAME in physical
+    units; with a posterior, whose mean and deviation these are, also network_NAME, the network's own prediction.
     """
     return _table(directory, "infer", {"subvolume": "predictions.csv", "universe": "universes.csv"}[per])
 

@@ -9,6 +9,8 @@ import unittest
 import h5py
 import numpy as np
 
+import cosmo_data
+
 from toolkit import DirectoryTest, error_line, run, succeed
 
 CONFIG, FORMAT = 3, 5
@@ -124,10 +126,27 @@ class Posterior(DirectoryTest):
                 deviation = float(row[f"deviation_{name}"])
                 self.assertLess(abs(samples[u, :, p].mean() - float(row[f"predicted_{name}"])), 4 * deviation / draws ** 0.5)
                 self.assertLess(abs(samples[u, :, p].std() / deviation - 1), 0.06)
+        posteriors = cosmo_data.posterior(out)
+        self.assertEqual((len(posteriors), list(posteriors), posteriors.names), (len(rows), universes.tolist(), names))
+        one = cosmo_data.posterior(out, universes[0])
+        np.testing.assert_array_equal(one.samples, samples[0])
+        self.assertAlmostEqual(one.mean(names[0]), samples[0, :, 0].mean())
+        low, middle, high = one.quantile(names[0], [0.16, 0.5, 0.84])
+        self.assertTrue(low < middle < high)
+        np.testing.assert_allclose(np.sqrt(np.diag(one.covariance())), [one.deviation(name) for name in names], rtol=1e-3)
+        # The mean of a function over the draws is its integral over the density: of 1 / density it is the volume of the region.
+        ranges = self.manifest(self.model)["parameters"]
+        volume = np.prod(np.array(ranges["high"]) - np.array(ranges["low"]))
+        self.assertLess(np.mean(np.exp(-one.log_density)), 1.3 * volume)
+        with self.assertRaisesRegex(cosmo_data.DataError, "no universe 99999"):
+            posteriors[99999]
+        with self.assertRaisesRegex(cosmo_data.DataError, "no parameter 'h'"):
+            one.quantile("h", 0.5)
         chain = out / f"chains/universe_{universes[0]:05}"
         table = np.loadtxt(f"{chain}.txt")
         self.assertEqual(table.shape, (draws, 2 + len(names)))
         np.testing.assert_allclose(table[:, 2:], samples[0], rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(table[:, 1], -one.log_density, rtol=1e-6, atol=1e-6)
         self.assertEqual(pathlib.Path(f"{chain}.paramnames").read_text().split(), names)
         self.assertEqual([line.split()[0] for line in pathlib.Path(f"{chain}.ranges").read_text().splitlines()], names)
         config = json.loads((out / "manifest.json").read_text())["config"]
