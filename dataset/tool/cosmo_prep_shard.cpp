@@ -1,6 +1,7 @@
 #include "dataset/tool/cosmo_prep_shard.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,7 +21,10 @@ void declare_shard(core::Options& options) {
   options.add("grid N", std::nullopt,
               "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
               "[the suite's]");
-  options.add("subvolumes N", "2", "cuts per side: each simulation gives this many cubed samples, 1 to 6");
+  options.add(
+      "subvolumes N", std::nullopt,
+      "cuts per side: each simulation gives this many cubed samples, 1 to 6 [2; with --test-for what gives samples as "
+      "large as there]");
   options.add("redshifts Z,...", "0",
               "redshifts of the counts, separated by commas: a channel each, in order");
   options.add(
@@ -55,8 +59,14 @@ std::vector<double> read_redshifts(const core::Options& options) {
   return redshifts;
 }
 
+/// What --test-for names.
+struct Tested {
+  core::ParameterSpace parameters;
+  std::optional<int> side;  ///< voxels per side of a sample; none of a suite
+};
+
 /// The parameters and ranges of a model, a data set or a suite: all of their manifests state these alike.
-core::ParameterSpace read_parameters(const std::filesystem::path& directory) {
+Tested read_tested(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / core::kManifestName;
   core::ensure(std::filesystem::is_regular_file(path), core::Fault::io,
                "{} of --test-for has no {}: give the directory of a model, a data set or a suite.",
@@ -68,12 +78,25 @@ core::ParameterSpace read_parameters(const std::filesystem::path& directory) {
       "{} of --test-for is an output of stage {}, which states no parameters: give the directory of a "
       "model, a data set or a suite.",
       directory.string(), stage);
-  core::ParameterSpace space;
-  core::reading_json(path.string(), [&] { space = json.at("parameters"); });
-  core::ensure(space.size() > 0, core::Fault::config,
+  Tested tested;
+  core::reading_json(path.string(), [&] {
+    tested.parameters = json.at("parameters");
+    if (stage == "\"train\"") tested.side = json.at("input").at("size").get<int>();
+    if (stage == "\"shard\"") tested.side = json.at("shape").back().get<int>();
+  });
+  core::ensure(tested.parameters.size() > 0, core::Fault::config,
                "{} of --test-for varies no parameter: give the model that is to be tested.",
                directory.string());
-  return space;
+  return tested;
+}
+
+/// --subvolumes, or what cuts a grid into samples of the tested side, or 2.
+int read_subvolumes(const core::Options& options, int grid, const Tested& tested) {
+  constexpr int kMost = 6, kDefault = 2;
+  if (options.given("subvolumes")) return static_cast<int>(options.integer("subvolumes", 1, kMost));
+  const bool fits =
+      tested.side && *tested.side > 0 && grid % *tested.side == 0 && grid / *tested.side <= kMost;
+  return fits ? grid / *tested.side : kDefault;
 }
 
 /// Throws Error{config} if an option is given that all test data leave nothing for.
@@ -95,16 +118,18 @@ ShardSettings read_settings(const core::Options& options, const core::Simulation
   };
   ShardSettings settings;
   settings.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : suite.grid;
-  settings.subvolumes = static_cast<int>(options.integer("subvolumes", 1, 6));
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = held_out("validation");
   settings.test = held_out("test");
+  Tested tested;
   if (options.given("test-for")) {
     ensure_test_alone(options);
-    settings.test_for = read_parameters(options.text("test-for"));
+    tested = read_tested(options.text("test-for"));
+    settings.test_for = tested.parameters;
     settings.validation = 0;
     settings.test = static_cast<std::uint32_t>(suite.simulations.size());
   }
+  settings.subvolumes = read_subvolumes(options, settings.grid, tested);
   if (options.given("training"))
     settings.training = static_cast<std::uint32_t>(options.integer("training", 1, kMost));
   settings.compression = find_compression(options.choice("compress"));

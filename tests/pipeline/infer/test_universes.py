@@ -166,6 +166,12 @@ class Universes(PipelineTest):
             self.assertEqual(refused.returncode, code, refused.stderr)
             self.assertIn(sentence, refused.stderr)
 
+    def test_test_data_are_cut_as_what_they_are_for(self):
+        whole, as_whole = self.root / "whole-boxes", self.root / "as-whole-boxes"
+        succeed("cosmo-prep", "shard", "--input", self.fiducial, "--test-for", self.model, "--subvolumes", 1, "--output", whole)
+        succeed("cosmo-prep", "shard", "--input", self.fiducial, "--test-for", whole, "--output", as_whole)
+        self.assertEqual(json.loads((as_whole / "manifest.json").read_text())["subvolumes_per_simulation"], 1)
+
     def test_test_data_are_exported_and_imported(self):
         data, npy, again = (self.root / name for name in ("tested", "tested-npy", "tested-again"))
         succeed("cosmo-prep", "shard", "--input", self.fiducial, "--test-for", self.data, "--output", data)
