@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/file/text_file.hpp"
 #include "core/hdf5/hdf5.hpp"
 #include "core/median.hpp"
 #include "core/random.hpp"
@@ -56,11 +57,17 @@ Draws draws_of(const SampledUniverse& universe, const core::ParameterSpace& spac
   const std::vector<double> labels = draw_labels(*universe.density, universe.number, count);
   double units = 0;  // log of the volume of the ranges over that in label units
   for (std::size_t p = 0; p < space.size(); ++p) units += std::log((space.high[p] - space.low[p]) / 2);
-  Draws draws{physical_of(space, labels), std::vector<double>(count)};
-#pragma omp parallel for schedule(static)
-  for (std::size_t draw = 0; draw < count; ++draw)
-    draws.log_densities[draw] =
-        log_density(*universe.density, std::span(labels).subspan(draw * space.size(), space.size())) - units;
+  Draws draws{physical_of(space, labels), log_densities(*universe.density, labels, space.size())};
+  for (double& density : draws.log_densities) density -= units;
+  return draws;
+}
+
+Draws read_draws(const std::filesystem::path& path, std::size_t universe, std::size_t count,
+                 std::size_t parameters) {
+  const core::hdf5::File file = core::hdf5::File::open(path);
+  Draws draws{std::vector<double>(count * parameters), std::vector<double>(count)};
+  file.dataset("samples").read({universe, 0, 0}, {1, count, parameters}, std::span(draws.values));
+  file.dataset("log_density").read({universe, 0}, {1, count}, std::span(draws.log_densities));
   return draws;
 }
 
@@ -154,9 +161,12 @@ void publish_samples(core::OutputDirectory& output, const core::ParameterSpace& 
     names += space.names[p] + '\n';
     ranges += fmt::format("{} {} {}\n", space.names[p], space.low[p], space.high[p]);
   }
-  for (const SampledUniverse& universe : universes) {
-    output.add_text(chain_name(universe.number) + ".txt",
-                    chain_text(draws_of(universe, space, draws), parameters));
+  for (std::size_t u = 0; u < count; ++u) {
+    const SampledUniverse& universe = universes[u];
+    output.add(chain_name(universe.number) + ".txt", [&](const auto& path) {
+      core::write_text(
+          path, chain_text(read_draws(output.path() / "samples.h5", u, draws, parameters), parameters));
+    });
     output.add_text(chain_name(universe.number) + ".paramnames", names);
     output.add_text(chain_name(universe.number) + ".ranges", ranges);
   }

@@ -86,6 +86,28 @@ double log_density(const LabelDensity& density, std::span<const double> labels) 
   return largest + std::log(sum);
 }
 
+std::vector<double> log_densities(const LabelDensity& density, std::span<const double> labels,
+                                  std::size_t parameters) {
+  const std::size_t rows = labels.size() / parameters;
+  std::vector<double> logs(rows);
+  const auto* given = density.size() == 1 ? std::get_if<GivenPredictions>(&density.front().density) : nullptr;
+  constexpr std::size_t kTogether = 512;
+#pragma omp parallel for schedule(static)
+  for (std::size_t first = 0; first < rows; first += kTogether) {
+    const std::size_t count = std::min(kTogether, rows - first);
+    const std::span<const double> these = labels.subspan(first * parameters, count * parameters);
+    if (given != nullptr) {
+      std::vector<double> s;
+      for (std::size_t row = 0; row < count; ++row) s.insert(s.end(), given->s.begin(), given->s.end());
+      std::ranges::copy(given->density->log_density(s, these), &logs[first]);
+    } else {
+      for (std::size_t row = 0; row < count; ++row)
+        logs[first + row] = log_density(density, these.subspan(row * parameters, parameters));
+    }
+  }
+  return logs;
+}
+
 std::vector<double> cumulative(const LabelDensity& density, std::span<const double> labels) {
   std::vector<double> below(labels.size());
   for (const DensityPart& part : density) {

@@ -33,6 +33,9 @@ struct LabelMoments {
 
 /// Natural logarithm of the density at labels (P).
 double log_density(const LabelDensity& density, std::span<const double> labels);
+/// The same at many labels (rows, P), faster.
+std::vector<double> log_densities(const LabelDensity& density, std::span<const double> labels,
+                                  std::size_t parameters);
 /// The probability for each parameter (P) that it is less than `labels` has it.
 std::vector<double> cumulative(const LabelDensity& density, std::span<const double> labels);
 /// The probability that labels lie closer to `point` than `radius`: the share of 1,000 draws, which are a pure function of

@@ -199,9 +199,9 @@ double most_likely_log_widening(const std::vector<EvaluatedPairs>& parts) {
 }
 
 /// The widening whose logarithm is the mean over its posterior, with a prior that is even from 0 on: a network fits the
-/// universes that it was trained on no worse than others, so that a density is never too wide for those. Fitted to N universes
-/// of P parameters alone, the most likely widening would be off by 1 / sqrt(2 N P), 3.6 % for 128 universes. `universes`:
-/// that the parts are of; rows of one count together as one.
+/// universes that it was trained on no worse than others, so that a density is never too wide for those. The most likely widening
+/// alone, fitted to N universes and P parameters, would be off by 1 / sqrt(2 N P): 3.6 % for 128 and 3. `universes`: number of
+/// universes in the parts, whose rows count together as one.
 double mean_widening(const std::vector<EvaluatedPairs>& parts, std::size_t universes) {
   constexpr double kStep = 0.02, kDeviations = 6;
   constexpr int kPoints = 60;
