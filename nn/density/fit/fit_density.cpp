@@ -173,13 +173,15 @@ double mean_log_density(const std::vector<EvaluatedPairs>& parts, double widenin
   return total / static_cast<double>(rows);
 }
 
+constexpr double kMostLogWidening = 1.6;  ///< a factor of five
+
 /// The logarithm of the widening of the greatest likelihood, by golden sections.
 double most_likely_log_widening(const std::vector<EvaluatedPairs>& parts) {
-  constexpr double kShrink = 0.6180339887498949, kMost = 5;
+  constexpr double kShrink = 0.6180339887498949;
   const auto likelihood = [&](double log_widening) {
     return mean_log_density(parts, std::exp(log_widening));
   };
-  double low = -std::log(kMost), high = std::log(kMost);
+  double low = -kMostLogWidening, high = kMostLogWidening;
   double left = high - kShrink * (high - low), right = low + kShrink * (high - low);
   double of_left = likelihood(left), of_right = likelihood(right);
   while (high - low > 1e-4) {
@@ -210,16 +212,19 @@ double mean_widening(const std::vector<EvaluatedPairs>& parts, std::size_t unive
   };
   const double peak = most_likely_log_widening(parts), most = likelihood(peak);
   const double curvature = (2 * most - likelihood(peak - kStep) - likelihood(peak + kStep)) / (kStep * kStep);
-  const double deviation = curvature > 0 ? 1 / std::sqrt(curvature) : 1;
-  const double low = std::max(0.0, peak - kDeviations * deviation);
-  const double high = std::max(low, peak) + kDeviations * deviation;
-  const double highest = likelihood(std::max(0.0, peak));
+  const double reach = curvature > 0 ? kDeviations / std::sqrt(curvature) : kMostLogWidening;
+  const double low = std::max(0.0, peak - reach);
+  const double high = std::min(kMostLogWidening, std::max(low, peak) + reach);
+  std::vector<double> logs;
+  for (int point = 0; point <= kPoints; ++point)
+    logs.push_back(likelihood(low + (high - low) * point / kPoints));
+  const double highest = *std::ranges::max_element(logs);
   double sum = 0, weighted = 0;
   for (int point = 0; point <= kPoints; ++point) {
-    const double at = low + (high - low) * point / kPoints;
-    const double weight = std::exp(likelihood(at) - highest) * (point == 0 || point == kPoints ? 0.5 : 1);
+    const double weight = std::exp(logs[static_cast<std::size_t>(point)] - highest) *
+                          (point == 0 || point == kPoints ? 0.5 : 1);
     sum += weight;
-    weighted += weight * at;
+    weighted += weight * (low + (high - low) * point / kPoints);
   }
   return std::exp(weighted / sum);
 }
