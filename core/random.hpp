@@ -32,7 +32,6 @@ enum class Purpose : std::uint32_t {
   posterior_draw = 16,
   posterior_sample = 17,
   density_fit = 18,
-  prediction_noise = 19,
 };
 
 /// Counter-based random numbers for one (seed, purpose).

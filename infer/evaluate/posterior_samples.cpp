@@ -24,7 +24,7 @@ constexpr std::uint64_t kCharacters = 20;  ///< most that a number in a chain ta
 std::vector<double> draw_labels(const LabelDensity& density, std::uint32_t universe, std::size_t draws) {
   std::vector<nn::Posterior> parts;
   for (const DensityPart& part : density) {
-    const auto& given = std::get<GivenPredictions>(part.density);
+    const auto& given = std::get<GivenPredictions>(part.content);
     parts.push_back(given.density->at(given.s));
   }
   if (parts.size() == 1) return parts.front().samples(kSeed, universe, draws);

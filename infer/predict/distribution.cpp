@@ -149,8 +149,8 @@ LabelDensity combined_density(const std::vector<Statement>& statements) {
   LabelDensity parts;
   for (const Statement& statement : statements) {
     for (const DensityPart& part : statement.density) {
-      parts.push_back({part.weight / static_cast<double>(statements.size()), part.density});
-      if (const auto* mixture = std::get_if<nn::Mixture>(&part.density)) mixtures.push_back(*mixture);
+      parts.push_back({part.weight / static_cast<double>(statements.size()), part.content});
+      if (const auto* mixture = std::get_if<nn::Mixture>(&part.content)) mixtures.push_back(*mixture);
     }
   }
   if (mixtures.empty() || mixtures.size() < parts.size()) return parts;

@@ -77,7 +77,7 @@ double log_density(const LabelDensity& density, std::span<const double> labels) 
   double largest = -std::numeric_limits<double>::infinity();
   std::vector<double> terms;
   for (const DensityPart& part : density) {
-    terms.push_back(std::log(part.weight) + std::visit(LogDensity{labels}, part.density));
+    terms.push_back(std::log(part.weight) + std::visit(LogDensity{labels}, part.content));
     largest = std::max(largest, terms.back());
   }
   if (terms.size() == 1 || !std::isfinite(largest)) return largest;
@@ -90,7 +90,7 @@ std::vector<double> log_densities(const LabelDensity& density, std::span<const d
                                   std::size_t parameters) {
   const std::size_t rows = labels.size() / parameters;
   std::vector<double> logs(rows);
-  const auto* given = density.size() == 1 ? std::get_if<GivenPredictions>(&density.front().density) : nullptr;
+  const auto* given = density.size() == 1 ? std::get_if<GivenPredictions>(&density.front().content) : nullptr;
   constexpr std::size_t kTogether = 512;
 #pragma omp parallel for schedule(static)
   for (std::size_t first = 0; first < rows; first += kTogether) {
@@ -111,7 +111,7 @@ std::vector<double> log_densities(const LabelDensity& density, std::span<const d
 std::vector<double> cumulative(const LabelDensity& density, std::span<const double> labels) {
   std::vector<double> below(labels.size());
   for (const DensityPart& part : density) {
-    const std::vector<double> of_part = std::visit(Cumulative{labels}, part.density);
+    const std::vector<double> of_part = std::visit(Cumulative{labels}, part.content);
     for (std::size_t p = 0; p < below.size(); ++p) below[p] += part.weight * of_part[p];
   }
   return below;
@@ -121,7 +121,7 @@ double ball_probability(const LabelDensity& density, std::span<const double> poi
                         std::uint32_t universe) {
   double sum = 0;
   for (const DensityPart& part : density)
-    sum += part.weight * std::visit(BallProbability{point, radius, universe}, part.density);
+    sum += part.weight * std::visit(BallProbability{point, radius, universe}, part.content);
   return std::min(sum, 1.0);
 }
 

@@ -20,7 +20,7 @@ struct GivenPredictions {
 /// A part of a density and its share of the probability.
 struct DensityPart {
   double weight;
-  std::variant<nn::Mixture, GivenPredictions> density;
+  std::variant<nn::Mixture, GivenPredictions> content;
 };
 
 /// The sum of its parts; labels are in [-1, 1].

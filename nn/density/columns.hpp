@@ -35,8 +35,8 @@ class Columns {
   std::vector<double> values_;
 };
 
-/// y = biases + weights x: weights (y.rows(), x.rows()) row by row; biases (y.rows()), or none for 0. With `add`, y grows by
-/// it.
+/// y = biases + weights x: weights (y.rows(), x.rows()) row by row; biases (y.rows()), or none for 0. With `add`,
+/// y grows by it.
 void multiply(std::span<const double> weights, std::span<const double> biases, const Columns& x, Columns& y,
               bool add = false);
 /// y = weightsᵀ x: weights (x.rows(), y.rows()) row by row.

@@ -13,9 +13,10 @@
 
 namespace cosmo::nn {
 
-/// A density q(θ | s) of P parameters in [-1, 1] (label coordinates: the prior's range), given F predictions s: the average of
-/// several fits q_m(θ | s) = Π_i q_m(θ_i | θ_1 ... θ_i-1, s), the members. Each factor is a mixture of normals cut off at ±1
-/// (CutMixture), whose numbers are the outputs of a FactorNetwork of Coordinates. All of them are widened by one number.
+/// A density q(θ | s) of P parameters in [-1, 1] (label coordinates: the prior's range), given F predictions s.
+///
+/// It is the average of several fits q_m(θ | s) = Π_i q_m(θ_i | θ_1 ... θ_i-1, s), the members. Each factor is
+/// a mixture of normals cut off at ±1 (CutMixture). A FactorNetwork makes its numbers from Coordinates. One number widens all.
 class ConditionalDensity {
  public:
   /// The networks of a member, one for each parameter.

@@ -35,8 +35,8 @@ struct DensityPairs {
 /// follows from those before it to 1e-6 of its deviation, has the coordinate 0.
 class Coordinates {
  public:
-  /// From pairs that are finite, θ within [-1, 1]. Throws Error{config} if there are too few rows, or if a parameter does
-  /// not vary or follows from the predictions and the other parameters to 1e-6.
+  /// From pairs that are finite, θ within [-1, 1]. Throws Error{config} if there are too few rows, or if a parameter
+  /// does not vary or follows from the predictions and the other parameters to 1e-6.
   explicit Coordinates(const DensityPairs& pairs);
   /// From what they consist of, read from a file: mean() and factor().
   Coordinates(std::size_t features, std::size_t parameters, std::vector<double> mean,

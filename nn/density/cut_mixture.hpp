@@ -46,8 +46,8 @@ struct CutMixture {
   double quantile(double probability) const;
 };
 
-/// The x in [-1, 1] where a distribution's cumulative probability has a value, to 1e-10: Newton's steps from `start`, and halving
-/// where one leaves the interval that is left.
+/// The x in [-1, 1] where a distribution's cumulative probability has a value, to 1e-10: Newton's steps from `start`,
+/// and halving where one leaves the interval that is left.
 double invert_cumulative(const std::function<double(double)>& cumulative,
                          const std::function<double(double)>& density, double start, double probability);
 

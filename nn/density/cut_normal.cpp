@@ -110,6 +110,7 @@ double cut_normal_quantile(double low, double high, double probability) {
   } else {
     const double above = tail(low), wanted = above - probability * (above - tail(high));
     if (wanted <= 0) return high;
+    if (wanted >= 1) return low;
     z = -normal_quantile(wanted);
   }
   return std::clamp(z, low, high);

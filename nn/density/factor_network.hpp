@@ -34,8 +34,8 @@ class FactorNetwork {
  public:
   /// All weights zero.
   explicit FactorNetwork(const FactorShape& shape);
-  /// Weights in the order: first (hidden, inputs), its biases (hidden), second (hidden, hidden), its biases (hidden), last (outputs,
-  /// hidden), skip (outputs, inputs), biases (outputs); matrices row by row.
+  /// Weights in the order: first (hidden, inputs), its biases (hidden), second (hidden, hidden), its biases (hidden),
+  /// last (outputs, hidden), skip (outputs, inputs), biases (outputs); matrices row by row.
   FactorNetwork(const FactorShape& shape, std::vector<double> weights);
 
   /// Draws the weights of the hidden layers at {index, 0 ...}: normal numbers with the variance 1 / inputs of the layer,

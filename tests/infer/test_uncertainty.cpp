@@ -132,6 +132,6 @@ TEST_CASE("several models are averaged, and their densities too") {
   const auto both = infer::subvolume_distribution(models, std::vector{0.5f, 0.0f, -0.5f, 0.0f});
   CHECK(both.prediction[0] == Approx(15));
   CHECK(both.deviation[0] == Approx(std::sqrt(2.0 * 2.0 + 2.5 * 2.5)));
-  CHECK(std::get<nn::Mixture>(both.density.front().density).size() == 2);
+  CHECK(std::get<nn::Mixture>(both.density.front().content).size() == 2);
   CHECK(infer::deviation_kind(models).key == "ensemble");
 }

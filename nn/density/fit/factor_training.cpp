@@ -18,8 +18,8 @@ void gather(const FactorSamples& samples, std::span<const std::uint32_t> rows, C
   }
 }
 
-/// A network that is a linear factor, but for the components, which are spread so that they can learn different things: their
-/// centres are 0.6 deviations apart, and the deviations are those with which the mixture has the factor's.
+/// A network that is a linear factor, but for the components, which are spread so that they can learn different things:
+/// their centres are 0.6 deviations apart, and the deviations are those with which the mixture has the factor's.
 FactorNetwork first_network(const LinearFactor& start, int components, int hidden,
                             const core::RandomStream& stream, std::uint32_t index) {
   const auto inputs = start.slopes.size();

@@ -14,15 +14,14 @@ namespace cosmo::nn {
 struct FactorTraining {
   int hidden = 32;              ///< units of each of two layers
   double learning_rate = 3e-3;  ///< Adam's
-  double prior =
-      4;  ///< inverse variance of a normal prior of every weight: about the start for the linear part, else about 0
+  /// Inverse variance of a normal prior of every weight: about where it begins in the linear part, elsewhere about 0.
+  double prior = 4;
   int batch = 64;        ///< samples in a step
   double memory = 0.98;  ///< the share of the average of the weights that a step keeps
 };
 
-/// Fits one factor to samples by Adam (Kingma & Ba 2015, arXiv:1412.6980) on the mean of -log(density) and of
-/// the prior. It begins with a
-/// linear factor.
+/// Fits one factor to samples by Adam (Kingma & Ba 2015, arXiv:1412.6980) on the mean of -log(density), with a
+/// prior of the weights. It begins with a linear factor.
 class FactorTrainer {
  public:
   /// Samples must outlive the trainer. Weights and order of samples are functions of (stream, index), index < 65536.

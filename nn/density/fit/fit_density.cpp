@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -240,6 +239,11 @@ DensityFit fit_density(const DensityPairs& training, const DensityPairs& validat
   const auto start = std::chrono::steady_clock::now();
   ensure_sound(training, "training");
   ensure_sound(validation, "validation");
+  core::ensure(validation.features == training.features && validation.parameters == training.parameters,
+               core::Fault::internal, "Training and validation pairs of a density differ in their numbers.");
+  core::ensure(settings.most_components >= 1 && settings.most_components <= kMostInFactor &&
+                   settings.members >= 1 && settings.folds >= 2,
+               core::Fault::internal, "The settings of a density's fit cannot be.");
   DensityPairs pairs = training;
   pairs.append(validation);
   const std::size_t universes = std::set(pairs.universes.begin(), pairs.universes.end()).size();

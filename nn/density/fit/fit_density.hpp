@@ -31,8 +31,8 @@ struct FactorChoice {
 struct DensityFit {
   ConditionalDensity density;
   std::vector<FactorChoice> factors;  ///< (P)
-  /// Mean log q of the held-out rows to which the widening was fitted, in label units, by fits to the other folds: with the
-  /// widening 1, and as fitted. The second is what to expect for fresh universes, or a little less.
+  /// Mean log q of the held-out rows to which the widening was fitted, in label units, by fits to the other folds: with
+  /// the widening 1, and as fitted. The second is what to expect for fresh universes, or a little less.
   double held_out_narrow, held_out;
   double seconds;  ///< wall time
 };
@@ -45,8 +45,8 @@ struct DensityFit {
 /// others: the validation rows among those fitted to make the density wider, and the widening does the rest. Measured
 /// against what else was tried in docs/decisions/0031-posterior.md. The result does not depend on the number of threads.
 ///
-/// Throws Error{config} for fewer than least_universes() universes or a parameter that does not vary, Error{numeric} for a
-/// number that is not finite or a truth outside [-1, 1].
+/// Throws Error{config} for fewer than least_universes() universes or a parameter that does not vary, Error{numeric} for
+/// a number that is not finite or a truth outside [-1, 1].
 DensityFit fit_density(const DensityPairs& training, const DensityPairs& validation,
                        const DensitySettings& settings = {});
 

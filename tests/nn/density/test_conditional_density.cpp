@@ -84,6 +84,10 @@ TEST_CASE("quantiles of the normal and of cut normals invert their cumulative pr
       CHECK(nn::cut_normal_cumulative(low, high, z) == Approx(p).epsilon(1e-3));
       last = z;
     }
+    for (const double p : {1e-300, 1e-18, 1 - 1e-16}) {
+      const double z = nn::cut_normal_quantile(low, high, p);
+      CHECK((z >= low && z <= high));
+    }
     CHECK(nn::cut_normal_quantile(low, high, 0) == low);
     CHECK(nn::cut_normal_quantile(low, high, 1) == high);
   }

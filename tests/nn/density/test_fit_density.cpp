@@ -16,8 +16,8 @@ using namespace cosmo;
 
 namespace {
 
-/// The exact log posterior of each pair of the linear problem: a normal of θ, cut off by the box. Its integral is in closed
-/// form in θ₂ and by the midpoint rule in θ₁.
+/// The exact log posterior of each pair of the linear problem: a normal of θ, cut off by the box. Its integral is in
+/// closed form in θ₂ and by the midpoint rule in θ₁.
 double exact_log_density(std::span<const double> s, std::span<const double> theta) {
   // Whitened by the noise: w = W θ + unit noise, with L W = A and L w = s.
   double w[3], map[3][2];
