@@ -16,8 +16,8 @@ constexpr std::string_view kPredictedBars = "Bars: plus and minus one standard d
 /// Those for labels, for several models, and for each loss that predicts a density.
 constexpr std::array<DeviationKind, 5> kKinds = {{
     {"posterior", "deviation of the posterior",
-     "A density of the parameters was fitted to the network's predictions for its training universes, and evaluated at those "
-     "for each universe.",
+     "A density of the parameters was fitted to the network's predictions for its training and validation universes, and "
+     "evaluated at those for each universe.",
      "Points: mean of the posterior. Bars: plus and minus its standard deviation."},
     {"validation_rms", "rms error",
      "The network predicts no uncertainty: each universe is given the rms error on the validation universes.",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
 #include "dataset/regression/baseline_labels.hpp"
 #include "dataset/shard/target_scaler.hpp"
 #include "nn/posterior/small_matrix.hpp"
@@ -57,6 +58,13 @@ Statement from_posterior(const nn::ModelManifest& model, const nn::ConditionalDe
   for (std::vector<double>& s : predictions) {
     const GivenPredictions given{&density, std::move(s)};
     const LabelMoments moments = moments_of(given);
+    core::ensure(
+        std::ranges::all_of(moments.mean, [](double value) { return std::isfinite(value); }) &&
+            std::ranges::all_of(moments.deviation, [](double value) { return std::isfinite(value); }),
+        core::Fault::numeric,
+        "The posterior has no finite mean and deviation for these predictions: they are far from those that {} was "
+        "fitted to, or it is damaged; fit it again with cosmo-train --posterior-only, or train longer.",
+        nn::kPosteriorFile);
     for (std::size_t p = 0; p < space.size(); ++p) {
       mean[p] += weight * moments.mean[p];
       square[p] += weight * (std::pow(moments.deviation[p], 2) + std::pow(moments.mean[p], 2));

@@ -280,9 +280,8 @@ std::string calibration_text(const Report& report) {
         "note");
   if (report.deviations.key == "posterior")
     return html::paragraph(
-        fmt::format(
-            "One number that was fitted to {} widens the posteriors: {}; below 1 it makes them narrower.",
-            universes, metric(report.metrics, joined(top, {"scale", names_of(report).front()}), 2)),
+        fmt::format("One number, at least 1, that was fitted to {} widens the posteriors: {}.", universes,
+                    metric(report.metrics, joined(top, {"scale", names_of(report).front()}), 2)),
         "note");
   const Json* models = find_metric(report.metrics, {"uncertainty", "models"});
   return html::paragraph(

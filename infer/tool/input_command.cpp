@@ -210,8 +210,8 @@ class InputStage : public core::Stage {
     core::Report report{list_json(result), ""};
     report.facts["warnings"] = predictions.warnings;
     report.facts["facts_not_stated"] = job_.unstated;
-    report.text =
-        fmt::format("{}{}: universes.csv\n", list_text(result, kPrintedOfInput), output.path().string());
+    report.text = fmt::format("{}{}: universes.csv{}\n", list_text(result, kPrintedOfInput),
+                              output.path().string(), job_.draws > 0 ? ", samples.h5, chains/" : "");
     return report;
   }
 

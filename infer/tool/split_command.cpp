@@ -307,7 +307,7 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
   return {
       {{"metrics", metrics}, {"inference", costs.to_json()}},
       fmt::format(
-          "{}\n{}\n{}\n{}\n{}{}{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json\n",
+          "{}\n{}\n{}\n{}\n{}{}{}: report.html, predictions.csv, universes.csv, baselines.csv, metrics.json{}\n",
           prediction_text(universes, kPrintedUniverses),
           error_text(shown, comparison.forecasts.universes, job.model().label_deviations()) +
               note_text(comparison),
@@ -316,7 +316,7 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
           at_one_point(fiducial)  ? kNoRanking
           : is_fiducial(fiducial) ? "\n"
                                   : "",
-          output.path().string())};
+          output.path().string(), job.draws > 0 ? ", samples.h5, chains/" : "")};
 }
 
 class SplitStage : public core::Stage {

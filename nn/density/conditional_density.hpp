@@ -60,6 +60,7 @@ class EvaluatedPairs {
  public:
   EvaluatedPairs(const ConditionalDensity& density, std::span<const double> s, std::span<const double> theta);
 
+  std::size_t rows() const { return rows_; }
   /// As ConditionalDensity::log_density.
   std::vector<double> log_density(double widening) const;
 

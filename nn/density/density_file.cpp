@@ -84,7 +84,7 @@ ConditionalDensity ConditionalDensity::read(const File& file, const std::string&
       path, group + "/components");
   ensure_possible(hidden >= 1 && hidden <= kMostHidden, path, group + "/hidden");
   ensure_possible(count >= 1 && count <= kMostMembers, path, group + "/members");
-  ensure_possible(widening > 0 && widening < 1000, path, group + "/widening");
+  ensure_possible(widening > 0.1 && widening < 10, path, group + "/widening");
   Coordinates coordinates = read_coordinates(file, path, group, features, parameters);
   std::vector<Member> members(count);
   for (std::size_t i = 0; i < parameters; ++i) {

@@ -74,7 +74,14 @@ void run_posterior(const core::Invocation& run) {
   std::optional<PosteriorTask> task;
   run.comm.agree([&] { task.emplace(read_posterior_task(run.options)); });
   nn::ModelManifest& model = task->model;
-  const bool up_to_date = model.base.find(nn::kPosteriorFile) != nullptr;
+  bool up_to_date = false;
+  run.comm.agree([&] {
+    try {
+      up_to_date = nn::read_posterior(task->directory, model).has_value();
+    } catch (const core::Error& error) {  // it is damaged: fit it again
+      if (error.fault() != Fault::format) throw;
+    }
+  });
   if (!up_to_date) {
     core::OutputDirectory output(run.comm, run.log, task->directory, model.base.request, {});
     std::optional<dataset::SplitReader> training, validation;

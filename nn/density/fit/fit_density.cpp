@@ -165,9 +165,11 @@ double mean_log_density(const std::vector<EvaluatedPairs>& parts, double widenin
   double total = 0;
   std::size_t rows = 0;
   for (const EvaluatedPairs& part : parts) {
-    const std::vector<double> logs = part.log_density(widening);
-    total = std::accumulate(logs.begin(), logs.end(), total);
-    rows += logs.size();
+    // A fit to the other folds may leave a row no probability that a double can hold.
+    constexpr double kLeast = -1000;
+    for (const double log : part.log_density(widening))
+      total += std::isfinite(log) ? std::max(log, kLeast) : kLeast;
+    rows += part.rows();
   }
   return total / static_cast<double>(rows);
 }
@@ -261,6 +263,7 @@ DensityFit fit_density(const DensityPairs& training, const DensityPairs& validat
   const DensityPairs& judged = validation.rows() > 0 ? validation : training;
   const double widening =
       mean_widening(held_out, std::set(judged.universes.begin(), judged.universes.end()).size());
+  core::ensure(std::isfinite(widening), core::Fault::numeric, "The posterior has no finite widening.");
   return {{coordinates,
            fit_members(samples, fit_linear_factors(samples), choices, settings.members, settings), widening},
           choices,

@@ -1,6 +1,7 @@
 """posterior.h5 of a model: fitted at the end of a training or afterwards, and what predictions make of it."""
 
 import csv
+import hashlib
 import json
 import pathlib
 import shutil
@@ -164,7 +165,7 @@ class Posterior(DirectoryTest):
         self.assertIn("network_amp", rows_of(out / "universes.csv")[0])
         self.assertEqual(json.loads((out / "manifest.json").read_text())["csv_schema"], 2)
 
-    def test_a_damaged_file_is_refused(self):
+    def test_a_damaged_file_is_refused_and_can_be_fitted_again(self):
         damaged = shutil.copytree(self.model, self.root / "damaged")
         content = bytearray((damaged / "posterior.h5").read_bytes())
         content[len(content) // 2] ^= 1
@@ -172,6 +173,20 @@ class Posterior(DirectoryTest):
         done = run("cosmo-infer", "--model", damaged, "--data", self.data, "--output", self.root / "none")
         self.assertEqual(done.returncode, FORMAT)
         self.assertIn("posterior.h5", error_line(done, "cosmo-infer"))
+        succeed("cosmo-train", "--posterior-only", "--data", self.data, "--output", damaged)
+        self.assertEqual((damaged / "posterior.h5").read_bytes(), (self.model / "posterior.h5").read_bytes())
+
+    def test_a_widening_that_cannot_be_is_refused(self):
+        forged = shutil.copytree(self.model, self.root / "forged")
+        with h5py.File(forged / "posterior.h5", "r+") as file:
+            file["of_universes"].attrs["widening"] = 1e-9
+        manifest = self.manifest(forged)
+        record = next(record for record in manifest["files"] if record["path"] == "posterior.h5")
+        record.update(sha256=hashlib.sha256((forged / "posterior.h5").read_bytes()).hexdigest(), bytes=(forged / "posterior.h5").stat().st_size)
+        (forged / "manifest.json").write_text(json.dumps(manifest))
+        done = run("cosmo-infer", "--model", forged, "--data", self.data, "--output", self.root / "none")
+        self.assertEqual(done.returncode, FORMAT, done.stderr)
+        self.assertIn("widening that cannot be", error_line(done, "cosmo-infer"))
 
 
 if __name__ == "__main__":
