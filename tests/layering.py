@@ -50,7 +50,7 @@ THIRD_PARTY = {
     r"malloc\.h": {"core/machine/memory.cpp"},
     r"png\.h": {"core/picture"},
     r"fftw3\.h": {"core/fourier"},
-    r"boost/(math|numeric|random)/": {"sim"},
+    r"boost/(math|numeric|random)/": {"sim", "nn/density"},
     r"(oneapi/dnnl/)?dnnl": {"nn/tensor/onednn.hpp", "nn/precision.cpp"},
     r"immintrin\.h": {"dataset/voxels", "train/benchmark", "nn/kernel"},
     r"Eigen/": {"dataset/regression", "nn/density", "infer/baseline", "train/evaluate"},

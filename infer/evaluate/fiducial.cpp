@@ -37,10 +37,6 @@ bool is_fiducial(const Fiducial& fiducial) {
   return std::ranges::any_of(fiducial, [](const auto& figures) { return figures.has_value(); });
 }
 
-bool at_one_point(const Fiducial& fiducial) {
-  return std::ranges::all_of(fiducial, [](const auto& figures) { return figures.has_value(); });
-}
-
 core::Json to_json(const core::ParameterSpace& space, const Fiducial& fiducial) {
   core::Json json = core::Json::object();
   for (std::size_t p = 0; p < space.size(); ++p) {

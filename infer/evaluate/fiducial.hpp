@@ -23,8 +23,6 @@ Fiducial fiducial_of(const dataset::PredictionTable& universes);
 
 /// Whether some parameter is the same in all universes.
 bool is_fiducial(const Fiducial& fiducial);
-/// Whether all are, so that methods cannot be ranked: predicting the centre is exact where the point is the centre.
-bool at_one_point(const Fiducial& fiducial);
 
 /// {NAME: {"truth", "bias", "bias_se", "scatter", "scatter_se", "mean_deviation"}} of those that are.
 core::Json to_json(const core::ParameterSpace& space, const Fiducial& fiducial);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/error.hpp"
 #include "core/file/text_file.hpp"

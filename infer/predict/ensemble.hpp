@@ -19,6 +19,9 @@ std::vector<std::string> model_directories(const std::string& models);
 /// by the same transform, and predict the same parameters of the same ranges.
 std::vector<Model> load_models(const std::vector<std::string>& directories);
 
+/// The sha256 of each model's posterior; empty if none has one.
+core::Json posterior_records(Models models);
+
 /// Whether one of the models needs the statistics of the samples.
 bool need_statistics(Models models);
 

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "core/format/json.hpp"
 #include "nn/model/model_manifest.hpp"
 #include "nn/model/model_posterior.hpp"
 
@@ -18,8 +17,5 @@ struct Model : nn::ModelManifest {
 using Models = std::span<const Model>;
 
 inline std::vector<nn::ModelManifest> manifests_of(Models models) { return {models.begin(), models.end()}; }
-
-/// The sha256 of each model's posterior; empty if none has one.
-core::Json posterior_records(Models models);
 
 }  // namespace cosmo::infer

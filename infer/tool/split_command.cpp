@@ -21,6 +21,7 @@
 #include "infer/predict/familiarity.hpp"
 #include "infer/predict/independence.hpp"
 #include "infer/predict/training_doubts.hpp"
+#include "infer/report/fiducial.hpp"
 #include "infer/report/report.hpp"
 #include "infer/tool/tables.hpp"
 #include "nn/model/facts_check.hpp"
@@ -313,7 +314,7 @@ core::Report publish(const core::Invocation& run, const Job& job, const Findings
               note_text(comparison),
           paired_text(shown), uncertainty,
           fiducial_text(universes.parameters, fiducial, universes.rows.size()),
-          at_one_point(fiducial)  ? kNoRanking
+          at_a_point(page)        ? kNoRanking
           : is_fiducial(fiducial) ? "\n"
                                   : "",
           output.path().string(), job.draws > 0 ? ", samples.h5, chains/" : "")};

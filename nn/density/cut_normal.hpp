@@ -2,8 +2,8 @@
 
 namespace cosmo::nn {
 
-/// The z below which a standard normal variable lies with this probability, 0 < probability < 1. Relative error
-/// some 1e-16. Source: algorithm AS 241 (PPND16) of Wichura 1988 (Applied Statistics 37, 477).
+/// The z below which a standard normal variable lies with this probability, 0 < probability < 1, to the precision of
+/// Boost's erfc_inv.
 double normal_quantile(double probability);
 
 /// The probability that a standard normal variable restricted to low < z < high lies below z. Also right in the tails,

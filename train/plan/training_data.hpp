@@ -41,8 +41,8 @@ void open_splits(const dataset::SampleGroups& ranks, const TrainingPlan& plan,
                  const std::filesystem::path& directory, const dataset::DatasetManifest& data,
                  const LoaderConfigs& loaders, Splits& splits);
 
-/// How the voxels are scaled for summaries of samples: as for the network.
-dataset::VoxelScale scale_of(const TrainingPlan& plan, const dataset::DatasetManifest& data);
+/// How the voxels are scaled for summaries of samples: as for a network that reads them by the transform `voxels`.
+dataset::VoxelScale scale_of(const dataset::DatasetManifest& data, const std::string& voxels);
 
 /// Number of samples, over all epochs, that are still to be trained on.
 std::int64_t samples_to_train(const TrainingPlan& plan, const TrainingProgress& progress,

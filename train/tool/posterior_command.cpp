@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/output/output_directory.hpp"
+#include "train/plan/training_data.hpp"
 #include "train/posterior/fit_posterior.hpp"
 
 namespace cosmo::train {
@@ -95,11 +96,8 @@ void run_posterior(const core::Invocation& run) {
     });
     const std::string& voxels = model.normalisation.voxels;
     const dataset::VoxelTransform transform = task->data.transform(voxels);
-    const dataset::VoxelScale scale = task->data.spec.kind == dataset::VoxelKind::counts
-                                          ? task->data.scale()
-                                          : task->data.scale(dataset::curve_of(voxels));
-    FittedPosterior fitted =
-        fit_posterior(run.comm, run.log, task->directory, model, {*training, *validation, transform, scale});
+    FittedPosterior fitted = fit_posterior(run.comm, run.log, task->directory, model,
+                                           {*training, *validation, transform, scale_of(task->data, voxels)});
     if (!fitted.obstacle.empty())
       throw core::Error(Fault::config, "No posterior can be fitted: " + fitted.obstacle, true);
     output.add(nn::kPosteriorFile, [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });

@@ -32,7 +32,7 @@ Training::Training(const TrainingSetting& setting, const Task& task, ModelDirect
   open_log();
   open_data();
   note_labels();
-  const dataset::VoxelScale scale = scale_of(plan_, task_.data);
+  const dataset::VoxelScale scale = scale_of(task_.data, plan_.objective.voxels);
   directory_.note_range([&] { return measure_input_range(run_.comm, *splits_.training, scale); });
   const auto& learned = directory_.note_baselines(
       [&] { return measure_baselines(run_.comm, run_.log, *splits_.training, scale); });
@@ -153,9 +153,9 @@ void Training::save() {
 void Training::add_posterior() {
   if (!nn::takes_posterior(plan_.objective.output) || directory_.model().diverged()) return;
   const dataset::VoxelTransform transform = task_.data.transform(plan_.objective.voxels);
-  FittedPosterior fitted =
-      fit_posterior(run_.comm, run_.log, directory_.output().path(), directory_.model(),
-                    {*splits_.training, *splits_.validation, transform, scale_of(plan_, task_.data)});
+  FittedPosterior fitted = fit_posterior(
+      run_.comm, run_.log, directory_.output().path(), directory_.model(),
+      {*splits_.training, *splits_.validation, transform, scale_of(task_.data, plan_.objective.voxels)});
   if (!fitted.obstacle.empty()) {
     run_.log.warn("No posterior was fitted, and error bars are rms errors on the validation universes: {}",
                   fitted.obstacle);
