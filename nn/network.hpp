@@ -79,6 +79,9 @@ class Network {
   /// Returns the outputs (batch, outputs) for the input, valid until the next call. Dropout
   /// layers drop values only in training and if a draw is given.
   std::span<const float> forward(const std::optional<DropoutDraw>& dropout = std::nullopt);
+  /// The features (batch, F) of the last forward(): the vector that the last dense layer reads. Empty if the network has
+  /// no such layer, or it reads a grid. Valid until the next call.
+  std::span<const float> features() const;
   /// Computes the gradients of the loss with respect to all parameters from the gradient with respect to the
   /// result of the last forward(), (batch, outputs). Calls ready with each layer's part of gradients() as
   /// soon as it is final, last layer first. Training only.

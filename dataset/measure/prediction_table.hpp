@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct PredictionRow {
   std::vector<double> deviation = {};  ///< (P) predicted standard deviation, physical; empty: none predicted
   std::vector<double> network =
       {};  ///< (P) the network's own prediction where `prediction` is a posterior's mean
+  std::vector<double> covariance = {};  ///< (P, P) of the posterior, physical; empty without one
+  std::optional<double> distance_rank =
+      {};  ///< the share of validation universes whose features are farther from the training's, if it was measured
 };
 
 /// Predictions of one method for one split.

@@ -14,6 +14,25 @@ bool is_rolled(const dataset::PredictionTable& table) {
 
 }  // namespace
 
+std::string covariance_names(const core::ParameterSpace& parameters) {
+  std::string text;
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    for (std::size_t q = p + 1; q < parameters.size(); ++q)
+      text += fmt::format(",covariance_{}_{}", parameters.names[p], parameters.names[q]);
+  }
+  return text;
+}
+
+std::string covariance_fields(std::span<const double> covariance, std::size_t parameters) {
+  std::string text;
+  if (covariance.empty()) return text;
+  for (std::size_t p = 0; p < parameters; ++p) {
+    for (std::size_t q = p + 1; q < parameters; ++q)
+      text += fmt::format(",{}", covariance[p * parameters + q]);
+  }
+  return text;
+}
+
 std::string predictions_csv(const dataset::PredictionTable& table) {
   const bool rolled = is_rolled(table);
   std::string text = rolled ? "simulation,subvolume,seed,roll" : "simulation,subvolume,seed";
@@ -24,6 +43,10 @@ std::string predictions_csv(const dataset::PredictionTable& table) {
     if (deviations) text += ",deviation_" + name;
     if (networks) text += ",network_" + name;
   }
+  if (!table.rows.empty() && !table.rows.front().covariance.empty())
+    text += covariance_names(table.parameters);
+  const bool ranks = !table.rows.empty() && table.rows.front().distance_rank;
+  if (ranks) text += ",distance_rank";
   text += '\n';
   for (const dataset::PredictionRow& row : table.rows) {
     text += fmt::format("{},{},{}", row.simulation, row.subvolume, row.seed);
@@ -33,6 +56,8 @@ std::string predictions_csv(const dataset::PredictionTable& table) {
       if (deviations) text += fmt::format(",{}", row.deviation[p]);
       if (networks) text += fmt::format(",{}", row.network[p]);
     }
+    text += covariance_fields(row.covariance, row.truth.size());
+    if (ranks) text += fmt::format(",{}", *row.distance_rank);
     text += '\n';
   }
   return text;

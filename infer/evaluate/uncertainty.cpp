@@ -82,8 +82,8 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
     double logarithm = 0;  // mean over the models; 0 for those without
     for (const Model& model : network.models) {
       if (model.posterior)
-        logarithm +=
-            std::log(model.posterior->of_universes.widening()) / static_cast<double>(network.models.size());
+        logarithm += std::log(model.posterior->of_universes.widening()[p]) /
+                     static_cast<double>(network.models.size());
       const std::vector<double>& calibration = calibration_of(model);
       if (calibration.empty()) continue;
       const nn::Matrix map = nn::triangle_of(calibration, parameters.size());
@@ -121,6 +121,8 @@ void fill(dataset::PredictionTable& table, const std::vector<Distribution>& dist
     table.rows[row].prediction = distributions[row].prediction;
     table.rows[row].deviation = distributions[row].deviation;
     table.rows[row].network = distributions[row].network;
+    table.rows[row].covariance = distributions[row].covariance;
+    if (distributions[row].farness) table.rows[row].distance_rank = distributions[row].farness->rank;
   }
 }
 

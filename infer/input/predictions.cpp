@@ -7,8 +7,9 @@
 #include "core/error.hpp"
 #include "core/parallel/gather_values.hpp"
 #include "core/parallel/rounds.hpp"
+#include "infer/doubt/familiarity.hpp"
+#include "infer/doubt/farness_check.hpp"
 #include "infer/input/universe_stream.hpp"
-#include "infer/predict/familiarity.hpp"
 #include "infer/predict/predictor.hpp"
 
 namespace cosmo::infer {
@@ -98,6 +99,8 @@ UniversePrediction prediction_of(Models models, std::span<const float> outputs) 
   result.value = distribution.prediction;
   result.error = distribution.deviation;
   result.network = distribution.network;
+  result.covariance = distribution.covariance;
+  result.farness = distribution.farness;
   if (!distribution.network.empty()) result.density = distribution.density;
   result.of_universes = std::ranges::all_of(models, [&](const nn::ModelManifest& model) {
     return result.subvolumes.size() == static_cast<std::size_t>(model.validation.subvolumes);
@@ -179,17 +182,20 @@ ListPredictions predict_list(const core::Invocation& run, Models models,
   Familiarity familiarity(model);
   std::vector<std::vector<double>> values;
   std::vector<std::string> names;
+  std::vector<nn::Farness> farness;
   for (std::size_t i = 0; i < universes; ++i) {
     if (universes > 1) names.push_back(list.universes[i].name);
     if (universes > 1) familiarity.begin(names.back());
     if (model.range) add_figures(familiarity, model, measured[i]);
     values.push_back(result.universes[i].value);
+    if (result.universes[i].farness) farness.push_back(*result.universes[i].farness);
   }
   const auto tell = [&](const std::vector<std::string>& sentences) {
     result.warnings.insert(result.warnings.end(), sentences.begin(), sentences.end());
   };
   tell(familiarity.warnings());
   tell(predictions_outside(model.parameters, values, names));
+  tell(farness_warnings(farness, compared_universes(models), names));
   return result;
 }
 

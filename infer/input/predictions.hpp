@@ -21,7 +21,9 @@ struct UniversePrediction {
   std::optional<std::uint64_t> seed = {};  ///< if known
   std::vector<double> truth = {};          ///< if known; else empty
   std::vector<double> network = {};        ///< what the networks predict, where `value` is a posterior's mean
+  std::vector<double> covariance = {};     ///< (P, P) of the posterior; else empty
   LabelDensity density = {};               ///< refers to the models' posteriors
+  std::optional<nn::Farness> farness = {};  ///< as Distribution has it
 };
 
 struct ListPredictions {

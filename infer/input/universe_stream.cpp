@@ -11,7 +11,7 @@ namespace cosmo::infer {
 
 UniverseStream::UniverseStream(Models models, const std::vector<std::string>& directories)
     : models_(models),
-      ensemble_(directories, batch_of(models.front())),
+      ensemble_(models, directories, batch_of(models.front())),
       inputs_(transform_of(models.front()), static_cast<std::size_t>(models.front().input.cells())),
       voxels_(static_cast<std::size_t>(models.front().input.elements()) *
               static_cast<std::size_t>(batch_of(models.front()))) {

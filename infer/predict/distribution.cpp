@@ -19,6 +19,8 @@ struct Statement {
   LabelDensity density;
   std::vector<double> prediction, deviation;  ///< physical units
   std::vector<double> network = {};           ///< likewise, beside a posterior's mean
+  std::vector<double> covariance = {};        ///< (P, P) of a posterior, likewise
+  std::optional<nn::Farness> farness = {};
 };
 
 std::vector<double> physical(const core::ParameterSpace& space, std::span<const double> labels) {
@@ -52,29 +54,35 @@ Statement from_labels(const nn::ModelManifest& model, const std::vector<double>&
 Statement from_posterior(const nn::ModelManifest& model, const nn::ConditionalDensity& density,
                          std::vector<std::vector<double>> predictions) {
   const core::ParameterSpace& space = model.parameters;
+  const std::size_t count = space.size();
   const double weight = 1.0 / static_cast<double>(predictions.size());
-  std::vector<double> mean(space.size()), square(space.size());
+  std::vector<double> mean(count), square(count * count);
   Statement statement;
   for (std::vector<double>& s : predictions) {
     const GivenPredictions given{&density, std::move(s)};
     const LabelMoments moments = moments_of(given);
+    const auto finite = [](double value) { return std::isfinite(value); };
     core::ensure(
-        std::ranges::all_of(moments.mean, [](double value) { return std::isfinite(value); }) &&
-            std::ranges::all_of(moments.deviation, [](double value) { return std::isfinite(value); }),
+        std::ranges::all_of(moments.mean, finite) && std::ranges::all_of(moments.covariance, finite),
         core::Fault::numeric,
         "The posterior has no finite mean and deviation for these predictions: they are far from those that {} was "
         "fitted to, or it is damaged; fit it again with cosmo-train --posterior-only, or train longer.",
         nn::kPosteriorFile);
-    for (std::size_t p = 0; p < space.size(); ++p) {
+    for (std::size_t p = 0; p < count; ++p) {
       mean[p] += weight * moments.mean[p];
-      square[p] += weight * (std::pow(moments.deviation[p], 2) + std::pow(moments.mean[p], 2));
+      for (std::size_t q = 0; q < count; ++q)
+        square[p * count + q] +=
+            weight * (moments.covariance[p * count + q] + moments.mean[p] * moments.mean[q]);
     }
     statement.density.push_back({weight, given});
   }
   statement.prediction = physical(space, mean);
-  for (std::size_t p = 0; p < space.size(); ++p)
-    statement.deviation.push_back(std::sqrt(std::max(0.0, square[p] - mean[p] * mean[p])) *
-                                  (space.high[p] - space.low[p]) / 2);
+  const auto unit = [&](std::size_t p) { return (space.high[p] - space.low[p]) / 2; };
+  for (std::size_t p = 0; p < count; ++p) {
+    for (std::size_t q = 0; q < count; ++q)
+      statement.covariance.push_back((square[p * count + q] - mean[p] * mean[q]) * unit(p) * unit(q));
+    statement.deviation.push_back(std::sqrt(std::max(0.0, statement.covariance[p * count + p])));
+  }
   return statement;
 }
 
@@ -82,9 +90,15 @@ bool as_in_validation(const nn::ModelManifest& model, std::size_t subvolumes) {
   return subvolumes == static_cast<std::size_t>(model.validation.subvolumes);
 }
 
-std::size_t width_of(const nn::ModelManifest& model) {
+std::size_t width_of(const Model& model) {
   return static_cast<std::size_t>(model.outputs()) +
-         (model.network.baseline.empty() ? 0 : model.parameters.size());
+         (model.network.baseline.empty() ? 0 : model.parameters.size()) + model.features();
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 /// Reads a model's rows of outputs, one per sub-volume, by what they mean.
@@ -101,6 +115,7 @@ struct Reader {
     Statement statement = of_universes ? from_posterior(model, model.posterior->of_universes, {mean_row()})
                                        : from_posterior(model, model.posterior->for_subvolumes(), all_rows());
     statement.network = mean;
+    statement.farness = farness();
     return statement;
   }
   Statement operator()(const nn::Density& density) const {
@@ -128,26 +143,47 @@ struct Reader {
   }
   std::vector<float> mixed(std::span<const float> row) const {
     const std::size_t count = model.parameters.size();
-    const auto labels = row.first(count), regression = row.subspan(count);
-    if (regression.empty()) return {labels.begin(), labels.end()};
+    const auto labels = row.first(count);
+    if (model.network.baseline.empty()) return {labels.begin(), labels.end()};
+    const auto regression = row.subspan(count, count);
     std::vector<float> clipped;
     for (const float label : regression) clipped.push_back(std::clamp(label, -1.0f, 1.0f));
     dataset::BaselineLabels baseline(std::move(clipped), static_cast<int>(count));
     baseline.set_shares(model.validation.baseline_shares);
     return baseline.mix(labels);
   }
-  std::vector<double> mean_row() const {
-    std::vector<double> mean(rows.front().size());
+  /// The mean over the rows of `count` values from `first` on.
+  std::vector<double> mean_of(std::size_t first, std::size_t count) const {
+    std::vector<double> mean(count);
     for (const auto& row : rows) {
-      for (std::size_t f = 0; f < mean.size(); ++f) mean[f] += double{row[f]};
+      for (std::size_t f = 0; f < count; ++f) mean[f] += double{row[first + f]};
     }
     for (double& value : mean) value /= static_cast<double>(rows.size());
     return mean;
   }
+  std::vector<double> mean_row() const { return mean_of(0, nn::predictions_of(model)); }
   std::vector<std::vector<double>> all_rows() const {
     std::vector<std::vector<double>> all;
-    for (const auto& row : rows) all.emplace_back(row.begin(), row.end());
+    for (const auto& row : rows) {
+      const auto predictions = row.first(nn::predictions_of(model));
+      all.emplace_back(predictions.begin(), predictions.end());
+    }
     return all;
+  }
+  std::optional<nn::Farness> farness() const {
+    const std::size_t features = model.features(), first = nn::predictions_of(model);
+    if (features == 0) return std::nullopt;
+    if (of_universes) return model.posterior->distance_of_universes->of(mean_of(first, features));
+    const std::optional<nn::FeatureDistance>& distance = model.posterior->distance_for_subvolumes();
+    if (!distance) return std::nullopt;
+    std::vector<double> ranks, distances;
+    for (const auto& row : rows) {
+      const auto own = row.subspan(first, features);
+      const nn::Farness farness = distance->of(std::vector<double>(own.begin(), own.end()));
+      ranks.push_back(farness.rank);
+      distances.push_back(farness.distance);
+    }
+    return nn::Farness{median_of(std::move(ranks)), median_of(std::move(distances))};
   }
 };
 
@@ -165,9 +201,39 @@ LabelDensity combined_density(const std::vector<Statement>& statements) {
   return {{1, nn::pooled(mixtures)}};
 }
 
+/// The means over the models that measure distances.
+std::optional<nn::Farness> mean_farness(const std::vector<Statement>& statements) {
+  nn::Farness sum{0, 0};
+  int count = 0;
+  for (const Statement& statement : statements) {
+    if (!statement.farness) continue;
+    sum.rank += statement.farness->rank;
+    sum.distance += statement.farness->distance;
+    ++count;
+  }
+  return count == 0 ? std::nullopt : std::optional(nn::Farness{sum.rank / count, sum.distance / count});
+}
+
+/// By the law of total covariance; empty unless all models have a posterior.
+std::vector<double> total_covariance(const std::vector<Statement>& statements,
+                                     const std::vector<double>& mean) {
+  const std::size_t count = mean.size();
+  std::vector<double> total(count * count);
+  for (const Statement& statement : statements) {
+    if (statement.covariance.empty()) return {};
+    for (std::size_t p = 0; p < count; ++p) {
+      for (std::size_t q = 0; q < count; ++q)
+        total[p * count + q] += (statement.covariance[p * count + q] +
+                                 (statement.prediction[p] - mean[p]) * (statement.prediction[q] - mean[q])) /
+                                static_cast<double>(statements.size());
+    }
+  }
+  return total;
+}
+
 Distribution combine(const std::vector<Statement>& statements) {
   Distribution all{combined_density(statements), statements.front().prediction, statements.front().deviation,
-                   statements.front().network};
+                   statements.front().network,   statements.front().covariance, statements.front().farness};
   const auto models = static_cast<double>(statements.size());
   if (models == 1) return all;
   const bool posteriors =
@@ -185,6 +251,8 @@ Distribution combine(const std::vector<Statement>& statements) {
     all.prediction[p] = mean;
     all.deviation[p] = std::sqrt(variance);
   }
+  all.farness = mean_farness(statements);
+  all.covariance = total_covariance(statements, all.prediction);
   return all;
 }
 
@@ -216,7 +284,7 @@ Distribution universe_distribution(Models models, std::span<const float> outputs
 
 std::size_t outputs_of(Models models) {
   std::size_t outputs = 0;
-  for (const Model& model : models) outputs += static_cast<std::size_t>(model.outputs());
+  for (const Model& model : models) outputs += static_cast<std::size_t>(model.outputs()) + model.features();
   return outputs;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Predictions for a sub-volume or a universe: values, deviations and a density.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,11 +22,15 @@ struct Distribution {
   std::vector<double> deviation;   ///< standard deviation, physical units
   std::vector<double>
       network;  ///< what the networks predict, where `prediction` is a posterior's mean; else empty
+  std::vector<double> covariance = {};  ///< (P, P) of a posterior, physical units; else empty
+  /// How far its features are from those of the model's training universes (or their sub-volumes), the mean over several
+  /// models; nothing if no model measures it.
+  std::optional<nn::Farness> farness = {};
 };
 
-/// The distribution for a sub-volume from the models' `outputs`, one model's after another's: those of the network and, for
-/// one with a baseline, the labels (P) that its regression predicts, unclipped. Densities of models with a posterior refer
-/// to these.
+/// The distribution for a sub-volume from the models' `outputs`, one model's after another's: those of the network, for
+/// one with a baseline the labels (P) that its regression predicts, unclipped, and its features. Densities of
+/// models with a posterior refer to these.
 ///
 /// A model with a posterior predicts its mean and deviation, given the outputs. Otherwise:
 /// A model trained with --loss gaussian or mixture predicts Gaussians cut off outside the parameters'
@@ -38,10 +43,11 @@ Distribution subvolume_distribution(Models models, std::span<const float> output
 /// The distribution for a universe from the outputs for its sub-volumes (subvolumes, outputs). Densities are
 /// averaged by nn::average and calibrated as universes; labels are averaged, with the rms error of universes.
 /// A universe that is cut differently from those of the validation split has a sub-volume's calibration,
-/// or error, which is larger; its posterior is the average of those of its sub-volumes, which is wider.
+/// or error, which is larger; its posterior is the average of those of its sub-volumes, which is wider, and its
+/// farness the medians of theirs.
 Distribution universe_distribution(Models models, std::span<const float> outputs);
 
-/// Number of outputs of all networks together for one sample.
+/// Number of outputs and features of all networks together for one sample.
 std::size_t outputs_of(Models models);
 /// The same with the labels of their regressions.
 std::size_t width_of(Models models);

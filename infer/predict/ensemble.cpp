@@ -57,10 +57,12 @@ void ensure_finite(std::span<const float> outputs, std::size_t width,
        name(*row));
 }
 
-Ensemble::Ensemble(const std::vector<std::string>& directories, int batch,
+Ensemble::Ensemble(Models models, const std::vector<std::string>& directories, int batch,
                    std::span<const nn::Share> shares) {
-  for (std::size_t m = 0; m < directories.size(); ++m)
-    predictors_.emplace_back(directories[m], batch, shares.empty() ? nullptr : &shares[m]);
+  for (std::size_t m = 0; m < directories.size(); ++m) {
+    features_.push_back(models[m].features());
+    predictors_.emplace_back(directories[m], batch, shares.empty() ? nullptr : &shares[m], features_.back());
+  }
 }
 
 core::Json posterior_records(Models models) {
@@ -90,11 +92,11 @@ std::vector<float> Ensemble::complete(std::span<const float> outputs,
       const nn::ModelManifest& model = predictors_[m].model();
       const auto width = static_cast<std::size_t>(model.outputs());
       const std::size_t count = regressions[m].size() / samples;
-      const auto own = rest.first(width),
+      const auto own = rest.first(width), features = rest.subspan(width, features_[m]),
                  labels = std::span<const float>(regressions[m]).subspan(sample * count, count);
-      rows.insert(rows.end(), own.begin(), own.end());
-      rows.insert(rows.end(), labels.begin(), labels.end());
-      rest = rest.subspan(width);
+      for (const std::span<const float> part : {own, labels, features})
+        rows.insert(rows.end(), part.begin(), part.end());
+      rest = rest.subspan(width + features_[m]);
     }
   }
   return rows;

@@ -32,8 +32,10 @@ void ensure_finite(std::span<const float> outputs, std::size_t width,
 /// One or several trained networks that predict the same samples.
 class Ensemble {
  public:
-  /// `shares`: this rank's of each network, if ranks share each sample. Throws as Predictor does.
-  Ensemble(const std::vector<std::string>& directories, int batch, std::span<const nn::Share> shares = {});
+  /// The networks of `models`, which are those in `directories`. `shares`: this rank's of each network, if ranks share each
+  /// sample. Throws as Predictor does.
+  Ensemble(Models models, const std::vector<std::string>& directories, int batch,
+           std::span<const nn::Share> shares = {});
 
   /// Outputs (batch, outputs_of) of voxels as Predictor takes them, those of one model after another's in a row;
   /// valid until the next call.
@@ -46,6 +48,7 @@ class Ensemble {
 
  private:
   std::vector<Predictor> predictors_;
+  std::vector<std::size_t> features_;  ///< number that each delivers
   std::vector<float> outputs_;
 };
 

@@ -127,11 +127,8 @@ double ball_probability(const LabelDensity& density, std::span<const double> poi
 
 LabelMoments moments_of(const GivenPredictions& given) {
   const nn::Marginals marginals = given.density->at(given.s).marginals();
-  LabelMoments moments{{marginals.mean().begin(), marginals.mean().end()}, {}};
-  const std::size_t count = marginals.parameters();
-  for (std::size_t p = 0; p < count; ++p)
-    moments.deviation.push_back(std::sqrt(marginals.covariance()[p * count + p]));
-  return moments;
+  return {{marginals.mean().begin(), marginals.mean().end()},
+          {marginals.covariance().begin(), marginals.covariance().end()}};
 }
 
 }  // namespace cosmo::infer

@@ -26,9 +26,9 @@ struct DensityPart {
 /// The sum of its parts; labels are in [-1, 1].
 using LabelDensity = std::vector<DensityPart>;
 
-/// Means and standard deviations (P), labels.
+/// Means (P) and covariance (P, P), labels.
 struct LabelMoments {
-  std::vector<double> mean, deviation;
+  std::vector<double> mean, covariance;
 };
 
 /// Natural logarithm of the density at labels (P).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,6 +13,9 @@ namespace cosmo::infer {
 /// A trained model and, if it has one, its posterior.
 struct Model : nn::ModelManifest {
   std::optional<nn::ModelPosterior> posterior = {};
+
+  /// Number of features that its distances are measured from; 0 if none are.
+  std::size_t features() const { return posterior ? posterior->features() : 0; }
 };
 
 using Models = std::span<const Model>;

@@ -6,13 +6,20 @@
 #include "core/hdf5/hdf5.hpp"
 #include "nn/cut/cut_plan.hpp"
 #include "nn/model/model_file.hpp"
+#include "nn/model/model_posterior.hpp"
 
 namespace cosmo::infer {
 
-Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn::Share* share)
+Predictor::Predictor(const std::filesystem::path& directory, int batch, const nn::Share* share,
+                     std::size_t features)
     : model_(nn::load_model_manifest(directory)),
       network_(model_.network, model_.input, model_.outputs(), batch, nn::Mode::inference,
-               arithmetic_of(model_), share) {
+               arithmetic_of(model_), share),
+      features_(features) {
+  const std::size_t own = network_.features().size() / static_cast<std::size_t>(batch);
+  core::ensure(features == 0 || features == own, core::Fault::format,
+               "{} has distances of {} features, and its network {}: fit the posterior again.",
+               (directory / nn::kPosteriorFile).string(), features, own);
   nn::read_weights(directory, model_, network_);
   if (model_.network.baseline.empty()) return;
   const core::FileRecord* record = model_.base.find(nn::kBaselineFile);
@@ -46,7 +53,9 @@ dataset::VoxelScale scale_of(const nn::ModelManifest& model) {
 
 std::span<const float> Predictor::predict(std::span<const float> voxels) {
   network_.set_input(voxels);
-  return network_.forward();
+  if (features_ == 0) return network_.forward();
+  nn::forward_with_features(network_, rows_);
+  return rows_;
 }
 
 std::vector<float> Predictor::regression(const dataset::StatisticsTable& statistics) const {

@@ -280,8 +280,7 @@ std::string calibration_text(const Report& report) {
         "note");
   if (report.deviations.key == "posterior")
     return html::paragraph(
-        fmt::format("One number, at least 1, that was fitted to {} widens the posteriors: {}.", universes,
-                    metric(report.metrics, joined(top, {"scale", names_of(report).front()}), 2)),
+        fmt::format("Numbers of at least 1, fitted to {}, widen the posteriors: {}.", universes, factors),
         "note");
   const Json* models = find_metric(report.metrics, {"uncertainty", "models"});
   return html::paragraph(
@@ -290,6 +289,17 @@ std::string calibration_text(const Report& report) {
                   universes, models != nullptr && *models > 1 ? " (geometric means over the networks)" : "",
                   factors),
       "note");
+}
+
+/// How many universes are far from the training data in the network's features.
+std::string distance_text(const Report& report) {
+  if (find_metric(report.metrics, {"features", "far"}) == nullptr) return "";
+  return html::paragraph(fmt::format(
+      "Distance from the training data, in the network's features: the share of universes that are farther than 95 % of {} "
+      "is {}; {} is expected of universes like those.",
+      counted(report.metrics, {"features", "validation_universes"}, "validation universes"),
+      metric(report.metrics, {"features", "far"}, 3),
+      metric(report.metrics, {"features", "expected_far"}, 3)));
 }
 
 /// The verdicts on the ranks and on the coverage of all parameters together, with their figures.
@@ -324,7 +334,7 @@ std::string uncertainty_section(const Report& report, const std::vector<html::Fi
       at_a_point(report))
     return "";
   std::string content = html::paragraph(std::string(report.deviations.sentence)) + coverage_text(report) +
-                        calibration_text(report) + check_text(report, figures);
+                        calibration_text(report) + distance_text(report) + check_text(report, figures);
   const std::string likelihood =
       estimate(report.metrics, joined(top, {"negative_log_likelihood"}),
                decimals_for(number_at(report.metrics, joined(top, {"negative_log_likelihood_se"}))));

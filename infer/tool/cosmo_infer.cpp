@@ -2,8 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/run/tool.hpp"
+#include "infer/doubt/training_doubts.hpp"
 #include "infer/evaluate/posterior_samples.hpp"
-#include "infer/predict/training_doubts.hpp"
 #include "infer/tool/compare_command.hpp"
 #include "infer/tool/export_command.hpp"
 #include "infer/tool/input_command.hpp"

@@ -11,9 +11,9 @@
 #include "core/file/text_file.hpp"
 #include "core/machine/memory.hpp"
 #include "core/run/stage.hpp"
+#include "infer/doubt/training_doubts.hpp"
 #include "infer/onnx/onnx_model.hpp"
 #include "infer/predict/costs.hpp"
-#include "infer/predict/training_doubts.hpp"
 #include "nn/census.hpp"
 
 namespace cosmo::infer {

@@ -11,12 +11,12 @@
 #include "core/universe/simulation_manifest.hpp"
 #include "histogram/snapshot/counting_job.hpp"
 #include "histogram/snapshot/snapshot_counts.hpp"
+#include "infer/doubt/training_doubts.hpp"
 #include "infer/evaluate/posterior_samples.hpp"
 #include "infer/input/predictions.hpp"
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"
 #include "infer/predict/predictor.hpp"
-#include "infer/predict/training_doubts.hpp"
 #include "infer/tool/input_tables.hpp"
 #include "nn/model/facts_check.hpp"
 

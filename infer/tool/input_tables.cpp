@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "infer/doubt/farness_check.hpp"
 #include "infer/evaluate/fiducial.hpp"
+#include "infer/evaluate/prediction_file.hpp"
 #include "infer/predict/deviation_kind.hpp"
 #include "infer/tool/tables.hpp"
 
@@ -74,9 +76,13 @@ std::string universe_text(Models models, const UniversePrediction& prediction) {
     text += fmt::format("{:>10}  {:.{}f} ± {:.{}f}\n", space.names[p], prediction.value[p], decimals,
                         prediction.error[p], decimals);
   }
-  return text + fmt::format("from {} sub-volume{}; {}", prediction.subvolumes.size(),
-                            prediction.subvolumes.size() == 1 ? "" : "s",
-                            error_sentence(models, prediction.of_universes));
+  text += fmt::format("from {} sub-volume{}; {}", prediction.subvolumes.size(),
+                      prediction.subvolumes.size() == 1 ? "" : "s",
+                      error_sentence(models, prediction.of_universes));
+  if (prediction.farness)
+    text += fmt::format("distance from the training data: {:.0f} % of {} validation universes are farther\n",
+                        100 * prediction.farness->rank, compared_universes(models));
+  return text;
 }
 
 core::Json universe_json(const core::ParameterSpace& space, const UniversePrediction& prediction) {
@@ -86,7 +92,10 @@ core::Json universe_json(const core::ParameterSpace& space, const UniversePredic
     entry = {{"value", prediction.value[p]}, {"error", prediction.error[p]}};
     for (const std::vector<double>& subvolume : prediction.subvolumes)
       entry["subvolumes"].push_back(subvolume[p]);
+    for (std::size_t q = 0; q < space.size() && !prediction.covariance.empty(); ++q)
+      entry["covariance"][space.names[q]] = prediction.covariance[p * space.size() + q];
   }
+  if (prediction.farness) summary["features"]["distance_rank"] = prediction.farness->rank;
   return summary;
 }
 
@@ -126,6 +135,11 @@ std::string list_text(const ListResult& result, std::size_t most) {
                       alike ? " each" : "", known ? "in brackets the truth; " : "",
                       error_sentence(result.models, of_universes));
   const dataset::PredictionTable table = table_of(result);
+  std::vector<nn::Farness> farness;
+  for (const UniversePrediction& one : universes) {
+    if (one.farness) farness.push_back(*one.farness);
+  }
+  if (const auto check = check_farness(farness, compared_universes(result.models))) text += text_of(*check);
   const std::string fiducial = fiducial_text(space, fiducial_of(table), table.rows.size());
   return trimmed(fiducial.empty() ? text : text + "\n" + fiducial);
 }
@@ -156,6 +170,9 @@ std::string list_csv(const ListResult& result) {
   for (const std::string& name : space.names)
     text += fmt::format("{0},predicted_{1},deviation_{1}{2}", known ? ",true_" + name : "", name,
                         networks ? ",network_" + name : "");
+  if (!universes.front().covariance.empty()) text += covariance_names(space);
+  const bool ranks = universes.front().farness.has_value();
+  if (ranks) text += ",distance_rank";
   text += '\n';
   for (std::size_t i = 0; i < universes.size(); ++i) {
     const ListedUniverse& listed = result.list.universes[i];
@@ -169,6 +186,8 @@ std::string list_csv(const ListResult& result) {
       text += fmt::format(",{},{}", one.value[p], one.error[p]);
       if (networks) text += fmt::format(",{}", one.network[p]);
     }
+    text += covariance_fields(one.covariance, space.size());
+    if (ranks) text += fmt::format(",{}", one.farness->rank);
     text += '\n';
   }
   return text;

@@ -11,6 +11,10 @@
 #include "core/timer.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "infer/baseline/comparison.hpp"
+#include "infer/doubt/familiarity.hpp"
+#include "infer/doubt/farness_check.hpp"
+#include "infer/doubt/independence.hpp"
+#include "infer/doubt/training_doubts.hpp"
 #include "infer/evaluate/method.hpp"
 #include "infer/evaluate/posterior_samples.hpp"
 #include "infer/evaluate/prediction_file.hpp"
@@ -18,9 +22,6 @@
 #include "infer/predict/costs.hpp"
 #include "infer/predict/ensemble.hpp"
 #include "infer/predict/ensemble_cut.hpp"
-#include "infer/predict/familiarity.hpp"
-#include "infer/predict/independence.hpp"
-#include "infer/predict/training_doubts.hpp"
 #include "infer/report/fiducial.hpp"
 #include "infer/report/report.hpp"
 #include "infer/tool/tables.hpp"
@@ -198,7 +199,7 @@ NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGrou
   std::optional<Ensemble> ensemble;
   std::optional<dataset::DataLoader> loader;
   run.comm.agree([&] {
-    ensemble.emplace(job.directories, batch_of(job.model()), shares);
+    ensemble.emplace(job.models, job.directories, batch_of(job.model()), shares);
     loader.emplace(reader, transform_of(job.model()), loader_of(ranks, job));
   });
   core::Progress progress(run.log, "samples", static_cast<std::int64_t>(reader.size()));
@@ -240,11 +241,23 @@ Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups
   return findings;
 }
 
+/// How far the universes are, where the models measure it.
+std::vector<nn::Farness> farness_of(const Findings& findings) {
+  std::vector<nn::Farness> all;
+  for (const Distribution& universe : findings.network.universes) {
+    if (universe.farness) all.push_back(*universe.farness);
+  }
+  return all;
+}
+
 std::vector<std::string> outside_of_training(const Job& job, const Findings& findings) {
   std::vector<std::vector<double>> predictions;
   for (const dataset::PredictionRow& row : findings.network.method.universes.rows)
     predictions.push_back(row.prediction);
-  return predictions_outside(job.model().parameters, predictions);
+  std::vector<std::string> sentences = predictions_outside(job.model().parameters, predictions);
+  std::ranges::copy(farness_warnings(farness_of(findings), compared_universes(job.models)),
+                    std::back_inserter(sentences));
+  return sentences;
 }
 
 /// All of metrics.json, and its uncertainties as text.
@@ -258,6 +271,10 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
+  if (const auto check = check_farness(farness_of(findings), compared_universes(job.models))) {
+    metrics["features"] = to_json(*check);
+    uncertainty += text_of(*check);
+  }
   add_fiducial(metrics, space, fiducial);
   return {std::move(metrics), std::move(uncertainty)};
 }

@@ -21,8 +21,9 @@ void ensure_finite(std::span<const double> values, const char* what) {
 
 }  // namespace
 
-ConditionalDensity::ConditionalDensity(Coordinates coordinates, std::vector<Member> members, double widening)
-    : coordinates_(std::move(coordinates)), members_(std::move(members)), widening_(widening) {
+ConditionalDensity::ConditionalDensity(Coordinates coordinates, std::vector<Member> members,
+                                       std::vector<double> widening)
+    : coordinates_(std::move(coordinates)), members_(std::move(members)), widening_(std::move(widening)) {
   core::ensure(!members_.empty(), core::Fault::internal, "A density has no members.");
   for (const Member& member : members_) {
     core::ensure(member.size() == parameters(), core::Fault::internal, "A density lacks factors.");
@@ -106,21 +107,33 @@ EvaluatedPairs::EvaluatedPairs(const ConditionalDensity& density, std::span<cons
   }
 }
 
-std::vector<double> EvaluatedPairs::log_density(double widening) const {
+std::vector<double> EvaluatedPairs::log_density(std::span<const double> widening) const {
   std::vector<double> logs(rows_), of_members(members_);
   for (std::size_t row = 0; row < rows_; ++row) {
     for (std::size_t m = 0; m < members_; ++m) {
       of_members[m] = 0;
-      for (std::size_t i = 0; i < parameters_; ++i) {
-        const std::size_t at = row * parameters_ + i;
-        const CutMixture mixture = cut_mixture_of(outputs_[m * parameters_ + i], static_cast<int>(row),
-                                                  {centres_[at], scales_[i]}, widening);
-        of_members[m] += mixture.log_density(theta_[at]);
-      }
+      for (std::size_t i = 0; i < parameters_; ++i) of_members[m] += log_density_at(row, m, i, widening[i]);
     }
     logs[row] = log_mean(of_members);
   }
   return logs;
+}
+
+std::vector<double> EvaluatedPairs::log_density_of(std::size_t parameter, double widening) const {
+  std::vector<double> logs(rows_), of_members(members_);
+  for (std::size_t row = 0; row < rows_; ++row) {
+    for (std::size_t m = 0; m < members_; ++m) of_members[m] = log_density_at(row, m, parameter, widening);
+    logs[row] = log_mean(of_members);
+  }
+  return logs;
+}
+
+double EvaluatedPairs::log_density_at(std::size_t row, std::size_t member, std::size_t parameter,
+                                      double widening) const {
+  const std::size_t at = row * parameters_ + parameter;
+  return cut_mixture_of(outputs_[member * parameters_ + parameter], static_cast<int>(row),
+                        {centres_[at], scales_[parameter]}, widening)
+      .log_density(theta_[at]);
 }
 
 }  // namespace cosmo::nn

@@ -16,14 +16,15 @@ namespace cosmo::nn {
 /// A density q(θ | s) of P parameters in [-1, 1] (label coordinates: the prior's range), given F predictions s.
 ///
 /// It is the average of several fits q_m(θ | s) = Π_i q_m(θ_i | θ_1 ... θ_i-1, s), the members. Each factor is
-/// a mixture of normals cut off at ±1 (CutMixture). A FactorNetwork makes its numbers from Coordinates. One number widens all.
+/// a mixture of normals cut off at ±1 (CutMixture). A FactorNetwork makes its numbers from Coordinates. One number
+/// widens each factor.
 class ConditionalDensity {
  public:
   /// The networks of a member, one for each parameter.
   using Member = std::vector<FactorNetwork>;
 
-  /// The members' networks must have the shapes that the coordinates ask for.
-  ConditionalDensity(Coordinates coordinates, std::vector<Member> members, double widening);
+  /// The members' networks must have the shapes that the coordinates ask for; widening (P).
+  ConditionalDensity(Coordinates coordinates, std::vector<Member> members, std::vector<double> widening);
 
   std::size_t features() const { return coordinates_.features(); }
   std::size_t parameters() const { return coordinates_.parameters(); }
@@ -31,8 +32,8 @@ class ConditionalDensity {
   std::size_t members() const { return members_.size(); }
   /// Number of components of a parameter's factor.
   int components(std::size_t parameter) const;
-  double widening() const { return widening_; }
-  void set_widening(double widening) { widening_ = widening; }
+  std::span<const double> widening() const { return widening_; }
+  void set_widening(std::vector<double> widening) { widening_ = std::move(widening); }
 
   /// The natural logarithm of q(θ | s) for each row: s (rows, F), theta (rows, P). -infinity outside [-1, 1]. Throws
   /// Error{numeric} if a number is not finite.
@@ -52,7 +53,7 @@ class ConditionalDensity {
 
   Coordinates coordinates_;
   std::vector<Member> members_;
-  double widening_;
+  std::vector<double> widening_;
 };
 
 /// What the networks of a density say of pairs, from which log q follows for any widening.
@@ -61,10 +62,15 @@ class EvaluatedPairs {
   EvaluatedPairs(const ConditionalDensity& density, std::span<const double> s, std::span<const double> theta);
 
   std::size_t rows() const { return rows_; }
+  std::size_t parameters() const { return parameters_; }
   /// As ConditionalDensity::log_density.
-  std::vector<double> log_density(double widening) const;
+  std::vector<double> log_density(std::span<const double> widening) const;
+  /// The logarithms of one factor, each the average of the members'.
+  std::vector<double> log_density_of(std::size_t parameter, double widening) const;
 
  private:
+  double log_density_at(std::size_t row, std::size_t member, std::size_t parameter, double widening) const;
+
   std::size_t rows_, parameters_, members_;
   std::vector<double> theta_;     ///< (rows, parameters)
   std::vector<double> centres_;   ///< (rows, parameters): the centres of the factors' units

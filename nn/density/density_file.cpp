@@ -1,7 +1,6 @@
 // A conditional density in a group of an HDF5 file.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "core/hdf5/hdf5.hpp"
 #include "nn/density/conditional_density.hpp"
 #include "nn/density/cut_mixture.hpp"
+#include "nn/density/read_values.hpp"
 
 namespace cosmo::nn {
 
@@ -20,20 +20,6 @@ using core::hdf5::File;
 
 constexpr const char* kDensitySchema = "cosmo.density/1";
 constexpr std::uint64_t kMostHidden = 4096, kMostMembers = 1024;
-
-/// Throws Error{format} unless a condition on what was read holds.
-void ensure_possible(bool condition, const std::string& path, const std::string& what) {
-  core::ensure(condition, core::Fault::format,
-               "{} has a value in {} that cannot be: restore it, or fit the posterior again.", path, what);
-}
-
-/// Reads numbers, each finite.
-std::vector<double> read_finite(const File& file, const std::string& path, const std::string& name,
-                                const core::hdf5::Shape& shape) {
-  std::vector<double> values = file.read<double>(name, shape);
-  ensure_possible(std::ranges::all_of(values, [](double value) { return std::isfinite(value); }), path, name);
-  return values;
-}
 
 Coordinates read_coordinates(const File& file, const std::string& path, const std::string& group,
                              std::size_t features, std::size_t parameters) {
@@ -77,14 +63,16 @@ ConditionalDensity ConditionalDensity::read(const File& file, const std::string&
   const std::vector<std::uint64_t> components = file.integers_attribute(group + "/components");
   const std::uint64_t hidden = file.integer_attribute(group + "/hidden");
   const std::uint64_t count = file.integer_attribute(group + "/members");
-  const double widening = file.number_attribute(group + "/widening");
+  std::vector<double> widening = file.numbers_attribute(group + "/widening");
   ensure_possible(
       components.size() == parameters && parameters > 0 &&
           std::ranges::all_of(components, [](auto size) { return size >= 1 && size <= kMostInFactor; }),
       path, group + "/components");
   ensure_possible(hidden >= 1 && hidden <= kMostHidden, path, group + "/hidden");
   ensure_possible(count >= 1 && count <= kMostMembers, path, group + "/members");
-  ensure_possible(widening > 0.1 && widening < 10, path, group + "/widening");
+  ensure_possible(widening.size() == parameters &&
+                      std::ranges::all_of(widening, [](double value) { return value > 0.1 && value < 10; }),
+                  path, group + "/widening");
   Coordinates coordinates = read_coordinates(file, path, group, features, parameters);
   std::vector<Member> members(count);
   for (std::size_t i = 0; i < parameters; ++i) {
@@ -98,7 +86,7 @@ ConditionalDensity ConditionalDensity::read(const File& file, const std::string&
                               std::vector(first, first + static_cast<std::ptrdiff_t>(shape.weights())));
     }
   }
-  return {std::move(coordinates), std::move(members), widening};
+  return {std::move(coordinates), std::move(members), std::move(widening)};
 }
 
 }  // namespace cosmo::nn

@@ -20,8 +20,8 @@ constexpr std::size_t kDrawsAtOnce = 2048;
 /// given its factor for the θ before it.
 template <class Choose>
 void walk_factors(const Coordinates& coordinates, std::span<const double> x,
-                  const std::vector<FactorNetwork>& member, double widening, std::size_t columns,
-                  const Choose& choose) {
+                  const std::vector<FactorNetwork>& member, std::span<const double> widening,
+                  std::size_t columns, const Choose& choose) {
   const std::size_t parameters = coordinates.parameters(), features = coordinates.features();
   Columns y(0, static_cast<int>(columns));
   for (std::size_t i = 0; i < parameters; ++i) {
@@ -30,11 +30,12 @@ void walk_factors(const Coordinates& coordinates, std::span<const double> x,
     FactorPass pass(member[i].shape(), i == 0 ? 1 : y.columns());  // the first factor depends on s alone
     member[i].forward(i == 0 ? Columns(0, 1) : y, pass);
     y.add_row();
-    CutMixture mixture = cut_mixture_of(pass.outputs, 0, {base, scale}, widening);
+    CutMixture mixture = cut_mixture_of(pass.outputs, 0, {base, scale}, widening[i]);
     for (std::size_t column = 0; column < columns; ++column) {
       double centre = base;
       for (std::size_t j = 0; j < i; ++j) centre += slopes[j] * y.row(static_cast<int>(j))[column];
-      if (i > 0) mixture = cut_mixture_of(pass.outputs, static_cast<int>(column), {centre, scale}, widening);
+      if (i > 0)
+        mixture = cut_mixture_of(pass.outputs, static_cast<int>(column), {centre, scale}, widening[i]);
       y.row(static_cast<int>(i))[column] = (choose(column, i, mixture) - centre) / scale;
     }
   }
@@ -55,11 +56,11 @@ std::vector<double> kronecker_steps(std::size_t dimensions) {
 }  // namespace
 
 Posterior::Posterior(Coordinates coordinates, std::vector<double> x,
-                     std::vector<std::vector<FactorNetwork>> members, double widening)
+                     std::vector<std::vector<FactorNetwork>> members, std::vector<double> widening)
     : coordinates_(std::move(coordinates)),
       x_(std::move(x)),
       members_(std::move(members)),
-      widening_(widening) {}
+      widening_(std::move(widening)) {}
 
 double Posterior::log_density(std::span<const double> theta) const {
   core::ensure(theta.size() == parameters(), core::Fault::internal,

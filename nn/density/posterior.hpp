@@ -17,7 +17,7 @@ class Posterior {
  public:
   /// The coordinates of s, and the members' networks with these inputs fixed; made by ConditionalDensity::at.
   Posterior(Coordinates coordinates, std::vector<double> x, std::vector<std::vector<FactorNetwork>> members,
-            double widening);
+            std::vector<double> widening);
 
   std::size_t parameters() const { return coordinates_.parameters(); }
 
@@ -34,7 +34,7 @@ class Posterior {
   Coordinates coordinates_;
   std::vector<double> x_;  ///< coordinates of s, and zeros for θ
   std::vector<std::vector<FactorNetwork>> members_;
-  double widening_;
+  std::vector<double> widening_;
 };
 
 }  // namespace cosmo::nn

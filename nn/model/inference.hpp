@@ -1,6 +1,9 @@
 #pragma once
 // How a trained network computes when it only predicts.
 
+#include <cstddef>
+#include <vector>
+
 #include "nn/model/model_manifest.hpp"
 #include "nn/network.hpp"
 
@@ -16,5 +19,10 @@ Arithmetic arithmetic_of(const NetworkSpec& network, Shape input, int outputs);
 inline Arithmetic arithmetic_of(const ModelManifest& model) {
   return arithmetic_of(model.network, model.input, model.outputs());
 }
+
+/// Number of outputs and features of a network for one sample.
+std::size_t width_with_features(const Network& network);
+/// Predicts its input: `rows` become (batch, outputs + features), each sample's features after its outputs.
+void forward_with_features(Network& network, std::vector<float>& rows);
 
 }  // namespace cosmo::nn

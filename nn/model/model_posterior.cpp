@@ -10,6 +10,8 @@ namespace {
 constexpr const char* kSchema = "cosmo.posterior/1";
 constexpr const char* kOfUniverses = "of_universes";
 constexpr const char* kOfSubvolumes = "of_subvolumes";
+constexpr const char* kDistanceOfUniverses = "distance_of_universes";
+constexpr const char* kDistanceOfSubvolumes = "distance_of_subvolumes";
 
 }  // namespace
 
@@ -24,6 +26,8 @@ void write_posterior(const std::filesystem::path& path, const ModelPosterior& po
   file.set_attribute("schema", std::string(kSchema));
   posterior.of_universes.write(file, kOfUniverses);
   if (posterior.of_subvolumes) posterior.of_subvolumes->write(file, kOfSubvolumes);
+  if (posterior.distance_of_universes) posterior.distance_of_universes->write(file, kDistanceOfUniverses);
+  if (posterior.distance_of_subvolumes) posterior.distance_of_subvolumes->write(file, kDistanceOfSubvolumes);
   file.close();
 }
 
@@ -45,6 +49,12 @@ std::optional<ModelPosterior> read_posterior(const std::filesystem::path& direct
   };
   ModelPosterior posterior{density(kOfUniverses), std::nullopt};
   if (model.validation.subvolumes > 1) posterior.of_subvolumes = density(kOfSubvolumes);
+  const auto distance = [&](const char* group) -> std::optional<FeatureDistance> {
+    if (!file.has(group)) return std::nullopt;
+    return FeatureDistance::read(file, path, group);
+  };
+  posterior.distance_of_universes = distance(kDistanceOfUniverses);
+  posterior.distance_of_subvolumes = distance(kDistanceOfSubvolumes);
   return posterior;
 }
 

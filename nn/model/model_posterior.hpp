@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nn/density/conditional_density.hpp"
+#include "nn/density/feature_distance.hpp"
 #include "nn/model/model_manifest.hpp"
 
 namespace cosmo::nn {
@@ -21,6 +22,15 @@ struct ModelPosterior {
   std::optional<ConditionalDensity>
       of_subvolumes;  ///< given those for one; none if a universe is its only sub-volume
 
+  /// How far universes, and their sub-volumes, are from those of the training; none for a network without features, or if
+  /// they are too few.
+  std::optional<FeatureDistance> distance_of_universes = {}, distance_of_subvolumes = {};
+
+  /// Number of features that distances are measured from; 0 if none are.
+  std::size_t features() const { return distance_of_universes ? distance_of_universes->width() : 0; }
+  const std::optional<FeatureDistance>& distance_for_subvolumes() const {
+    return of_subvolumes ? distance_of_subvolumes : distance_of_universes;
+  }
   /// The density for sub-volumes, which are universes where these are not cut.
   const ConditionalDensity& for_subvolumes() const { return of_subvolumes ? *of_subvolumes : of_universes; }
 };

@@ -8,12 +8,26 @@
 
 namespace cosmo::nn {
 
+namespace {
+
+/// The layer that the last dense layer reads, or -1.
+int read_by_last_dense(const NetworkSpec& spec, const Graph& graph) {
+  for (int i = static_cast<int>(spec.layers.size()); i-- > 0;) {
+    if (std::holds_alternative<Dense>(spec.layers[static_cast<std::size_t>(i)].kind))
+      return graph.sources(i).front();
+  }
+  return -1;
+}
+
+}  // namespace
+
 CompiledNetwork::CompiledNetwork(const dnnl::engine& engine, const NetworkSpec& spec, Shape shape, int batch,
                                  Mode mode, const Arithmetic& arithmetic, const Share* share)
     : builder(engine, mode, arithmetic, batch, share) {
   const Graph graph(spec);
   const int planes = share != nullptr ? share->plan.input(share->rank).size() : shape.size;
   input = builder.tensors.input(plain_layout({batch, shape.channels, planes, shape.size, shape.size}));
+  features = read_by_last_dense(spec, graph);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     layers.emplace_back().name = spec.layers[i].name;
     try {
@@ -23,6 +37,7 @@ CompiledNetwork::CompiledNetwork(const dnnl::engine& engine, const NetworkSpec& 
                  spec.name, error.what());
     }
   }
+  if (features >= 0 && dims_of(tensor(features).values.get_desc()).size() != 2) features = -1;
   if (mode == Mode::training) append_leaky_relu_backward(builder, last_relu, tensors.back());
 }
 
@@ -30,7 +45,9 @@ void CompiledNetwork::build_layer(const NetworkSpec& spec, const Graph& graph, i
   CompiledLayer& compiled = layers.back();
   const Layer& layer = spec.layers[static_cast<std::size_t>(index)];
   const std::vector<int>& sources = graph.sources(index);
-  builder.begin_layer(index, graph.last_reader(index), planes_before(graph, index));
+  const bool kept = index == features && builder.mode == Mode::inference;
+  const int last_reader = kept ? static_cast<int>(spec.layers.size()) : graph.last_reader(index);
+  builder.begin_layer(index, last_reader, planes_before(graph, index));
   std::vector<Tensor> inputs, seen;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     inputs.push_back(input_of(spec, graph, {index, i}));

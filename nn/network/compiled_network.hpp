@@ -20,6 +20,7 @@ struct CompiledNetwork {
   Tensor input;
   std::vector<Tensor> tensors;  ///< the layers' outputs
   std::vector<CompiledLayer> layers;
+  int features = -1;  ///< the layer whose output, a vector, the last dense layer reads; -1: there is none
   std::vector<Operation> last_relu;  ///< backward pass of the last leaky ReLU
 
  private:

@@ -150,6 +150,12 @@ std::span<const float> Network::forward(const std::optional<DropoutDraw>& dropou
   return values_of(backend_->output().values);
 }
 
+std::span<const float> Network::features() const {
+  const int layer = backend_->compiled.features;
+  return layer < 0 ? std::span<const float>()
+                   : values_of(backend_->compiled.tensors[static_cast<std::size_t>(layer)].values);
+}
+
 void Network::backward(std::span<const float> d_output, const std::function<void(std::span<float>)>& ready) {
   begin_backward(d_output);
   backend_->run_backward(0, backend_->layers(), ready);

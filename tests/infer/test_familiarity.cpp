@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "infer/predict/familiarity.hpp"
+#include "infer/doubt/familiarity.hpp"
 
 using namespace cosmo;
 

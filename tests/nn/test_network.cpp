@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -230,4 +231,36 @@ TEST_CASE("slow code of oneDNN is named, fast matrix products are not") {
       {"dense1", Phase::forward, OperationKind::dense, "x64:gemm:jit", 0}};
   CHECK(nn::slow_operations(operations) == "conv1 (weight gradient, x64:gemm:jit), pool2 (forward, ref:any)");
   CHECK(nn::slow_operations(std::span(operations).first(1)).empty());
+}
+
+TEST_CASE("features are what the last dense layer reads, after a pass too") {
+  const nn::NetworkSpec spec =
+      test::chain("features", {Convolution{4, 3, 1, 0, 0.01}, Dense{12, 0.01}, Dense{5, 0.01},
+                               nn::Dropout{0.5}, Dense{0}, nn::Tanh{1.2}});
+  for (const nn::Mode mode : {nn::Mode::inference, nn::Mode::training}) {
+    nn::Network network(spec, {1, 6}, 3, 2, mode);
+    test::set_start_values(network);
+    test::set_input(network);
+    const std::span<const float> outputs = network.forward(), features = network.features();
+    REQUIRE(features.size() == 2 * 5);
+    const auto plain = [&](const std::string& name) {
+      const auto found = std::ranges::find(network.parameters(), name, &nn::Parameter::name);
+      REQUIRE(found != network.parameters().end());
+      return test::plain(network, *found, found->values);
+    };
+    const std::vector<float> weights = plain("e.weights"), biases = plain("e.biases");
+    for (std::size_t n = 0; n < 2; ++n) {
+      for (std::size_t o = 0; o < 3; ++o) {
+        double sum = biases[o];
+        for (std::size_t f = 0; f < 5; ++f) sum += double{weights[o * 5 + f]} * features[n * 5 + f];
+        CHECK(outputs[n * 3 + o] == Approx(1.2 * std::tanh(sum)).epsilon(1e-5).margin(1e-6));
+      }
+    }
+  }
+}
+
+TEST_CASE("a network whose last dense layer reads a grid has no features") {
+  nn::Network first(test::chain("first", {Convolution{4, 3, 1, 0, 0.01}, Dense{0}}), {1, 6}, 3, 2,
+                    nn::Mode::inference);
+  CHECK(first.features().empty());
 }

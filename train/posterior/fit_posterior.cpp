@@ -76,10 +76,11 @@ Predictions predict(const core::Communicator& comm, const core::Log& log,
 }
 
 Json to_json(const nn::DensityFit& fit, const std::vector<std::string>& names) {
-  Json json = {{"widening", fit.density.widening()},
-               {"held_out_log_likelihood", fit.held_out},
-               {"components", Json::object()}};
-  for (std::size_t p = 0; p < names.size(); ++p) json["components"][names[p]] = fit.factors[p].components;
+  Json json = {{"held_out_log_likelihood", fit.held_out}};
+  for (std::size_t p = 0; p < names.size(); ++p) {
+    json["widening"][names[p]] = fit.density.widening()[p];
+    json["components"][names[p]] = fit.factors[p].components;
+  }
   return json;
 }
 
@@ -93,11 +94,15 @@ FittedPosterior fit(const Predictions& predictions, const nn::ModelManifest& mod
                   {"validation_universes", validation.rows()},
                   {"of_universes", to_json(universes, model.parameters.names)}};
   fitted.posterior = {universes.density, std::nullopt};
+  fitted.posterior->distance_of_universes = nn::FeatureDistance::fit(
+      predictions.training.universe_features, predictions.validation.universe_features);
   if (model.validation.subvolumes > 1) {
     const nn::DensityFit subvolumes =
         nn::fit_density(predictions.training.subvolumes, predictions.validation.subvolumes);
     fitted.facts["of_subvolumes"] = to_json(subvolumes, model.parameters.names);
     fitted.posterior->of_subvolumes = subvolumes.density;
+    fitted.posterior->distance_of_subvolumes = nn::FeatureDistance::fit(
+        predictions.training.subvolume_features, predictions.validation.subvolume_features);
   }
   return fitted;
 }

@@ -7,12 +7,14 @@
 #include "core/finite.hpp"
 #include "dataset/measure/prediction_table.hpp"
 #include "dataset/regression/sample_statistics.hpp"
+#include "nn/model/inference.hpp"
 
 namespace cosmo::train {
 
 namespace {
 
-/// The network's labels of all samples of the split (samples, P), zeros for those that are not predicted.
+/// The network's labels and features of all samples of the split (samples, P + F), zeros for those that are not
+/// predicted.
 std::vector<float> predict(const core::Communicator& comm, const SamplesToPredict& split,
                            nn::Network& network) {
   const dataset::LoaderConfig loading = {.rank = comm.rank(),
@@ -24,18 +26,19 @@ std::vector<float> predict(const core::Communicator& comm, const SamplesToPredic
   std::optional<dataset::DataLoader> loader;
   comm.agree([&] { loader.emplace(split.reader, split.transform, loading); });
   const dataset::SplitToPredict to_predict{split.reader, *loader, split.reader.spec().parameters};
-  const std::size_t width = to_predict.parameters.size();
-  std::vector<float> labels =
-      dataset::predict_split(comm, to_predict, width, [&](const dataset::Batch& batch) {
-        network.set_input(batch.voxels);
-        return network.forward();
-      });
+  const std::size_t width = nn::width_with_features(network);
+  std::vector<float> all, batch_rows;
+  all = dataset::predict_split(comm, to_predict, width, [&](const dataset::Batch& batch) {
+    network.set_input(batch.voxels);
+    nn::forward_with_features(network, batch_rows);
+    return std::span<const float>(batch_rows);
+  });
   comm.agree([&] {
-    const std::optional<std::size_t> row = core::row_not_finite(labels, width);
+    const std::optional<std::size_t> row = core::row_not_finite(all, width);
     core::ensure(!row, core::Fault::numeric, "The network's prediction of {} is not finite.",
                  row ? split.reader.describe(static_cast<std::uint32_t>(*row)) : "");
   });
-  return labels;
+  return all;
 }
 
 void add_row(nn::DensityPairs& pairs, std::span<const double> s, std::span<const float> labels,
@@ -45,29 +48,27 @@ void add_row(nn::DensityPairs& pairs, std::span<const double> s, std::span<const
   pairs.universes.push_back(universe);
 }
 
-/// The means over the rows of each universe, in the order of their first rows.
-nn::DensityPairs mean_of_universes(const nn::DensityPairs& rows) {
-  std::map<std::uint32_t, std::vector<std::size_t>> rows_of;
-  std::vector<std::uint32_t> order;
+/// The rows of each universe, in the order of their first ones.
+std::vector<std::vector<std::size_t>> rows_of_universes(const nn::DensityPairs& rows) {
+  std::map<std::uint32_t, std::size_t> place;
+  std::vector<std::vector<std::size_t>> rows_of;
   for (std::size_t row = 0; row < rows.rows(); ++row) {
-    std::vector<std::size_t>& mine = rows_of[rows.universes[row]];
-    if (mine.empty()) order.push_back(rows.universes[row]);
-    mine.push_back(row);
+    const auto [entry, fresh] = place.try_emplace(rows.universes[row], rows_of.size());
+    if (fresh) rows_of.emplace_back();
+    rows_of[entry->second].push_back(row);
   }
-  nn::DensityPairs means{rows.features, rows.parameters, {}, {}, {}};
-  for (const std::uint32_t universe : order) {
-    const std::vector<std::size_t>& mine = rows_of[universe];
-    std::vector<double> mean(rows.features);
-    for (const std::size_t row : mine) {
-      for (std::size_t f = 0; f < mean.size(); ++f)
-        mean[f] += rows.s_of(row)[f] / static_cast<double>(mine.size());
-    }
-    const std::span<const double> theta = rows.theta_of(mine.front());
-    means.s.insert(means.s.end(), mean.begin(), mean.end());
-    means.theta.insert(means.theta.end(), theta.begin(), theta.end());
-    means.universes.push_back(universe);
+  return rows_of;
+}
+
+/// The means over some rows of values (rows, width).
+std::vector<double> mean_of(std::span<const double> values, std::size_t width,
+                            const std::vector<std::size_t>& rows) {
+  std::vector<double> mean(width);
+  for (const std::size_t row : rows) {
+    for (std::size_t f = 0; f < width; ++f)
+      mean[f] += values[row * width + f] / static_cast<double>(rows.size());
   }
-  return means;
+  return mean;
 }
 
 }  // namespace
@@ -80,20 +81,33 @@ std::vector<std::uint32_t> unrolled_samples(const dataset::SplitReader& reader, 
 
 UniversePredictions predict_universes(const core::Communicator& comm, const SamplesToPredict& split,
                                       nn::Network& network) {
-  const std::vector<float> labels = predict(comm, split, network);
   const std::size_t count = split.reader.spec().parameters.size();
   const std::size_t more = split.regression.empty() ? 0 : count;
+  const std::size_t width = nn::width_with_features(network), features = width - count;
+  const std::vector<float> all = predict(comm, split, network);
   nn::DensityPairs rows{count + more, count, {}, {}, {}};
+  nn::FeatureRows of_rows{features, {}};
   for (std::size_t i = 0; i < split.samples.size(); ++i) {
     const std::uint32_t sample = split.samples[i];
-    const std::span<const float> own = std::span<const float>(labels).subspan(sample * count, count);
-    std::vector<double> s(own.begin(), own.end());
+    const std::span<const float> own = std::span<const float>(all).subspan(sample * width, width);
+    std::vector<double> s(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(count));
     const auto regression = std::span<const double>(split.regression).subspan(i * more, more);
     s.insert(s.end(), regression.begin(), regression.end());
     add_row(rows, s, split.reader.target(sample), split.reader.sample(sample).simulation);
+    of_rows.values.insert(of_rows.values.end(), own.end() - static_cast<std::ptrdiff_t>(features), own.end());
   }
-  nn::DensityPairs universes = mean_of_universes(rows);
-  return {std::move(universes), std::move(rows)};
+  nn::DensityPairs universes{rows.features, rows.parameters, {}, {}, {}};
+  nn::FeatureRows of_universes{features, {}};
+  for (const std::vector<std::size_t>& mine : rows_of_universes(rows)) {
+    const std::vector<double> s = mean_of(rows.s, rows.features, mine),
+                              own = mean_of(of_rows.values, features, mine);
+    const std::span<const double> theta = rows.theta_of(mine.front());
+    universes.s.insert(universes.s.end(), s.begin(), s.end());
+    universes.theta.insert(universes.theta.end(), theta.begin(), theta.end());
+    universes.universes.push_back(rows.universes[mine.front()]);
+    of_universes.values.insert(of_universes.values.end(), own.begin(), own.end());
+  }
+  return {std::move(universes), std::move(rows), std::move(of_universes), std::move(of_rows)};
 }
 
 }  // namespace cosmo::train

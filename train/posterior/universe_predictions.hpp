@@ -8,14 +8,16 @@
 #include "core/parallel/communicator.hpp"
 #include "dataset/load/data_loader.hpp"
 #include "nn/density/coordinates.hpp"
+#include "nn/density/feature_distance.hpp"
 #include "nn/network.hpp"
 
 namespace cosmo::train {
 
 /// Predictions and truths of universes in label units: labels of the network, then those of a regression, if there is one.
 struct UniversePredictions {
-  nn::DensityPairs universes;   ///< means over the sub-volumes of each
-  nn::DensityPairs subvolumes;  ///< those of each sub-volume
+  nn::DensityPairs universes;                             ///< means over the sub-volumes of each
+  nn::DensityPairs subvolumes;                            ///< those of each sub-volume
+  nn::FeatureRows universe_features, subvolume_features;  ///< those of the same rows; empty without features
 };
 
 /// Samples of a split.

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "nn/density/cut_mixture.hpp"
+#include "nn/density/fit/widening.hpp"
 
 namespace cosmo::nn {
 
@@ -155,79 +156,11 @@ std::vector<EvaluatedPairs> evaluate_held_out(const std::vector<Fold>& folds,
   for (const Fold& fold : folds) {
     if (fold.widening.rows() == 0) continue;
     const ConditionalDensity density(fold.coordinates,
-                                     fit_members(fold.fitted, fold.linear, choices, members, settings), 1);
+                                     fit_members(fold.fitted, fold.linear, choices, members, settings),
+                                     std::vector(choices.size(), 1.0));
     parts.emplace_back(density, fold.widening.s, fold.widening.theta);
   }
   return parts;
-}
-
-double mean_log_density(const std::vector<EvaluatedPairs>& parts, double widening) {
-  double total = 0;
-  std::size_t rows = 0;
-  for (const EvaluatedPairs& part : parts) {
-    // A fit to the other folds may leave a row no probability that a double can hold.
-    constexpr double kLeast = -1000;
-    for (const double log : part.log_density(widening))
-      total += std::isfinite(log) ? std::max(log, kLeast) : kLeast;
-    rows += part.rows();
-  }
-  return total / static_cast<double>(rows);
-}
-
-constexpr double kMostLogWidening = 1.6;  ///< a factor of five
-
-/// The logarithm of the widening of the greatest likelihood, by golden sections.
-double most_likely_log_widening(const std::vector<EvaluatedPairs>& parts) {
-  constexpr double kShrink = 0.6180339887498949;
-  const auto likelihood = [&](double log_widening) {
-    return mean_log_density(parts, std::exp(log_widening));
-  };
-  double low = -kMostLogWidening, high = kMostLogWidening;
-  double left = high - kShrink * (high - low), right = low + kShrink * (high - low);
-  double of_left = likelihood(left), of_right = likelihood(right);
-  while (high - low > 1e-4) {
-    if (of_left > of_right) {
-      high = std::exchange(right, left);
-      of_right = of_left;
-      left = high - kShrink * (high - low);
-      of_left = likelihood(left);
-    } else {
-      low = std::exchange(left, right);
-      of_left = of_right;
-      right = low + kShrink * (high - low);
-      of_right = likelihood(right);
-    }
-  }
-  return (low + high) / 2;
-}
-
-/// The widening whose logarithm is the mean over its posterior, with a prior that is even from 0 on: a network fits the
-/// universes that it was trained on no worse than others, so that a density is never too wide for those. The most likely widening
-/// alone, fitted to N universes and P parameters, would be off by 1 / sqrt(2 N P): 3.6 % for 128 and 3. `universes`: number of
-/// universes in the parts, whose rows count together as one.
-double mean_widening(const std::vector<EvaluatedPairs>& parts, std::size_t universes) {
-  constexpr double kStep = 0.02, kDeviations = 6;
-  constexpr int kPoints = 60;
-  const auto likelihood = [&](double log_widening) {
-    return static_cast<double>(universes) * mean_log_density(parts, std::exp(log_widening));
-  };
-  const double peak = most_likely_log_widening(parts), most = likelihood(peak);
-  const double curvature = (2 * most - likelihood(peak - kStep) - likelihood(peak + kStep)) / (kStep * kStep);
-  const double reach = curvature > 0 ? kDeviations / std::sqrt(curvature) : kMostLogWidening;
-  const double low = std::max(0.0, peak - reach);
-  const double high = std::min(kMostLogWidening, std::max(low, peak) + reach);
-  std::vector<double> logs;
-  for (int point = 0; point <= kPoints; ++point)
-    logs.push_back(likelihood(low + (high - low) * point / kPoints));
-  const double highest = *std::ranges::max_element(logs);
-  double sum = 0, weighted = 0;
-  for (int point = 0; point <= kPoints; ++point) {
-    const double weight = std::exp(logs[static_cast<std::size_t>(point)] - highest) *
-                          (point == 0 || point == kPoints ? 0.5 : 1);
-    sum += weight;
-    weighted += weight * (low + (high - low) * point / kPoints);
-  }
-  return std::exp(weighted / sum);
 }
 
 }  // namespace
@@ -261,13 +194,12 @@ DensityFit fit_density(const DensityPairs& training, const DensityPairs& validat
   const std::vector<FactorSamples> samples = factor_samples(coordinates, pairs);
   const std::vector<EvaluatedPairs> held_out = evaluate_held_out(folds, choices, settings);
   const DensityPairs& judged = validation.rows() > 0 ? validation : training;
-  const double widening =
-      mean_widening(held_out, std::set(judged.universes.begin(), judged.universes.end()).size());
-  core::ensure(std::isfinite(widening), core::Fault::numeric, "The posterior has no finite widening.");
+  const std::vector<double> widening =
+      fit_widening(held_out, std::set(judged.universes.begin(), judged.universes.end()).size());
   return {{coordinates,
            fit_members(samples, fit_linear_factors(samples), choices, settings.members, settings), widening},
           choices,
-          mean_log_density(held_out, 1),
+          mean_log_density(held_out, std::vector(pairs.parameters, 1.0)),
           mean_log_density(held_out, widening),
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }

@@ -33,7 +33,7 @@ inline cosmo::nn::ConditionalDensity random_density(std::size_t features, std::s
     }
   }
   return {nn::Coordinates(features, parameters, std::move(mean), std::move(factor)), std::move(members),
-          widening};
+          std::vector(parameters, widening)};
 }
 
 /// The linear Gaussian problem s = A θ + e of two parameters and three predictions, θ uniform in the box, e normal with

@@ -234,7 +234,7 @@ TEST_CASE("a density that was written and read is the same, and a damaged one is
   {
     core::hdf5::File damaged = core::hdf5::File::create(bad);
     nn::ConditionalDensity nan = density;
-    nan.set_widening(std::nan(""));
+    nan.set_widening(std::vector(nan.parameters(), std::nan("")));
     nan.write(damaged, "density");
     damaged.close();
   }

@@ -107,7 +107,7 @@ TEST_CASE("a linear Gaussian problem's posterior is found") {
   const nn::DensityPairs validation = linear_pairs(50000, 128);
   const nn::DensityFit many = nn::fit_density(linear_pairs(0, 2000), validation);
   CHECK(shortfall(many.density) < 0.03);
-  CHECK(many.density.widening() == Approx(1).margin(0.1));
+  for (const double widening : many.density.widening()) CHECK(widening == Approx(1.05).margin(0.05));
   const nn::DensityFit few = nn::fit_density(linear_pairs(0, 128), validation);
   CHECK(shortfall(few.density) < 0.15);
 }
@@ -128,7 +128,7 @@ TEST_CASE("the fit is the same on any number of threads") {
   omp_set_num_threads(threads);
   CHECK(one.density.log_density(validation.s, validation.theta) ==
         three.density.log_density(validation.s, validation.theta));
-  CHECK(one.density.widening() == three.density.widening());
+  CHECK(std::ranges::equal(one.density.widening(), three.density.widening()));
   CHECK(one.held_out == three.held_out);
   settings.seed = 1;
   CHECK(nn::fit_density(training, validation, settings).held_out != one.held_out);
@@ -144,7 +144,7 @@ TEST_CASE("training predictions that are too good do not make the density too na
     }
   }
   const nn::DensityFit fit = nn::fit_density(training, linear_pairs(1000, 128));
-  CHECK(fit.density.widening() > 1.2);
+  for (const double widening : fit.density.widening()) CHECK(widening > 1.1);
   CHECK(fit.held_out > fit.held_out_narrow + 0.05);
   CHECK(shortfall(fit.density) < 0.1);
   CHECK(shortfall(nn::fit_density(training, {3, 2, {}, {}, {}}).density) > 0.2);

@@ -154,6 +154,42 @@ class Posterior(DirectoryTest):
         self.assertEqual(config["samples"], draws)
         self.assertIn("figures/posterior.svg", [record["path"] for record in json.loads((out / "manifest.json").read_text())["files"]])
 
+    def test_covariances_are_those_of_the_draws(self):
+        out, draws = self.root / "covariances", 4000
+        succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--samples", draws, "--output", out)
+        with h5py.File(out / "samples.h5") as file:
+            samples = file["samples"][:]
+        for u, row in enumerate(rows_of(out / "universes.csv")):
+            a, b = float(row["deviation_amp"]), float(row["deviation_shift"])
+            correlation = float(row["covariance_amp_shift"]) / (a * b)
+            self.assertLess(abs(correlation - np.corrcoef(samples[u].T)[0, 1]), 5 * (1 - correlation**2) / draws**0.5 + 0.01)
+
+    def test_universes_unlike_those_of_the_training_are_far(self):
+        cubes = sorted((self.root / "data-cubes").glob("*.npy"))
+        strange = self.root / "strange"
+        strange.mkdir()
+        for i in range(3):  # smooth waves instead of noise, of the same deviation
+            wave = np.sin(np.arange(32) * (i + 1) * 2 * np.pi / 32)[:, None, None] * np.ones((1, 32, 32))
+            np.save(strange / f"wave_{i}.npy", wave.astype("f4"))
+        words = ["--model", self.model, "--box", 32]
+        far = succeed("cosmo-infer", *words, "--input", strange)
+        self.assertEqual([one["features"]["distance_rank"] for one in far["universes"]], [0, 0, 0])
+        self.assertRegex(" ".join(far["warnings"]), "3 of 3 universes .*wave_0.* are farther from the training data, in the network's features")
+        one = succeed("cosmo-infer", *words, "--input", strange / "wave_0.npy")
+        self.assertEqual(one["features"]["distance_rank"], 0)
+        self.assertRegex(" ".join(one["warnings"]), "It is .* times as far from the training data, in the network's features")
+        near = succeed("cosmo-infer", *words, "--input", *cubes)
+        ranks = np.array([one["features"]["distance_rank"] for one in near["universes"]])
+        self.assertLess(np.mean(ranks <= 0.05), 0.2)
+        self.assertNotIn("network's features", " ".join(near["warnings"]))
+        out = self.root / "distances"
+        features = succeed("cosmo-infer", "--model", self.model, "--data", self.data, "--output", out)["metrics"]["features"]
+        rows = rows_of(out / "universes.csv")
+        self.assertEqual((features["universes"], features["validation_universes"]), (len(rows), 20))
+        self.assertAlmostEqual(features["far"], np.mean([float(row["distance_rank"]) <= 0.05 for row in rows]))
+        self.assertAlmostEqual(features["expected_far"], 2 / 21)
+        self.assertIn('data-metric="features.far"', (out / "report.html").read_text())
+
     def test_draws_of_universes_in_files(self):
         cubes = sorted((self.root / "data-cubes").glob("*.npy"))[:3]
         words = ["cosmo-infer", "--model", self.model, "--input", *cubes, "--box", 32, "--samples", 50]
@@ -179,7 +215,8 @@ class Posterior(DirectoryTest):
     def test_a_widening_that_cannot_be_is_refused(self):
         forged = shutil.copytree(self.model, self.root / "forged")
         with h5py.File(forged / "posterior.h5", "r+") as file:
-            file["of_universes"].attrs["widening"] = 1e-9
+            attributes = file["of_universes"].attrs
+            attributes["widening"] = [1e-9, *attributes["widening"][1:]]
         manifest = self.manifest(forged)
         record = next(record for record in manifest["files"] if record["path"] == "posterior.h5")
         record.update(sha256=hashlib.sha256((forged / "posterior.h5").read_bytes()).hexdigest(), bytes=(forged / "posterior.h5").stat().st_size)

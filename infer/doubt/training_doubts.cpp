@@ -1,4 +1,4 @@
-#include "infer/predict/training_doubts.hpp"
+#include "infer/doubt/training_doubts.hpp"
 
 #include <fmt/format.h>
 

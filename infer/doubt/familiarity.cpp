@@ -1,4 +1,4 @@
-#include "infer/predict/familiarity.hpp"
+#include "infer/doubt/familiarity.hpp"
 
 #include <fmt/format.h>
 

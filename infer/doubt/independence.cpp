@@ -1,4 +1,4 @@
-#include "infer/predict/independence.hpp"
+#include "infer/doubt/independence.hpp"
 
 #include <fmt/format.h>
 
