@@ -87,9 +87,10 @@ void to_json(Json& json, const Manifest& manifest);
 /// another schema or stage, or does not match its id. Does not look at its files.
 Manifest parse_manifest(const Json& json, const std::filesystem::path& path, std::string_view stage);
 
-/// Reads DIRECTORY/manifest.json and checks its schema, stage, id and the sizes of its files.
+/// Reads DIRECTORY/manifest.json and checks its schema, stage, id and the sizes of its files, but for the file `except`.
 /// Throws Error{io} naming the file if it is missing, Error{format} if anything disagrees.
-Manifest load_manifest(const std::filesystem::path& directory, std::string_view stage);
+Manifest load_manifest(const std::filesystem::path& directory, std::string_view stage,
+                       std::string_view except = {});
 
 /// The path from the directory `output` to `path`.
 std::filesystem::path seen_from(const std::filesystem::path& output, const std::filesystem::path& path);

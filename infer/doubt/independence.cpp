@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "nn/model/model_posterior.hpp"
 
 namespace cosmo::infer {
 
@@ -43,6 +44,7 @@ Independence independence_of(const nn::ModelManifest& model, const dataset::Data
       "The model does not record the seeds of its universes, being of an earlier version, so other data than "
       "it was trained on may hold the same: train it again, or --resume it to more --epochs.");
   independence.in_sample = same_data && split != Split::test;
+  independence.fitted = independence.in_sample && model.base.find(nn::kPosteriorFile) != nullptr;
   if (!independence.in_sample) independence.leak = leak_from(model.seeds, data.split(split), split);
   if (!independence.leak) independence.leak = data.leak();
   return independence;
@@ -51,10 +53,10 @@ Independence independence_of(const nn::ModelManifest& model, const dataset::Data
 std::string warning_of(const Independence& independence, Split split) {
   std::string text;
   if (independence.in_sample) {
-    text =
-        split == Split::train
-            ? "The network was trained on these very universes: the errors are not those on unseen universes."
-            : "These universes chose the network's checkpoint: the errors are not those on unseen universes.";
+    text = fmt::format("{}{}: the errors are not those on unseen universes.",
+                       split == Split::train ? "The network was trained on these very universes"
+                                             : "These universes chose the network's checkpoint",
+                       independence.fitted ? ", and its posterior was fitted to them" : "");
   }
   if (const auto& leak = independence.leak) {
     text += fmt::format(

@@ -12,6 +12,7 @@ namespace cosmo::infer {
 struct Independence {
   std::optional<dataset::Leak> leak;  ///< seeds that it was made from, or that splits of the dataset share
   bool in_sample = false;             ///< the split is one that this very model was made from
+  bool fitted = false;                ///< a posterior, too, which was fitted to its universes
 };
 
 /// A split that the model was trained or validated on is in-sample, not a leak: it was asked for by name.

@@ -46,10 +46,11 @@ CalibrationCheck check_calibration(const dataset::PredictionTable& universes,
     scaler.to_unit(universes.rows[row].truth, std::span<double>(truth).first(scaler.size()));
     credibilities[row] = credibility(distributions[row], truth, universes.rows[row].simulation);
   }
+  const double each = std::pow(kHolds, 1 / (static_cast<double>(scaler.size()) + 1));
   CalibrationCheck check{{},
-                         uniform_band(rows, Counted::in_bins),
+                         uniform_band(rows, Counted::in_bins, each),
                          count(credibilities, Counted::below_edges),
-                         uniform_band(rows, Counted::below_edges)};
+                         uniform_band(rows, Counted::below_edges, each)};
   std::vector<double> own(rows);
   for (std::size_t p = 0; p < scaler.size(); ++p) {
     for (std::size_t row = 0; row < rows; ++row) own[row] = below[row][p];
@@ -58,8 +59,14 @@ CalibrationCheck check_calibration(const dataset::PredictionTable& universes,
   return check;
 }
 
+bool CalibrationCheck::holds() const {
+  return cover_band.holds(covered) &&
+         std::ranges::all_of(ranks, [&](const auto& counts) { return rank_band.holds(counts); });
+}
+
 void add_check(core::Json& uncertainty, const core::ParameterSpace& parameters,
                const CalibrationCheck& check) {
+  uncertainty["calibrated"] = check.holds();
   core::Json& sbc = uncertainty["sbc"];
   int universes = 0;
   for (const int count : check.ranks.front()) universes += count;
@@ -78,7 +85,7 @@ void add_check(core::Json& uncertainty, const core::ParameterSpace& parameters,
 }
 
 std::string text_of(const core::ParameterSpace& parameters, const CalibrationCheck& check) {
-  std::string text = "95 % bands of calibrated posteriors: ranks of ";
+  std::string text = "bands that hold all of these with 95 % if the posteriors are calibrated: ranks of ";
   for (std::size_t p = 0; p < parameters.size(); ++p)
     text += fmt::format("{} {}, ", parameters.names[p], verdict(check.rank_band, check.ranks[p]));
   return text + fmt::format("joint coverage (TARP) {}\n", verdict(check.cover_band, check.covered));

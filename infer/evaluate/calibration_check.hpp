@@ -11,7 +11,11 @@
 
 namespace cosmo::infer {
 
-/// A check of N universes, whose distributions are right if the counts lie within the bands.
+/// The probability that the counts of right distributions are all within the bands.
+inline constexpr double kHolds = 0.95;
+
+/// A check of N universes, whose distributions are right if the counts lie within the bands: each band holds its counts
+/// with a probability of kHolds^(1 / (P + 1)), so that all of them do with kHolds.
 struct CalibrationCheck {
   /// Simulation-based calibration (Talts et al. 2018, arXiv:1804.06788): for each parameter (P), the
   /// number of truths in each bin of predicted cumulative probability. Exact, without draws.
@@ -22,6 +26,9 @@ struct CalibrationCheck {
   /// label units; the point is drawn uniformly from the ranges, anew for each universe.
   std::vector<int> covered;
   Band cover_band;
+
+  /// Whether all counts are within their bands.
+  bool holds() const;
 };
 
 /// Checks universes, one row each, and the distribution of each; `below` holds the predicted cumulative

@@ -11,7 +11,6 @@ namespace cosmo::infer {
 namespace {
 
 constexpr std::uint32_t kSets = 10000;
-constexpr double kOutside = 0.05;
 
 /// Probabilities that a binomial variable is at most and at least each count, (trials + 1).
 struct Tails {
@@ -64,7 +63,7 @@ bool Band::holds(std::span<const int> counts) const {
   return true;
 }
 
-Band uniform_band(std::size_t numbers, Counted counted) {
+Band uniform_band(std::size_t numbers, Counted counted, double probability) {
   const core::RandomStream stream(0, core::Purpose::uniform_band);
   const std::vector<Tails> tails = all_tails(numbers, counted);
   std::vector<double> extremes(kSets);  // for each set, the least tail among its counts
@@ -78,7 +77,7 @@ Band uniform_band(std::size_t numbers, Counted counted) {
       extremes[set] = std::min(extremes[set], tails[i].least(counts[i]));
   }
   std::ranges::sort(extremes);
-  const double level = extremes[static_cast<std::size_t>(kOutside * kSets)];
+  const double level = extremes[static_cast<std::size_t>((1 - probability) * kSets)];
   Band band;
   for (const Tails& of : tails) {
     const auto first = std::ranges::lower_bound(of.below, level) - of.below.begin();

@@ -24,9 +24,9 @@ struct Band {
 };
 
 /// The band that holds all counts of `numbers` independent uniform numbers together with a probability of
-/// 95 % (more where counts are small, as these are whole; ± 0.3 % from the simulation): each count's central
+/// `probability` (more where counts are small, as these are whole; ± 0.3 % from the simulation): each count's central
 /// binomial interval, with one level for all of them, which follows from 10,000 simulated sets of numbers, as
 /// Säilynoja et al. 2022 (arXiv:2103.10522) do for cumulative counts. A pure function of its arguments.
-Band uniform_band(std::size_t numbers, Counted counted);
+Band uniform_band(std::size_t numbers, Counted counted, double probability);
 
 }  // namespace cosmo::infer

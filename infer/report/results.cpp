@@ -316,7 +316,7 @@ std::string check_text(const Report& report, const std::vector<html::Figure>& fi
              figures,
              fmt::format(
                  "If the predicted distributions are right, the bars are level and the curve follows the "
-                 "diagonal, and both stay within the grey bands with a probability of 95 %: bars high at "
+                 "diagonal, and all of them stay within the grey bands with a probability of 95 %: bars high at "
                  "both ends mean distributions that are too narrow, a hump in the middle too wide, a slope "
                  "shifted ones. Bars (simulation-based calibration) are each parameter alone, the curve "
                  "(TARP) all of them together. Here: {}all together {}. With few universes the bands are "

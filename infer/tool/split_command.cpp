@@ -122,6 +122,7 @@ Job checked_job(const core::Options& options, int ranks) {
     const Independence of_model = independence_of(model, job.manifest, job.split);
     if (!job.independence.leak) job.independence.leak = of_model.leak;
     job.independence.in_sample |= of_model.in_sample;
+    job.independence.fitted |= of_model.fitted;
   }
   dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
   job.request = request_of(options, job);

@@ -14,7 +14,7 @@ namespace cosmo::nn {
 namespace {
 
 constexpr const char* kDistanceSchema = "cosmo.distance/1";
-constexpr double kLeastSpread = 1e-6;  ///< of a feature that is used, as a share of the largest
+constexpr double kLeastSpread = 1e-6;  ///< the least of a feature that counts, as a share of the largest
 
 /// The covariance of columns x with mean 0 and variance 1, shrunk (lemmas 3.2 to 3.4 of Ledoit & Wolf with the
 /// identity as target: μ = 1 but for rows of zeros).

@@ -54,7 +54,7 @@ class FeatureDistance {
   std::vector<double> mean_;  ///< (F)
   std::vector<double>
       whitening_;  ///< lower triangle (F, F): whitening (features - mean) has the covariance 1
-  std::vector<double> distances_;  ///< of the validation universes, ascending
+  std::vector<double> distances_;  ///< distances of the validation universes, ascending
 };
 
 }  // namespace cosmo::nn

@@ -131,7 +131,7 @@ TEST_CASE("uniform numbers stay within the band with a probability of 95 %") {
   const core::RandomStream stream(5, core::Purpose::gaussian_field);
   for (const auto counted : {infer::Counted::in_bins, infer::Counted::below_edges}) {
     for (const std::uint32_t numbers : {1u, 30u, 400u}) {
-      const infer::Band band = infer::uniform_band(numbers, counted);
+      const infer::Band band = infer::uniform_band(numbers, counted, 0.95);
       int held = 0;
       for (std::uint32_t set = 0; set < 2000; ++set) {
         std::vector<double> drawn;

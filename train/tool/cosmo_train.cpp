@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/run/stage.hpp"
 #include "core/timer.hpp"
+#include "nn/model/model_posterior.hpp"
 #include "nn/summary.hpp"
 #include "nn/zoo/zoo.hpp"
 #include "train/plan/training_data.hpp"
@@ -103,6 +104,11 @@ class TrainingStage : public core::Stage {
           "The {} channels of {} share one mean and deviation, as its manifest does not state those of each: repeat "
           "cosmo-prep import with --force if they are in different units.",
           spec.channels(), plan.data);
+    if (!nn::takes_posterior(plan.objective.output))
+      run.log.warn(
+          "--loss {} is accepted until 0.5: a training with --loss mse ends with a posterior, which the network need not "
+          "learn and which holds its errors and their correlations, too.",
+          plan.objective.output.option());
     const auto& drops = plan.schedule.drops;
     if (!drops.empty() && drops.back().epochs >= plan.epochs) {
       run.log.warn(

@@ -42,10 +42,11 @@ void ensure_can_be_fitted(const PosteriorTask& task) {
 
 PosteriorTask read_posterior_task(const core::Options& options) {
   options.refuse_all_but(
-      {"posterior-only", "data", "output", "peer-timeout", "config", "threads", "json", "quiet"},
+      {"posterior-only", "data", "output", "dry-run", "peer-timeout", "config", "threads", "json", "quiet"},
       "--posterior-only");
   PosteriorTask task{options.text("output"), options.text("data"), {}, {}};
-  task.model = nn::load_model_manifest(task.directory);
+  task.model = nn::parse_model_manifest(core::load_manifest(task.directory, "train", nn::kPosteriorFile),
+                                        (fs::path(task.directory) / core::kManifestName).string());
   task.data = dataset::load_dataset_manifest(task.data_directory);
   ensure_can_be_fitted(task);
   return task;
@@ -61,6 +62,39 @@ Json facts_of_run(const core::Invocation& run, const std::string& directory) {
   return facts;
 }
 
+/// Whether the model has a sound posterior: one that is damaged or missing is fitted again.
+bool has_posterior(const PosteriorTask& task) {
+  try {
+    return nn::read_posterior(task.directory, task.model).has_value();
+  } catch (const core::Error& error) {
+    if (error.fault() != Fault::format && error.fault() != Fault::io) throw;
+    return false;
+  }
+}
+
+/// Fits the posterior and adds it to the model. Collective.
+void fit_and_publish(const core::Invocation& run, PosteriorTask& task) {
+  nn::ModelManifest& model = task.model;
+  core::OutputDirectory output(run.comm, run.log, task.directory, model.base.request, {});
+  std::optional<dataset::SplitReader> training, validation;
+  run.comm.agree([&] {
+    const auto open = [&](dataset::Split split) {
+      return dataset::SplitReader(task.data_directory, task.data, split, run.comm.rank(), run.comm.size());
+    };
+    training.emplace(open(dataset::Split::train));
+    validation.emplace(open(dataset::Split::validation));
+  });
+  const std::string& voxels = model.normalisation.voxels;
+  const dataset::VoxelTransform transform = task.data.transform(voxels);
+  FittedPosterior fitted = fit_posterior(run.comm, run.log, task.directory, model,
+                                         {*training, *validation, transform, scale_of(task.data, voxels)});
+  if (!fitted.obstacle.empty())
+    throw core::Error(Fault::config, "No posterior can be fitted: " + fitted.obstacle, true);
+  output.add(nn::kPosteriorFile, [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });
+  model.base.details["posterior"] = model.posterior = fitted.facts;
+  output.finish("cosmo-train", model.base.details, facts_of_run(run, task.directory));
+}
+
 }  // namespace
 
 void declare_posterior(core::Options& options) {
@@ -73,40 +107,22 @@ void declare_posterior(core::Options& options) {
 
 void run_posterior(const core::Invocation& run) {
   std::optional<PosteriorTask> task;
-  run.comm.agree([&] { task.emplace(read_posterior_task(run.options)); });
-  nn::ModelManifest& model = task->model;
   bool up_to_date = false;
   run.comm.agree([&] {
-    try {
-      up_to_date = nn::read_posterior(task->directory, model).has_value();
-    } catch (const core::Error& error) {  // it is damaged: fit it again
-      if (error.fault() != Fault::format) throw;
-    }
+    task.emplace(read_posterior_task(run.options));
+    up_to_date = has_posterior(*task);
   });
-  if (!up_to_date) {
-    core::OutputDirectory output(run.comm, run.log, task->directory, model.base.request, {});
-    std::optional<dataset::SplitReader> training, validation;
-    run.comm.agree([&] {
-      const auto open = [&](dataset::Split split) {
-        return dataset::SplitReader(task->data_directory, task->data, split, run.comm.rank(),
-                                    run.comm.size());
-      };
-      training.emplace(open(dataset::Split::train));
-      validation.emplace(open(dataset::Split::validation));
-    });
-    const std::string& voxels = model.normalisation.voxels;
-    const dataset::VoxelTransform transform = task->data.transform(voxels);
-    FittedPosterior fitted = fit_posterior(run.comm, run.log, task->directory, model,
-                                           {*training, *validation, transform, scale_of(task->data, voxels)});
-    if (!fitted.obstacle.empty())
-      throw core::Error(Fault::config, "No posterior can be fitted: " + fitted.obstacle, true);
-    output.add(nn::kPosteriorFile, [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });
-    model.base.details["posterior"] = model.posterior = fitted.facts;
-    output.finish("cosmo-train", model.base.details, facts_of_run(run, task->directory));
-  }
-  run.report({{"output", task->directory}, {"up_to_date", up_to_date}, {"posterior", model.posterior}},
-             up_to_date ? fmt::format("{} has a posterior already\n", task->directory)
-                        : fmt::format("{}: {}\n", task->directory, nn::kPosteriorFile));
+  const bool dry_run = run.options.flag("dry-run");
+  if (!up_to_date && !dry_run) fit_and_publish(run, *task);
+  Json facts = {
+      {"output", task->directory}, {"up_to_date", up_to_date}, {"posterior", task->model.posterior}};
+  if (dry_run) facts["dry_run"] = true;
+  run.report(facts, up_to_date ? fmt::format("{} has a posterior already\n", task->directory)
+                    : dry_run  ? fmt::format("would fit the posterior of {} to {} training universes of {}\n",
+                                             task->directory,
+                                             task->data.split(dataset::Split::train).simulations.size(),
+                                             task->data_directory)
+                               : fmt::format("{}: {}\n", task->directory, nn::kPosteriorFile));
 }
 
 }  // namespace cosmo::train

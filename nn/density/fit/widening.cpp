@@ -9,7 +9,7 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr double kWideningDeviation = 0.05;  ///< of the factors' log widenings about the common one
+constexpr double kWideningDeviation = 0.05;  ///< scatter of the log widenings of factors about the common one
 constexpr double kWideningStep = 0.01;       ///< between the log widenings that are tried
 constexpr int kWidenings = 161;              ///< their number: up to a factor of five
 

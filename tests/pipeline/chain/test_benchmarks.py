@@ -52,6 +52,14 @@ class Programs(BenchTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual({name: len(row) for name, row in table(done.stdout).items()}, dict.fromkeys(found, 3))
 
+    def test_calibration_power(self):
+        found = succeed(PROGRAMS / "bench-calibration-power", "--repeats", 4, "--universes", 600)
+        self.assertEqual((found.pop("repeats"), found.pop("universes"), len(found)), (4, 600, 5))
+        self.assertLessEqual(found.pop("right")["either"], 0.5)
+        for name in ("1.3 times too wide", "1.3 times too narrow"):
+            self.assertGreaterEqual(found[name]["coverage"], 0.75)
+        self.assertGreaterEqual(found["a correlation of the opposite sign"]["bands"], 0.5)
+
     def test_loader(self):
         words = ("--size", 8, "--samples", 2, "--repeat", 1)
         found = succeed(PROGRAMS / "bench-loader", *words)

@@ -211,6 +211,22 @@ class Posterior(DirectoryTest):
         self.assertIn("posterior.h5", error_line(done, "cosmo-infer"))
         succeed("cosmo-train", "--posterior-only", "--data", self.data, "--output", damaged)
         self.assertEqual((damaged / "posterior.h5").read_bytes(), (self.model / "posterior.h5").read_bytes())
+        for harm in ("gone", "cut off"):
+            (damaged / "posterior.h5").unlink() if harm == "gone" else (damaged / "posterior.h5").write_bytes(bytes(content[:1000]))
+            done = run("cosmo-infer", "--model", damaged, "--data", self.data, "--output", self.root / "none")
+            self.assertIn("posterior.h5", error_line(done, "cosmo-infer"))
+            words = ["cosmo-train", "--posterior-only", "--data", self.data, "--output", damaged]
+            plan = succeed(*words, "--dry-run")
+            self.assertEqual((plan["dry_run"], plan["up_to_date"]), (True, False))
+            self.assertFalse(succeed(*words)["up_to_date"], harm)
+            self.assertEqual((damaged / "posterior.h5").read_bytes(), (self.model / "posterior.h5").read_bytes(), harm)
+            self.assertTrue(succeed(*words)["up_to_date"], harm)
+
+    def test_universes_that_it_was_fitted_to_are_marked(self):
+        for split in ("train", "validation"):
+            done = run("cosmo-infer", "--model", self.model, "--data", self.data, "--split", split, "--output", self.root / f"of-{split}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("and its posterior was fitted to them", done.stderr)
 
     def test_a_widening_that_cannot_be_is_refused(self):
         forged = shutil.copytree(self.model, self.root / "forged")

@@ -45,6 +45,11 @@ class Uncertainty(PipelineTest):
                           ranks=ranks)["metrics"]
         return output, metrics
 
+    def test_losses_that_predict_densities_are_replaced(self):
+        done = run("cosmo-train", *self.train_words(), "--epochs", 1, "--loss", "gaussian", "--output", self.root / "replaced")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--loss gaussian is accepted until 0.5: a training with --loss mse ends with a posterior", done.stderr)
+
     def test_the_same_bits_twice_after_a_stop_and_on_any_ranks_their_own(self):
         for ranks in (1, 2):
             whole, parts = self.root / f"whole{ranks}", self.root / f"parts{ranks}"
