@@ -38,6 +38,10 @@ bool FarnessCheck::unlikely() const {
   return share() > mean + 3 * std::sqrt(variance);
 }
 
+bool FarnessCheck::beyond_is_common() const {
+  return static_cast<double>(beyond) > kRare * static_cast<double>(universes);
+}
+
 std::optional<FarnessCheck> check_farness(std::span<const nn::Farness> universes, std::size_t compared) {
   if (universes.empty() || compared == 0) return std::nullopt;
   FarnessCheck check{universes.size(), compared, 0, 0};
@@ -66,7 +70,7 @@ std::string text_of(const FarnessCheck& check) {
 std::vector<std::string> farness_warnings(std::span<const nn::Farness> universes, std::size_t compared,
                                           const std::vector<std::string>& names) {
   const std::optional<FarnessCheck> check = check_farness(universes, compared);
-  if (!check || (check->beyond == 0 && !check->unlikely())) return {};
+  if (!check || (!check->beyond_is_common() && !check->unlikely())) return {};
   constexpr const char* kMeaning = "the posterior was not fitted to universes like these and may be wrong.";
   double farthest = 0;
   for (const nn::Farness& universe : universes) farthest = std::max(farthest, universe.distance);
@@ -75,7 +79,7 @@ std::vector<std::string> farness_warnings(std::span<const nn::Farness> universes
         "It is {:.2g} times as far from the training data, in the network's features, as the farthest of {} validation "
         "universes: {}",
         farthest, check->compared, kMeaning)};
-  if (check->beyond == 0)
+  if (!check->beyond_is_common())
     return {fmt::format(
         "{:.0f} % of {} universes are farther from the training data, in the network's features, than 95 % of the {} "
         "validation universes: {}",

@@ -23,12 +23,14 @@ struct FarnessCheck {
   std::size_t far;        ///< universes of a rank of at most kFar
   std::size_t beyond;  ///< universes farther than kBeyond times the largest distance of a validation universe
 
-  static constexpr double kFar = 0.05, kBeyond = 1.25;
+  static constexpr double kFar = 0.05, kBeyond = 1.25, kRare = 0.01;
   /// The share of universes that are far, and what is expected of universes like those of the validation.
   double share() const { return static_cast<double>(far) / static_cast<double>(universes); }
   double expected() const;
   /// Whether the share is more than three standard deviations above what is expected.
   bool unlikely() const;
+  /// Whether more than one universe in a hundred is beyond.
+  bool beyond_is_common() const;
 };
 
 /// Nothing if no distances were measured.
@@ -38,7 +40,7 @@ std::optional<FarnessCheck> check_farness(std::span<const nn::Farness> universes
 core::Json to_json(const FarnessCheck& check);
 /// A line for the summary, with a newline.
 std::string text_of(const FarnessCheck& check);
-/// A sentence if universes are beyond, or unlikely many far; names (universes) or none.
+/// A sentence if more than rare universes are beyond, or unlikely many far; names (universes) or none.
 std::vector<std::string> farness_warnings(std::span<const nn::Farness> universes, std::size_t compared,
                                           const std::vector<std::string>& names = {});
 

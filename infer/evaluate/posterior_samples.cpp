@@ -99,7 +99,7 @@ std::size_t read_samples(const core::Options& options, const std::vector<std::st
   const auto draws = static_cast<std::size_t>(options.integer("samples", 1, kMost));
   for (std::size_t m = 0; m < models.size(); ++m)
     core::ensure(
-        models[m].posterior.has_value(), core::Fault::config,
+        models[m].posterior || have_posteriors(models), core::Fault::config,
         "{} has no posterior for --samples to draw from: fit one with cosmo-train --posterior-only, or leave the "
         "option out.",
         directories[m]);

@@ -80,8 +80,10 @@ core::Json to_json(const NetworkPrediction& network, const Uncertainty& uncertai
     put(entry, "within_1_sigma", uncertainty.coverage[p].within_1_sigma);
     put(entry, "within_2_sigma", uncertainty.coverage[p].within_2_sigma);
     double logarithm = 0;  // mean over the models; 0 for those without
+    if (const auto& joint = network.models.front().joint)
+      logarithm = std::log(joint->of_universes.widening()[p]);
     for (const Model& model : network.models) {
-      if (model.posterior)
+      if (!network.models.front().joint && model.posterior)
         logarithm += std::log(model.posterior->of_universes.widening()[p]) /
                      static_cast<double>(network.models.size());
       const std::vector<double>& calibration = calibration_of(model);

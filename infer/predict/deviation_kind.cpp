@@ -35,10 +35,12 @@ constexpr std::array<DeviationKind, 5> kKinds = {{
 
 const DeviationKind& deviation_kind(Models models) {
   const nn::Output& output = models.front().output;
-  const std::string one = models.front().posterior           ? "posterior"
+  const bool posterior = models.front().posterior || models.front().joint;
+  const std::string one = posterior                          ? "posterior"
                           : output.calibration_values() == 0 ? "validation_rms"
                                                              : output.loss_name();
-  const auto kind = std::ranges::find(kKinds, models.size() > 1 ? "ensemble" : one, &DeviationKind::key);
+  const auto kind = std::ranges::find(kKinds, models.size() > 1 && !models.front().joint ? "ensemble" : one,
+                                      &DeviationKind::key);
   core::ensure(kind != kKinds.end(), core::Fault::internal, "Deviations of --loss {} have no description.",
                one);
   return *kind;

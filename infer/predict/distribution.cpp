@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "dataset/regression/baseline_labels.hpp"
 #include "dataset/shard/target_scaler.hpp"
+#include "infer/predict/model_rows.hpp"
 #include "nn/posterior/small_matrix.hpp"
 
 namespace cosmo::infer {
@@ -20,7 +20,6 @@ struct Statement {
   std::vector<double> prediction, deviation;  ///< physical units
   std::vector<double> network = {};           ///< likewise, beside a posterior's mean
   std::vector<double> covariance = {};        ///< (P, P) of a posterior, likewise
-  std::optional<nn::Farness> farness = {};
 };
 
 std::vector<double> physical(const core::ParameterSpace& space, std::span<const double> labels) {
@@ -90,37 +89,27 @@ bool as_in_validation(const nn::ModelManifest& model, std::size_t subvolumes) {
   return subvolumes == static_cast<std::size_t>(model.validation.subvolumes);
 }
 
-std::size_t width_of(const Model& model) {
-  return static_cast<std::size_t>(model.outputs()) +
-         (model.network.baseline.empty() ? 0 : model.parameters.size()) + model.features();
-}
-
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-/// Reads a model's rows of outputs, one per sub-volume, by what they mean.
+/// Reads a model's rows by what they mean.
 struct Reader {
-  const Model& model;
-  const std::vector<std::span<const float>>& rows;
+  const ModelRows& rows;
   bool of_universes;
 
   Statement operator()(const nn::Labels&) const {
-    const std::vector<double> mean = mean_prediction();
+    const Model& model = rows.model();
     const nn::ValidationErrors& validation = model.validation;
+    const std::vector<double> mean = rows.mean_prediction();
     if (!model.posterior)
       return from_labels(model, mean, of_universes ? validation.per_universe : validation.per_subvolume);
-    Statement statement = of_universes ? from_posterior(model, model.posterior->of_universes, {mean_row()})
-                                       : from_posterior(model, model.posterior->for_subvolumes(), all_rows());
+    Statement statement =
+        of_universes ? from_posterior(model, model.posterior->of_universes, {rows.mean_predictions()})
+                     : from_posterior(model, model.posterior->for_subvolumes(), rows.predictions());
     statement.network = mean;
-    statement.farness = farness();
     return statement;
   }
   Statement operator()(const nn::Density& density) const {
+    const Model& model = rows.model();
     std::vector<nn::Mixture> mixtures;
-    for (const auto& row : rows) mixtures.push_back(density.mixture(row));
+    for (const auto& row : rows.rows()) mixtures.push_back(density.mixture(row));
     const nn::Mixture average = nn::average(mixtures);
     const nn::ValidationErrors& validation = model.validation;
     const std::vector<double>& calibration =
@@ -128,64 +117,28 @@ struct Reader {
     return from_density(model, nn::mapped(average, nn::moments_of(average).mean,
                                           nn::triangle_of(calibration, model.parameters.size())));
   }
-
- private:
-  /// The mean over the rows of the labels, each mixed with those of a regression, in physical units.
-  std::vector<double> mean_prediction() const {
-    const dataset::TargetScaler scaler(model.parameters);
-    std::vector<double> mean(scaler.size(), 0.0), one(scaler.size());
-    for (const auto& row : rows) {
-      scaler.to_physical(mixed(row), one);
-      for (std::size_t p = 0; p < one.size(); ++p) mean[p] += one[p];
-    }
-    for (double& value : mean) value /= static_cast<double>(rows.size());
-    return mean;
-  }
-  std::vector<float> mixed(std::span<const float> row) const {
-    const std::size_t count = model.parameters.size();
-    const auto labels = row.first(count);
-    if (model.network.baseline.empty()) return {labels.begin(), labels.end()};
-    const auto regression = row.subspan(count, count);
-    std::vector<float> clipped;
-    for (const float label : regression) clipped.push_back(std::clamp(label, -1.0f, 1.0f));
-    dataset::BaselineLabels baseline(std::move(clipped), static_cast<int>(count));
-    baseline.set_shares(model.validation.baseline_shares);
-    return baseline.mix(labels);
-  }
-  /// The mean over the rows of `count` values from `first` on.
-  std::vector<double> mean_of(std::size_t first, std::size_t count) const {
-    std::vector<double> mean(count);
-    for (const auto& row : rows) {
-      for (std::size_t f = 0; f < count; ++f) mean[f] += double{row[first + f]};
-    }
-    for (double& value : mean) value /= static_cast<double>(rows.size());
-    return mean;
-  }
-  std::vector<double> mean_row() const { return mean_of(0, nn::predictions_of(model)); }
-  std::vector<std::vector<double>> all_rows() const {
-    std::vector<std::vector<double>> all;
-    for (const auto& row : rows) {
-      const auto predictions = row.first(nn::predictions_of(model));
-      all.emplace_back(predictions.begin(), predictions.end());
-    }
-    return all;
-  }
-  std::optional<nn::Farness> farness() const {
-    const std::size_t features = model.features(), first = nn::predictions_of(model);
-    if (features == 0) return std::nullopt;
-    if (of_universes) return model.posterior->distance_of_universes->of(mean_of(first, features));
-    const std::optional<nn::FeatureDistance>& distance = model.posterior->distance_for_subvolumes();
-    if (!distance) return std::nullopt;
-    std::vector<double> ranks, distances;
-    for (const auto& row : rows) {
-      const auto own = row.subspan(first, features);
-      const nn::Farness farness = distance->of(std::vector<double>(own.begin(), own.end()));
-      ranks.push_back(farness.rank);
-      distances.push_back(farness.distance);
-    }
-    return nn::Farness{median_of(std::move(ranks)), median_of(std::move(distances))};
-  }
 };
+
+/// The prediction of models with one posterior, which is conditioned on the predictions of all.
+Statement joint_statement(const std::vector<ModelRows>& all, bool of_universes) {
+  const Model& model = all.front().model();
+  std::vector<std::vector<double>> s(of_universes ? 1 : all.front().rows().size());
+  for (const ModelRows& rows : all) {
+    const std::vector<std::vector<double>> own =
+        of_universes ? std::vector(1, rows.mean_predictions()) : rows.predictions();
+    for (std::size_t row = 0; row < s.size(); ++row)
+      s[row].insert(s[row].end(), own[row].begin(), own[row].end());
+  }
+  Statement statement = from_posterior(
+      model, of_universes ? model.joint->of_universes : model.joint->for_subvolumes(), std::move(s));
+  statement.network.assign(model.parameters.size(), 0.0);
+  for (const ModelRows& rows : all) {
+    const std::vector<double> mean = rows.mean_prediction();
+    for (std::size_t p = 0; p < mean.size(); ++p)
+      statement.network[p] += mean[p] / static_cast<double>(all.size());
+  }
+  return statement;
+}
 
 /// The densities of all models, each with an equal part of the probability.
 LabelDensity combined_density(const std::vector<Statement>& statements) {
@@ -201,17 +154,15 @@ LabelDensity combined_density(const std::vector<Statement>& statements) {
   return {{1, nn::pooled(mixtures)}};
 }
 
-/// The means over the models that measure distances.
-std::optional<nn::Farness> mean_farness(const std::vector<Statement>& statements) {
-  nn::Farness sum{0, 0};
-  int count = 0;
-  for (const Statement& statement : statements) {
-    if (!statement.farness) continue;
-    sum.rank += statement.farness->rank;
-    sum.distance += statement.farness->distance;
-    ++count;
+/// The means; nothing of nothing.
+std::optional<nn::Farness> mean_of(const std::vector<nn::Farness>& all) {
+  if (all.empty()) return std::nullopt;
+  nn::Farness mean{0, 0};
+  for (const nn::Farness& one : all) {
+    mean.rank += one.rank / static_cast<double>(all.size());
+    mean.distance += one.distance / static_cast<double>(all.size());
   }
-  return count == 0 ? std::nullopt : std::optional(nn::Farness{sum.rank / count, sum.distance / count});
+  return mean;
 }
 
 /// By the law of total covariance; empty unless all models have a posterior.
@@ -233,7 +184,7 @@ std::vector<double> total_covariance(const std::vector<Statement>& statements,
 
 Distribution combine(const std::vector<Statement>& statements) {
   Distribution all{combined_density(statements), statements.front().prediction, statements.front().deviation,
-                   statements.front().network,   statements.front().covariance, statements.front().farness};
+                   statements.front().network, statements.front().covariance};
   const auto models = static_cast<double>(statements.size());
   if (models == 1) return all;
   const bool posteriors =
@@ -251,25 +202,41 @@ Distribution combine(const std::vector<Statement>& statements) {
     all.prediction[p] = mean;
     all.deviation[p] = std::sqrt(variance);
   }
-  all.farness = mean_farness(statements);
   all.covariance = total_covariance(statements, all.prediction);
   return all;
 }
 
-Distribution distribution_of(Models models, std::span<const float> outputs, bool universe) {
+/// The rows of each model.
+std::vector<ModelRows> rows_of(Models models, std::span<const float> outputs) {
   const std::size_t width = width_of(models);
-  std::vector<Statement> statements;
+  std::vector<ModelRows> all;
   std::size_t first = 0;
   for (const Model& model : models) {
-    const std::size_t model_width = width_of(model);
     std::vector<std::span<const float>> rows;
     for (std::size_t row = 0; row < outputs.size(); row += width)
-      rows.push_back(outputs.subspan(row + first, model_width));
-    statements.push_back(std::visit(Reader{model, rows, universe && as_in_validation(model, rows.size())},
-                                    model.output.kind()));
-    first += model_width;
+      rows.push_back(outputs.subspan(row + first, width_of(model)));
+    all.emplace_back(model, std::move(rows));
+    first += width_of(model);
   }
-  return combine(statements);
+  return all;
+}
+
+Distribution distribution_of(Models models, std::span<const float> outputs, bool universe) {
+  const std::vector<ModelRows> all = rows_of(models, outputs);
+  std::vector<Statement> statements;
+  std::vector<nn::Farness> farness;
+  for (const ModelRows& rows : all) {
+    const bool of_universes = universe && as_in_validation(rows.model(), rows.rows().size());
+    if (const auto own = rows.farness(of_universes)) farness.push_back(*own);
+    if (models.front().joint) {
+      if (statements.empty()) statements.push_back(joint_statement(all, of_universes));
+    } else {
+      statements.push_back(std::visit(Reader{rows, of_universes}, rows.model().output.kind()));
+    }
+  }
+  Distribution distribution = combine(statements);
+  distribution.farness = mean_of(farness);
+  return distribution;
 }
 
 }  // namespace

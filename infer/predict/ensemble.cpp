@@ -6,55 +6,40 @@
 #include "core/error.hpp"
 #include "core/finite.hpp"
 #include "nn/cut/cut_plan.hpp"
+#include "nn/model/ensemble.hpp"
 
 namespace cosmo::infer {
 
-using core::ensure;
 using core::Fault;
 
-std::vector<std::string> model_directories(const std::string& models) {
-  std::vector<std::string> directories;
-  std::error_code error;
-  if (std::filesystem::is_directory(models, error)) return {models};  // whose name may have a comma
-  for (std::size_t first = 0; first <= models.size();) {
-    const std::size_t comma = std::min(models.find(',', first), models.size());
-    directories.push_back(models.substr(first, comma - first));
-    ensure(!directories.back().empty(), Fault::usage,
-           "Option --model {} has an empty name: give directories.", models);
-    ensure(std::count(directories.begin(), directories.end(), directories.back()) == 1, Fault::usage,
-           "Option --model names {} twice: give each directory once.", directories.back());
-    first = comma + 1;
+NamedModels load_models(const std::string& names) {
+  NamedModels named{nn::model_directories(names), {}};
+  std::optional<nn::EnsembleManifest> ensemble;
+  if (named.directories.size() == 1 && nn::is_ensemble(names)) {
+    ensemble = nn::load_ensemble(names);
+    named.directories = ensemble->directories;
   }
-  return directories;
-}
-
-std::vector<Model> load_models(const std::vector<std::string>& directories) {
-  std::vector<Model> models;
-  for (const std::string& directory : directories) {
-    models.push_back({nn::load_model_manifest(directory)});
-    models.back().posterior = nn::read_posterior(directory, models.back());
-    for (std::size_t m = 0; m + 1 < models.size(); ++m)
-      ensure(models[m].best().sha256 != models.back().best().sha256, Fault::config,
-             "{} and {} of --model have the same weights: give each network once.", directories[m],
-             directory);
-    const core::Json details = models.back().details(), first_details = models.front().details();
-    for (const char* key : {"input", "normalisation", "parameters"}) {
-      ensure(details.at(key) == first_details.at(key), Fault::config,
-             "{} and {} of --model differ in \"{}\": give trainings on the same kind of data.",
-             directories.front(), directory, key);
-    }
+  for (const std::string& directory : named.directories) {
+    named.models.push_back({nn::load_model_manifest(directory)});
+    named.models.back().posterior = nn::read_posterior(directory, named.models.back());
   }
-  return models;
+  const std::vector<nn::ModelManifest> manifests = manifests_of(named.models);
+  nn::ensure_alike(manifests, named.directories);
+  if (!ensemble) return named;
+  named.models.front().joint = nn::read_posterior(names, *ensemble, manifests);
+  named.models.front().joint_sha256 = ensemble->base.find(nn::kPosteriorFile)->sha256;
+  return named;
 }
 
 void ensure_finite(std::span<const float> outputs, std::size_t width,
                    const std::function<std::string(std::size_t)>& name) {
   const std::optional<std::size_t> row = core::row_not_finite(outputs, width);
   if (!row) return;
-  fail(Fault::numeric,
-       "The network's output for {} is not a finite number: its weights are damaged, or the input is far "
-       "from what it was trained on.",
-       name(*row));
+  core::fail(
+      Fault::numeric,
+      "The network's output for {} is not a finite number: its weights are damaged, or the input is far "
+      "from what it was trained on.",
+      name(*row));
 }
 
 Ensemble::Ensemble(Models models, const std::vector<std::string>& directories, int batch,
@@ -66,6 +51,7 @@ Ensemble::Ensemble(Models models, const std::vector<std::string>& directories, i
 }
 
 core::Json posterior_records(Models models) {
+  if (models.front().joint) return core::Json::array({models.front().joint_sha256});
   core::Json records = core::Json::array();
   bool any = false;
   for (const Model& model : models) {

@@ -11,15 +11,18 @@
 
 namespace cosmo::infer {
 
-/// The directories that --model names, separated by commas. Throws Error{usage} for an empty or a repeated
-/// name.
-std::vector<std::string> model_directories(const std::string& models);
+/// The models that --model names.
+struct NamedModels {
+  std::vector<std::string> directories;
+  std::vector<Model> models;
+};
 
-/// Their manifests and posteriors. Throws as nn::load_model_manifest and nn::read_posterior do, and Error{config} unless all have other weights, read the same input,
-/// by the same transform, and predict the same parameters of the same ranges.
-std::vector<Model> load_models(const std::vector<std::string>& directories);
+/// The models in the directories that --model names, separated by commas, or those of an ensemble that cosmo-train wrote,
+/// with their posteriors. Throws as nn::model_directories, nn::load_model_manifest, nn::load_ensemble, nn::read_posterior
+/// and nn::ensure_alike do.
+NamedModels load_models(const std::string& names);
 
-/// The sha256 of each model's posterior; empty if none has one.
+/// The sha256 of each model's posterior, or of the one of all; empty if none has one.
 core::Json posterior_records(Models models);
 
 /// Whether one of the models needs the statistics of the samples.

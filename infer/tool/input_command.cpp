@@ -74,8 +74,9 @@ InputJob read_input(const core::Invocation& run) {
     job.reading.snapshots = histogram::read_gadget_reading(options);
     if (options.given("box")) job.reading.box = core::parse_box_size(options.text("box"), "--box");
     job.names = input_names(options.texts("input"));
-    job.directories = model_directories(options.text("model"));
-    job.models = load_models(job.directories);
+    NamedModels named = load_models(options.text("model"));
+    job.directories = std::move(named.directories);
+    job.models = std::move(named.models);
     job.list = list_universes(job.model(), job.names, job.reading);
     job.doubts = training_doubts(options, job.directories, job.models);
     job.draws = read_samples(options, job.directories, job.models);

@@ -42,12 +42,13 @@ int width_of(const core::ParameterSpace& space, std::size_t p, bool known) {
 std::string error_sentence(Models models, bool of_universes) {
   const auto posteriors =
       std::ranges::count_if(models, [](const Model& model) { return model.posterior.has_value(); });
-  if (models.size() > 1 && posteriors > 0)
+  const bool joint = models.front().joint.has_value();
+  if (models.size() > 1 && posteriors > 0 && !joint)
     return fmt::format("± is the standard deviation of the average of the posteriors{}\n",
                        std::cmp_less(posteriors, models.size())
                            ? ", of models without one that of a Gaussian with their rms errors"
                            : "");
-  if (models.size() == 1 && models.front().posterior)
+  if (joint || (models.size() == 1 && models.front().posterior))
     return fmt::format(
         "± is the standard deviation of the posterior{}\n",
         of_universes

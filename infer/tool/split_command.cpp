@@ -102,8 +102,9 @@ Job checked_job(const core::Options& options, int ranks) {
   Job job;
   job.data = options.text("data");
   job.split = dataset::find_split(options.choice("split"));
-  job.directories = model_directories(options.text("model"));
-  job.models = load_models(job.directories);
+  NamedModels named = load_models(options.text("model"));
+  job.directories = std::move(named.directories);
+  job.models = std::move(named.models);
   job.training_doubts = infer::training_doubts(options, job.directories, job.models);
   job.draws = read_samples(options, job.directories, job.models);
   job.manifest = dataset::load_dataset_manifest(job.data);
@@ -122,7 +123,7 @@ Job checked_job(const core::Options& options, int ranks) {
     const Independence of_model = independence_of(model, job.manifest, job.split);
     if (!job.independence.leak) job.independence.leak = of_model.leak;
     job.independence.in_sample |= of_model.in_sample;
-    job.independence.fitted |= of_model.fitted;
+    job.independence.fitted |= of_model.fitted || (of_model.in_sample && job.models.front().joint);
   }
   dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
   job.request = request_of(options, job);
@@ -219,7 +220,7 @@ NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGrou
     });
   });
   const std::vector<float> rows = statistics ? ensemble->complete(outputs, *statistics) : outputs;
-  if (statistics ||
+  if (statistics || job.models.front().joint ||
       std::ranges::any_of(job.models, [](const Model& model) { return model.posterior.has_value(); }))
     alone = alone_prediction(job.models, dataset::truths_of(split), rows);
   return network_prediction(job.models, dataset::truths_of(split), rows);
@@ -284,7 +285,7 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
 void add_draws(const NetworkPrediction& network, Report& page) {
   constexpr std::size_t kDrawsOfReport = 1000;
   const dataset::PredictionTable& universes = network.method.universes;
-  if (std::ranges::any_of(network.models, [](const Model& model) { return !model.posterior; })) return;
+  if (!have_posteriors(network.models)) return;
   page.drawn = typical_row(universes);
   const SampledUniverse universe{universes.rows[page.drawn].simulation,
                                  &network.universes[page.drawn].density};

@@ -35,7 +35,12 @@ std::optional<ModelPosterior> read_posterior(const std::filesystem::path& direct
                                              const ModelManifest& model) {
   const core::FileRecord* record = model.base.find(kPosteriorFile);
   if (record == nullptr) return std::nullopt;
-  core::check_content(directory, *record);
+  return read_posterior_file(directory, *record, predictions_of(model), model);
+}
+
+ModelPosterior read_posterior_file(const std::filesystem::path& directory, const core::FileRecord& record,
+                                   std::size_t predictions, const ModelManifest& model) {
+  core::check_content(directory, record);
   const std::string path = (directory / kPosteriorFile).string();
   const core::hdf5::File file = core::hdf5::File::open(path);
   const std::string schema = file.text_attribute("schema");
@@ -45,7 +50,7 @@ std::optional<ModelPosterior> read_posterior(const std::filesystem::path& direct
       "cosmo-train --posterior-only.",
       path, schema, kSchema);
   const auto density = [&](const char* group) {
-    return ConditionalDensity::read(file, path, group, predictions_of(model), model.parameters.size());
+    return ConditionalDensity::read(file, path, group, predictions, model.parameters.size());
   };
   ModelPosterior posterior{density(kOfUniverses), std::nullopt};
   if (model.validation.subvolumes > 1) posterior.of_subvolumes = density(kOfSubvolumes);

@@ -45,6 +45,11 @@ std::size_t predictions_of(const ModelManifest& model);
 /// Writes the file (docs/formats.md). Equal content gives equal bytes.
 void write_posterior(const std::filesystem::path& path, const ModelPosterior& posterior);
 
+/// Reads the file that a manifest in `directory` records, of a density given this number of predictions; `model` has the
+/// parameters and the cut. Throws as read_posterior() does.
+ModelPosterior read_posterior_file(const std::filesystem::path& directory, const core::FileRecord& record,
+                                   std::size_t predictions, const ModelManifest& model);
+
 /// Reads the file of the model in `directory`; nothing if its manifest lists none. Throws Error{format} naming the file if
 /// it differs from what the manifest records, or does not fit the model.
 std::optional<ModelPosterior> read_posterior(const std::filesystem::path& directory,

@@ -54,16 +54,15 @@ std::vector<double> regression_labels(const core::Communicator& comm, const core
   return {labels.begin(), labels.end()};
 }
 
-Predictions predict(const core::Communicator& comm, const core::Log& log,
-                    const std::filesystem::path& directory, const nn::ModelManifest& model,
-                    const PosteriorData& data) {
-  const bool mixed = !model.network.baseline.empty();
-  const std::size_t most = mixed ? dataset::kMostTrainingUniverses : kMostPosteriorUniverses;
+/// What one model predicts; `held_out`: the labels of a regression for the training samples.
+Predictions predict(const core::Communicator& comm, const core::Log& log, const ModelToFit& of,
+                    const PosteriorData& data, std::size_t most, const std::vector<double>& held_out) {
+  const auto& [directory, model] = of;
   SamplesToPredict training{data.training, data.transform, unrolled_samples(data.training, most)};
   SamplesToPredict validation{data.validation, data.transform,
                               unrolled_samples(data.validation, data.validation.size())};
-  if (mixed) {
-    training.regression = held_out_labels(comm, log, data);
+  if (!model.network.baseline.empty()) {
+    training.regression = held_out;
     validation.regression = regression_labels(comm, log, directory, data, validation.samples);
   }
   std::optional<nn::Network> network;
@@ -73,6 +72,22 @@ Predictions predict(const core::Communicator& comm, const core::Log& log,
     nn::read_weights(directory, model, *network);
   });
   return {predict_universes(comm, training, *network), predict_universes(comm, validation, *network)};
+}
+
+/// The predictions of all models side by side, without features unless there is one model.
+Predictions predict_all(const core::Communicator& comm, const core::Log& log,
+                        const std::vector<ModelToFit>& models, const PosteriorData& data) {
+  const bool mixed =
+      std::ranges::any_of(models, [](const auto& of) { return !of.model.network.baseline.empty(); });
+  const std::size_t most = mixed ? dataset::kMostTrainingUniverses : kMostPosteriorUniverses;
+  const std::vector<double> held_out = mixed ? held_out_labels(comm, log, data) : std::vector<double>();
+  Predictions all = predict(comm, log, models.front(), data, most, held_out);
+  for (std::size_t m = 1; m < models.size(); ++m) {
+    const Predictions more = predict(comm, log, models[m], data, most, held_out);
+    all.training.put_beside(more.training);
+    all.validation.put_beside(more.validation);
+  }
+  return all;
 }
 
 Json to_json(const nn::DensityFit& fit, const std::vector<std::string>& names) {
@@ -110,15 +125,14 @@ FittedPosterior fit(const Predictions& predictions, const nn::ModelManifest& mod
 }  // namespace
 
 FittedPosterior fit_posterior(const core::Communicator& comm, const core::Log& log,
-                              const std::filesystem::path& directory, const nn::ModelManifest& model,
-                              const PosteriorData& data) {
+                              const std::vector<ModelToFit>& models, const PosteriorData& data) {
   const core::Timer timer;
-  const Predictions predictions = predict(comm, log, directory, model, data);
+  const Predictions predictions = predict_all(comm, log, models, data);
   FittedPosterior fitted;
   comm.agree([&] {
     if (!comm.is_root()) return;
     try {
-      fitted = fit(predictions, model);
+      fitted = fit(predictions, models.front().model);
     } catch (const core::Error& error) {
       if (error.fault() != core::Fault::config && error.fault() != core::Fault::numeric) throw;
       fitted.obstacle = error.what();

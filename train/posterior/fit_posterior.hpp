@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/format/json.hpp"
 #include "core/log.hpp"
@@ -32,13 +33,19 @@ struct FittedPosterior {
   std::string obstacle;  ///< why not, a sentence; else empty
 };
 
-/// Fits the posterior of the model's best epoch in `directory`, whose manifest lists its files. The training universes are
-/// predicted once as test universes are, without turns; of the regression of a baseline each with its fold held out.
-/// Nothing is fitted for a loss that predicts a density, which is its own.
+/// A model, and the directory whose manifest lists its files.
+struct ModelToFit {
+  std::filesystem::path directory;
+  const nn::ModelManifest& model;
+};
+
+/// Fits the posterior of the best epochs of models that are alike, conditioned on the predictions of all. The training
+/// universes are predicted once as test universes are, without turns; of the regression of a baseline each with its fold
+/// held out. Distances are fitted to the features of a model alone. Nothing is fitted for a loss that predicts a density,
+/// which is its own.
 ///
 /// The same bits for any number of ranks and threads. Collective. Throws an agreed Error as reading and predicting do.
 FittedPosterior fit_posterior(const core::Communicator& comm, const core::Log& log,
-                              const std::filesystem::path& directory, const nn::ModelManifest& model,
-                              const PosteriorData& data);
+                              const std::vector<ModelToFit>& models, const PosteriorData& data);
 
 }  // namespace cosmo::train

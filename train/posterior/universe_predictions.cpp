@@ -71,7 +71,23 @@ std::vector<double> mean_of(std::span<const double> values, std::size_t width,
   return mean;
 }
 
+/// The rows of two sets of pairs side by side.
+nn::DensityPairs side_by_side(const nn::DensityPairs& left, const nn::DensityPairs& right) {
+  nn::DensityPairs both{left.features + right.features, left.parameters, {}, left.theta, left.universes};
+  for (std::size_t row = 0; row < left.rows(); ++row) {
+    for (const std::span<const double> part : {left.s_of(row), right.s_of(row)})
+      both.s.insert(both.s.end(), part.begin(), part.end());
+  }
+  return both;
+}
+
 }  // namespace
+
+void UniversePredictions::put_beside(const UniversePredictions& others) {
+  universes = side_by_side(universes, others.universes);
+  subvolumes = side_by_side(subvolumes, others.subvolumes);
+  universe_features = subvolume_features = {};
+}
 
 std::vector<std::uint32_t> unrolled_samples(const dataset::SplitReader& reader, std::size_t most) {
   std::vector<std::uint32_t> samples = dataset::samples_of_first_universes(reader, most);

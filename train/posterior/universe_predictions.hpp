@@ -15,8 +15,11 @@ namespace cosmo::train {
 
 /// Predictions and truths of universes in label units: labels of the network, then those of a regression, if there is one.
 struct UniversePredictions {
-  nn::DensityPairs universes;                             ///< means over the sub-volumes of each
-  nn::DensityPairs subvolumes;                            ///< those of each sub-volume
+  nn::DensityPairs universes;   ///< means over the sub-volumes of each
+  nn::DensityPairs subvolumes;  ///< those of each sub-volume
+  /// Adds the predictions of another model for the same samples, and drops the features.
+  void put_beside(const UniversePredictions& others);
+
   nn::FeatureRows universe_features, subvolume_features;  ///< those of the same rows; empty without features
 };
 

@@ -143,7 +143,11 @@ class TrainingStage : public core::Stage {
 void run_train(const core::Invocation& run) {
   if (run.options.given("print-network")) return print_network(run);
   if (run.options.flag("posterior-only")) return train::run_posterior(run);
-  run.comm.agree([&] { train::check_purpose(run.options); });
+  run.comm.agree([&] {
+    core::ensure(!run.options.given("model"), Fault::usage,
+                 "Option --model applies only with --posterior-only: leave it out.");
+    train::check_purpose(run.options);
+  });
   if (run.options.flag("benchmark")) return train::run_benchmark(run);
   TrainingStage stage(run);
   core::run_stage(stage);

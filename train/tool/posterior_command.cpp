@@ -1,9 +1,15 @@
 #include "train/tool/posterior_command.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/machine/memory.hpp"
 #include "core/output/output_directory.hpp"
+#include "core/run/stage.hpp"
+#include "nn/model/ensemble.hpp"
+#include "nn/model/inference.hpp"
 #include "train/plan/training_data.hpp"
 #include "train/posterior/fit_posterior.hpp"
 
@@ -17,15 +23,30 @@ using core::Json;
 
 namespace fs = std::filesystem;
 
-/// The finished model and its data.
-struct PosteriorTask {
-  std::string directory, data_directory;
+/// A finished model and the directory that it is in.
+struct FinishedModel {
+  std::string directory;
   nn::ModelManifest model;
-  dataset::DatasetManifest data;
 };
 
-void ensure_can_be_fitted(const PosteriorTask& task) {
-  const auto& [directory, data_directory, model, data] = task;
+/// The data that models were trained on.
+struct TrainingSplits {
+  std::string directory;
+  dataset::DatasetManifest manifest;
+};
+
+TrainingSplits read_data(const core::Options& options) {
+  const std::string& directory = options.text("data");
+  return {directory, dataset::load_dataset_manifest(directory)};
+}
+
+FinishedModel read_model(const std::string& directory) {
+  return {directory, nn::parse_model_manifest(core::load_manifest(directory, "train", nn::kPosteriorFile),
+                                              (fs::path(directory) / core::kManifestName).string())};
+}
+
+void ensure_can_be_fitted(const FinishedModel& finished, const TrainingSplits& data) {
+  const auto& [directory, model] = finished;
   ensure(model.complete, Fault::config,
          "{} holds a training that is not finished: go on with it; its posterior is fitted at its end.",
          directory);
@@ -35,22 +56,39 @@ void ensure_can_be_fitted(const PosteriorTask& task) {
          "{} was trained with --loss {} and predicts a density already: leave --posterior-only out.",
          directory, model.output.option());
   const core::InputRecord& trained_on = model.base.request.inputs.front();
-  ensure(trained_on.id == data.base.request.id(), Fault::config,
-         "{} is not the data that {} was trained on: give {}.", data_directory, directory,
+  ensure(trained_on.id == data.manifest.base.request.id(), Fault::config,
+         "{} is not the data that {} was trained on: give {}.", data.directory, directory,
          (fs::path(directory) / trained_on.path).lexically_normal().parent_path().string());
 }
 
-PosteriorTask read_posterior_task(const core::Options& options) {
-  options.refuse_all_but(
-      {"posterior-only", "data", "output", "dry-run", "peer-timeout", "config", "threads", "json", "quiet"},
-      "--posterior-only");
-  PosteriorTask task{options.text("output"), options.text("data"), {}, {}};
-  task.model = nn::parse_model_manifest(core::load_manifest(task.directory, "train", nn::kPosteriorFile),
-                                        (fs::path(task.directory) / core::kManifestName).string());
-  task.data = dataset::load_dataset_manifest(task.data_directory);
-  ensure_can_be_fitted(task);
-  return task;
+/// Throws Error{config} if none can be fitted. Collective.
+FittedPosterior fit(const core::Invocation& run, const std::vector<FinishedModel>& models,
+                    const TrainingSplits& data) {
+  std::optional<dataset::SplitReader> training, validation;
+  run.comm.agree([&] {
+    const auto open = [&](dataset::Split split) {
+      return dataset::SplitReader(data.directory, data.manifest, split, run.comm.rank(), run.comm.size());
+    };
+    training.emplace(open(dataset::Split::train));
+    validation.emplace(open(dataset::Split::validation));
+  });
+  const std::string& voxels = models.front().model.normalisation.voxels;
+  const dataset::VoxelTransform transform = data.manifest.transform(voxels);
+  std::vector<ModelToFit> to_fit;
+  for (const FinishedModel& finished : models) to_fit.push_back({finished.directory, finished.model});
+  FittedPosterior fitted = fit_posterior(
+      run.comm, run.log, to_fit, {*training, *validation, transform, scale_of(data.manifest, voxels)});
+  if (!fitted.obstacle.empty())
+    throw core::Error(Fault::config, "No posterior can be fitted: " + fitted.obstacle, true);
+  return fitted;
 }
+
+std::string plan_of(const TrainingSplits& data) {
+  return fmt::format("{} training universes of {}",
+                     data.manifest.split(dataset::Split::train).simulations.size(), data.directory);
+}
+
+// One model gets a file more.
 
 Json facts_of_run(const core::Invocation& run, const std::string& directory) {
   Json facts = run.facts;
@@ -63,9 +101,9 @@ Json facts_of_run(const core::Invocation& run, const std::string& directory) {
 }
 
 /// Whether the model has a sound posterior: one that is damaged or missing is fitted again.
-bool has_posterior(const PosteriorTask& task) {
+bool has_posterior(const FinishedModel& finished) {
   try {
-    return nn::read_posterior(task.directory, task.model).has_value();
+    return nn::read_posterior(finished.directory, finished.model).has_value();
   } catch (const core::Error& error) {
     if (error.fault() != Fault::format && error.fault() != Fault::io) throw;
     return false;
@@ -73,27 +111,98 @@ bool has_posterior(const PosteriorTask& task) {
 }
 
 /// Fits the posterior and adds it to the model. Collective.
-void fit_and_publish(const core::Invocation& run, PosteriorTask& task) {
-  nn::ModelManifest& model = task.model;
-  core::OutputDirectory output(run.comm, run.log, task.directory, model.base.request, {});
-  std::optional<dataset::SplitReader> training, validation;
-  run.comm.agree([&] {
-    const auto open = [&](dataset::Split split) {
-      return dataset::SplitReader(task.data_directory, task.data, split, run.comm.rank(), run.comm.size());
-    };
-    training.emplace(open(dataset::Split::train));
-    validation.emplace(open(dataset::Split::validation));
-  });
-  const std::string& voxels = model.normalisation.voxels;
-  const dataset::VoxelTransform transform = task.data.transform(voxels);
-  FittedPosterior fitted = fit_posterior(run.comm, run.log, task.directory, model,
-                                         {*training, *validation, transform, scale_of(task.data, voxels)});
-  if (!fitted.obstacle.empty())
-    throw core::Error(Fault::config, "No posterior can be fitted: " + fitted.obstacle, true);
+void add_posterior(const core::Invocation& run, FinishedModel& finished, const TrainingSplits& data) {
+  auto& [directory, model] = finished;
+  core::OutputDirectory output(run.comm, run.log, directory, model.base.request, {});
+  const FittedPosterior fitted = fit(run, {finished}, data);
   output.add(nn::kPosteriorFile, [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });
   model.base.details["posterior"] = model.posterior = fitted.facts;
-  output.finish("cosmo-train", model.base.details, facts_of_run(run, task.directory));
+  output.finish("cosmo-train", model.base.details, facts_of_run(run, directory));
 }
+
+void fit_one(const core::Invocation& run) {
+  FinishedModel finished;
+  TrainingSplits data;
+  bool up_to_date = false;
+  run.comm.agree([&] {
+    run.options.refuse_all_but(
+        {"posterior-only", "data", "output", "dry-run", "peer-timeout", "config", "threads", "json", "quiet"},
+        "--posterior-only");
+    finished = read_model(run.options.text("output"));
+    data = read_data(run.options);
+    ensure_can_be_fitted(finished, data);
+    up_to_date = has_posterior(finished);
+  });
+  const bool dry_run = run.options.flag("dry-run");
+  if (!up_to_date && !dry_run) add_posterior(run, finished, data);
+  const std::string& target = finished.directory;
+  Json facts = {{"output", target}, {"up_to_date", up_to_date}, {"posterior", finished.model.posterior}};
+  if (dry_run) facts["dry_run"] = true;
+  run.report(facts, up_to_date ? fmt::format("{} has a posterior already\n", target)
+                    : dry_run  ? fmt::format("would fit the posterior of {} to {}\n", target, plan_of(data))
+                               : fmt::format("{}: {}\n", target, nn::kPosteriorFile));
+}
+
+/// The posterior of several models, an output by itself.
+class EnsembleStage : public core::Stage {
+ public:
+  explicit EnsembleStage(const core::Invocation& invocation) : Stage(invocation) {
+    run.comm.agree([&] {
+      run.options.refuse_all_but({"posterior-only", "model", "data", "output", "dry-run", "force",
+                                  "peer-timeout", "config", "threads", "json", "quiet"},
+                                 "--posterior-only");
+      data_ = read_data(run.options);
+      const std::vector<std::string> directories = nn::model_directories(run.options.text("model"));
+      ensure(
+          directories.size() > 1, Fault::usage,
+          "Option --model names one directory: give several, or leave it out and give the model as --output.");
+      std::vector<nn::ModelManifest> manifests;
+      for (const std::string& directory : directories) {
+        models_.push_back(read_model(directory));
+        ensure_can_be_fitted(models_.back(), data_);
+        manifests.push_back(models_.back().model);
+      }
+      nn::ensure_alike(manifests, directories);
+      request = nn::ensemble_request(
+          manifests, directories, core::input_record(data_.directory, data_.manifest.base, target), target);
+    });
+  }
+
+  /// Builds the networks' primitives.
+  core::Needs needs(const core::Manifest&) override {
+    constexpr std::uint64_t kDisk = 4 << 20;
+    std::size_t network = 0;
+    for (const auto& [directory, model] : models_)
+      network = std::max(network, nn::Network::planned_bytes(model.network, model.input, model.outputs(),
+                                                             nn::batch_of(model), nn::Mode::inference,
+                                                             nn::arithmetic_of(model)));
+    return {.memory = core::kLibraryMemory + core::resident_memory() + network,
+            .memory_cause = "Predicting the training universes needs",
+            .memory_remedy = "use fewer ranks per node",
+            .disk = kDisk,
+            .disk_missing = kDisk,
+            .disk_cause = "The posterior to write"};
+  }
+  core::Report outline() override {
+    return {{{"models", models_.size()}},
+            fmt::format("the posterior of {} models, fitted to {}\n", models_.size(), plan_of(data_))};
+  }
+  core::Report make(core::OutputDirectory& output) override {
+    const FittedPosterior fitted = fit(run, models_, data_);
+    output.add(nn::kPosteriorFile, [&](const auto& path) { nn::write_posterior(path, *fitted.posterior); });
+    output.finish(run.tool, {{"parameters", models_.front().model.parameters}, {"posterior", fitted.facts}},
+                  run.facts);
+    return {{{"output", target}, {"posterior", fitted.facts}},
+            fmt::format("{}: {} of {} models\n", target, nn::kPosteriorFile, models_.size())};
+  }
+  core::Report found(const core::Manifest& existing) override {
+    return {{{"output", target}, {"posterior", existing.details.at("posterior")}}, ""};
+  }
+
+ private:
+  TrainingSplits data_;
+  std::vector<FinishedModel> models_;
+};
 
 }  // namespace
 
@@ -103,26 +212,16 @@ void declare_posterior(core::Options& options) {
       "posterior-only",
       "fit the posterior of the finished model in --output, from the --data that it was trained on, and train "
       "nothing; a training does so at its end");
+  options.add(
+      "model DIR,...", std::nullopt,
+      "with --posterior-only: several finished models, separated by commas, whose one posterior is written to "
+      "--output; cosmo-infer --model takes that directory");
 }
 
 void run_posterior(const core::Invocation& run) {
-  std::optional<PosteriorTask> task;
-  bool up_to_date = false;
-  run.comm.agree([&] {
-    task.emplace(read_posterior_task(run.options));
-    up_to_date = has_posterior(*task);
-  });
-  const bool dry_run = run.options.flag("dry-run");
-  if (!up_to_date && !dry_run) fit_and_publish(run, *task);
-  Json facts = {
-      {"output", task->directory}, {"up_to_date", up_to_date}, {"posterior", task->model.posterior}};
-  if (dry_run) facts["dry_run"] = true;
-  run.report(facts, up_to_date ? fmt::format("{} has a posterior already\n", task->directory)
-                    : dry_run  ? fmt::format("would fit the posterior of {} to {} training universes of {}\n",
-                                             task->directory,
-                                             task->data.split(dataset::Split::train).simulations.size(),
-                                             task->data_directory)
-                               : fmt::format("{}: {}\n", task->directory, nn::kPosteriorFile));
+  if (!run.options.given("model")) return fit_one(run);
+  EnsembleStage stage(run);
+  core::run_stage(stage);
 }
 
 }  // namespace cosmo::train

@@ -154,7 +154,7 @@ void Training::add_posterior() {
   if (!nn::takes_posterior(plan_.objective.output) || directory_.model().diverged()) return;
   const dataset::VoxelTransform transform = task_.data.transform(plan_.objective.voxels);
   FittedPosterior fitted = fit_posterior(
-      run_.comm, run_.log, directory_.output().path(), directory_.model(),
+      run_.comm, run_.log, {{directory_.output().path(), directory_.model()}},
       {*splits_.training, *splits_.validation, transform, scale_of(task_.data, plan_.objective.voxels)});
   if (!fitted.obstacle.empty()) {
     run_.log.warn("No posterior was fitted, and error bars are rms errors on the validation universes: {}",

@@ -201,6 +201,48 @@ class Posterior(DirectoryTest):
         self.assertIn("network_amp", rows_of(out / "universes.csv")[0])
         self.assertEqual(json.loads((out / "manifest.json").read_text())["csv_schema"], 2)
 
+    def test_several_models_have_one_posterior(self):
+        other, together = self.root / "other", self.root / "together"
+        succeed("cosmo-train", *self.words, "--seed", 2, "--output", other)
+        both = f"{self.model},{other}"
+        words = ["cosmo-train", "--posterior-only", "--data", self.data, "--model", both]
+        self.assertEqual(succeed(*words, "--output", together, "--dry-run")["models"], 2)
+        self.assertFalse(together.exists())
+        found = succeed(*words, "--output", together)
+        self.assertFalse(found["up_to_date"])
+        self.assertTrue(succeed(*words, "--output", together)["up_to_date"])
+        succeed(*words, "--output", self.root / "together2", ranks=2)
+        self.assertEqual((together / "posterior.h5").read_bytes(), (self.root / "together2/posterior.h5").read_bytes())
+        out, means = self.root / "of-together", {}
+        metrics = succeed("cosmo-infer", "--model", together, "--data", self.data, "--samples", 10, "--output", out)["metrics"]
+        self.assertEqual((metrics["uncertainty"]["kind"], metrics["uncertainty"]["models"]), ("posterior", 2))
+        self.assertEqual(metrics["features"]["universes"], 20)
+        for name, model in (("one", self.model), ("two", other), ("average", both)):
+            succeed("cosmo-infer", "--model", model, "--data", self.data, "--output", self.root / f"of-{name}")
+            means[name] = rows_of(self.root / f"of-{name}/universes.csv")
+        for row, one, two, average in zip(rows_of(out / "universes.csv"), means["one"], means["two"], means["average"], strict=True):
+            self.assertAlmostEqual(float(row["network_amp"]), (float(one["network_amp"]) + float(two["network_amp"])) / 2)
+            self.assertNotEqual(row["predicted_amp"], average["predicted_amp"])
+        config = json.loads((out / "manifest.json").read_text())["config"]
+        self.assertEqual(config["posterior_sha256"], [hashlib.sha256((together / "posterior.h5").read_bytes()).hexdigest()])
+        cube = sorted((self.root / "data-cubes").glob("*.npy"))[0]
+        one = succeed("cosmo-infer", "--model", together, "--input", cube, "--box", 32)
+        self.assertIn("distance_rank", one["features"])
+        twin = shutil.copytree(self.model, self.root / "twin")
+        for code, refused, sentence in (
+                (2, ["cosmo-train", "--posterior-only", "--data", self.data, "--model", self.model, "--output", self.root / "none"], "names one directory"),
+                (2, ["cosmo-train", *self.words, "--model", both, "--output", self.root / "none"], "--model applies only with --posterior-only"),
+                (CONFIG, [*words[:-1], f"{self.model},{twin}", "--output", self.root / "none"], "have the same weights"),
+                (FORMAT, ["cosmo-infer", "export", "--model", together, "--output", self.root / "none.onnx"], "ensemble")):
+            done = run(*refused)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(sentence, error_line(done, refused[0]))
+        shutil.copytree(other, self.root / "moved")
+        shutil.rmtree(other)
+        done = run("cosmo-infer", "--model", together, "--data", self.data, "--output", self.root / "none")
+        self.assertIn("other", error_line(done, "cosmo-infer"))
+        shutil.move(self.root / "moved", other)
+
     def test_a_damaged_file_is_refused_and_can_be_fitted_again(self):
         damaged = shutil.copytree(self.model, self.root / "damaged")
         content = bytearray((damaged / "posterior.h5").read_bytes())

@@ -350,12 +350,13 @@ def reference_point(universe, parameters):
     return np.array([2 * (((high << 32 | low) >> 11) * 2.0**-53) - 1 for high, low, *_ in words])
 
 
-def simulated_band(numbers, probabilities, counts_of, sets=4000):
-    """Lowest and highest counts of the band that contains all counts of uniform numbers together in 95 % of sets."""
+def simulated_band(numbers, probabilities, counts_of, parameters, sets=20000):
+    """Lowest and highest counts of the band that contains all counts of uniform numbers together: this check and one for each
+    parameter shall hold in 95 % of all cases."""
     chances = [[math.comb(numbers, x) * p**x * (1 - p)**(numbers - x) for x in range(numbers + 1)] for p in probabilities]
     tails = [np.minimum(np.cumsum(chance), np.cumsum(chance[::-1])[::-1]) for chance in chances]
     drawn = np.random.default_rng(1).random((sets, numbers))
-    level = np.sort([min(tail[x] for tail, x in zip(tails, counts_of(row))) for row in drawn])[sets // 20]
+    level = np.sort([min(tail[x] for tail, x in zip(tails, counts_of(row))) for row in drawn])[int(sets * (1 - 0.95 ** (1 / (parameters + 1))))]
     held = [np.flatnonzero(tail >= level) for tail in tails]
     return np.array([[inside[0], inside[-1]] for inside in held])
 
@@ -397,7 +398,7 @@ class Calibration(DirectoryTest):
     def test_ranks_are_cumulative_probabilities(self):
         names, _, truths, centres, deviations = self.labels()
         sbc = self.metrics["uncertainty"]["sbc"]
-        band = simulated_band(60, [1 / 20] * 20, lambda row: np.histogram(row, 20, (0, 1))[0])[0]
+        band = simulated_band(60, [1 / 20] * 20, lambda row: np.histogram(row, 20, (0, 1))[0], len(names))[0]
         self.assertLessEqual(abs(np.array(sbc["band"]) - band).max(), 1)
         for p, name in enumerate(names):
             ranks = [below(*values) for values in zip(truths[:, p], [-1] * 60, [1] * 60, centres[:, p], deviations[:, p])]
@@ -417,7 +418,7 @@ class Calibration(DirectoryTest):
             credibilities.append(np.mean(np.linalg.norm(draws - point, axis=1) < np.linalg.norm(truth - point)))
         tarp, found = self.metrics["uncertainty"]["tarp"], np.array(credibilities)
         band = simulated_band(60, [edge / 20 for edge in range(1, 20)],
-                              lambda row: np.cumsum(np.histogram(row, 20, (0, 1))[0])[:-1]) / 60
+                              lambda row: np.cumsum(np.histogram(row, 20, (0, 1))[0])[:-1], truths.shape[1]) / 60
         self.assertEqual(tarp["credibility"], [edge / 20 for edge in range(1, 20)])
         inside = True
         for i, edge in enumerate(tarp["credibility"]):
