@@ -12,6 +12,7 @@
 #include "histogram/count_file.hpp"
 #include "histogram/snapshot/gadget_snapshot.hpp"
 #include "nn/model/model_manifest.hpp"
+#include "nn/model/model_posterior.hpp"
 #include "tests/faults/fuzz/fuzz.hpp"
 #include "train/optimizer/larc_adam.hpp"
 #include "train/state/checkpoint.hpp"
@@ -59,6 +60,23 @@ void read_checkpoint(const std::filesystem::path& path) {
                                {train::columns_of(model.output, false), model.parameters.size()});
 }
 
+/// Of two parameters given three predictions, and the distance of three features (corpus/hdf5/posterior.h5).
+void read_posterior(const std::filesystem::path& path) {
+  const core::hdf5::File file = core::hdf5::File::open(path);
+  const std::vector<double> three = {0.1, -2, 30};
+  fuzz::read_or_refuse([&] {
+    const auto density = nn::ConditionalDensity::read(file, path.string(), "of_universes", 3, 2);
+    const nn::Posterior posterior = density.at(three);
+    (void)posterior.marginals().quantile(0, 0.3);
+    (void)posterior.samples(1, 2, 10);
+    (void)density.log_density(three, std::vector<double>{0.5, -1});
+  });
+  fuzz::read_or_refuse([&] {
+    const auto distance = nn::FeatureDistance::read(file, path.string(), "distance_of_universes");
+    if (distance.width() == three.size()) (void)distance.of(three);
+  });
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -69,7 +87,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     safe = true;
   });
   if (!safe) return 0;
-  for (const auto read : {&read_counts, &read_snapshot, &read_gadget, &read_shard, &read_checkpoint})
+  for (const auto read :
+       {&read_counts, &read_snapshot, &read_gadget, &read_shard, &read_checkpoint, &read_posterior})
     fuzz::read_or_refuse([&] { read(path.front()); });
   return 0;
 }
