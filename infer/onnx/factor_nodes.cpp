@@ -12,7 +12,7 @@ namespace {
 
 using nn::kOutputsPerComponent;
 
-constexpr int kNodes = 24;  ///< of a component
+constexpr int kNodes = 24;  ///< number for each component
 constexpr double kReach =
     6;  ///< a component is ignored where it is below exp(-kReach² / 2) of its highest density
 
@@ -266,7 +266,7 @@ class FactorNodes {
   const nn::ConditionalDensity& density_;
   const std::vector<ParameterNodes>& earlier_;
   FactorConstants constants_;
-  std::size_t rank_;  ///< of the level that the factor is conditioned on
+  std::size_t rank_;  ///< rank of the level that the factor is conditioned on
   double scale_, widening_;
 };
 

@@ -12,7 +12,7 @@ namespace cosmo::infer {
 struct SpectrumSource {
   std::string fields;
   std::int64_t channels, side;
-  double volume;                    ///< of a sample [(unit of the box)³]
+  double volume;                    ///< volume of a sample [(unit of the box)³]
   std::vector<std::size_t> groups;  ///< first bins of the groups, and the end of the last
 };
 

@@ -176,7 +176,7 @@ std::vector<double> row_major(const Eigen::MatrixXd& matrix) {
 
 std::vector<std::int64_t> shape_of(const Eigen::MatrixXd& matrix) { return {matrix.rows(), matrix.cols()}; }
 
-/// 1 / deviation, or 0 if float32 cannot tell how much a feature differs from its mean.
+/// 1 / deviation, or 0 if float32 does not resolve how much a feature differs from its mean.
 std::vector<double> inverse_deviations(const dataset::RegressionParts& parts) {
   constexpr double kLeast = 1e-6;
   std::vector<double> inverse;

@@ -21,7 +21,7 @@ struct StatisticsSource {
 /// tensor's name. The modes of a sample are products with real (n, n) matrices along its three axes. Throws Error{format}
 /// if the regression does not fit the statistics.
 ///
-/// A feature that varied by less than float32 can tell counts as its mean.
+/// A feature that varied by less than float32 resolves counts as its mean.
 std::string append_regression(OnnxGraph& graph, const StatisticsSource& source,
                               const dataset::StatisticsRegression& regression);
 
