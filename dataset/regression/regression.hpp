@@ -10,6 +10,15 @@
 
 namespace cosmo::dataset {
 
+/// What a regression consists of: predictions are those of Regression::predict.
+struct RegressionParts {
+  const std::vector<Eigen::Index>& used;    ///< features that vary
+  const Eigen::VectorXd &mean, &deviation;  ///< (used)
+  const Eigen::MatrixXd& components;        ///< (used, components) to principal components of variance 1
+  const Eigen::MatrixXd& coefficients;      ///< (used, then products of components; P)
+  const Eigen::VectorXd& intercept;         ///< (P)
+};
+
 /// Ridge regression of targets on features, and on products of their leading principal components. Their
 /// number and the penalty are chosen for each target by cross-validation whose folds never split a group. The
 /// cost grows only linearly with the number of rows.
@@ -30,6 +39,9 @@ class Regression {
   Eigen::MatrixXd predict(const Eigen::MatrixXd& features) const;
   /// Predictions for the rows that it has learned from (rows, P), each with the row's own fold held out.
   const Eigen::MatrixXd& held_out() const { return held_out_; }
+
+  /// Valid as long as the regression.
+  RegressionParts parts() const { return {used_, mean_, deviation_, components_, coefficients_, intercept_}; }
 
   /// Writes what predict() needs to a group of a file.
   void write(core::hdf5::File& file, const std::string& group) const;

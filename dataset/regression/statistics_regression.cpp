@@ -45,12 +45,14 @@ std::vector<T> row_major(const MatrixXd& labels) {
 
 }  // namespace
 
+std::vector<std::size_t> feature_groups(std::size_t bins) { return group_bins(bins, kGroupRatio); }
+
 MatrixXd power_features(const StatisticsTable& table) {
-  return log_power(table, group_bins(table.k.size(), kGroupRatio), &SummaryStatistics::power);
+  return log_power(table, feature_groups(table.k.size()), &SummaryStatistics::power);
 }
 
 MatrixXd all_features(const StatisticsTable& table) {
-  const auto groups = group_bins(table.k.size(), kGroupRatio);
+  const auto groups = feature_groups(table.k.size());
   const MatrixXd spectra =
       beside(power_features(table), log_power(table, groups, &SummaryStatistics::log_power));
   return beside(spectra, one_point_features(table));

@@ -19,6 +19,8 @@ inline constexpr std::size_t kMostTrainingUniverses = 2048;
 /// Number of training samples of these universes.
 std::uint64_t regression_samples(const DatasetManifest& data);
 
+/// First bins of the groups of bins of k whose log P(k) are features, and `bins`.
+std::vector<std::size_t> feature_groups(std::size_t bins);
 /// log P(k) of each row (rows, F), in groups of bins.
 Eigen::MatrixXd power_features(const StatisticsTable& table);
 /// Those features, log P(k) of log(1 + n), the mean, skewness and kurtosis, and the distribution (rows, F).
@@ -42,6 +44,8 @@ class StatisticsRegression {
   /// Predicts labels (rows, P) of samples with the same bins of k, for which fits() must hold; also labels
   /// beyond [-1, 1].
   std::vector<float> predict(const StatisticsTable& table) const;
+  /// Those of its regression on the columns of all_features; valid as long as this.
+  RegressionParts parts() const { return regression_.parts(); }
   /// Writes it to the group "regression".
   void write(core::hdf5::File& file) const;
   /// Throws Error{format} if the file does not hold a regression of `parameters` parameters.

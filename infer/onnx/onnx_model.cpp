@@ -13,6 +13,10 @@
 #include "core/named.hpp"
 #include "core/version.hpp"
 #include "infer/onnx/onnx_graph.hpp"
+#include "infer/onnx/posterior_nodes.hpp"
+#include "infer/onnx/statistics_nodes.hpp"
+#include "nn/census.hpp"
+#include "nn/model/model_posterior.hpp"
 
 namespace cosmo::infer {
 
@@ -250,26 +254,40 @@ void append_scaling(OnnxGraph& graph, const core::ParameterSpace& space) {
   graph.node("Add", {scaled, graph.constant("scaling.centre", shape, centre)}, "parameters");
 }
 
-/// The labels: the network's own, or those mixed with a second input, the labels from a regression on summary
-/// statistics.
-void append_baseline(OnnxGraph& graph, const nn::ModelManifest& model, const std::string& outputs) {
-  if (model.network.baseline.empty()) {
+/// The labels: the network's own, or those mixed with the labels of a regression on summary statistics, if there are any.
+void append_mixture(OnnxGraph& graph, const nn::ModelManifest& model, const std::string& outputs,
+                    const std::string& regression) {
+  if (regression.empty()) {
     graph.node("Identity", {outputs}, "labels");
     return;
   }
-  const auto parameters = static_cast<std::int64_t>(model.parameters.size());
   const std::vector<double>& chosen = model.validation.baseline_shares;
   const std::vector<float> shares(chosen.begin(), chosen.end());
-  graph.input("baseline", {parameters});
-  const std::string apart = graph.node("Sub", {"baseline", outputs}, "baseline/apart");
-  const std::string change =
-      graph.node("Mul", {apart, graph.constant("baseline.share", {parameters}, shares)}, "baseline/change");
+  const std::string within =
+      graph.node("Clip", {regression, graph.constant("baseline.low", -1), graph.constant("baseline.high", 1)},
+                 "baseline/within");
+  const std::string apart = graph.node("Sub", {within, outputs}, "baseline/apart");
+  const std::string share =
+      graph.constant("baseline.share", {static_cast<std::int64_t>(shares.size())}, shares);
+  const std::string change = graph.node("Mul", {apart, share}, "baseline/change");
   graph.node("Add", {outputs, change}, "labels");
+}
+
+/// The posterior for samples, given the network's labels and the regression's after them.
+void append_posterior_of(OnnxGraph& graph, const std::filesystem::path& directory,
+                         const nn::ModelManifest& model, const std::string& outputs,
+                         const std::string& regression) {
+  const std::optional<nn::ModelPosterior> posterior = nn::read_posterior(directory, model);
+  const std::string predictions = regression.empty()
+                                      ? outputs
+                                      : graph.node("Concat", {outputs, regression}, "posterior/predictions",
+                                                   OnnxAttributes().add("axis", std::int64_t{1}));
+  append_posterior(graph, posterior->for_subvolumes(), model.parameters, predictions);
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifest& model) {
   const nn::InputNormalisation& normalisation = model.normalisation;
-  return {
+  std::vector<std::pair<std::string, std::string>> facts = {
       {"parameters", core::Json(model.parameters.names).dump()},
       {"parameter_low", core::Json(model.parameters.low).dump()},
       {"parameter_high", core::Json(model.parameters.high).dump()},
@@ -279,13 +297,32 @@ std::vector<std::pair<std::string, std::string>> facts_of(const nn::ModelManifes
       {"mean_count", fmt::format("{}", normalisation.mean_count)},
       {"model_id", model.base.request.id()},
       {"checkpoint_sha256", model.best().sha256},
-      {"epoch", fmt::format("{}", model.best().epoch)},
-      {"complete", fmt::format("{}", model.complete)}};
+      {"epoch", fmt::format("{}", model.best().epoch)}};
+  if (has_graph_posterior(model))
+    facts.emplace_back("posterior_sha256", model.base.find(nn::kPosteriorFile)->sha256);
+  facts.emplace_back("complete", fmt::format("{}", model.complete));
+  return facts;
 }
 
 }  // namespace
 
-std::string encode_onnx(const Predictor& predictor) {
+bool has_graph_posterior(const nn::ModelManifest& model) {
+  return model.base.find(nn::kPosteriorFile) != nullptr && model.parameters.size() <= kMostGraphParameters;
+}
+
+std::uint64_t onnx_bytes(const nn::ModelManifest& model) {
+  constexpr std::uint64_t kGraph = 1 << 16,
+                          kPart = 1 << 17;  // nodes, and small constants, of the network and of others
+  std::uint64_t bytes = kGraph;
+  bytes += 4 * static_cast<std::uint64_t>(
+                   nn::take_census(model.network, model.input, model.outputs()).parameters());
+  if (!model.network.baseline.empty()) bytes += kPart + regression_constant_bytes(model.input);
+  // Its numbers are of half the size in the graph.
+  if (has_graph_posterior(model)) bytes += kPart + model.base.find(nn::kPosteriorFile)->bytes / 2;
+  return bytes;
+}
+
+std::string encode_onnx(const std::filesystem::path& directory, const Predictor& predictor) {
   const nn::ModelManifest& model = predictor.model();
   const nn::NetworkSpec& spec = model.network;
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - (1 << 20);
@@ -304,12 +341,20 @@ std::string encode_onnx(const Predictor& predictor) {
                            sources, tensor_of(layer.name)},
                layer.kind);
   }
-  append_baseline(graph, model, tensor_of(spec.layers.back().name));
+  const std::string outputs = tensor_of(spec.layers.back().name);
+  std::string regression;
+  if (predictor.baseline()) {
+    const dataset::VoxelTransform transform = predictor.transform();
+    regression = append_regression(graph, {model.input, transform, "counts", tensor_of(spec.input)},
+                                   *predictor.baseline());
+  }
+  append_mixture(graph, model, outputs, regression);
   if (std::holds_alternative<nn::Labels>(model.output.kind())) {
     append_scaling(graph, model.parameters);
     graph.output("parameters", {model.outputs()});
   }
   graph.output("labels", {model.outputs()});
+  if (has_graph_posterior(model)) append_posterior_of(graph, directory, model, outputs, regression);
   return graph.model(spec.name,
                      fmt::format("cosmological parameters ({}) from particle counts in voxels",
                                  fmt::join(model.parameters.names, ", ")),

@@ -34,6 +34,8 @@ class Predictor {
   /// (batch, channels, size, size, size), or of this rank's planes of them; valid until the next call.
   std::span<const float> predict(std::span<const float> voxels);
 
+  /// The regression of its baseline; none if it has no baseline.
+  const std::optional<dataset::StatisticsRegression>& baseline() const { return regression_; }
   /// The labels that the regression of its baseline predicts for samples (samples, P), unclipped; none if it has no
   /// baseline. Throws Error{format} if the regression does not fit their statistics.
   std::vector<float> regression(const dataset::StatisticsTable& statistics) const;

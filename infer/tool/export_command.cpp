@@ -13,8 +13,9 @@
 #include "core/run/stage.hpp"
 #include "infer/doubt/training_doubts.hpp"
 #include "infer/onnx/onnx_model.hpp"
+#include "infer/onnx/posterior_nodes.hpp"
 #include "infer/predict/costs.hpp"
-#include "nn/census.hpp"
+#include "nn/model/model_posterior.hpp"
 
 namespace cosmo::infer {
 
@@ -30,7 +31,16 @@ constexpr const char* kFile = "model.onnx";
 /// Whether --output is to be the file itself.
 bool is_file_name(const fs::path& output) { return output.extension() == ".onnx"; }
 
-std::string encode(const std::string& model) { return encode_onnx(Predictor(model, 1)); }
+std::string encode(const std::string& model) { return encode_onnx(model, Predictor(model, 1)); }
+
+/// Logs that the file will lack a posterior that the model has.
+void note_posterior(const core::Invocation& run, const nn::ModelManifest& model) {
+  if (model.base.find(nn::kPosteriorFile) == nullptr || has_graph_posterior(model)) return;
+  run.log.warn(
+      "The file has no posterior: ONNX graphs of it are for at most {} parameters, and the model has {}. cosmo-infer "
+      "computes it.",
+      kMostGraphParameters, model.parameters.size());
+}
 
 /// Whether the file is there already. Throws Error{config} if there is something that may not be replaced: a
 /// directory, another kind of file, or, without `force`, another network.
@@ -63,10 +73,13 @@ void write_file(const std::string& bytes, const fs::path& path) {
 }
 
 /// Returns --model. Throws Error for wrong options, or if the model is not finished.
-std::string read_model(const core::Options& options) {
+std::string read_model(const core::Invocation& run) {
+  const core::Options& options = run.options;
   (void)options.choice("format");
   const std::string& model = options.text("model");
-  (void)training_doubts(options, {model}, {{nn::load_model_manifest(model)}});  // the file holds "complete"
+  const nn::ModelManifest manifest = nn::load_model_manifest(model);
+  (void)training_doubts(options, {model}, {{manifest}});  // the file holds "complete"
+  note_posterior(run, manifest);
   return model;
 }
 
@@ -76,7 +89,7 @@ void export_file(const core::Invocation& run, const fs::path& path) {
   std::uint64_t up_to_date = 0;
   core::Json facts = {{"onnx", path.string()}};
   run.comm.agree([&] {
-    const std::string model = read_model(run.options);
+    const std::string model = read_model(run);
     if (!run.comm.is_root()) return;
     const std::string bytes = encode(model);
     if (dry_run) facts.update({{"dry_run", true}, {"refusals", core::Json::array()}});
@@ -101,18 +114,20 @@ class OnnxStage : public core::Stage {
  public:
   explicit OnnxStage(const core::Invocation& invocation) : Stage(invocation) {
     run.comm.agree([&] {
-      directory_ = read_model(run.options);
+      directory_ = read_model(run);
       model_ = {nn::load_model_manifest(directory_)};
-      request = {"onnx",
-                 {{"format", "onnx"}, {"checkpoint", model_.best().sha256}},
-                 {core::input_record(directory_, model_.base, target)}};
+      core::Json config = {{"format", "onnx"}, {"checkpoint", model_.best().sha256}};
+      const auto name = [&](const char* key, const char* file) {  // what is in the graph beside the network
+        if (const core::FileRecord* record = model_.base.find(file)) config[key] = record->sha256;
+      };
+      if (!model_.network.baseline.empty()) name("baseline", nn::kBaselineFile);
+      if (has_graph_posterior(model_)) name("posterior", nn::kPosteriorFile);
+      request = {"onnx", std::move(config), {core::input_record(directory_, model_.base, target)}};
     });
   }
 
   core::Needs needs(const core::Manifest&) override {
-    constexpr std::uint64_t kGraph = 1 << 16;  // bytes of the file beside the weights
-    const nn::NetworkCensus census = nn::take_census(model_.network, model_.input, model_.outputs());
-    const std::uint64_t disk = static_cast<std::uint64_t>(census.parameters()) * sizeof(float) + kGraph;
+    const std::uint64_t disk = onnx_bytes(model_);
     return {.memory = core::resident_memory() + network_bytes({&model_, 1}, 1) + disk,
             .memory_cause = "The network needs",
             .memory_remedy = "free some",

@@ -30,6 +30,7 @@ class ConditionalDensity {
   std::size_t parameters() const { return coordinates_.parameters(); }
   const Coordinates& coordinates() const { return coordinates_; }
   std::size_t members() const { return members_.size(); }
+  const Member& member(std::size_t m) const { return members_[m]; }
   /// Number of components of a parameter's factor.
   int components(std::size_t parameter) const;
   std::span<const double> widening() const { return widening_; }

@@ -13,7 +13,6 @@ namespace cosmo::nn {
 
 namespace {
 
-constexpr double kWeightLimit = 7, kDeviationLimit = 3;
 const double kLogRoot = 0.5 * std::log(2 * std::numbers::pi);
 /// Normals that are cut off beyond this have no other moments in double precision.
 constexpr double kWhole = 8.5;
@@ -44,8 +43,8 @@ struct Described {
     double total = 0;
     for (int k = 0; k < size; ++k) {
       const auto c = static_cast<std::size_t>(k);
-      const LimitedOutput weight = limit_output(outputs.row(3 * k)[at], kWeightLimit);
-      const LimitedOutput deviation = limit_output(outputs.row(3 * k + 2)[at], kDeviationLimit);
+      const LimitedOutput weight = limit_output(outputs.row(3 * k)[at], kLogWeightLimit);
+      const LimitedOutput deviation = limit_output(outputs.row(3 * k + 2)[at], kLogDeviationLimit);
       weights[c] = std::exp(weight.value);
       centres[c] = outputs.row(3 * k + 1)[at];
       deviations[c] = std::exp(deviation.value);

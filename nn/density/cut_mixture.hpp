@@ -9,7 +9,8 @@
 //   centre
 //   log deviation
 //
-// The first and the last are limited smoothly to ±7 and ±3: the value is u / √(1 + (u / limit)²) for the output u.
+// The first and the last are limited smoothly to ±7 and ±3: the value is u / √(1 + (u / limit)²) for the output u and
+// kLogWeightLimit or kLogDeviationLimit.
 
 #include <array>
 #include <functional>
@@ -22,6 +23,7 @@ namespace cosmo::nn {
 /// The most components that a factor can have.
 inline constexpr int kMostInFactor = 4;
 inline constexpr int kOutputsPerComponent = 3;
+inline constexpr double kLogWeightLimit = 7, kLogDeviationLimit = 3;
 
 /// Mean and variance of a number.
 struct NumberMoments {

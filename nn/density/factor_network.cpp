@@ -30,9 +30,6 @@ struct Parts {
   }
 };
 
-/// Beyond this, a hidden unit is ±1.
-constexpr double kBend = 3;
-
 void bend(const Columns& from, Columns& to) {
   for (int i = 0; i < from.rows(); ++i) {
     const double* in = from.row(i).data();
@@ -90,6 +87,12 @@ void FactorNetwork::randomise(const core::RandomStream& stream, std::uint32_t in
 }
 
 std::span<double> FactorNetwork::biases() { return Parts<double>(shape_, weights_).biases; }
+
+FactorNetwork::View FactorNetwork::view() const {
+  const Parts<const double> parts(shape_, weights_);
+  return {parts.first, parts.first_biases, parts.second, parts.second_biases,
+          parts.last,  parts.skip,         parts.biases};
+}
 
 std::size_t FactorNetwork::outer_weights() const { return elements(shape_.outputs, shape_.inputs + 1); }
 

@@ -28,6 +28,9 @@ struct FactorPass {
   Columns back_one, back_two;  ///< derivatives with respect to the hidden units (hidden, columns)
 };
 
+/// Where bend of a FactorNetwork reaches ±1.
+inline constexpr double kBend = 3;
+
 /// A small network: outputs = biases + skip x + last bend(second bend(first x)), with two layers of hidden units, and
 /// bend(x) = x (27 + x²) / (27 + 9 x²) for |x| < 3, ±1 beyond: nearly tanh.
 class FactorNetwork {
@@ -55,6 +58,13 @@ class FactorNetwork {
   /// Adds derivatives with respect to the weights, in their order, to `gradient`, from those with respect to the outputs
   /// (outputs, columns), after forward(x, pass). Columns that shall not count have zeros.
   void backward(const Columns& x, const Columns& outputs, FactorPass& pass, std::span<double> gradient) const;
+
+  /// The weights part by part: matrices (outputs of the layer, its inputs), row by row.
+  struct View {
+    std::span<const double> first, first_biases, second, second_biases, last, skip, biases;
+  };
+  /// Valid as long as the network.
+  View view() const;
 
   /// The network of the remaining inputs where the first ones have these values.
   FactorNetwork with_inputs(std::span<const double> values) const;

@@ -60,7 +60,7 @@ void read_checkpoint(const std::filesystem::path& path) {
                                {train::columns_of(model.output, false), model.parameters.size()});
 }
 
-/// Of two parameters given three predictions, and the distance of three features (corpus/hdf5/posterior.h5).
+/// A density of two parameters given three predictions, and the distance of three features (corpus/hdf5/posterior.h5).
 void read_posterior(const std::filesystem::path& path) {
   const core::hdf5::File file = core::hdf5::File::open(path);
   const std::vector<double> three = {0.1, -2, 30};

@@ -38,33 +38,67 @@ def resize(x, roi, scales, mode, coordinate_transformation_mode, nearest_mode=b"
 
 def slices(x, starts, ends, axes):
     for start, end, axis in zip(starts.tolist(), ends.tolist(), axes.tolist()):
-        x = x[(slice(None),) * axis + (slice(start, end),)]
+        x = x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
     return x
 
 
+def unsqueeze(x, axes):
+    rank = x.ndim + len(axes)
+    for axis in sorted(axis % rank for axis in axes.tolist()):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def reshape(x, shape):
+    return x.reshape([x.shape[i] if size == 0 else size for i, size in enumerate(shape.tolist())])
+
+
+def cast(x, to):
+    assert to == onnx.TensorProto.FLOAT
+    return x.to(torch.float32)
+
+
 OPERATIONS = {
+    "Abs": torch.abs,
     "Add": lambda a, b: a + b,
+    "And": torch.logical_and,
+    "Asinh": torch.asinh,
     "AveragePool": lambda x, kernel_shape, strides: functional.avg_pool3d(x, kernel_shape, strides),
+    "Cast": cast,
+    "Clip": lambda x, low, high: x.clamp(low.item(), high.item()),
     "Concat": lambda *parts, axis: torch.cat(parts, axis),
     "Conv": convolution,
     "ConvTranspose": transposed_convolution,
     "Div": lambda a, b: a / b,
+    "Exp": torch.exp,
     "Flatten": lambda x: x.reshape(x.shape[0], -1),
+    "Gather": lambda x, indices, axis: x.index_select(axis, indices),
+    "Gemm": lambda a, b, c, transB=0: a @ (b.T if transB else b) + c,
     "GlobalAveragePool": lambda x: x.mean(dim=tuple(range(2, x.ndim)), keepdim=True),
-    "Gemm": lambda a, b, c, transB: a @ (b.T if transB else b) + c,
+    "GreaterOrEqual": torch.ge,
     "Identity": lambda x: x,
     "LeakyRelu": lambda x, alpha: functional.leaky_relu(x, alpha),
+    "Less": torch.lt,
     "Log": torch.log,
+    "MatMul": torch.matmul,
     "Max": torch.maximum,
     "MaxPool": lambda x, kernel_shape, strides: functional.max_pool3d(x, kernel_shape, strides),
+    "Min": torch.minimum,
     "Mul": lambda a, b: a * b,
-    "ReduceMean": lambda x, axes: x.mean(dim=axes, keepdim=True),
+    "Neg": torch.neg,
+    "ReduceMean": lambda x, axes, keepdims=1: x.mean(dim=axes, keepdim=bool(keepdims)),
+    "ReduceSum": lambda x, axes, keepdims=1: x.sum(dim=axes.tolist(), keepdim=bool(keepdims)),
+    "ReduceSumSquare": lambda x, axes, keepdims=1: x.square().sum(dim=axes, keepdim=bool(keepdims)),
+    "Reshape": reshape,
     "Resize": resize,
+    "Sign": torch.sign,
     "Slice": slices,
+    "Softmax": lambda x, axis: torch.softmax(x, axis),
+    "Sqrt": torch.sqrt,
     "Sub": lambda a, b: a - b,
     "Sum": lambda *terms: sum(terms),
     "Tanh": torch.tanh,
-    "Unsqueeze": lambda x, axes: x.reshape(*x.shape, *([1] * len(axes))),
+    "Unsqueeze": unsqueeze,
 }
 
 
