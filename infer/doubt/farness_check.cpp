@@ -35,7 +35,7 @@ bool FarnessCheck::unlikely() const {
   const double mean = expected();
   const double variance =
       mean * (1 - mean) * (1 / static_cast<double>(universes) + 1 / (static_cast<double>(compared) + 2));
-  return share() > mean + 3 * std::sqrt(variance);
+  return universes >= kFewest && share() > mean + 3 * std::sqrt(variance);
 }
 
 bool FarnessCheck::beyond_is_common() const {

@@ -24,14 +24,26 @@ struct FarnessCheck {
   std::size_t beyond;  ///< universes farther than kBeyond times the largest distance of a validation universe
 
   static constexpr double kFar = 0.05, kBeyond = 1.25, kRare = 0.01;
+  static constexpr std::size_t kFewest = 20;
   /// The share of universes that are far, and what is expected of universes like those of the validation.
   double share() const { return static_cast<double>(far) / static_cast<double>(universes); }
   double expected() const;
-  /// Whether the share is more than three standard deviations above what is expected.
+  /// Whether the share is more than three standard deviations above what is expected, of kFewest universes or more:
+  /// one in twenty is far by chance, so a single one does not cause doubt.
   bool unlikely() const;
   /// Whether more than one universe in a hundred is beyond.
   bool beyond_is_common() const;
 };
+
+/// The farness of universes (Distribution, UniversePrediction), of those that have one.
+template <class Universes>
+std::vector<nn::Farness> farness_of(const Universes& universes) {
+  std::vector<nn::Farness> all;
+  for (const auto& universe : universes) {
+    if (universe.farness) all.push_back(*universe.farness);
+  }
+  return all;
+}
 
 /// Nothing if no distances were measured.
 std::optional<FarnessCheck> check_farness(std::span<const nn::Farness> universes, std::size_t compared);

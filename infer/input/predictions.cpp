@@ -182,20 +182,18 @@ ListPredictions predict_list(const core::Invocation& run, Models models,
   Familiarity familiarity(model);
   std::vector<std::vector<double>> values;
   std::vector<std::string> names;
-  std::vector<nn::Farness> farness;
   for (std::size_t i = 0; i < universes; ++i) {
     if (universes > 1) names.push_back(list.universes[i].name);
     if (universes > 1) familiarity.begin(names.back());
     if (model.range) add_figures(familiarity, model, measured[i]);
     values.push_back(result.universes[i].value);
-    if (result.universes[i].farness) farness.push_back(*result.universes[i].farness);
   }
   const auto tell = [&](const std::vector<std::string>& sentences) {
     result.warnings.insert(result.warnings.end(), sentences.begin(), sentences.end());
   };
   tell(familiarity.warnings());
   tell(predictions_outside(model.parameters, values, names));
-  tell(farness_warnings(farness, compared_universes(models), names));
+  tell(farness_warnings(farness_of(result.universes), compared_universes(models), names));
   return result;
 }
 

@@ -136,11 +136,8 @@ std::string list_text(const ListResult& result, std::size_t most) {
                       alike ? " each" : "", known ? "in brackets the truth; " : "",
                       error_sentence(result.models, of_universes));
   const dataset::PredictionTable table = table_of(result);
-  std::vector<nn::Farness> farness;
-  for (const UniversePrediction& one : universes) {
-    if (one.farness) farness.push_back(*one.farness);
-  }
-  if (const auto check = check_farness(farness, compared_universes(result.models))) text += text_of(*check);
+  if (const auto check = check_farness(farness_of(universes), compared_universes(result.models)))
+    text += text_of(*check);
   const std::string fiducial = fiducial_text(space, fiducial_of(table), table.rows.size());
   return trimmed(fiducial.empty() ? text : text + "\n" + fiducial);
 }
