@@ -10,6 +10,17 @@
 
 namespace cosmo::dataset {
 
+/// The numbers of a matrix row by row.
+template <class T>
+std::vector<T> row_major(const Eigen::MatrixXd& matrix) {
+  std::vector<T> values;
+  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+    for (Eigen::Index column = 0; column < matrix.cols(); ++column)
+      values.push_back(static_cast<T>(matrix(row, column)));
+  }
+  return values;
+}
+
 /// What a regression consists of: predictions are those of Regression::predict.
 struct RegressionParts {
   const std::vector<Eigen::Index>& used;    ///< features that vary

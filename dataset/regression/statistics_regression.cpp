@@ -34,15 +34,6 @@ MatrixXd one_point_features(const StatisticsTable& table) {
   return features;
 }
 
-template <class T>
-std::vector<T> row_major(const MatrixXd& labels) {
-  std::vector<T> values;
-  for (Index row = 0; row < labels.rows(); ++row) {
-    for (Index p = 0; p < labels.cols(); ++p) values.push_back(static_cast<T>(labels(row, p)));
-  }
-  return values;
-}
-
 }  // namespace
 
 std::vector<std::size_t> feature_groups(std::size_t bins) { return group_bins(bins, kGroupRatio); }

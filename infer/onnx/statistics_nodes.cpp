@@ -166,14 +166,6 @@ std::size_t features_of(const nn::InputSpec& input) {
   return static_cast<std::size_t>(input.channels) * (2 * groups + 3 + kValueBins);
 }
 
-std::vector<double> row_major(const Eigen::MatrixXd& matrix) {
-  std::vector<double> values;
-  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
-    for (Eigen::Index column = 0; column < matrix.cols(); ++column) values.push_back(matrix(row, column));
-  }
-  return values;
-}
-
 std::vector<std::int64_t> shape_of(const Eigen::MatrixXd& matrix) { return {matrix.rows(), matrix.cols()}; }
 
 /// 1 / deviation, or 0 if float32 does not resolve how much a feature differs from its mean.
@@ -238,17 +230,20 @@ std::string append_regression(OnnxGraph& graph, const StatisticsSource& source,
   const auto width = static_cast<std::int64_t>(chosen.size());
   const std::string own =
       scope.node("Gather", {features, scope.integers(chosen)}, OnnxAttributes().add("axis", std::int64_t{1}));
-  const std::string centred = scope.node("Sub", {own, scope.numbers({width}, row_major(parts.mean))});
+  const std::string centred =
+      scope.node("Sub", {own, scope.numbers({width}, dataset::row_major<double>(parts.mean))});
   std::string expanded = scope.node("Mul", {centred, scope.numbers({width}, inverse_deviations(parts))});
   if (parts.components.cols() > 0) {
     const std::string scores = scope.node(
-        "MatMul", {expanded, scope.numbers(shape_of(parts.components), row_major(parts.components))});
+        "MatMul",
+        {expanded, scope.numbers(shape_of(parts.components), dataset::row_major<double>(parts.components))});
     expanded = scope.concat({expanded, append_products(scope, scores, parts.components.cols())}, 1);
   }
   const Eigen::MatrixXd coefficients = coefficients_of(parts);
-  const std::string sum =
-      scope.node("MatMul", {expanded, scope.numbers(shape_of(coefficients), row_major(coefficients))});
-  return scope.node("Add", {sum, scope.numbers({parts.intercept.size()}, row_major(parts.intercept))});
+  const std::string sum = scope.node(
+      "MatMul", {expanded, scope.numbers(shape_of(coefficients), dataset::row_major<double>(coefficients))});
+  return scope.node(
+      "Add", {sum, scope.numbers({parts.intercept.size()}, dataset::row_major<double>(parts.intercept))});
 }
 
 }  // namespace cosmo::infer

@@ -13,8 +13,6 @@
 #include "infer/baseline/comparison.hpp"
 #include "infer/doubt/familiarity.hpp"
 #include "infer/doubt/farness_check.hpp"
-#include "infer/doubt/independence.hpp"
-#include "infer/doubt/training_doubts.hpp"
 #include "infer/evaluate/method.hpp"
 #include "infer/evaluate/posterior_samples.hpp"
 #include "infer/evaluate/prediction_file.hpp"
@@ -24,8 +22,8 @@
 #include "infer/predict/ensemble_cut.hpp"
 #include "infer/report/fiducial.hpp"
 #include "infer/report/report.hpp"
+#include "infer/tool/split_job.hpp"
 #include "infer/tool/tables.hpp"
-#include "nn/model/facts_check.hpp"
 
 namespace cosmo::infer {
 
@@ -40,120 +38,7 @@ constexpr const char* kNoRanking =
 constexpr std::uint64_t kBytesPerRow = 1000;     ///< size of the tables of predictions, about
 constexpr std::uint64_t kReportBytes = 1 << 20;  ///< size of the report and its figures, about
 
-void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec, const std::string& data) {
-  model.input.ensure_fits(
-      {{spec.channels(), spec.side()}, spec.redshifts, spec.voxel_size(), spec.line_of_sight}, data);
-  core::ensure(spec.parameters.names == model.parameters.names, Fault::config,
-               "{} varies {} and the model predicts {}: give the kind of data it was trained on.", data,
-               fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));
-}
-
-/// What was requested.
-struct Job {
-  std::filesystem::path data;
-  dataset::DatasetManifest manifest;  ///< manifest of the data
-  dataset::Split split;
-  std::vector<std::string> directories;  ///< directories of the models
-  std::vector<Model> models;
-  int ranks_per_sample = 1;
-  EnsembleCut cut = {};
-  std::vector<std::string> training_doubts;  ///< a sentence on each unfinished model
-  nn::FactsCheck facts = {};                 ///< how the data's universes differ from the models'
-  Independence independence;
-  core::Request request;
-  std::vector<std::string> doubts = {};
-  std::size_t draws = 0;  ///< from the posterior of each universe
-
-  const nn::ModelManifest& model() const { return models.front(); }  ///< all read the same input
-  std::uint64_t samples() const { return manifest.split(split).samples; }
-};
-
-core::Request request_of(const core::Options& options, const Job& job) {
-  const std::filesystem::path output = options.text("output");
-  core::Request request{"infer",
-                        {{"split", name_of(job.split)},
-                         {"checkpoint", job.model().best().sha256},
-                         {"baselines", chosen_baselines(options)}},
-                        {}};
-  if (job.models.size() > 1) request.config["checkpoint"] = Json::array();
-  for (std::size_t m = 0; m < job.models.size(); ++m) {
-    request.inputs.push_back(core::input_record(job.directories[m], job.models[m].base, output));
-    if (job.models.size() > 1) request.config["checkpoint"].push_back(job.models[m].best().sha256);
-  }
-  if (const core::FileRecord* kept = kept_baselines(options, job.model()))
-    request.config["baselines_sha256"] = kept->sha256;
-  const Json posteriors = posterior_records(job.models);
-  if (!posteriors.empty()) request.config["posterior_sha256"] = posteriors;
-  if (job.draws > 0) request.config["samples"] = job.draws;
-  request.inputs.push_back(core::input_record(job.data, job.manifest.base, output));
-  request.check = [](const core::Manifest& manifest) {
-    core::ensure(manifest.details.contains("metrics") && manifest.details["metrics"].is_object(),
-                 Fault::format, "The manifest lacks its metrics.");
-  };
-  return request;
-}
-
-/// Throws Error{usage}, Error{config}, or what reading the manifests does.
-Job checked_job(const core::Options& options, int ranks) {
-  for (const char* name : {"model", "data", "output"}) (void)options.text(name);
-  for (const char* name : {"box", "particle-type", "length-unit"})
-    core::ensure(!options.chosen(name), Fault::usage, "Option --{} applies only with --input: leave it out.",
-                 name);
-  Job job;
-  job.data = options.text("data");
-  job.split = dataset::find_split(options.choice("split"));
-  NamedModels named = load_models(options.text("model"));
-  job.directories = std::move(named.directories);
-  job.models = std::move(named.models);
-  job.training_doubts = infer::training_doubts(options, job.directories, job.models);
-  job.draws = read_samples(options, job.directories, job.models);
-  job.manifest = dataset::load_dataset_manifest(job.data);
-  core::ensure(job.samples() > 0, Fault::config, "{} has no {} universes: choose --split test.",
-               job.data.string(), name_of(job.split));
-  ensure_fit(job.model(), job.manifest.spec, job.data.string());
-  const dataset::VoxelTransform transform = transform_of(job.model());
-  if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
-    dataset::ensure_in_domain(transform.name, job.manifest.channels,
-                              "the model was trained with it, give data of the kind that it was trained on");
-  job.facts = nn::check_facts(manifests_of(job.models), job.directories, std::span(&job.manifest.facts, 1),
-                              "the dataset", nn::Learned::left_out);
-  job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
-  job.cut = EnsembleCut(job.models, job.ranks_per_sample);
-  for (const nn::ModelManifest& model : job.models) {
-    const Independence of_model = independence_of(model, job.manifest, job.split);
-    if (!job.independence.leak) job.independence.leak = of_model.leak;
-    job.independence.in_sample |= of_model.in_sample;
-    job.independence.fitted |= of_model.fitted || (of_model.in_sample && job.models.front().joint);
-  }
-  dataset::refuse_leak(job.independence.leak, job.data.string(), options.flag("allow-leak"));
-  job.request = request_of(options, job);
-  return job;
-}
-
-/// Collective. Throws an agreed error.
-Job read_job(const core::Invocation& run) {
-  Job job;
-  run.comm.agree([&] { job = checked_job(run.options, run.comm.size()); });
-  return job;
-}
-
-void warn_of(const core::Log& log, const Job& job) {
-  const std::string warning = warning_of(job.independence, job.split);
-  if (!warning.empty()) log.warn("{}", warning);
-  if (!job.facts.remark.empty()) log.info("{}", job.facts.remark);
-}
-
-/// What makes the predictions doubtful, other than universes that the network has seen: a sentence each.
-/// Called by one rank.
-std::vector<std::string> doubts_of(const Job& job, dataset::SplitReader& reader) {
-  std::vector<std::string> doubts = job.training_doubts;
-  std::ranges::copy(job.facts.warnings, std::back_inserter(doubts));
-  std::ranges::copy(truths_outside(job.model().parameters, reader), std::back_inserter(doubts));
-  std::ranges::copy(compare_with_training(job.model(), reader), std::back_inserter(doubts));
-  return doubts;
-}
-
-dataset::LoaderConfig loader_of(const dataset::SampleGroups& ranks, const Job& job) {
+dataset::LoaderConfig loader_of(const dataset::SampleGroups& ranks, const SplitJob& job) {
   const int batch = batch_of(job.model()), groups = ranks.peers.size();
   return {.rank = ranks.peers.rank(),
           .ranks = groups,
@@ -169,7 +54,7 @@ struct Memory {
 };
 
 /// Builds the networks' primitives. Collective.
-Memory plan_memory(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job) {
+Memory plan_memory(const core::Invocation& run, const dataset::SampleGroups& ranks, const SplitJob& job) {
   std::uint64_t network = 0;
   run.comm.agree([&] {
     network = memory_bytes(job.models, job.manifest.spec, loader_of(ranks, job), job.cut.shares(ranks));
@@ -193,8 +78,8 @@ struct Findings {
 
 /// Predicts the split by the networks. If they have baselines or posteriors, `alone` gets the predictions without these.
 /// Collective.
-NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job,
-                          dataset::SplitReader& reader,
+NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGroups& ranks,
+                          const SplitJob& job, dataset::SplitReader& reader,
                           const std::optional<dataset::StatisticsTable>& statistics,
                           std::optional<Method>& alone, Costs& costs) {
   const std::vector<nn::Share> shares = job.cut.shares(ranks);
@@ -227,7 +112,7 @@ NetworkPrediction predict(const core::Invocation& run, const dataset::SampleGrou
 }
 
 /// Predicts the split by the networks and by the baselines. Collective.
-Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups& ranks, const Job& job,
+Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups& ranks, const SplitJob& job,
                         dataset::SplitReader& reader, std::uint64_t memory_predicted) {
   Findings findings{};
   findings.costs.memory_predicted = memory_predicted;
@@ -243,27 +128,19 @@ Findings predict_by_all(const core::Invocation& run, const dataset::SampleGroups
   return findings;
 }
 
-/// How far the universes are, where the models measure it.
-std::vector<nn::Farness> farness_of(const Findings& findings) {
-  std::vector<nn::Farness> all;
-  for (const Distribution& universe : findings.network.universes) {
-    if (universe.farness) all.push_back(*universe.farness);
-  }
-  return all;
-}
-
-std::vector<std::string> outside_of_training(const Job& job, const Findings& findings) {
+std::vector<std::string> outside_of_training(const SplitJob& job, const Findings& findings) {
   std::vector<std::vector<double>> predictions;
   for (const dataset::PredictionRow& row : findings.network.method.universes.rows)
     predictions.push_back(row.prediction);
   std::vector<std::string> sentences = predictions_outside(job.model().parameters, predictions);
-  std::ranges::copy(farness_warnings(farness_of(findings), compared_universes(job.models)),
+  std::ranges::copy(farness_warnings(farness_of(findings.network.universes), compared_universes(job.models)),
                     std::back_inserter(sentences));
   return sentences;
 }
 
 /// All of metrics.json, and its uncertainties as text.
-std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings, const Fiducial& fiducial) {
+std::pair<Json, std::string> metrics_of(const SplitJob& job, const Findings& findings,
+                                        const Fiducial& fiducial) {
   const std::vector<double> deviations = job.model().label_deviations();
   Json metrics = metrics_json(findings.methods, deviations);
   const core::ParameterSpace& space = findings.methods.front().universes.parameters;
@@ -273,7 +150,8 @@ std::pair<Json, std::string> metrics_of(const Job& job, const Findings& findings
   metrics.update(to_json(job.independence));
   metrics["warnings"] = job.doubts;
   std::string uncertainty = add_uncertainty(metrics, findings.network);
-  if (const auto check = check_farness(farness_of(findings), compared_universes(job.models))) {
+  if (const auto check =
+          check_farness(farness_of(findings.network.universes), compared_universes(job.models))) {
     metrics["features"] = to_json(*check);
     uncertainty += text_of(*check);
   }
@@ -293,7 +171,7 @@ void add_draws(const NetworkPrediction& network, Report& page) {
 }
 
 /// Publishes predictions.csv, universes.csv, baselines.csv, metrics.json and the report. Collective.
-core::Report publish(const core::Invocation& run, const Job& job, const Findings& findings,
+core::Report publish(const core::Invocation& run, const SplitJob& job, const Findings& findings,
                      dataset::SplitReader& reader, core::OutputDirectory& output) {
   const auto& [network, methods, comparison, costs] = findings;
   const Methods shown = distinct(methods);
@@ -392,7 +270,7 @@ class SplitStage : public core::Stage {
   }
 
  private:
-  Job job_;
+  SplitJob job_;
   dataset::SampleGroups ranks_;
   Memory memory_{};
 };

@@ -1,6 +1,7 @@
 #include "train/posterior/fit_posterior.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/timer.hpp"
@@ -39,31 +40,32 @@ std::vector<double> held_out_labels(const core::Communicator& comm, const core::
   return kept;
 }
 
-/// The labels of the model's regression for samples that it has not learned from.
-std::vector<double> regression_labels(const core::Communicator& comm, const core::Log& log,
-                                      const std::filesystem::path& directory, const PosteriorData& data,
-                                      const std::vector<std::uint32_t>& samples) {
-  const dataset::StatisticsTable table =
-      dataset::summarise(comm, log, {data.validation, data.scale, samples});
-  std::vector<float> labels;
-  comm.agree([&] {
-    const auto file = core::hdf5::File::open(directory / nn::kBaselineFile);
-    labels =
-        dataset::StatisticsRegression::read(file, data.validation.spec().parameters.size()).predict(table);
-  });
+/// The labels of a model's regression for samples that it has not learned from. Throws as reading does.
+std::vector<double> regression_labels(const std::filesystem::path& directory,
+                                      const dataset::StatisticsTable& table, std::size_t parameters) {
+  const auto file = core::hdf5::File::open(directory / nn::kBaselineFile);
+  const std::vector<float> labels = dataset::StatisticsRegression::read(file, parameters).predict(table);
   return {labels.begin(), labels.end()};
 }
 
-/// What one model predicts; `held_out`: the labels of a regression for the training samples.
-Predictions predict(const core::Communicator& comm, const core::Log& log, const ModelToFit& of,
-                    const PosteriorData& data, std::size_t most, const std::vector<double>& held_out) {
+/// What the models' regressions need.
+struct RegressionData {
+  std::vector<double> held_out;         ///< labels for the training samples
+  dataset::StatisticsTable validation;  ///< statistics of the validation samples
+};
+
+/// What one model predicts; `regression`: if it has a baseline.
+Predictions predict(const core::Communicator& comm, const ModelToFit& of, const PosteriorData& data,
+                    std::size_t most, const std::optional<RegressionData>& regression) {
   const auto& [directory, model] = of;
   SamplesToPredict training{data.training, data.transform, unrolled_samples(data.training, most)};
   SamplesToPredict validation{data.validation, data.transform,
                               unrolled_samples(data.validation, data.validation.size())};
   if (!model.network.baseline.empty()) {
-    training.regression = held_out;
-    validation.regression = regression_labels(comm, log, directory, data, validation.samples);
+    training.regression = regression->held_out;
+    comm.agree([&] {
+      validation.regression = regression_labels(directory, regression->validation, model.parameters.size());
+    });
   }
   std::optional<nn::Network> network;
   comm.agree([&] {
@@ -80,10 +82,16 @@ Predictions predict_all(const core::Communicator& comm, const core::Log& log,
   const bool mixed =
       std::ranges::any_of(models, [](const auto& of) { return !of.model.network.baseline.empty(); });
   const std::size_t most = mixed ? dataset::kMostTrainingUniverses : kMostPosteriorUniverses;
-  const std::vector<double> held_out = mixed ? held_out_labels(comm, log, data) : std::vector<double>();
-  Predictions all = predict(comm, log, models.front(), data, most, held_out);
+  std::optional<RegressionData> regression;
+  if (mixed) {
+    regression = {held_out_labels(comm, log, data),
+                  dataset::summarise(comm, log,
+                                     {data.validation, data.scale,
+                                      unrolled_samples(data.validation, data.validation.size())})};
+  }
+  Predictions all = predict(comm, models.front(), data, most, regression);
   for (std::size_t m = 1; m < models.size(); ++m) {
-    const Predictions more = predict(comm, log, models[m], data, most, held_out);
+    const Predictions more = predict(comm, models[m], data, most, regression);
     all.training.put_beside(more.training);
     all.validation.put_beside(more.validation);
   }
