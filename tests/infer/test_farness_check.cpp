@@ -37,7 +37,7 @@ TEST_CASE("far universes cause a warning where there are unlikely many of them")
   CHECK_THAT(sentences.front(), Catch::Contains("20 % of 200 universes"));
 }
 
-TEST_CASE("one universe in twenty is far, which is no reason for a warning of a single one") {
+TEST_CASE("one universe in twenty is far, so a single one causes no warning") {
   CHECK(warnings(universes(1, 1)).empty());
   CHECK(warnings(universes(2, 2)).empty());
   const auto sentences = warnings(universes(1, 0, 1));
