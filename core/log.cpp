@@ -32,8 +32,18 @@ void Log::result(std::string_view text) const {
 Progress::Progress(const Log& log, std::string unit, std::int64_t total)
     : log_(log), unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
 
+Progress::Progress(const Log& log, std::string unit, std::int64_t total, double work)
+    : Progress(log, std::move(unit), total) {
+  work_ = work;
+}
+
 Progress::~Progress() {
   if (log_.shows_progress() && terminal_ && done_ > 0) fmt::print(stderr, "\n");
+}
+
+void Progress::advance_by(std::int64_t units, double work) {
+  work_done_ += work;
+  advance(units);
 }
 
 void Progress::advance(std::int64_t units, std::string_view remark) {
@@ -46,9 +56,10 @@ void Progress::advance(std::int64_t units, std::string_view remark) {
   const std::string pace = rate >= 1        ? fmt::format("{:.1f} per second", rate)
                            : rate * 60 >= 1 ? fmt::format("{:.1f} per minute", rate * 60)
                                             : fmt::format("{:.1f} per hour", rate * 3600);
-  const std::string time = done_ < total_
-                               ? format_duration(static_cast<double>(total_ - done_) / rate) + " left"
-                               : "in " + format_duration(elapsed);
+  const double left =
+      work_ > 0 ? elapsed * (work_ / work_done_ - 1) : static_cast<double>(total_ - done_) / rate;
+  const std::string time =
+      done_ < total_ ? format_duration(left) + " left" : "in " + format_duration(elapsed);
   const std::string line = fmt::format("{} / {} {}, {}, {}{}{}", done_, total_, unit_, pace, time,
                                        remark.empty() ? "" : ", ", remark);
   if (terminal_) {

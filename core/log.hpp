@@ -58,8 +58,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// The same for units that take different times: the time left follows from the share of `work` that is done.
+  Progress(const Log& log, std::string unit, std::int64_t total, double work);
+
   /// Counts `units` more; `remark` is printed after the figures.
   void advance(std::int64_t units = 1, std::string_view remark = {});
+  /// The same for units that are this part of the work.
+  void advance_by(std::int64_t units, double work);
   /// Prints a permanent line above the live line.
   void remark(std::string_view line);
 
@@ -68,6 +73,7 @@ class Progress {
   std::string unit_;
   std::int64_t total_;
   std::int64_t done_ = 0;
+  double work_ = 0, work_done_ = 0;  ///< 0: units are alike
   bool terminal_;
   Timer since_start_;
   Timer since_shown_;

@@ -110,7 +110,8 @@ void show(double redshift, ParticleSet& particles, const Stepper& stepper, Force
   const double a = 1 / (1 + redshift);
   stepper.drift_to(particles, a);
   if (run.config.keeps_momenta()) stepper.finish(particles, a);
-  if (outputs.descent.alpha != 0) descend(particles, forces, outputs.descent, run.universe.cosmology.sigma8);
+  const GradientDescent& descent = run.config.gravity.descent;
+  if (descent.alpha != 0) descend(particles, forces, descent, run.universe.cosmology.sigma8);
   if (!outputs.line_of_sight.empty()) {
     const auto axis = static_cast<std::size_t>(outputs.line_of_sight.front() - 'x');
     to_redshift_space(particles, axis, 1 / (a * a * run.background.E(a)), forces.communicator(), run.mesh);
@@ -162,13 +163,20 @@ void validate(const SimulationConfig& config, const core::Cosmology& cosmology, 
   core::validate(cosmology);
   config.box.check(cosmology.h, ranks);
   config.gravity.check(cosmology, config.box, ranks);
-  config.outputs.check(config.gravity);
+  config.outputs.check(config.gravity.z_initial);
   config.start.check(cosmology, config.box);
   const int shells = fourier::shell_mesh_side(config.bispectrum_limit());
   core::ensure(
       !config.contents.bispectrum || ranks <= shells, core::Fault::config,
       "--save bispectrum with --mesh {} can be shared by {} ranks: use at most that many, or leave it out.",
       config.gravity.mesh_per_side, shells);
+}
+
+double relative_cost(const SimulationConfig& config) {
+  constexpr double kStart = 23, kStep = 1.9;  // of a particle: initial field and outputs; a step
+  const double particles = std::pow(config.box.particles_per_side, 3),
+               cells = std::pow(config.gravity.mesh_per_side, 3);
+  return particles * (kStart + kStep * config.gravity.steps) + cells * config.gravity.steps;
 }
 
 std::size_t predicted_memory_bytes(const SimulationConfig& config, const core::Cosmology& cosmology,

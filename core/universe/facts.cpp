@@ -42,6 +42,11 @@ bool Fact::covers(const Fact& others) const {
                                std::get<std::set<std::string>>(others.values_));
 }
 
+std::optional<double> Fact::number() const {
+  const auto* range = std::get_if<Range>(&values_);
+  return range != nullptr && range->low == range->high ? std::optional(range->low) : std::nullopt;
+}
+
 std::string Fact::text() const {
   if (const auto* range = std::get_if<Range>(&values_)) {
     return range->low == range->high ? fmt::format("{:.9g}", range->low)
@@ -74,10 +79,10 @@ void write_facts(Json& json, const Facts& facts) {
   for (const auto& [name, fact] : facts) json[kFactsKey][name] = fact.to_json();
 }
 
-Facts read_facts(const Json& details, const std::string& source) {
-  const Json listed = details.value(kFactsKey, Json::object());
+Facts read_facts(const Json& details, const std::string& source, const char* key) {
+  const Json listed = details.value(key, Json::object());
   ensure(listed.is_object(), Fault::format, "{} has {} that are not an object: restore the file.", source,
-         kFactsKey);
+         key);
   Facts facts;
   for (const auto& [name, json] : listed.items()) facts.emplace(name, Fact::parse(json, name, source));
   return facts;
@@ -97,14 +102,32 @@ Facts facts_of(const OutputHeader& header, LengthUnit unit) {
   return facts;
 }
 
+namespace {
+
+/// The settings that the manifest of a suite records of the universe with this file.
+Facts settings_in(const Json& manifest, const std::string& file, const std::string& source) {
+  const Json records = manifest.value("simulations", Json::array());
+  const auto record = std::find_if(records.begin(), records.end(), [&](const Json& one) {
+    const Json files = one.value("files", Json::array());
+    return std::find(files.begin(), files.end(), file) != files.end();
+  });
+  return record == records.end() ? Facts() : read_facts(*record, source, kSettingsKey);
+}
+
+}  // namespace
+
 Facts facts_of_file(const std::filesystem::path& path, Facts stated) {
   for (const Listing& listing : listings_of(path)) {
-    Facts facts = read_facts(listing.manifest, (listing.directory / kManifestName).string());
+    const std::string source = (listing.directory / kManifestName).string();
+    Facts facts = read_facts(listing.manifest, source);
     if (facts.empty()) continue;
     for (const CosmologyParameter& row : kCosmologyParameters) {
       if (!facts.contains(row.name)) stated.erase(std::string(row.name));
     }
-    for (const auto& [name, fact] : stated) facts.insert_or_assign(name, fact);
+    const Facts own = settings_in(listing.manifest, listing.record.path, source);
+    for (const auto& more : {own, stated}) {
+      for (const auto& [name, fact] : more) facts.insert_or_assign(name, fact);
+    }
     return facts;
   }
   return stated;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ class Fact {
   bool include(const Fact& others);
   /// Whether all values of `others` are among these: texts are equal, numbers in the range to a thousandth.
   bool covers(const Fact& others) const;
+  /// The number, if it is one number.
+  std::optional<double> number() const;
   /// "0.7", "0.6 to 0.8", "cola", "cola or fastpm"
   std::string text() const;
   bool operator==(const Fact&) const = default;
@@ -56,8 +59,11 @@ inline constexpr const char* kFactsKey = "facts";
 
 /// Sets json[kFactsKey], unless nothing is known.
 void write_facts(Json& json, const Facts& facts);
-/// The facts in the stage's own fields of a manifest; none in those of earlier versions. Throws Error{format} naming `source`.
-Facts read_facts(const Json& details, const std::string& source);
+/// The facts in the stage's own fields of a manifest, or of a universe's record in it; none in those of earlier versions. Throws
+/// Error{format} naming `source`.
+Facts read_facts(const Json& details, const std::string& source, const char* key = kFactsKey);
+/// The name of a universe's own facts in its record.
+inline constexpr const char* kSettingsKey = "settings";
 
 /// What the file of a universe states: its parameters, box, mean spacing of particles, redshift and line of sight; lengths in `unit`.
 Facts facts_of(const OutputHeader& header, LengthUnit unit = LengthUnit::mpc_h);

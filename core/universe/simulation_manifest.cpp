@@ -40,15 +40,17 @@ Json to_object(const SimulationRecord& record) {
     outputs.push_back(
         {{"redshift", output.redshift}, {"counts", output.counts}, {"snapshot", output.snapshot}});
   }
-  return {{"index", record.index},
-          {"seed", record.universe.seed},
-          {"parameters", to_object(record.universe.cosmology)},
-          {"files", record.files()},
-          {"redshifts", redshifts},
-          {"outputs", outputs}};
+  Json object = {{"index", record.index},
+                 {"seed", record.universe.seed},
+                 {"parameters", to_object(record.universe.cosmology)},
+                 {"files", record.files()},
+                 {"redshifts", redshifts},
+                 {"outputs", outputs}};
+  for (const auto& [name, fact] : record.settings) object[kSettingsKey][name] = fact.to_json();
+  return object;
 }
 
-SimulationRecord to_record(const Json& object) {
+SimulationRecord to_record(const Json& object, const std::string& source) {
   SimulationRecord record{
       object.at("index"), {object.at("seed"), to_cosmology(object.at("parameters"))}, {}, {}};
   const std::vector<std::string> files = object.at("files");
@@ -62,7 +64,31 @@ SimulationRecord to_record(const Json& object) {
     for (const double z : object.at("redshifts").get<std::vector<double>>())
       record.outputs.push_back({z, find_file(files, counts_name(z)), find_file(files, snapshot_name(z))});
   }
+  record.settings = read_facts(object, source, kSettingsKey);
   return record;
+}
+
+std::vector<std::string> names_of(const Facts& facts) {
+  std::vector<std::string> names;
+  for (const auto& [name, fact] : facts) names.push_back(name);
+  return names;
+}
+
+/// Throws Error{format} unless all universes record the same settings and twins are of one universe.
+void check_settings(const SimulationManifest& suite, const std::string& source) {
+  const std::vector<SimulationRecord>& records = suite.simulations;
+  ensure(suite.twins >= 1 && records.size() % static_cast<std::size_t>(suite.twins) == 0, Fault::format,
+         "{} has {} simulations, which cannot be {} twins each: run cosmo-sim again with --force.", source,
+         records.size(), suite.twins);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const SimulationRecord& first = records[i - i % static_cast<std::size_t>(suite.twins)];
+    ensure(suite.twins == 1 || records[i].universe == first.universe, Fault::format,
+           "{} has simulations {} and {}, which are not twins: run cosmo-sim again with --force.", source,
+           first.index, records[i].index);
+    ensure(names_of(records[i].settings) == names_of(records.front().settings), Fault::format,
+           "{} has simulations {} and {} with different settings recorded: run cosmo-sim again with --force.",
+           source, records.front().index, records[i].index);
+  }
 }
 
 /// The details as they were before suites had facts.
@@ -108,6 +134,7 @@ Json SimulationManifest::details() const {
   Json details = {{"parameters", parameters}, {"grid", grid}, {"simulations", list}};
   write_length(details, "box", box_size);
   if (!line_of_sight.empty()) details[kLineOfSightKey] = line_of_sight;
+  if (twins > 1) details["twins"] = twins;
   write_facts(details, facts);
   return details;
 }
@@ -131,8 +158,10 @@ SimulationManifest parse_simulation_manifest(Manifest base, const std::string& s
     suite.line_of_sight = json.value(kLineOfSightKey, "");
     check_line_of_sight(suite.line_of_sight, source);
     suite.facts = read_facts(json, source);
-    for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item));
+    suite.twins = json.value("twins", 1);
+    for (const Json& item : json.at("simulations")) suite.simulations.push_back(to_record(item, source));
   });
+  check_settings(suite, source);
   std::set<std::string_view> listed;
   for (const FileRecord& file : suite.base.files) listed.insert(file.path);
   for (const SimulationRecord& record : suite.simulations) {

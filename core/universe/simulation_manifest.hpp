@@ -29,6 +29,7 @@ struct SimulationRecord {
   std::string power_spectrum;             ///< path of the table for all redshifts, or empty
   std::string correlation_function = {};  ///< the same of the correlation function
   std::string bispectrum = {};            ///< the same of the bispectrum
+  Facts settings = {};                    ///< facts on this universe that are not true of all of the suite
 
   /// Every file of the universe: counts, snapshots, then the tables.
   std::vector<std::string> files() const;
@@ -52,6 +53,7 @@ struct SimulationManifest {
   std::vector<SimulationRecord> simulations;
   LineOfSight line_of_sight = {};
   Facts facts = {};  ///< what is known of all its universes; empty in manifests of earlier versions
+  int twins = 1;     ///< simulations in a row with the same seed and parameters
 
   /// The stage's own fields of manifest.json.
   Json details() const;

@@ -138,14 +138,14 @@ std::array<std::vector<std::uint32_t>, 3> split_of(const SampledUniverses& unive
     }
     return splits;
   }
-  std::vector<core::SimulationRecord> records;
-  for (const auto& [simulation, universe] : universes)
-    records.push_back({simulation, {universe.seed, {}}, {}, ""});
-  const auto tenth = static_cast<std::uint32_t>(std::max<std::size_t>(1, records.size() / 10));
-  const SuiteSplit drawn = split_suite(records, settings.validation > 0 ? settings.validation : tenth,
+  std::vector<std::uint32_t> simulations;
+  for (const auto& [simulation, universe] : universes) simulations.push_back(simulation);
+  const auto tenth = static_cast<std::uint32_t>(std::max<std::size_t>(1, simulations.size() / 10));
+  const std::vector<std::uint32_t> alone(simulations.size(), 1);
+  const SuiteSplit drawn = split_suite(alone, settings.validation > 0 ? settings.validation : tenth,
                                        settings.test > 0 ? settings.test : tenth, settings.seed);
   for (std::size_t s = 0; s < splits.size(); ++s) {
-    for (const std::uint32_t position : drawn[s]) splits[s].push_back(records[position].index);
+    for (const std::uint32_t position : drawn[s]) splits[s].push_back(simulations[position]);
   }
   return splits;
 }

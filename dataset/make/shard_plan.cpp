@@ -103,8 +103,9 @@ void ensure_stated(const core::ParameterSpace& space) {
 
 SuiteSplit split_of(const core::SimulationManifest& suite, const ShardSettings& settings) {
   if (!settings.test_for) {
-    return split_suite(suite.simulations, settings.validation, settings.test, settings.seed,
-                       settings.training);
+    const auto twins = static_cast<std::uint32_t>(suite.twins);
+    const std::vector<std::uint32_t> of_each(suite.simulations.size() / twins, twins);
+    return split_suite(of_each, settings.validation, settings.test, settings.seed, settings.training);
   }
   SuiteSplit all;
   std::vector<std::uint32_t>& test = all[static_cast<std::size_t>(Split::test)];

@@ -48,10 +48,12 @@ void check_header(const CountFileHeader& header, const SimulationRecord& record,
 }
 
 Sample describe(const SimulationRecord& record, const PlannedSample& planned, const std::array<int, 3>& roll,
-                const core::ParameterSpace& parameters) {
+                const SampleSpec& spec) {
   Sample sample{record.index, planned.subvolume, record.universe.seed, {}, planned.roll, {}};
   std::copy(roll.begin(), roll.end(), sample.shift.begin());
-  for (const std::string& name : parameters.names) {
+  for (const SettingColumn& column : spec.settings)
+    sample.settings.push_back(column.value_of(record.settings.at(column.name)));
+  for (const std::string& name : spec.parameters.names) {
     const auto* row = core::find_cosmology_parameter(name);
     ensure(row != nullptr, Fault::format,
            "The suite varies {}, which is not a known parameter: run cosmo-sim again.", name);
@@ -78,9 +80,16 @@ void write_shard(const std::filesystem::path& path, const PlannedShard& shard, c
                              left.first(channel));
       left = left.subspan(channel);
     }
-    writer.append(describe(record, planned, roll, spec.parameters), counts);
+    writer.append(describe(record, planned, roll, spec), counts);
   }
   std::move(writer).finish();
+}
+
+/// The settings of each universe that are not those of all.
+std::vector<core::Facts> settings_of(const core::SimulationManifest& suite) {
+  std::vector<core::Facts> all;
+  for (const SimulationRecord& record : suite.simulations) all.push_back(record.settings);
+  return all;
 }
 
 /// What the samples have in common; particle counts are the first simulation's and checked on all others.
@@ -93,7 +102,8 @@ SampleSpec common_spec(const Suite& suite, const ShardPlan& plan, const ShardSet
           .mean_count = static_cast<double>(particles) / std::pow(settings.grid, 3),
           .input_id = suite.manifest.base.request.id(),
           .rolls = settings.rolls,
-          .line_of_sight = suite.manifest.line_of_sight};
+          .line_of_sight = suite.manifest.line_of_sight,
+          .settings = columns_of(settings_of(suite.manifest))};
 }
 
 /// Throws Error{format} naming the first of the suite's files that does not hold the particles it states.

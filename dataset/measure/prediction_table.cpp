@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "dataset/measure/phases.hpp"
 #include "dataset/shard/target_scaler.hpp"
 
 namespace cosmo::dataset {
@@ -57,6 +58,10 @@ std::vector<std::vector<std::size_t>> rows_by_universe(const PredictionTable& su
     universes[found->second].push_back(i);
   }
   return universes;
+}
+
+std::vector<std::uint32_t> phases_of(const PredictionTable& table) {
+  return phases_of(table.rows, [](const PredictionRow& row) -> const PredictionRow& { return row; });
 }
 
 PredictionTable per_universe(const PredictionTable& subvolumes) {

@@ -73,6 +73,9 @@ PredictionTable predictions_of(const SplitToPredict& split, std::span<const floa
 /// The numbers of each universe's rows, in the order in which universes first appear.
 std::vector<std::vector<std::size_t>> rows_by_universe(const PredictionTable& subvolumes);
 
+/// The initial phases of each row: rows of the same are not independent.
+std::vector<std::uint32_t> phases_of(const PredictionTable& table);
+
 /// One row per universe, in the order of rows_by_universe: the mean of the predictions of its sub-volumes,
 /// including those of its rolls; deviations are left empty.
 PredictionTable per_universe(const PredictionTable& subvolumes);

@@ -27,11 +27,13 @@ std::vector<double> rms(const MatrixXd& differences, const core::ParameterSpace&
   return result;
 }
 
-/// The simulation of each universe or roll, which cross-validation keeps together.
-std::vector<std::uint32_t> numbers_of(const std::vector<UniverseRows>& universes) {
-  std::vector<std::uint32_t> simulations;
-  for (const UniverseRows& universe : universes) simulations.push_back(universe.simulation);
-  return simulations;
+/// The phases of each universe or roll, whose rows have these.
+std::vector<std::uint32_t> phases_of(const std::vector<UniverseRows>& universes,
+                                     const std::vector<std::uint32_t>& of_rows) {
+  std::vector<std::uint32_t> phases;
+  for (const UniverseRows& universe : universes)
+    phases.push_back(of_rows[static_cast<std::size_t>(universe.rows.front())]);
+  return phases;
 }
 
 /// Where the kind stands that has the same features of sub-volumes.
@@ -44,7 +46,7 @@ std::size_t twin_of(const RegressionKind& kind) {
 std::vector<LearnedRegression> learn_regressions(const StatisticsTable& training,
                                                  const core::ParameterSpace& space) {
   const std::vector<UniverseRows> universes = universes_of(training);
-  const std::vector<std::uint32_t> simulations = simulations_of(training), numbers = numbers_of(universes);
+  const std::vector<std::uint32_t> phases = phases_of(training), of_universe = phases_of(universes, phases);
   const MatrixXd labels = labels_of(training, space), of_universes = mean_rows(labels, universes);
   std::vector<LearnedRegression> learned;
   for (const RegressionKind& kind : kRegressionKinds) {
@@ -55,8 +57,8 @@ std::vector<LearnedRegression> learn_regressions(const StatisticsTable& training
     }
     const MatrixXd features = kind.features(training);
     Regression regression = kind.of_universes
-                                ? Regression(mean_rows(features, universes), of_universes, numbers)
-                                : Regression(features, labels, simulations);
+                                ? Regression(mean_rows(features, universes), of_universes, of_universe)
+                                : Regression(features, labels, phases);
     const MatrixXd errors = within_range(regression.held_out()) - (kind.of_universes ? of_universes : labels);
     if (kind.of_universes) {
       learned.push_back({std::move(regression), {}, rms(errors, space)});
@@ -73,8 +75,8 @@ std::vector<LearnedRegression> learn_regressions(const StatisticsTable& training
 MatrixXd within_range(const MatrixXd& labels) { return labels.cwiseMax(-1.0).cwiseMin(1.0); }
 
 LearnedBaselines learn_baselines(const StatisticsTable& training, const core::ParameterSpace& space) {
-  const std::vector<std::uint32_t> simulations = simulations_of(training);
-  const std::size_t universes = std::set(simulations.begin(), simulations.end()).size();
+  const std::vector<std::uint32_t> phases = phases_of(training);
+  const std::size_t universes = std::set(phases.begin(), phases.end()).size();
   LearnedBaselines learned{universes, training.rows.size(), training.k, {}, {}};
   if (universes < 2) return learned;
   learned.regressions = learn_regressions(training, space);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "dataset/measure/phases.hpp"
+
 namespace cosmo::dataset {
 
 namespace {
@@ -49,10 +51,8 @@ MatrixXd all_features(const StatisticsTable& table) {
   return beside(spectra, one_point_features(table));
 }
 
-std::vector<std::uint32_t> simulations_of(const StatisticsTable& table) {
-  std::vector<std::uint32_t> simulations;
-  for (const SampleStatistics& row : table.rows) simulations.push_back(row.sample.simulation);
-  return simulations;
+std::vector<std::uint32_t> phases_of(const StatisticsTable& table) {
+  return phases_of(table.rows, [](const SampleStatistics& row) -> const Sample& { return row.sample; });
 }
 
 std::uint64_t regression_samples(const DatasetManifest& data) {
@@ -62,7 +62,7 @@ std::uint64_t regression_samples(const DatasetManifest& data) {
 }
 
 std::vector<double> held_out_labels(const StatisticsTable& table, const core::ParameterSpace& space) {
-  const Regression regression(all_features(table), labels_of(table, space), simulations_of(table));
+  const Regression regression(all_features(table), labels_of(table, space), phases_of(table));
   return row_major<double>(regression.held_out());
 }
 

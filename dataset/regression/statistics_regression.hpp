@@ -26,8 +26,8 @@ Eigen::MatrixXd power_features(const StatisticsTable& table);
 /// Those features, log P(k) of log(1 + n), the mean, skewness and kurtosis, and the distribution (rows, F).
 Eigen::MatrixXd all_features(const StatisticsTable& table);
 
-/// The simulation of each row; cross-validation keeps the rows of one together.
-std::vector<std::uint32_t> simulations_of(const StatisticsTable& table);
+/// The initial phases of each row; cross-validation keeps rows of the same together.
+std::vector<std::uint32_t> phases_of(const StatisticsTable& table);
 
 /// Labels (rows, P) that such a regression predicts for the rows that it learns from, each with its own fold held out, also
 /// beyond [-1, 1].

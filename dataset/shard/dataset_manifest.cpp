@@ -204,6 +204,7 @@ Json DatasetManifest::details() const {
                {"origin", to_object(origin)}};
   if (spec.rolls > 0) json["rolls"] = spec.rolls;
   if (!spec.line_of_sight.empty()) json[core::kLineOfSightKey] = spec.line_of_sight;
+  if (!spec.settings.empty()) json["settings"] = spec.settings;
   if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_facts(json, facts);
@@ -224,7 +225,8 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
                      .input_id = "",
                      .kind = json.contains("voxel_type") ? VoxelKind::field : VoxelKind::counts,
                      .rolls = json.value("rolls", 0),
-                     .line_of_sight = json.value(core::kLineOfSightKey, "")};
+                     .line_of_sight = json.value(core::kLineOfSightKey, ""),
+                     .settings = json.value("settings", std::vector<SettingColumn>())};
     core::check_line_of_sight(manifest.spec.line_of_sight, source);
     const std::string type = json.value("voxel_type", kFieldType);
     ensure(type == kFieldType, Fault::format, "{} has voxels of type {}: this version reads counts and {}.",

@@ -14,6 +14,7 @@ struct Sample {
   std::vector<double> parameters = {};      ///< (P) physical values, in the order of the ParameterSpace
   std::uint16_t roll = 0;                   ///< number of the roll of the box before it was cut; 0: none
   std::array<std::uint16_t, 3> shift = {};  ///< voxel of the box that the roll made the first
+  std::vector<double> settings = {};        ///< (S) in the columns of the dataset
 };
 
 }  // namespace cosmo::dataset

@@ -15,6 +15,8 @@
 //   /roll        uint16 (N)       only where training universes were rolled: number of the roll of the
 //                                 periodic box before it was cut; 0: it was not
 //   /shift       uint16 (N, 3)    with it: voxel of the box that the roll made the first
+//   /settings    float64 (N, S)   only where settings of universes differ: their values, for texts positions
+//                                 in a list; attributes `names` (S), and NAME (texts) for each column of texts
 //   attributes of the file
 //     schema "cosmo.shard", schema_version 2, code_version, input_id (id of the suite's manifest)
 //     box, voxel          side of a sample and of a voxel [Mpc/h]; box_mpc, voxel_mpc [Mpc] instead if the
@@ -37,6 +39,7 @@
 #include "core/hdf5/hdf5.hpp"
 #include "core/universe/length.hpp"
 #include "core/universe/universe.hpp"
+#include "dataset/shard/setting_column.hpp"
 #include "dataset/shard/split.hpp"
 #include "dataset/shard/voxel_statistics.hpp"
 
@@ -63,6 +66,7 @@ struct SampleSpec {
   VoxelKind kind = VoxelKind::counts;
   int rolls = 0;  ///< rolls of each training universe, each cut as the universe itself is
   core::LineOfSight line_of_sight = {};
+  std::vector<SettingColumn> settings = {};  ///< (S) in which universes differ besides their parameters
 
   int channels() const { return shape.size() == 4 ? shape.front() : 1; }
   int side() const { return shape.back(); }  ///< voxels per side

@@ -50,6 +50,12 @@ ShardReader::ShardReader(const std::filesystem::path& path, const SampleSpec& sp
     samples_.push_back({simulation[row], subvolume[row], seed[row], {values, values + parameters}});
   }
   if (spec.rolls > 0) read_rolls(spec);
+  if (!spec.settings.empty()) {
+    const std::size_t width = spec.settings.size();
+    const std::vector<double> settings = read_settings(file_, spec.settings, size, path_.string());
+    for (std::size_t row = 0; row < size; ++row)
+      samples_[row].settings.assign(&settings[row * width], &settings[row * width] + width);
+  }
   if (version() > 1) read_planes(spec);
   statistics_ = read_statistics(spec);
   check_labels(spec);

@@ -61,8 +61,9 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels)
   const std::size_t row = simulation_.size();
   const std::size_t parameters = scaler_.size();
   const bool fits = (spec_.kind == VoxelKind::field) == std::is_same_v<T, float>;
-  ensure(row < samples_ && sample.parameters.size() == parameters && fits, Fault::internal,
-         "Sample {} does not fit in a shard of {} samples.", row, samples_);
+  ensure(row < samples_ && sample.parameters.size() == parameters &&
+             sample.settings.size() == spec_.settings.size() && fits,
+         Fault::internal, "Sample {} does not fit in a shard of {} samples.", row, samples_);
   core::hdf5::Shape start(spec_.shape.size() + 1, 0);
   start[0] = row;
   x_->write(start, spec_.stored_shape(1), voxels);
@@ -75,6 +76,7 @@ void ShardWriter::append_voxels(const Sample& sample, std::span<const T> voxels)
   seed_.push_back(sample.seed);
   roll_.push_back(sample.roll);
   shift_.insert(shift_.end(), sample.shift.begin(), sample.shift.end());
+  settings_.insert(settings_.end(), sample.settings.begin(), sample.settings.end());
   statistics_.add(voxels);
 }
 
@@ -120,6 +122,7 @@ void ShardWriter::finish() && {
     write("roll", {samples_}, roll_);
     write("shift", {samples_, 3}, shift_);
   }
+  if (!spec_.settings.empty()) write_settings(file_, spec_.settings, settings_);
   file_.set_attribute("schema", std::string(kShardSchema));
   file_.set_attribute("schema_version", kShardSchemaVersion);
   file_.set_attribute("code_version", core::version());

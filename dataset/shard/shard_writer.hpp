@@ -57,6 +57,7 @@ class ShardWriter {
   std::vector<std::uint64_t> seed_;
   std::vector<std::uint16_t> roll_;
   std::vector<std::uint16_t> shift_;
+  std::vector<double> settings_;
   VoxelStatistics statistics_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "core/random.hpp"
@@ -18,25 +19,28 @@ Split find_split(std::string_view name) {
   return static_cast<Split>(found - kSplitNames.begin());
 }
 
-SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std::uint32_t validation,
-                       std::uint32_t test, std::uint64_t seed, std::optional<std::uint32_t> training) {
-  const auto size = static_cast<std::uint32_t>(simulations.size());
+SuiteSplit split_suite(std::span<const std::uint32_t> twins, std::uint32_t validation, std::uint32_t test,
+                       std::uint64_t seed, std::optional<std::uint32_t> training) {
+  const auto size = static_cast<std::uint32_t>(twins.size());
   ensure(
       std::uint64_t{validation} + test < size, Fault::config,
-      "{} simulations are too few for --validation {} and --test {} and at least one to train on: hold fewer "
+      "{} universes are too few for --validation {} and --test {} and at least one to train on: hold fewer "
       "out or run more.",
       size, validation, test);
   const auto order = core::shuffled(core::RandomStream(seed, core::Purpose::split), size);
   const std::uint32_t held_out = validation + test, rest = size - held_out;
   ensure(training.value_or(1) <= rest, Fault::config,
-         "--training {} is more than the {} simulations that are not held out: train on fewer, hold fewer "
+         "--training {} is more than the {} universes that are not held out: train on fewer, hold fewer "
          "out or run more.",
          training.value_or(0), rest);
   const std::uint32_t dealt = held_out + training.value_or(rest);
+  std::vector<std::uint32_t> first(size, 0);
+  std::exclusive_scan(twins.begin(), twins.end(), first.begin(), 0u);
   SuiteSplit split;
   for (std::uint32_t i = 0; i < dealt; ++i) {
     const Split part = i < validation ? Split::validation : i < held_out ? Split::test : Split::train;
-    split[static_cast<std::size_t>(part)].push_back(order[i]);
+    for (std::uint32_t twin = 0; twin < twins[order[i]]; ++twin)
+      split[static_cast<std::size_t>(part)].push_back(first[order[i]] + twin);
   }
   for (auto& part : split) std::sort(part.begin(), part.end());
   return split;

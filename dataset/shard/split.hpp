@@ -25,11 +25,12 @@ Split find_split(std::string_view name);
 /// Positions in the list of simulations, ascending, for each Split.
 using SuiteSplit = std::array<std::vector<std::uint32_t>, 3>;
 
-/// Deals simulations out at random, as a pure function of the seed: `validation` and `test` of them, then
-/// `training`, or the rest; what remains is not used. So a smaller `training` takes simulations away from
-/// that split and changes nothing else. Throws Error{config} if there are too few.
-SuiteSplit split_suite(std::span<const core::SimulationRecord> simulations, std::uint32_t validation,
-                       std::uint32_t test, std::uint64_t seed, std::optional<std::uint32_t> training = {});
+/// Deals universes out at random, as a pure function of the seed: `validation` and `test` of them, then
+/// `training`, or the rest; what remains is not used. So a smaller `training` takes universes away from
+/// that split and changes nothing else. `twins`: the number of simulations of each, one after another in the
+/// list. Throws Error{config} if there are too few.
+SuiteSplit split_suite(std::span<const std::uint32_t> twins, std::uint32_t validation, std::uint32_t test,
+                       std::uint64_t seed, std::optional<std::uint32_t> training = {});
 
 /// A simulation and the split it was found in.
 struct Membership {

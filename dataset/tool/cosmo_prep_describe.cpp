@@ -88,6 +88,11 @@ std::string describe(const DatasetManifest& manifest) {
     text += fmt::format("{:<11} {:g} to {:g}\n", spec.parameters.names[p], spec.parameters.low[p],
                         spec.parameters.high[p]);
   }
+  for (const SettingColumn& column : spec.settings) {
+    const auto fact = manifest.facts.find(column.name);
+    text += fmt::format("{:<11} {}, no label\n", column.name,
+                        fact == manifest.facts.end() ? "differs" : fact->second.text());
+  }
   if (!counts) return text + describe_field(manifest);
   return text + fmt::format("counts      mean {:.6g}, largest {}, {} of {} particles binned\n",
                             spec.mean_count, manifest.statistics.max_count,

@@ -59,12 +59,14 @@ struct Sums {
 std::vector<Sums> sums_by_universe(const dataset::PredictionTable& table, std::size_t p) {
   const double centre = (table.parameters.high[p] + table.parameters.low[p]) / 2;
   const double label_units = 2 / (table.parameters.high[p] - table.parameters.low[p]);
+  const std::vector<std::uint32_t> phases = dataset::phases_of(table);
   std::map<std::uint32_t, Sums> universes;
-  for (const dataset::PredictionRow& row : table.rows) {
-    universes[row.simulation].add(row.truth[p], row.prediction[p], centre, label_units);
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const dataset::PredictionRow& row = table.rows[r];
+    universes[phases[r]].add(row.truth[p], row.prediction[p], centre, label_units);
   }
   std::vector<Sums> sums;
-  for (const auto& [simulation, sum] : universes) sums.push_back(sum);
+  for (const auto& [phase, sum] : universes) sums.push_back(sum);
   return sums;
 }
 

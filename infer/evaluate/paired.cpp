@@ -24,6 +24,7 @@ struct DifferenceSums {
 std::vector<PairedDifference> compare(const dataset::PredictionTable& network,
                                       const dataset::PredictionTable& method) {
   const core::ParameterSpace& space = network.parameters;
+  const std::vector<std::uint32_t> phases = dataset::phases_of(network);
   std::vector<PairedDifference> result;
   for (std::size_t p = 0; p < space.size(); ++p) {
     std::map<std::uint32_t, DifferenceSums> by_universe;
@@ -34,12 +35,12 @@ std::vector<PairedDifference> compare(const dataset::PredictionTable& network,
       const auto error = [&](double prediction) { return std::abs(row.truth[p] - prediction); };
       const double difference = error(row.prediction[p]) - error(method.rows[r].prediction[p]);
       const DifferenceSums sums{1, difference * 2 / (space.high[p] - space.low[p])};
-      by_universe[row.simulation].add(sums);
+      by_universe[phases[r]].add(sums);
       all.add(sums);
       better += difference < 0 ? 1 : 0;
     }
     std::vector<DifferenceSums> universes;
-    for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
+    for (const auto& [phase, sums] : by_universe) universes.push_back(sums);
     result.push_back({{all.figures()[0], bootstrap_errors(universes)[0]}, better / all.rows});
   }
   return result;

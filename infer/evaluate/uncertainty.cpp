@@ -141,14 +141,15 @@ Uncertainty evaluate_uncertainty(const dataset::PredictionTable& table,
     scaler.to_unit(table.rows[row].truth, std::span<double>(truth).first(scaler.size()));
     rows[row] = figures_of(distributions[row], truth, below[row]);
   }
+  const std::vector<std::uint32_t> phases = dataset::phases_of(table);
   std::map<std::uint32_t, ScoreSums> by_universe;
   ScoreSums all;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    by_universe[table.rows[row].simulation].add({1, rows[row]});
+    by_universe[phases[row]].add({1, rows[row]});
     all.add({1, rows[row]});
   }
   std::vector<ScoreSums> universes;
-  for (const auto& [simulation, sums] : by_universe) universes.push_back(sums);
+  for (const auto& [phase, sums] : by_universe) universes.push_back(sums);
   const Scores value = all.figures();
   Scores error = bootstrap_errors(universes);
   if (!std::isfinite(value[0])) error[0] = std::numeric_limits<double>::quiet_NaN();

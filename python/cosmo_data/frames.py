@@ -42,16 +42,18 @@ def checkpoints(directory):
 
 
 def simulations(directory):
-    """The universes of a suite that cosmo-sim generate, or histogram of a table, wrote: index, seed and all parameters."""
+    """The universes of a suite that cosmo-sim generate, or histogram of a table, wrote: index, seed, all parameters, and settings that differ."""
     manifest = read_manifest(directory, "generate")
     with parsing(pathlib.Path(directory) / "manifest.json", "manifest"):
-        return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"]} for row in manifest["simulations"]])
+        return pandas.DataFrame([{"index": row["index"], "seed": row["seed"], **row["parameters"], **row.get("settings", {})}
+                                 for row in manifest["simulations"]])
 
 
 def samples(directory):
-    """All samples of a dataset: split, shard, row, simulation, subvolume, seed, roll and the parameters, physical."""
+    """All samples of a dataset: split, shard, row, simulation, subvolume, seed, roll, the parameters, physical, and settings that differ."""
     splits = [Split(directory, name) for name in ("train", "validation", "test")]
-    return pandas.DataFrame([{"split": split.split, **split.identity(i)._asdict(), **dict(zip(split.names, split.parameters(i)))}
+    return pandas.DataFrame([{"split": split.split, **split.identity(i)._asdict(), **dict(zip(split.names, split.parameters(i))),
+                              **split.settings(i)}
                              for split in splits for i in range(len(split))])
 
 

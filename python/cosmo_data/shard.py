@@ -21,7 +21,8 @@ def voxel_dtype(manifest):
 class Shard:
     """An open shard of a dataset with this manifest.
 
-    The small tables are read at once: y (N, P) float64, y_unit (N, P) float32, and (N) crc32, simulation, subvolume, seed and roll.
+    The small tables are read at once: y (N, P) float64, y_unit (N, P) float32, and (N) crc32, simulation, subvolume, seed and roll,
+    and settings (N, S) float64 if universes differ in settings.
     Raises DataError if the file is not HDF5, has another schema version, or does not agree with the manifest.
     """
 
@@ -41,6 +42,12 @@ class Shard:
             for name, table in tables.items():
                 shape = (rows, len(parameters)) if name in ("y", "y_unit") else (rows,)
                 agree[f"shape or type of {name}"] = (table.shape, table.dtype) == (shape, TABLES[name])
+            self.settings = None
+            if columns := manifest.get("settings"):
+                table = file["settings"]
+                agree["settings"] = (list(table.attrs["names"]) == [column["name"] for column in columns]
+                                     and (table.shape, table.dtype) == ((rows, len(columns)), "float64"))
+                self.settings = table[:]
             for what, equal in agree.items():
                 if not equal:
                     raise DataError(f"{path} has another {what} than its manifest: it belongs to another dataset, restore it.")

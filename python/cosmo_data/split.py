@@ -144,6 +144,13 @@ class Split(collections.abc.Sequence):
         return Identity(shard.path.relative_to(self.directory).as_posix(), row, int(shard.simulation[row]), int(shard.subvolume[row]),
                         int(shard.seed[row]), int(shard.roll[row]))
 
+    def settings(self, index):
+        """The settings of the sample's universe in which universes of the dataset differ: {"steps": 7, "force_kernel": "two-point"}."""
+        shard, row = self._place(index)
+        columns = self.manifest.get("settings", [])
+        return {column["name"]: column["texts"][int(value)] if "texts" in column else float(value)
+                for column, value in zip(columns, shard.settings[row] if columns else ())}
+
     def physical(self, labels):
         """Labels (..., P) in [-1, 1] as parameters in physical units, float64."""
         return self.low + (np.asarray(labels, float) + 1) / 2 * (self.high - self.low)

@@ -30,6 +30,13 @@ constexpr std::array kFits = {
 
 }  // namespace
 
+std::string text_of(const GradientDescent& descent) {
+  const auto& [alpha, long_wave, short_wave, growth] = descent;
+  if (alpha == 0) return "none";
+  return growth == 0 ? fmt::format("{},{},{}", alpha, long_wave, short_wave)
+                     : fmt::format("{},{},{},{}", alpha, long_wave, short_wave, growth);
+}
+
 GradientDescent find_descent(std::string_view force_kernel, int lpt_order, double spacing, double cell,
                              int steps) {
   constexpr double kTolerance = 0.02;

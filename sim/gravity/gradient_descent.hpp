@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "sim/gravity/force_mesh.hpp"
@@ -22,7 +23,11 @@ struct GradientDescent {
   double growth = 0;      ///< α grows as sigma_8 to this power
 
   double alpha_of(double sigma_8) const { return alpha * std::pow(sigma_8 / 0.85, growth); }
+  bool operator==(const GradientDescent&) const = default;
 };
+
+/// "none", "ALPHA,KL,KS", or with a fourth number for the power of sigma_8.
+std::string text_of(const GradientDescent& descent);
 
 /// The fit to runs on a mesh of 6N, at z = 0, for COLA from z = 9, with a force kernel, an order of the start, particles and cells these
 /// distances [Mpc/h] apart, and a number of steps. docs/figures/fit_gradient_descent.py made the table. Throws Error{config} listing

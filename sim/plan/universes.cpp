@@ -6,7 +6,6 @@
 
 #include "core/error.hpp"
 #include "core/universe/cosmology.hpp"
-#include "sim/suite/design.hpp"
 #include "sim/suite/design_table.hpp"
 
 namespace cosmo::sim {
@@ -47,6 +46,14 @@ void read_design(const core::Options& options, const std::string& path, std::opt
   universes.design = {{"table_sha256", table.sha256()}};
 }
 
+/// Each universe `times` times in a row.
+std::vector<core::Universe> repeated(const std::vector<core::Universe>& list, int times) {
+  std::vector<core::Universe> all;
+  for (const core::Universe& universe : list)
+    all.insert(all.end(), static_cast<std::size_t>(times), universe);
+  return all;
+}
+
 /// The universes I <= i < J of --select I:J.
 core::Slice read_slice(const core::Options& options, int simulations) {
   if (!options.given("select")) return {};
@@ -80,6 +87,9 @@ void Universes::declare(core::Options& options) {
   options.begin_group(core::kEveryDay);
   options.add("seed N", "1", "seed of everything random; each universe gets its own from it");
   options.begin_group(kTitle);
+  options.add(
+      "twins K", "1",
+      "universes of each seed and parameters, K in a row, that differ in the settings that vary (--steps, --mesh, ...)");
   options.add("select I:J", std::nullopt,
               "I:J makes only universes I to J - 1; processes with other slices may share --output [all]");
   options.begin_group(core::kForExperts);
@@ -110,6 +120,9 @@ Universes Universes::read(const core::Options& options) {
   } else {
     read_design(options, design, simulations, seed, universes);
   }
+  universes.seed_of_settings = seed;
+  universes.twins = static_cast<int>(options.integer("twins", 1, 1000));
+  universes.list = repeated(universes.list, universes.twins);
   universes.slice = read_slice(options, universes.size());
   if (options.given("ranks-per-simulation"))
     universes.ranks_each = static_cast<int>(options.integer("ranks-per-simulation", 1, 1'000'000));
@@ -117,7 +130,8 @@ Universes Universes::read(const core::Options& options) {
 }
 
 void Universes::identify(core::Json& config) const {
-  config["simulations"] = size();
+  config["simulations"] = size() / twins;
+  if (twins > 1) config["twins"] = twins;
   config["design"] = design;
   if (seed) config["seed"] = *seed;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters)
@@ -134,7 +148,16 @@ void Universes::state(core::Facts& facts) const {
 }
 
 std::string Universes::describe() const {
-  return fmt::format("{} universe{}", size(), size() == 1 ? "" : "s");
+  const std::string text = fmt::format("{} universe{}", size(), size() == 1 ? "" : "s");
+  return twins == 1 ? text : fmt::format("{}, {} twins of each,", text, twins);
+}
+
+Placement Universes::settings() const {
+  const Placement place =
+      design == "sobol" ? sobol_placement(seed_of_settings) : uniform_placement(seed_of_settings);
+  return [place](std::uint32_t index, std::uint32_t row, std::uint32_t attempt) {
+    return place(index, kFirstSettingRow + row, attempt);
+  };
 }
 
 int Universes::selected() const {

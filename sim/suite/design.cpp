@@ -69,10 +69,9 @@ std::uint32_t row_of(const std::string& name) {
   return static_cast<std::uint32_t>(row - core::kCosmologyParameters.data());
 }
 
-/// Places each varying parameter at the fraction unit(universe, row) of its range, in [0, 1).
-template <class Unit>
-std::vector<core::Universe> place(const core::Cosmology& base, const core::ParameterSpace& varying,
-                                  int simulations, std::uint64_t seed, Unit&& unit) {
+/// Places each varying parameter in its range.
+std::vector<core::Universe> place_all(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                      int simulations, std::uint64_t seed, const Placement& place) {
   ensure(simulations >= 1, Fault::config, "A suite of {} simulations is empty: ask for 1 or more.",
          simulations);
   validate(varying);
@@ -82,7 +81,7 @@ std::vector<core::Universe> place(const core::Cosmology& base, const core::Param
     core::Universe universe{universe_seed(seed, i), base};
     for (std::size_t p = 0; p < varying.size(); ++p) {
       universe.cosmology.*core::find_cosmology_parameter(varying.names[p])->member =
-          varying.low[p] + (varying.high[p] - varying.low[p]) * unit(i, row_of(varying.names[p]));
+          varying.low[p] + (varying.high[p] - varying.low[p]) * place(i, row_of(varying.names[p]), 0);
     }
     universes.push_back(universe);
   }
@@ -96,28 +95,37 @@ std::uint64_t universe_seed(std::uint64_t suite_seed, std::uint32_t index) {
   return static_cast<std::uint64_t>(seeds.uniform({index, 0, 0}) * 0x1.0p53);
 }
 
-std::vector<core::Universe> uniform_design(const core::Cosmology& base, const core::ParameterSpace& varying,
-                                           int simulations, std::uint64_t seed) {
+Placement uniform_placement(std::uint64_t seed) {
   const core::RandomStream values(seed, core::Purpose::design);
-  return place(base, varying, simulations, seed, [&](std::uint32_t i, std::uint32_t row) {
-    return values.uniform({i, row, 0});
-  });
+  return [values](std::uint32_t index, std::uint32_t row, std::uint32_t attempt) {
+    return values.uniform({index, row, attempt == 0 ? 0 : attempt + 1});  // 1 is for shifts
+  };
 }
 
-std::vector<core::Universe> sobol_design(const core::Cosmology& base, const core::ParameterSpace& varying,
-                                         int simulations, std::uint64_t seed) {
-  constexpr std::size_t kRows = core::kCosmologyParameters.size();
+Placement sobol_placement(std::uint64_t seed) {
+  constexpr std::uint32_t kMostSettings = 16;
+  constexpr std::uint32_t kRows = kFirstSettingRow + kMostSettings;
   const core::RandomStream shifts(seed, core::Purpose::design);
-  boost::random::sobol sequence(kRows);
-  std::array<double, kRows> point{};
-  std::uint32_t drawn = 0;
-  return place(base, varying, simulations, seed, [&](std::uint32_t i, std::uint32_t row) {
-    for (; drawn <= i; ++drawn) {
+  return [shifts, again = uniform_placement(seed), sequence = boost::random::sobol(kRows),
+          point = std::array<double, kRows>{},
+          drawn = std::uint32_t{0}](std::uint32_t index, std::uint32_t row, std::uint32_t attempt) mutable {
+    if (attempt > 0) return again(index, row, attempt);
+    for (; drawn <= index; ++drawn) {
       for (double& coordinate : point) coordinate = static_cast<double>(sequence() >> 11) * 0x1.0p-53;
     }
     const double shifted = point[row] + shifts.uniform({0, row, 1});
     return shifted < 1 ? shifted : shifted - 1;
-  });
+  };
+}
+
+std::vector<core::Universe> uniform_design(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                           int simulations, std::uint64_t seed) {
+  return place_all(base, varying, simulations, seed, uniform_placement(seed));
+}
+
+std::vector<core::Universe> sobol_design(const core::Cosmology& base, const core::ParameterSpace& varying,
+                                         int simulations, std::uint64_t seed) {
+  return place_all(base, varying, simulations, seed, sobol_placement(seed));
 }
 
 }  // namespace cosmo::sim

@@ -1,7 +1,9 @@
 #include "sim/tool/cosmo_sim.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,12 +50,25 @@ Missing missing_universes(const core::Manifest& there, const core::Slice& slice,
   return missing;
 }
 
-/// Lets groups of ranks make universes in rounds of one universe per group. Collective.
+double cost_of(const sim::Plan& plan, std::span<const core::SimulationRecord> universes) {
+  double sum = 0;
+  for (const core::SimulationRecord& universe : universes) sum += sim::cost_of(plan, universe);
+  return sum;
+}
+
+/// Lets groups of ranks make universes in rounds of one universe per group; the most expensive come first, so that those of
+/// a round take about as long. Collective.
 void make_universes(const core::Invocation& run, core::OutputDirectory& output, const sim::Plan& plan,
-                    const std::vector<core::SimulationRecord>& universes, int ranks_per_simulation) {
+                    std::vector<core::SimulationRecord> universes, int ranks_per_simulation) {
   const bool one = universes.size() == 1;
-  core::Progress progress(run.log, one ? "steps" : "universes",
-                          one ? plan.config.gravity.steps : static_cast<std::int64_t>(universes.size()));
+  if (plan.gravity.vary())
+    std::ranges::stable_sort(universes, std::greater(),
+                             [&](const auto& universe) { return sim::cost_of(plan, universe); });
+  std::span<const core::SimulationRecord> left = universes;
+  core::Progress progress(
+      run.log, one ? "steps" : "universes",
+      one ? plan.drawn.of(universes.front().index).steps : static_cast<std::int64_t>(universes.size()),
+      one ? 0 : cost_of(plan, universes));
   const core::Communicator group = run.comm.split(run.comm.rank() / ranks_per_simulation);
   std::vector<core::FileRecord> finished;
   core::in_rounds(
@@ -63,12 +78,15 @@ void make_universes(const core::Invocation& run, core::OutputDirectory& output, 
           if (one) progress.advance();
           if (step.a_next < 1) core::stop_if_asked(group);
         };
-        finished = sim::make_universe(group, output, plan.config, plan.products, universes[i], after_step);
+        finished = sim::make_universe(group, output, plan.config_of(universes[i].index), plan.products,
+                                      universes[i], after_step);
       },
       [&](std::size_t items) {
         output.record(finished);
         finished.clear();
-        if (!one) progress.advance(static_cast<std::int64_t>(items));
+        if (one) return;
+        progress.advance_by(static_cast<std::int64_t>(items), cost_of(plan, left.first(items)));
+        left = left.subspan(items);
       });
 }
 
@@ -110,11 +128,11 @@ class GenerateStage : public core::Stage {
     return {.memory = universes > 0 ? layout_.memory.per_rank : 0,  // finished universes need none
             .memory_cause = fmt::format(
                 "--particles {} with --mesh {}{} need", plan_.config.box.particles_per_side,
-                plan_.config.gravity.mesh_per_side,
+                std::ranges::max(plan_.gravity.mesh.values()),
                 plan_.products.voxels > 0 ? fmt::format(" and --grid {}", plan_.products.voxels) : ""),
             .memory_remedy = "choose fewer",
-            .disk = sim::disk_of(plan_, plan_.universes.list.size()),
-            .disk_missing = sim::disk_of(plan_, universes),
+            .disk = sim::disk_of(plan_, suite_.simulations),
+            .disk_missing = sim::disk_of(plan_, missing_.own),
             .disk_cause = "The universes to make",
             .disk_remedy = "make room, or make or save less"};
   }
@@ -124,6 +142,13 @@ class GenerateStage : public core::Stage {
     core::Report report{facts(), plan_.describe()};
     report.facts["ranks_per_simulation"] = layout_.ranks_per_simulation;
     report.facts["simulations_to_make"] = missing_.own.size();
+    if (plan_.gravity.vary() && !missing_.own.empty()) {
+      const double cost = cost_of(plan_, missing_.own);
+      report.facts["relative_cost"] = cost;
+      report.text +=
+          fmt::format("to make them takes about as long as {:.0f} universes with --mesh {} and --steps 10\n",
+                      cost, plan_.config.box.particles_per_side);
+    }
     report.facts["simulations_left"] = missing_.others;
     report.facts["up_to_date"] = missing_.own.empty();
     const int all = plan_.universes.size();

@@ -1,7 +1,10 @@
 #include "sim/tool/suite_plan.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/machine/memory.hpp"
 #include "sim/plan/box.hpp"
@@ -25,26 +28,46 @@ core::SimulationRecord record_of(const Plan& plan, std::size_t index) {
   core::SimulationRecord record{static_cast<std::uint32_t>(index), plan.universes.list[index], {}, {}};
   for (const double z : plan.config.outputs.redshifts) record.outputs.push_back({z, {}, {}});
   plan.products.name_files(record);
+  if (plan.gravity.vary()) record.settings = plan.gravity.varying(plan.drawn.of(index), plan.config.box);
   return record;
+}
+
+/// Universes whose settings differ in what takes memory, one of each kind.
+std::vector<Gravity> kinds_of(const DrawnGravity& drawn) {
+  std::map<std::tuple<int, std::string, std::string>, Gravity> kinds;
+  for (const Gravity& gravity : drawn.list)
+    kinds.try_emplace({gravity.mesh_per_side, gravity.force_kernel, gravity.integrator}, gravity);
+  std::vector<Gravity> list;
+  for (const auto& [key, gravity] : kinds) list.push_back(gravity);
+  return list;
 }
 
 }  // namespace
 
 std::string Plan::describe() const {
-  return fmt::format("{} of {}, {}; {}: {}\n", universes.describe(), config.box.describe(),
-                     config.gravity.describe(), config.outputs.describe(), products.describe());
+  std::string text = fmt::format("{} of {}, {}; {}: {}\n", universes.describe(), config.box.describe(),
+                                 gravity.describe(), config.outputs.describe(), products.describe());
+  for (const auto& [settings, times] : drawn.redrawn)
+    text +=
+        fmt::format("{} cannot be and was drawn again, {} time{}\n", settings, times, times == 1 ? "" : "s");
+  return text;
+}
+
+SimulationConfig Plan::config_of(std::size_t universe) const {
+  SimulationConfig own = config;
+  own.gravity = drawn.of(universe);
+  return own;
 }
 
 void Plan::warn(const core::Log& log) const {
-  config.gravity.warn(log, config.box);
+  gravity.warn(log, config.box, universes, drawn, config.start.f_nl == 0);
   products.warn(log, config, universes.base);
-  config.outputs.warn(log, universes, config.gravity, config.start);
 }
 
 void declare_suite(core::Options& options) {
   Universes::declare(options);
   Box::declare(options);
-  Gravity::declare(options);
+  GravityChoices::declare(options);
   Start::declare(options);
   Outputs::declare(options);
   Products::declare(options);
@@ -55,9 +78,19 @@ Plan read_plan(const core::Options& options) {
   SimulationConfig& config = plan.config;
   plan.universes = Universes::read(options);
   config.box = Box::read(options, plan.universes);
-  config.gravity = Gravity::read(options, config.box);
+  plan.gravity = GravityChoices::read(options, config.box);
   config.start = Start::read(options, plan.universes, config.box);
-  config.outputs = Outputs::read(options, plan.universes, config.box, config.gravity, config.start);
+  config.outputs = Outputs::read(options);
+  core::ensure(
+      plan.universes.twins == 1 || plan.gravity.vary(), core::Fault::config,
+      "--twins {} makes universes that differ in settings, and none varies: give --steps, --mesh or another a "
+      "list, or a range LOW:HIGH.",
+      plan.universes.twins);
+  config.outputs.check(std::ranges::min(plan.gravity.z_initial.values()));
+  plan.drawn =
+      plan.gravity.draw(plan.universes, config.box, {config.start.lpt_order, config.outputs.redshifts});
+  config.gravity = plan.drawn.list.front();
+  if (plan.gravity.vary()) plan.universes.seed = plan.universes.seed_of_settings;
   plan.products = Products::read(options, config.box);
   config.contents = plan.products.contents();
   if (config.start.noise) plan.universes.list.front().seed = config.start.noise->seed();
@@ -68,7 +101,7 @@ core::Request request_of(const Plan& plan) {
   core::Json config = {{"method", kMethod}};
   plan.universes.identify(config);
   plan.config.box.identify(config);
-  plan.config.gravity.identify(config);
+  plan.gravity.identify(config, plan.drawn);
   plan.config.start.identify(config);
   plan.config.outputs.identify(config);
   plan.products.identify(config);
@@ -78,9 +111,10 @@ core::Request request_of(const Plan& plan) {
 core::SimulationManifest suite_of(const Plan& plan) {
   core::SimulationManifest suite{{}, plan.universes.varying, plan.config.box.side, plan.products.voxels, {}};
   suite.line_of_sight = plan.config.outputs.line_of_sight;
+  suite.twins = plan.universes.twins;
   plan.universes.state(suite.facts);
   plan.config.box.state(suite.facts);
-  plan.config.gravity.state(suite.facts, plan.config.box);
+  plan.gravity.state(suite.facts, plan.config.box, plan.drawn);
   plan.config.start.state(suite.facts);
   plan.config.outputs.state(suite.facts);
   for (std::size_t i = 0; i < plan.universes.list.size(); ++i)
@@ -89,17 +123,34 @@ core::SimulationManifest suite_of(const Plan& plan) {
 }
 
 std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
-  validate(plan.config, plan.universes.base, ranks);
   const core::Universe& densest = *std::ranges::max_element(
       plan.universes.list, {}, [](const core::Universe& universe) { return universe.cosmology.sigma8; });
-  return core::kLibraryMemory +
-         predicted_memory_bytes(plan.config, densest.cosmology, ranks,
-                                plan.products.memory_bytes(plan.config, ranks, threads)) +
-         static_cast<std::uint64_t>(threads) * thread_memory(plan.config.gravity.mesh_per_side);
+  std::uint64_t most = 0;
+  SimulationConfig config = plan.config;
+  for (const Gravity& gravity : kinds_of(plan.drawn)) {
+    config.gravity = gravity;
+    validate(config, plan.universes.base, ranks);
+    most = std::max(most, predicted_memory_bytes(config, densest.cosmology, ranks,
+                                                 plan.products.memory_bytes(config, ranks, threads)) +
+                              static_cast<std::uint64_t>(threads) * thread_memory(gravity.mesh_per_side));
+  }
+  return core::kLibraryMemory + most;
 }
 
-std::uint64_t disk_of(const Plan& plan, std::size_t universes) {
-  return plan.products.disk_bytes(plan.config) * universes;
+double cost_of(const Plan& plan, const core::SimulationRecord& universe) {
+  SimulationConfig common = plan.config;
+  common.gravity = {.mesh_per_side = common.box.particles_per_side};
+  return relative_cost(plan.config_of(universe.index)) / relative_cost(common);
+}
+
+std::uint64_t disk_of(const Plan& plan, std::span<const core::SimulationRecord> universes) {
+  SimulationConfig config = plan.config;
+  std::uint64_t sum = 0;
+  for (const core::SimulationRecord& record : universes) {
+    config.gravity = plan.drawn.of(record.index);
+    sum += plan.products.disk_bytes(config);
+  }
+  return sum;
 }
 
 }  // namespace cosmo::sim

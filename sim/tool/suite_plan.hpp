@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/log.hpp"
 #include "core/output/output_directory.hpp"
 #include "core/run/options.hpp"
 #include "core/universe/simulation_manifest.hpp"
+#include "sim/plan/gravity_choices.hpp"
 #include "sim/plan/universes.hpp"
 #include "sim/product/products.hpp"
 #include "sim/simulation.hpp"
@@ -18,8 +20,12 @@ namespace cosmo::sim {
 /// What the command line asks for: sections, each of which declares and reads its own options.
 struct Plan {
   Universes universes;
-  SimulationConfig config;  ///< what all universes have in common
+  GravityChoices gravity;
+  SimulationConfig config;  ///< what all universes have in common, and the settings of the first
+  DrawnGravity drawn;
   Products products;
+
+  SimulationConfig config_of(std::size_t universe) const;
 
   /// One line on everything.
   std::string describe() const;
@@ -43,7 +49,10 @@ core::SimulationManifest suite_of(const Plan& plan);
 /// Throws as validate() does.
 std::uint64_t memory_of(const Plan& plan, int ranks, int threads);
 
-/// Disk space for this number of universes of the plan [bytes].
-std::uint64_t disk_of(const Plan& plan, std::size_t universes);
+/// The time that a universe takes, compared with one of the default --mesh and --steps.
+double cost_of(const Plan& plan, const core::SimulationRecord& universe);
+
+/// Disk space for these universes of the plan [bytes].
+std::uint64_t disk_of(const Plan& plan, std::span<const core::SimulationRecord> universes);
 
 }  // namespace cosmo::sim

@@ -31,7 +31,7 @@ core::SimulationManifest suite(std::uint32_t count) {
 }  // namespace
 
 TEST_CASE("a split deals every simulation to one part, at random and reproducibly") {
-  const auto list = simulations(100);
+  const std::vector<std::uint32_t> list(100, 1);
   const SuiteSplit split = split_suite(list, 10, 20, 7);
   REQUIRE(split[0].size() == 70);
   REQUIRE(split[1].size() == 10);
@@ -44,16 +44,28 @@ TEST_CASE("a split deals every simulation to one part, at random and reproducibl
   REQUIRE(split[2].back() - split[2].front() > 19);
 }
 
+TEST_CASE("twins are in the same part of a split") {
+  const std::vector<std::uint32_t> pairs(50, 2), alone(50, 1);
+  const SuiteSplit split = split_suite(pairs, 5, 10, 7), single = split_suite(alone, 5, 10, 7);
+  for (std::size_t s = 0; s < split.size(); ++s) {
+    REQUIRE(split[s].size() == 2 * single[s].size());
+    for (std::size_t i = 0; i < single[s].size(); ++i) {
+      CHECK(split[s][2 * i] == 2 * single[s][i]);
+      CHECK(split[s][2 * i + 1] == 2 * single[s][i] + 1);
+    }
+  }
+}
+
 TEST_CASE("a split that leaves nothing to train on is refused") {
   using Catch::Contains;
-  const auto list = simulations(4);
+  const std::vector<std::uint32_t> list(4, 1);
   REQUIRE(split_suite(list, 1, 2, 1)[0].size() == 1);
   CHECK_THROWS_WITH(split_suite(list, 2, 2, 1), Contains("--validation 2") && Contains("--test 2"));
   CHECK_THROWS_WITH(split_suite(list, 4294967295u, 2, 1), Contains("too few"));
 }
 
 TEST_CASE("a smaller training split is part of a larger one, and the other splits stay as they are") {
-  const auto list = simulations(100);
+  const std::vector<std::uint32_t> list(100, 1);
   const SuiteSplit all = split_suite(list, 10, 20, 7), some = split_suite(list, 10, 20, 7, 30),
                    few = split_suite(list, 10, 20, 7, 5);
   CHECK(split_suite(list, 10, 20, 7, 70) == all);

@@ -93,7 +93,7 @@ TEST_CASE("a truth outside of the ranges has no likelihood, one on their edge ha
     dataset::PredictionTable table{kWideSpace, {}};
     std::vector<infer::Distribution> said;
     for (std::uint32_t universe = 0; universe < 3; ++universe) {
-      table.rows.push_back({universe, 0, 0, {truth, 0.5}, {15, 0.5}, 0, {1, 1}});
+      table.rows.push_back({universe, 0, universe, {truth, 0.5}, {15, 0.5}, 0, {1, 1}});
       said.push_back(infer::subvolume_distribution(models, std::vector<float>(5, 0.0f)));
     }
     return infer::evaluate_uncertainty(table, said).negative_log_likelihood;

@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   print_universe(12, 12, "alternating");
   print_universe(4, 4, "alternating");  // slabs of one plane on four ranks
   config.start.lpt_order = 3;
-  config.outputs.descent = {0.2, 1, 2};
+  config.gravity.descent = {0.2, 1, 2};
   print_universe(32, 48);
   config.box.side = core::Length(200);
   print_universe(64, 64, "alternating");

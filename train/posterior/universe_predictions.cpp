@@ -7,6 +7,7 @@
 #include "core/finite.hpp"
 #include "dataset/measure/prediction_table.hpp"
 #include "dataset/regression/sample_statistics.hpp"
+#include "dataset/measure/phases.hpp"
 #include "nn/model/inference.hpp"
 
 namespace cosmo::train {
@@ -58,6 +59,12 @@ std::vector<std::vector<std::size_t>> rows_of_universes(const nn::DensityPairs& 
     rows_of[entry->second].push_back(row);
   }
   return rows_of;
+}
+
+/// The initial phases of each sample to predict.
+std::vector<std::uint32_t> phases_of(const SamplesToPredict& split) {
+  return dataset::phases_of(
+      split.samples, [&](std::uint32_t i) -> const dataset::Sample& { return split.reader.sample(i); });
 }
 
 /// The means over some rows of values (rows, width).
@@ -112,6 +119,7 @@ UniversePredictions predict_universes(const core::Communicator& comm, const Samp
     add_row(rows, s, split.reader.target(sample), split.reader.sample(sample).simulation);
     of_rows.values.insert(of_rows.values.end(), own.end() - static_cast<std::ptrdiff_t>(features), own.end());
   }
+  const std::vector<std::uint32_t> phases = phases_of(split);
   nn::DensityPairs universes{rows.features, rows.parameters, {}, {}, {}};
   nn::FeatureRows of_universes{features, {}};
   for (const std::vector<std::size_t>& mine : rows_of_universes(rows)) {
@@ -120,9 +128,10 @@ UniversePredictions predict_universes(const core::Communicator& comm, const Samp
     const std::span<const double> theta = rows.theta_of(mine.front());
     universes.s.insert(universes.s.end(), s.begin(), s.end());
     universes.theta.insert(universes.theta.end(), theta.begin(), theta.end());
-    universes.universes.push_back(rows.universes[mine.front()]);
+    universes.universes.push_back(phases[mine.front()]);
     of_universes.values.insert(of_universes.values.end(), own.begin(), own.end());
   }
+  rows.universes = phases;  // cross-validation keeps twins together
   return {std::move(universes), std::move(rows), std::move(of_universes), std::move(of_rows)};
 }
 
