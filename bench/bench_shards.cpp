@@ -64,13 +64,13 @@ dataset::SampleSpec spec(int side) {
 }
 
 /// A suite that repeats the same counts.
-dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, const fs::path& directory,
-                          const Settings& settings) {
+dataset::JoinedSources make_suite(const core::Communicator& comm, const core::Log& log,
+                                  const fs::path& directory, const Settings& settings) {
   const int cells = settings.grid;
-  dataset::Suite suite{directory, {}};
-  suite.manifest.parameters = {{"omega_m"}, {0.2}, {0.4}};
-  suite.manifest.box_size = core::Length(512);
-  suite.manifest.grid = cells;
+  core::SimulationManifest suite;
+  suite.parameters = {{"omega_m"}, {0.2}, {0.4}};
+  suite.box_size = core::Length(512);
+  suite.grid = cells;
   core::OutputDirectory output(comm, log, directory, {"generate", {{"grid", cells}}, {}}, {});
   histogram::CountGrid grid({cells, 512}, core::slab_of(cells, comm.rank(), comm.size()));
   const auto counts = some_counts(1, grid.counts().size());
@@ -87,10 +87,10 @@ dataset::Suite make_suite(const core::Communicator& comm, const core::Log& log, 
     std::vector<core::FileRecord> records;
     if (comm.is_root()) records.push_back(output.seal(record.counts()));
     output.record(records);
-    suite.manifest.simulations.push_back(record);
+    suite.simulations.push_back(record);
   }
-  output.finish("bench-shards", suite.manifest.details(), core::Json::object());
-  return {directory, core::load_simulation_manifest(directory)};
+  output.finish("bench-shards", suite.details(), core::Json::object());
+  return dataset::JoinedSources::open({directory.string()});
 }
 
 void write_plainly(const fs::path& path, const std::vector<std::uint16_t>& counts, int samples) {
@@ -136,10 +136,10 @@ struct Times {
 Times measure(const core::Communicator& comm, const Settings& settings, const fs::path& directory) {
   const core::Log log(true, true);
   const auto counts = some_counts(2, settings.voxels());
-  const dataset::Suite suite = make_suite(comm, log, directory / "sim", settings);
+  const dataset::JoinedSources suite = make_suite(comm, log, directory / "sim", settings);
   const dataset::ShardSettings sharding{
       .grid = settings.grid, .samples_per_shard = static_cast<std::uint32_t>(settings.samples_per_shard)};
-  const dataset::ShardPlan plan = dataset::plan_shards(suite.manifest, sharding);
+  const dataset::ShardPlan plan = dataset::plan_shards(suite, sharding);
   Times times;
   for (int round = 0; round < settings.rounds; ++round) {
     times.plain.push_back(seconds_of(comm, [&] {

@@ -29,7 +29,7 @@ LIMITS = {
     "ways to compute a convolution": 4,
     "own options of cosmo-train": 41,
     "own options of cosmo-sim generate": 33,
-    "own options of cosmo-prep shard": 13,
+    "own options of cosmo-prep shard": 14,
     "own options of cosmo-prep import": 15,
 }
 

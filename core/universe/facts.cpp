@@ -42,6 +42,11 @@ bool Fact::covers(const Fact& others) const {
                                std::get<std::set<std::string>>(others.values_));
 }
 
+bool Fact::is_several() const {
+  if (const auto* range = std::get_if<Range>(&values_)) return range->low != range->high;
+  return std::get<std::set<std::string>>(values_).size() > 1;
+}
+
 std::optional<double> Fact::number() const {
   const auto* range = std::get_if<Range>(&values_);
   return range != nullptr && range->low == range->high ? std::optional(range->low) : std::nullopt;

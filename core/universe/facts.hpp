@@ -30,6 +30,8 @@ class Fact {
   bool include(const Fact& others);
   /// Whether all values of `others` are among these: texts are equal, numbers in the range to a thousandth.
   bool covers(const Fact& others) const;
+  /// Whether there are several texts, or a range of numbers.
+  bool is_several() const;
   /// The number, if it is one number.
   std::optional<double> number() const;
   /// "0.7", "0.6 to 0.8", "cola", "cola or fastpm"

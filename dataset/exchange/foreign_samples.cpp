@@ -141,9 +141,9 @@ std::array<std::vector<std::uint32_t>, 3> split_of(const SampledUniverses& unive
   std::vector<std::uint32_t> simulations;
   for (const auto& [simulation, universe] : universes) simulations.push_back(simulation);
   const auto tenth = static_cast<std::uint32_t>(std::max<std::size_t>(1, simulations.size() / 10));
-  const std::vector<std::uint32_t> alone(simulations.size(), 1);
-  const SuiteSplit drawn = split_suite(alone, settings.validation > 0 ? settings.validation : tenth,
-                                       settings.test > 0 ? settings.test : tenth, settings.seed);
+  const SuiteSplit drawn =
+      split_suite(without_twins(simulations.size()), settings.validation > 0 ? settings.validation : tenth,
+                  settings.test > 0 ? settings.test : tenth, settings.seed);
   for (std::size_t s = 0; s < splits.size(); ++s) {
     for (const std::uint32_t position : drawn[s]) splits[s].push_back(simulations[position]);
   }

@@ -37,13 +37,12 @@ std::vector<PlannedSample> dealt_out(const std::vector<PlannedSample>& samples, 
   return dealt;
 }
 
-std::optional<Leak> leak_of(const std::vector<core::SimulationRecord>& simulations, const SuiteSplit& split) {
+std::optional<Leak> leak_of(const JoinedSources& sources, const SuiteSplit& split) {
   std::vector<Membership> members;
   for (std::size_t s = 0; s < split.size(); ++s) {
-    for (const std::uint32_t position : split[s]) {
-      const core::SimulationRecord& record = simulations[position];
-      members.push_back({record.index, record.universe.seed, static_cast<Split>(s)});
-    }
+    for (const std::uint32_t position : split[s])
+      members.push_back(
+          {sources.universes()[position].number, sources.at(position).seed, static_cast<Split>(s)});
   }
   return find_leak(members);
 }
@@ -62,6 +61,7 @@ core::Json ShardSettings::config() const {
   if (rolls > 0) config["rolls"] = rolls;
   if (training) config["training"] = *training;
   if (test_for) config["test_for"] = *test_for;
+  if (kept) config["keep_split"] = kept->id;
   return config;
 }
 
@@ -91,64 +91,92 @@ double ShardPlan::sample_bytes() const {
 
 namespace {
 
-/// Throws Error{config} unless cosmo-sim's manifests state these parameters.
-void ensure_stated(const core::ParameterSpace& space) {
-  for (const std::string& name : space.names) {
-    ensure(core::find_cosmology_parameter(name) != nullptr, Fault::config,
-           "--test-for is of {}, which suites do not state: import such samples, or predict them with "
-           "cosmo-infer --input.",
-           name);
+/// Universes of the kept validation and test splits, and `training` of the others, or all. Throws Error{config} if some of
+/// the kept ones are missing.
+SuiteSplit kept_split(const JoinedSources& sources, const ShardSettings& settings) {
+  const auto universes = sources.together();
+  const KeptSplit& kept = *settings.kept;
+  SuiteSplit split;
+  std::size_t found = 0, training = 0;
+  const core::RandomStream stream(settings.seed, core::Purpose::split);
+  for (const std::uint32_t u : core::shuffled(stream, static_cast<std::uint32_t>(universes.size()))) {
+    const auto place = kept.held_out.find(sources.at(universes[u].front()).seed);
+    const bool held_out = place != kept.held_out.end();
+    if (held_out) ++found;
+    if (!held_out && training++ >= settings.training.value_or(universes.size())) continue;
+    auto& part = split[static_cast<std::size_t>(held_out ? place->second : Split::train)];
+    part.insert(part.end(), universes[u].begin(), universes[u].end());
   }
+  ensure(
+      found == kept.held_out.size(), Fault::config,
+      "{} of the {} validation and test universes of --keep-split are not among those of --input: add the suite that "
+      "has them.",
+      kept.held_out.size() - found, kept.held_out.size());
+  ensure(training >= settings.training.value_or(1), Fault::config,
+         "--training {} is more than the {} universes that are not held out: train on fewer, or run more.",
+         settings.training.value_or(1), training);
+  for (auto& part : split) std::ranges::sort(part);
+  return split;
 }
 
-SuiteSplit split_of(const core::SimulationManifest& suite, const ShardSettings& settings) {
-  if (!settings.test_for) {
-    const auto twins = static_cast<std::uint32_t>(suite.twins);
-    const std::vector<std::uint32_t> of_each(suite.simulations.size() / twins, twins);
-    return split_suite(of_each, settings.validation, settings.test, settings.seed, settings.training);
-  }
+SuiteSplit split_of(const JoinedSources& sources, const ShardSettings& settings) {
+  if (settings.kept) return kept_split(sources, settings);
+  if (!settings.test_for)
+    return split_suite(sources.together(), settings.validation, settings.test, settings.seed,
+                       settings.training);
   SuiteSplit all;
   std::vector<std::uint32_t>& test = all[static_cast<std::size_t>(Split::test)];
-  test.resize(suite.simulations.size());
+  test.resize(sources.universes().size());
   std::iota(test.begin(), test.end(), 0u);
   return all;
 }
 
 }  // namespace
 
-core::ParameterSpace parameters_of(const core::SimulationManifest& suite, const ShardSettings& settings) {
-  core::ParameterSpace space = settings.test_for.value_or(suite.parameters);
-  if (!settings.test_for) return space;
+core::ParameterSpace parameters_of(const JoinedSources& sources, const ShardSettings& settings) {
+  if (!settings.test_for) return sources.parameters();
+  core::ParameterSpace space = *settings.test_for;
   for (std::size_t p = 0; p < space.size(); ++p) {
-    const auto member = core::find_cosmology_parameter(space.names[p])->member;
-    for (const core::SimulationRecord& record : suite.simulations) {
-      space.low[p] = std::min(space.low[p], record.universe.cosmology.*member);
-      space.high[p] = std::max(space.high[p], record.universe.cosmology.*member);
+    for (std::size_t i = 0; i < sources.universes().size(); ++i) {
+      const auto value = sources.at(i).parameters.find(space.names[p]);
+      ensure(
+          value != sources.at(i).parameters.end(), Fault::config,
+          "--test-for is of {}, which {} does not state of its universes: import such samples, or predict them with "
+          "cosmo-infer --input.",
+          space.names[p], sources.source(sources.universes()[i].source).common().name);
+      space.low[p] = std::min(space.low[p], value->second);
+      space.high[p] = std::max(space.high[p], value->second);
     }
   }
   return space;
 }
 
-ShardPlan plan_shards(const core::SimulationManifest& suite, const ShardSettings& settings) {
-  if (settings.test_for) ensure_stated(*settings.test_for);
-  ensure(settings.test_for || suite.parameters.size() > 0, Fault::config,
+namespace {
+
+/// Throws Error{config} unless samples of the settings can be cut from this source.
+void ensure_cut(const UniverseSource& source, const ShardSettings& settings) {
+  const int grid = source.common().grid;
+  ensure(
+      settings.grid == grid || (settings.grid > 0 && grid % settings.grid == 0 && source.common().cuts == 0),
+      Fault::config,
+      "--grid {} does not divide the {} voxels per side of the counts of {}: choose a divisor, or make them "
+      "with that --grid.",
+      settings.grid, grid, source.common().name);
+  source.ensure_there(settings.redshifts, settings.subvolumes, settings.rolls);
+}
+
+}  // namespace
+
+ShardPlan plan_shards(const JoinedSources& sources, const ShardSettings& settings) {
+  const core::ParameterSpace labels = parameters_of(sources, settings);
+  ensure(labels.size() > 0, Fault::config,
          "No parameter varies over the suite, so there is nothing to learn: run cosmo-sim generate with a "
          "range, for example --omega-m 0.25:0.35, or give --test-for MODEL to test a model there.");
-  ensure(
-      settings.grid == suite.grid || (settings.grid > 0 && suite.grid % settings.grid == 0), Fault::config,
-      "--grid {} does not divide the {} voxels per side of the suite's counts: choose a divisor, or make the "
-      "suite with that --grid.",
-      settings.grid, suite.grid);
-  for (const core::SimulationRecord& record : suite.simulations) {
-    for (const double redshift : settings.redshifts) (void)record.counts(redshift);
-  }
+  for (std::size_t s = 0; s < sources.size(); ++s) ensure_cut(sources.source(s), settings);
   const histogram::Subvolumes subvolumes(settings.grid, settings.subvolumes);
-  const SuiteSplit parts = split_of(suite, settings);
-  ShardPlan plan{parts,
-                 {},
-                 std::vector<int>(3, subvolumes.cells()),
-                 subvolumes.count(),
-                 leak_of(suite.simulations, parts)};
+  const SuiteSplit parts = split_of(sources, settings);
+  ShardPlan plan{
+      parts, {}, std::vector<int>(3, subvolumes.cells()), subvolumes.count(), leak_of(sources, parts)};
   refuse_leak(plan.leak, "The suite", settings.allow_leak);
   if (settings.redshifts.size() > 1) {
     plan.shape.insert(plan.shape.begin(), static_cast<int>(settings.redshifts.size()));

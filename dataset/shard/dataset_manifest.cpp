@@ -205,6 +205,7 @@ Json DatasetManifest::details() const {
   if (spec.rolls > 0) json["rolls"] = spec.rolls;
   if (!spec.line_of_sight.empty()) json[core::kLineOfSightKey] = spec.line_of_sight;
   if (!spec.settings.empty()) json["settings"] = spec.settings;
+  if (!joined.is_null()) json["joined"] = joined;
   if (const auto shared = leak()) json["leak"] = *shared;
   if (spec.kind == VoxelKind::field) json["voxel_type"] = kFieldType;
   core::write_facts(json, facts);
@@ -239,10 +240,14 @@ DatasetManifest parse_dataset_manifest(core::Manifest base, const std::string& s
     }
     read_statistics(json.at("statistics"), manifest);
     manifest.facts = core::read_facts(json, source);
+    manifest.joined = json.value("joined", Json());
   });
-  ensure(manifest.base.request.inputs.size() == 1, Fault::format,
-         "{} has {} inputs where one suite is expected.", source, manifest.base.request.inputs.size());
-  manifest.spec.input_id = manifest.base.request.inputs.front().id;
+  const std::vector<core::InputRecord>& inputs = manifest.base.request.inputs;
+  ensure(inputs.size() == (manifest.joined.is_null() ? 1 : manifest.joined.size()), Fault::format,
+         "{} has {} inputs where {} expected.", source, inputs.size(),
+         manifest.joined.is_null() ? "one suite is" : fmt::format("{} are", manifest.joined.size()));
+  for (const core::InputRecord& input : inputs)
+    manifest.spec.input_id += (manifest.spec.input_id.empty() ? "" : ",") + input.id;
   check_spec(manifest.spec, source);
   check_splits(manifest, source);
   return manifest;

@@ -52,6 +52,8 @@ struct DatasetManifest {
   FieldStatistics field;                     ///< statistics of a field, over the training samples
   std::vector<ChannelRecord> channels = {};  ///< for fields; none in manifests of earlier versions
   core::Facts facts = {};                    ///< what is known of its universes; empty for arrays
+  /// [{first: its first simulation's number, simulations, parameters}] of each suite that was joined; null for one.
+  core::Json joined = nullptr;
 
   /// What a transform needs to know about the voxels, for a field under the curve. Throws Error{config} naming --voxels
   /// for a curve of which the manifest has no statistics.

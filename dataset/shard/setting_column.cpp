@@ -41,7 +41,7 @@ core::Fact SettingColumn::fact_of(double value) const {
 }
 
 bool SettingColumn::holds(double value) const {
-  if (texts.empty()) return std::isfinite(value);
+  if (texts.empty()) return !std::isinf(value);
   return value >= 0 && value < static_cast<double>(texts.size()) && value == std::floor(value);
 }
 

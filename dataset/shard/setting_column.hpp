@@ -12,7 +12,7 @@
 namespace cosmo::dataset {
 
 /// A fact on universes that is not the same for all of a dataset, such as "steps", and no label. Its values are numbers, or
-/// positions in a list of texts.
+/// positions in a list of texts; what is not known is NaN, or "unknown".
 struct SettingColumn {
   std::string name;
   std::vector<std::string> texts = {};  ///< ascending; empty for numbers
@@ -26,7 +26,7 @@ struct SettingColumn {
   bool operator==(const SettingColumn&) const = default;
 };
 
-/// The columns that hold these facts, each given for every universe. Numbers and texts of one name do not mix: texts.
+/// The columns that hold these facts of universes. Numbers and texts of one name do not mix: texts.
 std::vector<SettingColumn> columns_of(std::span<const core::Facts> settings);
 
 void to_json(core::Json& json, const SettingColumn& column);

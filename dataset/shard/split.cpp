@@ -1,8 +1,8 @@
 #include "dataset/shard/split.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "core/random.hpp"
@@ -19,9 +19,15 @@ Split find_split(std::string_view name) {
   return static_cast<Split>(found - kSplitNames.begin());
 }
 
-SuiteSplit split_suite(std::span<const std::uint32_t> twins, std::uint32_t validation, std::uint32_t test,
-                       std::uint64_t seed, std::optional<std::uint32_t> training) {
-  const auto size = static_cast<std::uint32_t>(twins.size());
+std::vector<std::vector<std::uint32_t>> without_twins(std::size_t size) {
+  std::vector<std::vector<std::uint32_t>> universes;
+  for (std::uint32_t position = 0; position < size; ++position) universes.push_back({position});
+  return universes;
+}
+
+SuiteSplit split_suite(std::span<const std::vector<std::uint32_t>> universes, std::uint32_t validation,
+                       std::uint32_t test, std::uint64_t seed, std::optional<std::uint32_t> training) {
+  const auto size = static_cast<std::uint32_t>(universes.size());
   ensure(
       std::uint64_t{validation} + test < size, Fault::config,
       "{} universes are too few for --validation {} and --test {} and at least one to train on: hold fewer "
@@ -34,13 +40,11 @@ SuiteSplit split_suite(std::span<const std::uint32_t> twins, std::uint32_t valid
          "out or run more.",
          training.value_or(0), rest);
   const std::uint32_t dealt = held_out + training.value_or(rest);
-  std::vector<std::uint32_t> first(size, 0);
-  std::exclusive_scan(twins.begin(), twins.end(), first.begin(), 0u);
   SuiteSplit split;
   for (std::uint32_t i = 0; i < dealt; ++i) {
     const Split part = i < validation ? Split::validation : i < held_out ? Split::test : Split::train;
-    for (std::uint32_t twin = 0; twin < twins[order[i]]; ++twin)
-      split[static_cast<std::size_t>(part)].push_back(first[order[i]] + twin);
+    const std::vector<std::uint32_t>& twins = universes[order[i]];
+    std::ranges::copy(twins, std::back_inserter(split[static_cast<std::size_t>(part)]));
   }
   for (auto& part : split) std::sort(part.begin(), part.end());
   return split;

@@ -27,10 +27,12 @@ using SuiteSplit = std::array<std::vector<std::uint32_t>, 3>;
 
 /// Deals universes out at random, as a pure function of the seed: `validation` and `test` of them, then
 /// `training`, or the rest; what remains is not used. So a smaller `training` takes universes away from
-/// that split and changes nothing else. `twins`: the number of simulations of each, one after another in the
-/// list. Throws Error{config} if there are too few.
-SuiteSplit split_suite(std::span<const std::uint32_t> twins, std::uint32_t validation, std::uint32_t test,
-                       std::uint64_t seed, std::optional<std::uint32_t> training = {});
+/// that split and changes nothing else. `universes`: the positions of the simulations of each, which are twins.
+/// Throws Error{config} if there are too few.
+SuiteSplit split_suite(std::span<const std::vector<std::uint32_t>> universes, std::uint32_t validation,
+                       std::uint32_t test, std::uint64_t seed, std::optional<std::uint32_t> training = {});
+/// The universes of a list of `size` simulations that have no twins.
+std::vector<std::vector<std::uint32_t>> without_twins(std::size_t size);
 
 /// A simulation and the split it was found in.
 struct Membership {

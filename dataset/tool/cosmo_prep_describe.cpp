@@ -105,15 +105,17 @@ void add_provenance(const std::filesystem::path& directory, const DatasetManifes
   const std::filesystem::path path = directory / core::kManifestName;
   core::reading_json(path.string(), [&] {
     const Json code = core::read_json(path).at("code");
-    const core::InputRecord& input = dataset.base.request.inputs.front();
+    const std::vector<core::InputRecord>& inputs = dataset.base.request.inputs;
     report.facts["code"] = code;
     report.facts["config"] = dataset.base.request.config;
-    report.facts["input"] = input;
-    report.text +=
-        fmt::format("settings    {}\nmade by     {} {} ({})\nmade of     {} ({})\nid          {}\n",
-                    settings_of(dataset.base.request.config), code.at("name").get<std::string>(),
-                    code.at("version").get<std::string>(), code.at("git").get<std::string>(), input.path,
-                    input.id, dataset.base.request.id());
+    report.facts["input"] = inputs.front();
+    report.facts["inputs"] = inputs;
+    report.text += fmt::format("settings    {}\nmade by     {} {} ({})\n",
+                               settings_of(dataset.base.request.config), code.at("name").get<std::string>(),
+                               code.at("version").get<std::string>(), code.at("git").get<std::string>());
+    for (const core::InputRecord& input : inputs)
+      report.text += fmt::format("made of     {} ({})\n", input.path, input.id);
+    report.text += fmt::format("id          {}\n", dataset.base.request.id());
   });
 }
 

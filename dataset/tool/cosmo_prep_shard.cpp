@@ -17,7 +17,10 @@ namespace cosmo::dataset {
 
 void declare_shard(core::Options& options) {
   options.begin_group(core::kEveryDay);
-  options.add("input DIR", std::nullopt, "directory that cosmo-sim generate wrote");
+  options.add(
+      "input DIR,...", std::nullopt,
+      "directory that cosmo-sim generate wrote; several, separated by commas, are joined, and may be data sets of "
+      "counts, too");
   options.add("grid N", std::nullopt,
               "voxels per side of a simulation: a divisor of the suite's, whose counts are summed "
               "[the suite's]");
@@ -37,6 +40,8 @@ void declare_shard(core::Options& options) {
       "test-for DIR", std::nullopt,
       "make all simulations test data for the model in DIR (or of the parameters of a data set, or of a suite), "
       "whatever varies among them: a suite at one fixed cosmology tests bias and scatter there");
+  options.add("keep-split DIR", std::nullopt,
+              "keep the validation and test universes of this data set, for an --input that has grown since");
   options.add("seed N", "1", "seed of the split and of the order of training samples");
   options.begin_group(core::kForExperts);
   options.add(
@@ -99,25 +104,57 @@ int read_subvolumes(const core::Options& options, int grid, const Tested& tested
   return fits ? grid / *tested.side : kDefault;
 }
 
-/// Throws Error{config} if an option is given that all test data leave nothing for.
+/// Throws Error{usage} if an option is given that all test data leave nothing for.
 void ensure_test_alone(const core::Options& options) {
-  for (const char* name : {"training", "validation", "test", "rolls"}) {
+  for (const char* name : {"training", "validation", "test", "rolls", "keep-split"}) {
     core::ensure(
         !options.chosen(name), core::Fault::usage,
         "Option --{} has no use with --test-for, which makes all simulations test data: leave it out.", name);
   }
 }
 
-ShardSettings read_settings(const core::Options& options, const core::SimulationManifest& suite) {
+/// The split of the dataset in the directory of --keep-split.
+KeptSplit read_kept(const core::Options& options) {
+  for (const char* name : {"validation", "test"})
+    core::ensure(!options.chosen(name), core::Fault::usage,
+                 "Option --{} has no use with --keep-split, which keeps both splits: leave it out.", name);
+  const DatasetManifest data = load_dataset_manifest(options.text("keep-split"));
+  KeptSplit kept{data.base.request.id(), {}};
+  for (const Split split : {Split::validation, Split::test}) {
+    for (const std::uint64_t seed : data.split(split).seeds) kept.held_out.emplace(seed, split);
+  }
+  return kept;
+}
+
+/// The directories of --input.
+std::vector<std::string> read_inputs(const core::Options& options) {
+  std::vector<std::string> directories;
+  for (const std::string_view directory : core::cells_of(options.text("input"), ',')) {
+    core::ensure(!directory.empty(), core::Fault::usage,
+                 "Option --input is '{}': give directories with commas between them.", options.text("input"));
+    directories.emplace_back(directory);
+  }
+  return directories;
+}
+
+/// Opens the inputs: --input whole, if that is a directory, or else its parts.
+JoinedSources open_inputs(const core::Options& options) {
+  if (std::filesystem::is_directory(options.text("input")))
+    return JoinedSources::open({options.text("input")});
+  return JoinedSources::open(read_inputs(options));
+}
+
+ShardSettings read_settings(const core::Options& options, const JoinedSources& sources) {
   constexpr std::int64_t kMost = 1 << 20;
-  const auto simulations = static_cast<std::int64_t>(suite.simulations.size());
+  const auto simulations = static_cast<std::int64_t>(sources.together().size());
   const auto held_out = [&](const std::string& name) {
     ensure_held_out(options, name);
     return static_cast<std::uint32_t>(options.given(name) ? options.integer(name, 1, kMost)
                                                           : std::max<std::int64_t>(1, simulations / 10));
   };
   ShardSettings settings;
-  settings.grid = options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : suite.grid;
+  settings.grid =
+      options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : sources.first().grid;
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = held_out("validation");
   settings.test = held_out("test");
@@ -127,7 +164,11 @@ ShardSettings read_settings(const core::Options& options, const core::Simulation
     tested = read_tested(options.text("test-for"));
     settings.test_for = tested.parameters;
     settings.validation = 0;
-    settings.test = static_cast<std::uint32_t>(suite.simulations.size());
+    settings.test = static_cast<std::uint32_t>(sources.universes().size());
+  }
+  if (options.given("keep-split")) {
+    settings.kept = read_kept(options);
+    settings.validation = settings.test = 0;
   }
   settings.subvolumes = read_subvolumes(options, settings.grid, tested);
   if (options.given("training"))
@@ -144,15 +185,18 @@ class ShardStage : public core::Stage {
  public:
   explicit ShardStage(const core::Invocation& invocation) : Stage(invocation) {
     run.comm.agree([&] {
-      suite_.directory = run.options.text("input");
-      suite_.manifest = core::load_simulation_manifest(suite_.directory);
-      settings_ = read_settings(run.options, suite_.manifest);
-      plan_ = plan_shards(suite_.manifest, settings_);
+      sources_.emplace(open_inputs(run.options));
+      settings_ = read_settings(run.options, *sources_);
+      plan_ = plan_shards(*sources_, settings_);
+      if (sources_->size() > 1) sources_->ensure_equal_particles(settings_.redshifts.front());
       request.stage = "shard";
       request.check = dataset_check({true, settings_.samples_per_shard, settings_.compression});
       request.config = settings_.config();
       if (plan_.leak) request.config["allow_leak"] = true;
-      request.inputs = {core::input_record(suite_.directory, suite_.manifest.base, target)};
+      for (std::size_t s = 0; s < sources_->size(); ++s) {
+        const UniverseSource& source = sources_->source(s);
+        request.inputs.push_back(core::input_record(source.common().name, source.manifest(), target));
+      }
     });
   }
 
@@ -190,7 +234,7 @@ class ShardStage : public core::Stage {
   }
 
   core::Report make(core::OutputDirectory& output) override {
-    const DatasetManifest written = shard_suite(run.comm, run.log, output, suite_, plan_, settings_);
+    const DatasetManifest written = shard_suite(run.comm, run.log, output, *sources_, plan_, settings_);
     output.finish(run.tool, written.details(), run.facts);
     return report();
   }
@@ -210,14 +254,14 @@ class ShardStage : public core::Stage {
   /// What a rank holds now and allocates for a shard: a sample, a slab of rows of a box or the planes summed
   /// to one, HDF5's buffers. [bytes]
   std::uint64_t memory() const {
-    const int suite_grid = suite_.manifest.grid;
+    const int suite_grid = sources_->first().grid;
     const bool summed = settings_.grid < suite_grid;
     const double rows =
         2.0 * suite_grid * (summed ? suite_grid / settings_.grid * suite_grid : plan_.shape.back());
     return core::resident_memory() + static_cast<std::uint64_t>(plan_.sample_bytes() + rows) + (8 << 20);
   }
 
-  Suite suite_;
+  std::optional<JoinedSources> sources_;
   ShardSettings settings_;
   ShardPlan plan_;
 };

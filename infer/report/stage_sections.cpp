@@ -100,6 +100,20 @@ Rates universes_per_hour(const Ancestor& suite) {
   return {fmt::format("{:.0f} universes/hour", rate), kUnknown, kUnknown};
 }
 
+/// The sources of a dataset that was joined from several; empty for one.
+std::string joined_text(const Json& data) {
+  const Json joined = data.value("joined", Json());
+  if (joined.is_null()) return "";
+  const bool alike = std::ranges::all_of(
+      joined, [&](const Json& source) { return source.at("parameters") == joined.front().at("parameters"); });
+  return html::paragraph(fmt::format(
+      "Joined from {} sources.{}", joined.size(),
+      alike
+          ? ""
+          : " Their ranges of parameters differ, so the labels are not flat over the ranges of all: what the "
+            "network and its posterior expect before they see a universe is their mixture."));
+}
+
 /// One row per split.
 std::string splits_table(const Report&, const Ancestor& data) {
   std::vector<html::Row> rows;
@@ -109,7 +123,7 @@ std::string splits_table(const Report&, const Ancestor& data) {
         {std::string(name),
          {fmt::format("{}", split.at("simulations").size()), value_text("", split.at("samples"))}});
   }
-  return html::table("split", {"universes", "sub-volumes"}, rows);
+  return html::table("split", {"universes", "sub-volumes"}, rows) + joined_text(data.manifest);
 }
 
 /// How much of the predictions is the baseline's; empty without one.

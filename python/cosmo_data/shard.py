@@ -38,7 +38,7 @@ class Shard:
             tables = {name: file[name] for name in TABLES if name != "roll" or "roll" in file or manifest.get("rolls")}
             agree = {"shape": self._x.shape == (rows, *manifest["shape"]), "type of voxels": self._x.dtype == voxel_dtype(manifest),
                      "parameter_names": list(file.attrs["parameter_names"]) == parameters,
-                     "input_id": file.attrs["input_id"] == manifest["inputs"][0]["id"]}
+                     "input_id": file.attrs["input_id"] == ",".join(record["id"] for record in manifest["inputs"])}
             for name, table in tables.items():
                 shape = (rows, len(parameters)) if name in ("y", "y_unit") else (rows,)
                 agree[f"shape or type of {name}"] = (table.shape, table.dtype) == (shape, TABLES[name])

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "core/error.hpp"
 #include "dataset/make/shard_plan.hpp"
+#include "dataset/make/suite_source.hpp"
 #include "dataset/shard/split.hpp"
 
 using namespace cosmo;
@@ -17,6 +19,12 @@ std::vector<core::SimulationRecord> simulations(std::uint32_t count) {
   std::vector<core::SimulationRecord> list;
   for (std::uint32_t i = 0; i < count; ++i) list.push_back({i, {100 + i, {}}, {{0, "counts", ""}}, ""});
   return list;
+}
+
+ShardPlan plan_of(const core::SimulationManifest& manifest, const ShardSettings& settings) {
+  std::vector<std::unique_ptr<UniverseSource>> sources;
+  sources.push_back(std::make_unique<SuiteSource>("suite", manifest));
+  return plan_shards(JoinedSources(std::move(sources)), settings);
 }
 
 core::SimulationManifest suite(std::uint32_t count) {
@@ -31,7 +39,7 @@ core::SimulationManifest suite(std::uint32_t count) {
 }  // namespace
 
 TEST_CASE("a split deals every simulation to one part, at random and reproducibly") {
-  const std::vector<std::uint32_t> list(100, 1);
+  const auto list = without_twins(100);
   const SuiteSplit split = split_suite(list, 10, 20, 7);
   REQUIRE(split[0].size() == 70);
   REQUIRE(split[1].size() == 10);
@@ -45,7 +53,10 @@ TEST_CASE("a split deals every simulation to one part, at random and reproducibl
 }
 
 TEST_CASE("twins are in the same part of a split") {
-  const std::vector<std::uint32_t> pairs(50, 2), alone(50, 1);
+  std::vector<std::vector<std::uint32_t>> pairs;
+  for (std::uint32_t universe = 0; universe < 50; ++universe)
+    pairs.push_back({2 * universe, 2 * universe + 1});
+  const auto alone = without_twins(50);
   const SuiteSplit split = split_suite(pairs, 5, 10, 7), single = split_suite(alone, 5, 10, 7);
   for (std::size_t s = 0; s < split.size(); ++s) {
     REQUIRE(split[s].size() == 2 * single[s].size());
@@ -58,14 +69,14 @@ TEST_CASE("twins are in the same part of a split") {
 
 TEST_CASE("a split that leaves nothing to train on is refused") {
   using Catch::Contains;
-  const std::vector<std::uint32_t> list(4, 1);
+  const auto list = without_twins(4);
   REQUIRE(split_suite(list, 1, 2, 1)[0].size() == 1);
   CHECK_THROWS_WITH(split_suite(list, 2, 2, 1), Contains("--validation 2") && Contains("--test 2"));
   CHECK_THROWS_WITH(split_suite(list, 4294967295u, 2, 1), Contains("too few"));
 }
 
 TEST_CASE("a smaller training split is part of a larger one, and the other splits stay as they are") {
-  const std::vector<std::uint32_t> list(100, 1);
+  const auto list = without_twins(100);
   const SuiteSplit all = split_suite(list, 10, 20, 7), some = split_suite(list, 10, 20, 7, 30),
                    few = split_suite(list, 10, 20, 7, 5);
   CHECK(split_suite(list, 10, 20, 7, 70) == all);
@@ -83,7 +94,7 @@ TEST_CASE("a smaller training split is part of a larger one, and the other split
   CHECK_FALSE(settings.config().contains("training"));
   settings.training = 4;
   CHECK(settings.config().at("training") == 4);
-  CHECK(plan_shards(suite(12), settings).samples_of(Split::train) == 32);
+  CHECK(plan_of(suite(12), settings).samples_of(Split::train) == 32);
 }
 
 TEST_CASE("membership in two splits is found by simulation and by seed") {
@@ -108,16 +119,16 @@ TEST_CASE("a suite whose splits share seeds is planned only if that is allowed")
   core::SimulationManifest twins = suite(4);
   for (auto& simulation : twins.simulations) simulation.universe.seed = 103;
   ShardSettings settings{.grid = 16, .validation = 1, .test = 1};
-  CHECK_THROWS_WITH(plan_shards(twins, settings), Catch::Contains("seed 103"));
+  CHECK_THROWS_WITH(plan_of(twins, settings), Catch::Contains("seed 103"));
   settings.allow_leak = true;
-  CHECK(plan_shards(twins, settings).leak->seeds == 1);
-  CHECK_FALSE(plan_shards(suite(4), settings).leak);
+  CHECK(plan_of(twins, settings).leak->seeds == 1);
+  CHECK_FALSE(plan_of(suite(4), settings).leak);
 }
 
 TEST_CASE("a plan holds each sub-volume once, training shuffled and the rest in natural order") {
   const ShardSettings settings{
       .grid = 16, .subvolumes = 2, .samples_per_shard = 7, .validation = 2, .test = 3};
-  const ShardPlan plan = plan_shards(suite(12), settings);
+  const ShardPlan plan = plan_of(suite(12), settings);
   std::set<std::pair<std::uint32_t, int>> samples;
   std::array<std::vector<std::pair<std::uint32_t, int>>, 3> order;
   for (const PlannedShard& shard : plan.shards) {
@@ -141,16 +152,16 @@ TEST_CASE("plans that cannot work are refused") {
   const ShardSettings settings{.grid = 16};
   auto fixed = suite(12);
   fixed.parameters = {};
-  CHECK_THROWS_WITH(plan_shards(fixed, settings), Contains("No parameter varies"));
-  CHECK_THROWS_WITH(plan_shards(suite(12), {.grid = 32}), Contains("--grid 32") && Contains("16"));
-  CHECK_THROWS_WITH(plan_shards(suite(12), {.grid = 16, .subvolumes = 3}), Contains("--subvolumes"));
+  CHECK_THROWS_WITH(plan_of(fixed, settings), Contains("No parameter varies"));
+  CHECK_THROWS_WITH(plan_of(suite(12), {.grid = 32}), Contains("--grid 32") && Contains("16"));
+  CHECK_THROWS_WITH(plan_of(suite(12), {.grid = 16, .subvolumes = 3}), Contains("--subvolumes"));
 }
 
 TEST_CASE("rolls add cuts of training universes and move no split") {
   const ShardSettings plain{.grid = 16, .validation = 2, .test = 3};
   ShardSettings rolled = plain;
   rolled.rolls = 2;
-  const ShardPlan without = plan_shards(suite(12), plain), with = plan_shards(suite(12), rolled);
+  const ShardPlan without = plan_of(suite(12), plain), with = plan_of(suite(12), rolled);
   REQUIRE(with.split == without.split);
   REQUIRE(with.samples_of(Split::train) == 3 * without.samples_of(Split::train));
   REQUIRE(with.samples_of(Split::validation) == without.samples_of(Split::validation));

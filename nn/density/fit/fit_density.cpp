@@ -147,6 +147,17 @@ std::vector<ConditionalDensity::Member> fit_members(const std::vector<FactorSamp
   return members;
 }
 
+/// Throws Error{numeric} naming a factor that is not finite.
+void ensure_finite(const std::vector<ConditionalDensity::Member>& members) {
+  for (const ConditionalDensity::Member& member : members) {
+    for (std::size_t parameter = 0; parameter < member.size(); ++parameter) {
+      core::ensure(std::ranges::all_of(member[parameter].weights(),
+                                       [](double weight) { return std::isfinite(weight); }),
+                   core::Fault::numeric, "The posterior of parameter {} has no finite fit.", parameter + 1);
+    }
+  }
+}
+
 /// The held-out pairs that the widening is fitted to, each with a density fitted to the other folds.
 std::vector<EvaluatedPairs> evaluate_held_out(const std::vector<Fold>& folds,
                                               const std::vector<FactorChoice>& choices,
@@ -194,10 +205,12 @@ DensityFit fit_density(const DensityPairs& training, const DensityPairs& validat
   const std::vector<FactorSamples> samples = factor_samples(coordinates, pairs);
   const std::vector<EvaluatedPairs> held_out = evaluate_held_out(folds, choices, settings);
   const DensityPairs& judged = validation.rows() > 0 ? validation : training;
+  std::vector<ConditionalDensity::Member> members =
+      fit_members(samples, fit_linear_factors(samples), choices, settings.members, settings);
+  ensure_finite(members);
   const std::vector<double> widening =
       fit_widening(held_out, std::set(judged.universes.begin(), judged.universes.end()).size());
-  return {{coordinates,
-           fit_members(samples, fit_linear_factors(samples), choices, settings.members, settings), widening},
+  return {{coordinates, std::move(members), widening},
           choices,
           mean_log_density(held_out, std::vector(pairs.parameters, 1.0)),
           mean_log_density(held_out, widening),

@@ -23,6 +23,15 @@ struct Scores {
   MatrixXd outer;
 };
 
+/// Inverse variances of a normal prior of the slopes, the centre and the log deviation, all about 0. Samples of a parameter that
+/// the inputs leave open have no most likely factor: the wider and the further off, the better.
+VectorXd prior_of(std::size_t inputs) {
+  constexpr double kOfCentre = 1e-4, kOfLogDeviation = 0.25;
+  VectorXd prior = VectorXd::Constant(static_cast<Index>(inputs) + 2, kOfCentre);
+  prior.tail<1>()[0] = kOfLogDeviation;
+  return prior;
+}
+
 /// `fitted`: the slopes, the centre, the log deviation.
 Scores scores_of(const FactorSamples& samples, const VectorXd& fitted) {
   const auto inputs = static_cast<Index>(samples.inputs), rows = static_cast<Index>(samples.size());
@@ -37,7 +46,10 @@ Scores scores_of(const FactorSamples& samples, const VectorXd& fitted) {
   slopes.topRows(inputs) = x * of_centre.asDiagonal();
   slopes.row(inputs) = of_centre;
   slopes.row(inputs + 1) = Eigen::Map<const Eigen::RowVectorXd>(derivatives.row(2).data(), rows);
-  return {loss, slopes.rowwise().sum(), slopes * slopes.transpose()};
+  const VectorXd prior = prior_of(samples.inputs), pull = prior.cwiseProduct(fitted);
+  MatrixXd outer = slopes * slopes.transpose();
+  outer.diagonal() += prior;
+  return {loss + pull.dot(fitted) / 2, slopes.rowwise().sum() + pull, outer};
 }
 
 }  // namespace

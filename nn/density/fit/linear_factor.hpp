@@ -26,7 +26,7 @@ struct LinearFactor {
   double centre, log_deviation;
 };
 
-/// The linear factor of the greatest likelihood, its deviation corrected for the number of slopes. For a broad parameter
+/// The linear factor of the greatest likelihood under a weak prior, its deviation corrected for the number of slopes. For a broad parameter
 /// it differs from least squares, whose centres are drawn to the middle of the range: the cut does that already.
 ///
 /// Found by Fisher scoring with the outer product of the samples' derivatives (Berndt et al. 1974, Annals of Economic and

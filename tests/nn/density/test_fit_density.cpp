@@ -150,6 +150,28 @@ TEST_CASE("training predictions that are too good do not make the density too na
   CHECK(shortfall(nn::fit_density(training, {3, 2, {}, {}, {}}).density) > 0.2);
 }
 
+TEST_CASE("a parameter that the predictions leave open has the density of its range") {
+  double steepest = 0;
+  for (std::uint32_t set = 0; set < 20; ++set) {
+    nn::DensityPairs open = linear_pairs(1000 * set, 240), other = linear_pairs(1000 * set + 500, 240);
+    for (std::size_t row = 0; row < open.rows(); ++row) open.theta[2 * row] = other.theta[2 * row];
+    for (double& s : open.s) s = 2e-3 * s + 0.1;  // a network that hardly reacts
+    const nn::LinearFactor factor = nn::fit_linear_factor(nn::factor_samples(nn::Coordinates(open), open)[0]);
+    CHECK(factor.log_deviation < 4);
+    for (const double slope : factor.slopes) steepest = std::max(steepest, std::abs(slope));
+    if (set > 0) continue;
+    const nn::DensityFit fit = nn::fit_density(open, {3, 2, {}, {}, {}});
+    const nn::DensityPairs fresh = linear_pairs(40000, 500);
+    for (std::size_t row = 0; row < fresh.rows(); ++row) {
+      for (const double theta : {-0.9, 0.0, 0.9}) {
+        const double both[2] = {theta, fresh.theta_of(row)[1]};
+        CHECK(std::isfinite(fit.density.at(open.s_of(row % open.rows())).log_density(both)));
+      }
+    }
+  }
+  CHECK(steepest < 1000);
+}
+
 TEST_CASE("a prediction that repeats another or does not vary is left out") {
   const nn::DensityPairs plain = linear_pairs(0, 200);
   nn::DensityPairs pairs{5, 2, {}, plain.theta, plain.universes};

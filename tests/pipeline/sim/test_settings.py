@@ -111,12 +111,12 @@ class Settings(DirectoryTest):
         self.assertIn("steps       2 to 5, no label\n", described)
         # A shard whose columns are not those of the manifest is refused.
         def add_one(table):
-            table[0, columns.index("steps")] = np.nan
+            table[0, columns.index("steps")] = np.inf
 
         shard_file = data / "train/shard-00000.h5"
         for change, part in ((lambda table: table.attrs.modify("names", [*columns[:-1], "other"]), "other settings than its manifest"),
                              (lambda table: table.attrs.modify("integrator", ["cola", "cola", "cola"]), "other settings than its manifest"),
-                             (add_one, "sample 0 has a setting steps of nan")):
+                             (add_one, "sample 0 has a setting steps of inf")):
             original = shard_file.read_bytes()
             with h5py.File(shard_file, "r+") as shard:
                 change(shard["settings"])

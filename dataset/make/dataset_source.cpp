@@ -1,0 +1,110 @@
+#include "dataset/make/dataset_source.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "core/error.hpp"
+#include "dataset/shard/shard_reader.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+
+namespace {
+
+/// Cuts per side of a universe with this number of sub-volumes.
+int cuts_of(const std::filesystem::path& directory, const DatasetManifest& manifest) {
+  const int cuts = static_cast<int>(std::lround(std::cbrt(static_cast<double>(manifest.subvolumes))));
+  ensure(manifest.spec.kind == VoxelKind::counts, Fault::config,
+         "{} holds fields and other inputs counts: join data of one kind.", directory.string());
+  ensure(manifest.spec.rolls == 0, Fault::config,
+         "{} holds rolled universes, which cannot be joined: make it again without --rolls.",
+         directory.string());
+  ensure(static_cast<std::uint32_t>(cuts * cuts * cuts) == manifest.subvolumes, Fault::config,
+         "{} has {} samples of a universe: join whole universes, or their 8, 27, ... sub-volumes.",
+         directory.string(), manifest.subvolumes);
+  return cuts;
+}
+
+SourceFacts facts_of(const std::filesystem::path& directory, const DatasetManifest& manifest) {
+  const int cuts = cuts_of(directory, manifest);
+  return {.name = directory.string(),
+          .input = manifest.base.request.id(),
+          .parameters = manifest.spec.parameters,
+          .box = core::Length(manifest.spec.box_size.value * cuts, manifest.spec.box_size.unit),
+          .grid = manifest.spec.side() * cuts,
+          .line_of_sight = manifest.spec.line_of_sight,
+          .facts = manifest.facts,
+          .cuts = cuts};
+}
+
+/// The universes in the order of the splits; their parameters and settings from the first sample of each.
+std::vector<SourceUniverse> universes_of(const std::filesystem::path& directory,
+                                         const DatasetManifest& manifest) {
+  std::map<std::uint32_t, SourceUniverse> found;
+  for (const SplitRecord& split : manifest.splits) {
+    for (const std::string& path : split.shards) {
+      core::check_content(directory, *manifest.base.find(path));
+      const ShardReader shard(directory / path, manifest.spec);
+      for (std::size_t row = 0; row < shard.size(); ++row) {
+        const Sample& sample = shard.sample(row);
+        const auto [place, fresh] =
+            found.try_emplace(sample.simulation, SourceUniverse{sample.simulation, sample.seed, {}});
+        if (!fresh) continue;
+        for (std::size_t p = 0; p < manifest.spec.parameters.size(); ++p)
+          place->second.parameters.emplace(manifest.spec.parameters.names[p], sample.parameters[p]);
+        for (std::size_t s = 0; s < manifest.spec.settings.size(); ++s) {
+          const SettingColumn& column = manifest.spec.settings[s];
+          place->second.settings.emplace(column.name, column.fact_of(sample.settings[s]));
+        }
+      }
+    }
+  }
+  std::vector<SourceUniverse> universes;
+  for (auto& [simulation, universe] : found) universes.push_back(std::move(universe));
+  return universes;
+}
+
+}  // namespace
+
+DatasetSource::DatasetSource(std::filesystem::path directory, DatasetManifest manifest)
+    : UniverseSource(facts_of(directory, manifest), universes_of(directory, manifest)),
+      directory_(std::move(directory)),
+      manifest_(std::move(manifest)) {}
+
+void DatasetSource::ensure_there(std::span<const double> redshifts, int cuts, int rolls) const {
+  ensure(std::ranges::equal(redshifts, manifest_.spec.redshifts), Fault::config,
+         "{} has counts at z = {} and --redshifts asks for {}: join counts at the same redshifts.",
+         common().name, fmt::join(manifest_.spec.redshifts, ", "), fmt::join(redshifts, ", "));
+  ensure(cuts == common().cuts, Fault::config,
+         "{} has universes in {} cuts per side and --subvolumes is {}: give --subvolumes {}.", common().name,
+         common().cuts, cuts, common().cuts);
+  ensure(rolls == 0, Fault::config, "{} is a data set, whose universes cannot be rolled: leave out --rolls.",
+         common().name);
+}
+
+double DatasetSource::particles(double) { return manifest_.spec.mean_count * std::pow(common().grid, 3); }
+
+void DatasetSource::check(const core::Communicator& comm, const core::Log&, std::span<const std::size_t>,
+                          std::span<const double>, double) {
+  comm.agree([&] {
+    for (std::size_t s = 0; s < kSplitNames.size(); ++s) {
+      splits_[s].emplace(directory_, manifest_, static_cast<Split>(s), comm.rank(), comm.size());
+      for (std::uint32_t i = 0; i < splits_[s]->size(); ++i) {
+        const Sample& sample = splits_[s]->sample(i);
+        places_[{sample.simulation, sample.subvolume}] = {s, i};
+      }
+    }
+  });
+}
+
+void DatasetSource::read(std::size_t universe, const SourceCut& cut, std::span<const double>,
+                         std::span<std::uint16_t> counts) {
+  const auto found = places_.find({universes()[universe].simulation, cut.subvolume});
+  ensure(found != places_.end(), Fault::format, "{} has no sub-volume {} of simulation {}: write it again.",
+         common().name, cut.subvolume, universes()[universe].simulation);
+  splits_[found->second.first]->read(found->second.second, counts);
+}
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "dataset/load/split_reader.hpp"
+#include "dataset/make/universe_source.hpp"
+
+namespace cosmo::dataset {
+
+/// The universes of a dataset of counts, such as cosmo-prep import makes from another code's, whose samples stay as they are.
+/// Samples are compared with their checksums as they are read.
+class DatasetSource : public UniverseSource {
+ public:
+  DatasetSource(std::filesystem::path directory, DatasetManifest manifest);
+
+  const core::Manifest& manifest() const override { return manifest_.base; }
+  void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const override;
+  double particles(double redshift) override;
+  void check(const core::Communicator& comm, const core::Log& log, std::span<const std::size_t> universes,
+             std::span<const double> redshifts, double particles) override;
+  void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
+            std::span<std::uint16_t> counts) override;
+
+ private:
+  std::filesystem::path directory_;
+  DatasetManifest manifest_;
+  std::array<std::optional<SplitReader>, 3> splits_ = {};  ///< after check()
+  /// The split and the number in it of each (simulation, sub-volume).
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::pair<std::size_t, std::uint32_t>> places_ = {};
+};
+
+}  // namespace cosmo::dataset

@@ -1,0 +1,128 @@
+#include "dataset/make/suite_source.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/parallel/parallel.hpp"
+#include "core/parallel/rounds.hpp"
+#include "histogram/coarse_counts.hpp"
+#include "histogram/count_file.hpp"
+
+namespace cosmo::dataset {
+
+using core::ensure;
+using core::Fault;
+using core::SimulationRecord;
+using histogram::CountFile;
+using histogram::CountFileHeader;
+
+namespace {
+
+SourceFacts facts_of(const std::filesystem::path& directory, const core::SimulationManifest& suite) {
+  return {.name = directory.string(),
+          .input = suite.base.request.id(),
+          .parameters = suite.parameters,
+          .box = suite.box_size,
+          .grid = suite.grid,
+          .line_of_sight = suite.line_of_sight,
+          .facts = suite.facts,
+          .twins = suite.twins};
+}
+
+std::vector<SourceUniverse> universes_of(const core::SimulationManifest& suite) {
+  std::vector<SourceUniverse> universes;
+  for (const SimulationRecord& record : suite.simulations) {
+    SourceUniverse& universe = universes.emplace_back(record.index, record.universe.seed);
+    for (const core::CosmologyParameter& row : core::kCosmologyParameters)
+      universe.parameters.emplace(row.name, record.universe.cosmology.*row.member);
+    universe.settings = record.settings;
+  }
+  return universes;
+}
+
+/// Throws Error{format} naming the file unless it agrees with the suite's manifest.
+void check_header(const CountFileHeader& header, const SimulationRecord& record, double redshift,
+                  const std::filesystem::path& directory, const core::SimulationManifest& suite,
+                  double particles) {
+  const auto agrees = [&](bool equal, std::string_view what) {
+    ensure(equal, Fault::format,
+           "{} has another {} than the suite's manifest: run cosmo-sim again with --force.",
+           (directory / record.counts(redshift)).string(), what);
+  };
+  agrees(header.cells_per_side == suite.grid, "grid");
+  agrees(header.box_size == suite.box_size.mpc_h(record.universe.cosmology.h), "box");
+  agrees(header.universe.seed == record.universe.seed, "seed");
+  agrees(header.redshift == redshift, "redshift");
+  agrees(header.line_of_sight == suite.line_of_sight, "line of sight");
+  agrees(static_cast<double>(header.particles) == particles, "number of particles");
+  for (const auto& row : core::kCosmologyParameters) {
+    agrees(header.universe.cosmology.*row.member == record.universe.cosmology.*row.member, row.name);
+  }
+}
+
+}  // namespace
+
+SuiteSource::SuiteSource(std::filesystem::path directory, core::SimulationManifest manifest)
+    : UniverseSource(facts_of(directory, manifest), universes_of(manifest)),
+      directory_(std::move(directory)),
+      manifest_(std::move(manifest)) {}
+
+void SuiteSource::ensure_there(std::span<const double> redshifts, int, int) const {
+  for (const SimulationRecord& record : manifest_.simulations) {
+    for (const double redshift : redshifts) (void)record.counts(redshift);
+  }
+}
+
+double SuiteSource::particles(double redshift) {
+  const std::string& path = manifest_.simulations.front().counts(redshift);
+  core::check_content(directory_, *manifest_.base.find(path));
+  return static_cast<double>(CountFile(directory_ / path).header().particles);
+}
+
+void SuiteSource::check(const core::Communicator& comm, const core::Log& log,
+                        std::span<const std::size_t> universes, std::span<const double> redshifts,
+                        double particles) {
+  std::mutex hdf5;
+  const auto check = [&](const SimulationRecord& record, double redshift) {
+    const std::string& path = record.counts(redshift);
+    core::check_content(directory_, *manifest_.base.find(path));
+    const std::lock_guard lock(hdf5);
+    check_header(CountFile(directory_ / path).header(), record, redshift, directory_, manifest_, particles);
+  };
+  const auto batch = static_cast<std::size_t>(core::thread_count());  // one file per thread
+  std::size_t left = universes.size();
+  core::Progress progress(log, "simulations checked", static_cast<std::int64_t>(universes.size()));
+  core::in_rounds(
+      comm, (universes.size() + batch - 1) / batch,
+      [&](std::size_t b) {
+        const auto mine = universes.subspan(b * batch);
+        core::in_threads(std::min(batch, mine.size()), [&](std::size_t i, std::size_t) {
+          for (const double redshift : redshifts) check(manifest_.simulations[mine[i]], redshift);
+        });
+      },
+      [&](std::size_t batches) {
+        const std::size_t checked = std::min(left, batches * batch);
+        left -= checked;
+        progress.advance(static_cast<std::int64_t>(checked));
+      });
+}
+
+void SuiteSource::read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
+                       std::span<std::uint16_t> counts) {
+  const SimulationRecord& record = manifest_.simulations[universe];
+  const std::size_t channel = counts.size() / redshifts.size();
+  for (const double redshift : redshifts) {
+    histogram::read_coarse(CountFile(directory_ / record.counts(redshift)), manifest_.grid / cut.grid,
+                           cut.origin, cut.cells, counts.first(channel));
+    counts = counts.subspan(channel);
+  }
+}
+
+void SuiteSource::check_sum(std::size_t universe, std::span<const double> redshifts) {
+  for (const double redshift : redshifts)
+    CountFile(directory_ / manifest_.simulations[universe].counts(redshift)).check_sum();
+}
+
+}  // namespace cosmo::dataset

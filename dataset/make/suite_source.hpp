@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/universe/simulation_manifest.hpp"
+#include "dataset/make/universe_source.hpp"
+
+namespace cosmo::dataset {
+
+/// The universes of a suite.
+class SuiteSource : public UniverseSource {
+ public:
+  SuiteSource(std::filesystem::path directory, core::SimulationManifest manifest);
+
+  const core::Manifest& manifest() const override { return manifest_.base; }
+  void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const override;
+  double particles(double redshift) override;
+  void check(const core::Communicator& comm, const core::Log& log, std::span<const std::size_t> universes,
+             std::span<const double> redshifts, double particles) override;
+  void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
+            std::span<std::uint16_t> counts) override;
+  void check_sum(std::size_t universe, std::span<const double> redshifts) override;
+
+ private:
+  std::filesystem::path directory_;
+  core::SimulationManifest manifest_;
+};
+
+}  // namespace cosmo::dataset

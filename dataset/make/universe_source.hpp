@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/log.hpp"
+#include "core/output/manifest.hpp"
+#include "core/parallel/communicator.hpp"
+#include "core/universe/facts.hpp"
+#include "core/universe/length.hpp"
+#include "core/universe/universe.hpp"
+
+namespace cosmo::dataset {
+
+/// A universe that samples are cut from.
+struct SourceUniverse {
+  std::uint32_t simulation;  ///< its number in the source
+  std::uint64_t seed;
+  std::map<std::string, double, std::less<>> parameters;  ///< all that are known, by name
+  core::Facts settings = {};                              ///< facts that are not those of the whole source
+};
+
+/// What is the same for all universes of a source.
+struct SourceFacts {
+  std::string name;                 ///< for messages
+  std::string input;                ///< id of its manifest
+  core::ParameterSpace parameters;  ///< those that vary
+  core::Length box;
+  int grid = 0;  ///< voxels per side
+  core::LineOfSight line_of_sight;
+  core::Facts facts;
+  int twins = 1;  ///< universes in a row that differ in settings alone
+  int cuts = 0;   ///< sub-volumes per side into which universes are cut already; 0: they are whole
+};
+
+/// A sub-volume to read.
+struct SourceCut {
+  std::uint8_t subvolume;
+  std::array<int, 3>
+      origin;  ///< its first voxel on the grid of the dataset; sources of whole universes need it
+  int cells;   ///< voxels per side
+  int grid;    ///< voxels per side of the universe, a divisor of the source's
+};
+
+/// Universes on disk that become samples of a dataset.
+class UniverseSource {
+ public:
+  UniverseSource(SourceFacts common, std::vector<SourceUniverse> universes)
+      : common_(std::move(common)), universes_(std::move(universes)) {}
+  virtual ~UniverseSource() = default;
+  UniverseSource(const UniverseSource&) = delete;
+  UniverseSource& operator=(const UniverseSource&) = delete;
+
+  const SourceFacts& common() const { return common_; }
+  const std::vector<SourceUniverse>& universes() const { return universes_; }
+
+  virtual const core::Manifest& manifest() const = 0;
+  /// Throws Error{config} with how to make them if counts at these redshifts, in cuts of this number per side, are missing.
+  virtual void ensure_there(std::span<const double> redshifts, int cuts, int rolls) const = 0;
+  /// Particles in the whole box, the same for all universes; for a dataset the mean. Throws as reading does.
+  virtual double particles(double redshift) = 0;
+  /// Compares the counts of these universes with the source's manifest. Collective; throws the same error on every rank.
+  virtual void check(const core::Communicator& comm, const core::Log& log,
+                     std::span<const std::size_t> universes, std::span<const double> redshifts,
+                     double particles) = 0;
+  /// Reads the counts (C, n, n, n) of a universe.
+  virtual void read(std::size_t universe, const SourceCut& cut, std::span<const double> redshifts,
+                    std::span<std::uint16_t> counts) = 0;
+  /// Throws Error{format} naming the file if the counts of a universe do not sum to the particles that it states.
+  virtual void check_sum(std::size_t, std::span<const double>) {}
+
+ private:
+  SourceFacts common_;
+  std::vector<SourceUniverse> universes_;
+};
+
+/// The suite in the directory. Throws as core::load_simulation_manifest().
+std::unique_ptr<UniverseSource> open_suite(const std::filesystem::path& directory);
+/// The suite of cosmo-sim generate or cosmo-prep histogram, or the dataset of counts, in the directory. Throws as loading its
+/// manifest does.
+std::unique_ptr<UniverseSource> open_source(const std::filesystem::path& directory);
+
+}  // namespace cosmo::dataset
