@@ -20,6 +20,9 @@ struct Named {
   T value;
 };
 
+/// "a, b, c and 7 more"
+std::string some_of(const std::vector<std::string>& names);
+
 /// "a, b or c"
 std::string alternatives(const std::vector<std::string>& texts);
 

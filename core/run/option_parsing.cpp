@@ -131,6 +131,11 @@ void Options::parse(const std::vector<std::string>& words) {
   } catch (const po::unknown_option& error) {
     fail(Fault::usage, "Unknown option {}: {}.", error.get_option_name(),
          advice(error.get_option_name(), names_in(declarations_), "--"));
+  } catch (const po::too_many_positional_options_error&) {
+    const bool some = std::ranges::any_of(declarations_, &Declaration::is_positional);
+    fail(Fault::usage, "{}: see --help.",
+         some ? "More values without a name are given than there are"
+              : "A value stands without the name of its option");
   } catch (const po::error& error) {
     fail(Fault::usage, "The command line cannot be read: {}; see --help.", error.what());
   }

@@ -216,6 +216,12 @@ class ShardStage : public core::Stage {
   }
 
   core::Report outline() override {
+    constexpr int kLeast = 32;
+    if (plan_.shape.back() < kLeast)
+      run.log.warn(
+          "samples of {}³ voxels are smaller than the built-in networks read ({}³): choose fewer --subvolumes, or a "
+          "finer --grid of the suite.",
+          plan_.shape.back(), kLeast);
     core::Report report;
     report.facts = {{"config", request.config},
                     {"shape", plan_.shape},

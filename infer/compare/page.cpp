@@ -39,9 +39,15 @@ std::string lead(const SideBySide& all) {
     text +=
         fmt::format("{}{} in {}", text.empty() ? "" : "; ", fmt::join(labels, ", "), fmt::join(errors, ", "));
   }
+  const int universes = std::ranges::min(all.runs, {}, &ComparedRun::number).number;
   return fmt::format(
-      "The smallest rms errors, over the standard deviation of the training labels (predicting their mean gives 1): {}.",
-      text);
+      "The smallest rms errors, over the standard deviation of the training labels (predicting their mean gives 1): {}.{}",
+      text,
+      universes > 0
+          ? fmt::format(
+                " Of {} universes an error is known to {:.0f} %, so runs that differ by less may be alike.",
+                universes, 100 / std::sqrt(2.0 * universes))
+          : "");
 }
 
 std::string head_text(const SideBySide& all) {

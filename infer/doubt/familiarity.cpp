@@ -89,14 +89,6 @@ void Familiarity::add(std::span<const dataset::SummaryStatistics> channels) {
 template void Familiarity::add_voxels(std::span<const std::uint16_t>);
 template void Familiarity::add_voxels(std::span<const float>);
 
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 5;
-  const std::size_t shown = names.size() > kMost + 1 ? kMost : names.size();
-  const std::string text =
-      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  return shown < names.size() ? fmt::format("{} and {} more", text, names.size() - shown) : text;
-}
-
 std::string Familiarity::sentence(const Figure& figure, int strange,
                                   const std::set<std::size_t>& universes) const {
   std::vector<std::string> names;
@@ -104,7 +96,7 @@ std::string Familiarity::sentence(const Figure& figure, int strange,
     if (universe > 0) names.push_back(universes_[universe - 1]);
   }
   const std::string of_which =
-      names.empty() ? "" : fmt::format(" of {} universes ({})", names.size(), some_of(names));
+      names.empty() ? "" : fmt::format(" of {} universes ({})", names.size(), core::some_of(names));
   const std::string where =
       strange > 0 ? fmt::format("in {} of {} samples{}: as far off as {:.4g}", strange, samples_, of_which,
                                 figure.value)
@@ -157,7 +149,7 @@ std::vector<std::string> predictions_outside(const core::ParameterSpace& trained
         "off as {:.4g}; their voxels are unlike the training data or the network is poor, and the predictions may mean "
         "nothing.",
         trained.names[p], low, high, outside, predictions.size(),
-        named.empty() ? "" : fmt::format(" ({})", some_of(named)),
+        named.empty() ? "" : fmt::format(" ({})", core::some_of(named)),
         (*std::ranges::max_element(predictions, {}, beyond))[p]));
   }
   return sentences;

@@ -79,9 +79,6 @@ std::vector<std::string> predictions_outside(const core::ParameterSpace& trained
                                              const std::vector<std::vector<double>>& predictions,
                                              const std::vector<std::string>& names = {});
 
-/// "a, b, c and 7 more"
-std::string some_of(const std::vector<std::string>& names);
-
 /// A sentence on each parameter whose truths lie partly outside of the model's range.
 std::vector<std::string> truths_outside(const core::ParameterSpace& trained,
                                         const dataset::SplitReader& split);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/named.hpp"
 #include "infer/doubt/familiarity.hpp"
 
 namespace cosmo::infer {
@@ -88,7 +89,7 @@ std::vector<std::string> farness_warnings(std::span<const nn::Farness> universes
   for (std::size_t i = 0; i < universes.size(); ++i) {
     if (universes[i].distance > FarnessCheck::kBeyond && !names.empty()) beyond.push_back(names[i]);
   }
-  const std::string named = beyond.empty() ? "" : fmt::format(" ({})", some_of(beyond));
+  const std::string named = beyond.empty() ? "" : fmt::format(" ({})", core::some_of(beyond));
   return {fmt::format(
       "{} of {} universes{} {} farther from the training data, in the network's features, than all {} validation "
       "universes, up to {:.2g} times as far as the farthest: {}",

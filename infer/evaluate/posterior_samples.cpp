@@ -98,11 +98,13 @@ std::size_t read_samples(const core::Options& options, const std::vector<std::st
   constexpr std::int64_t kMost = 10'000'000;
   const auto draws = static_cast<std::size_t>(options.integer("samples", 1, kMost));
   for (std::size_t m = 0; m < models.size(); ++m)
-    core::ensure(
-        models[m].posterior || have_posteriors(models), core::Fault::config,
-        "{} has no posterior for --samples to draw from: fit one with cosmo-train --posterior-only, or leave the "
-        "option out.",
-        directories[m]);
+    core::ensure(models[m].posterior || have_posteriors(models), core::Fault::config,
+                 "{} has no posterior for --samples to draw from: {}, or leave the option out.",
+                 directories[m],
+                 nn::takes_posterior(models[m].output)
+                     ? "fit one with cosmo-train --posterior-only"
+                     : fmt::format("a training with --loss mse has one, that with --loss {} has not",
+                                   models[m].output.option()));
   return draws;
 }
 

@@ -218,8 +218,9 @@ std::string add_uncertainty(core::Json& metrics, const NetworkPrediction& networ
       to_json(network, evaluate_uncertainty(method.subvolumes, network.subvolumes),
               [](const auto& model) { return model.validation.calibration_per_subvolume; });
   const core::ParameterSpace& parameters = method.universes.parameters;
-  // Ranks are uniform for truths that are drawn from the ranges, not for one that is always the same.
-  if (is_fiducial(fiducial_of(method.universes))) return text_of(parameters, universes);
+  // Ranks are uniform, and intervals hold their share, for truths that are drawn from the ranges, not for one that is always
+  // the same.
+  if (is_fiducial(fiducial_of(method.universes))) return "";
   const CalibrationCheck check = check_calibration(method.universes, network.universes, universes.below);
   add_check(metrics["uncertainty"], parameters, check);
   return text_of(parameters, universes) + text_of(parameters, check);

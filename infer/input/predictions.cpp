@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/named.hpp"
 #include "core/parallel/gather_values.hpp"
 #include "core/parallel/rounds.hpp"
 #include "infer/doubt/familiarity.hpp"
@@ -149,7 +150,7 @@ std::vector<std::string> recognise(Models models, const UniverseList& list,
             : fmt::format(
                   "{} of {} universes have seeds of universes that {}: their errors are not those of unseen "
                   "ones ({}).",
-                  names.size(), predictions.size(), what, some_of(names)));
+                  names.size(), predictions.size(), what, core::some_of(names)));
   };
   tell(trained, "the model was trained on");
   tell(chose, "chose the model's checkpoint");

@@ -150,7 +150,9 @@ OpenUniverse open_npy(const nn::ModelManifest& model, const UniverseSource& sour
                            fmt::format("{}, {} voxels wide in a --box of {} {},", path, side,
                                        source.box->value, name_of(source.box->unit)));
   const int cells = cells_of(model, side, path);
-  return {NpyUniverse{std::move(file), source.element}, path, cells, 1, std::nullopt, {}};
+  core::Facts facts;
+  core::set_length(facts, "box", *source.box);
+  return {NpyUniverse{std::move(file), source.element}, path, cells, 1, std::nullopt, std::move(facts)};
 }
 
 /// The channels of a universe in counts files.
@@ -219,7 +221,16 @@ std::vector<fs::path> counts_in(const fs::path& directory, const nn::ModelManife
   for (const double redshift : model.input.redshifts)
     files.push_back(directory / core::counts_name(redshift));
   const auto exists = [](const fs::path& file) { return fs::exists(file); };
-  if (std::ranges::none_of(files, exists)) return {};
+  if (std::ranges::none_of(files, exists)) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+      const std::string name = entry.path().filename().string();
+      ensure(!name.starts_with("counts_z") || !name.ends_with(".h5"), Fault::config,
+             "{} has {} and the model reads z = {}: make counts at that redshift.", directory.string(), name,
+             fmt::join(model.input.redshifts, ", "));
+    }
+    return {};
+  }
   for (const fs::path& file : files) {
     ensure(exists(file), Fault::config, "{} has no {}, and the model reads z = {}: make them.",
            directory.string(), file.filename().string(), fmt::join(model.input.redshifts, ", "));

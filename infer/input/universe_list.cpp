@@ -249,7 +249,8 @@ ListedSizes check_universes(const nn::ModelManifest& model, const UniverseList& 
       samples = cuts * cuts * cuts;
       sizes.memory = std::max(sizes.memory, open.memory_bytes(model, threads));
       if (sizes.cells == 0) sizes.cells = open.cells;
-      sizes.facts.push_back(facts_of(open, source, whole_suite));
+      sizes.facts.push_back(
+          {whole_suite ? source.suite.string() : source.path.string(), facts_of(open, source, whole_suite)});
     }
     sizes.samples += samples;
   }

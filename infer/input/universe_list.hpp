@@ -7,6 +7,7 @@
 
 #include "core/universe/universe.hpp"
 #include "infer/input/universe_counts.hpp"
+#include "nn/model/facts_check.hpp"
 
 namespace cosmo::infer {
 
@@ -51,10 +52,10 @@ UniverseList list_universes(const nn::ModelManifest& model, const std::vector<st
 /// Opens every file of the list, but of a suite that is given as a whole only the first universe's, on this rank alone.
 /// Throws as open_universe() does. Returns what predictions of the largest take, and what is known.
 struct ListedSizes {
-  std::uint64_t samples = 0;            ///< if all universes of a suite are like its first
-  std::uint64_t memory = 0;             ///< what the largest universe takes [bytes]
-  int cells = 0;                        ///< voxels per side of the first
-  std::vector<core::Facts> facts = {};  ///< what is known of each universe, or of a whole suite
+  std::uint64_t samples = 0;               ///< if all universes of a suite are like its first
+  std::uint64_t memory = 0;                ///< what the largest universe takes [bytes]
+  int cells = 0;                           ///< voxels per side of the first
+  std::vector<nn::NamedFacts> facts = {};  ///< what is known of each universe, or of a whole suite
 };
 ListedSizes check_universes(const nn::ModelManifest& model, const UniverseList& list, int threads);
 

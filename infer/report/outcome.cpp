@@ -102,6 +102,21 @@ std::string rivals_text(const Report& report) {
   return text;
 }
 
+/// A sentence on posteriors that are not calibrated; empty if they are, or if that was not checked.
+std::string verdict_text(const Report& report) {
+  const core::Json* calibrated = find_metric(report.metrics, {"uncertainty", "calibrated"});
+  if (calibrated == nullptr || calibrated->get<bool>()) return "";
+  std::vector<std::string> outside;
+  for (const std::string& name : report.methods.front().universes.parameters.names) {
+    const core::Json* inside = find_metric(report.metrics, {"uncertainty", "sbc", "inside", name});
+    if (inside != nullptr && !inside->get<bool>()) outside.push_back(html_symbol(name));
+  }
+  return fmt::format(
+      " <b>Its error bars fail the check of calibration{}</b>, as those of one right model in twenty do: the section on "
+      "calibration shows how far they are off.",
+      outside.empty() ? "" : " in " + enumeration(outside));
+}
+
 /// What came out at one point.
 std::string point_text(const Report& report) {
   std::string text;
@@ -118,15 +133,19 @@ std::string point_text(const Report& report) {
 std::string outcome_text(const Report& report) {
   if (at_a_point(report)) return point_text(report);
   const std::vector<std::string> below = report.model.below_centre();
+  const char* subject =
+      report.model.network.baseline.empty()
+          ? "The network’s"
+          : "The network, mixed with a regression on summary statistics, has errors as follows. Its";
   const std::string warning =
-      below.empty() ? "The network’s"
+      below.empty() ? subject
                     : fmt::format(
                           "<b>The network predicts {} no better than the mean of the training labels "
                           "would</b> (on the validation universes of its training); its",
                           enumeration(symbols_of(below)));
   return fmt::format(
-      "{} rms error is {} of the standard deviation of the training labels (predicting their mean gives 1){}.",
-      warning, errors_text(report), rivals_text(report));
+      "{} rms error is {} of the standard deviation of the training labels (predicting their mean gives 1){}.{}",
+      warning, errors_text(report), rivals_text(report), verdict_text(report));
 }
 
 }  // namespace cosmo::infer

@@ -266,6 +266,8 @@ class SplitStage : public core::Stage {
   }
 
   core::Report found(const core::Manifest& existing) override {
+    for (const Json& doubt : existing.details.at("metrics").value("warnings", Json::array()))
+      run.log.warn("{}", doubt.get<std::string>());
     return {{{"samples", job_.samples()}, {"metrics", existing.details.at("metrics")}}, ""};
   }
 

@@ -28,6 +28,14 @@ void ensure_fit(const nn::ModelManifest& model, const dataset::SampleSpec& spec,
                fmt::join(spec.parameters.names, ", "), fmt::join(model.parameters.names, ", "));
 }
 
+/// What is known of the universes of a dataset; of whole ones always the box.
+core::Facts facts_of(const dataset::DatasetManifest& data) {
+  core::Facts facts = data.facts, box;
+  core::set_length(box, "box", data.spec.box_size);
+  if (data.subvolumes == 1) facts.merge(box);
+  return facts;
+}
+
 core::Request request_of(const core::Options& options, const SplitJob& job) {
   const std::filesystem::path output = options.text("output");
   core::Request request{"infer",
@@ -75,8 +83,9 @@ SplitJob checked_job(const core::Options& options, int ranks) {
   if (transform.kind == dataset::VoxelKind::field && job.manifest.spec.kind == transform.kind)
     dataset::ensure_in_domain(transform.name, job.manifest.channels,
                               "the model was trained with it, give data of the kind that it was trained on");
-  job.facts = nn::check_facts(manifests_of(job.models), job.directories, std::span(&job.manifest.facts, 1),
-                              "the dataset", nn::Learned::left_out);
+  const nn::NamedFacts known{"the dataset", facts_of(job.manifest)};
+  job.facts = nn::check_facts(manifests_of(job.models), job.directories, std::span(&known, 1), known.name,
+                              nn::Learned::left_out);
   job.ranks_per_sample = dataset::read_ranks_per_sample(options, ranks);
   job.cut = EnsembleCut(job.models, job.ranks_per_sample);
   for (const nn::ModelManifest& model : job.models) {

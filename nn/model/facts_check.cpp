@@ -6,6 +6,9 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
+
+#include "core/named.hpp"
 
 namespace cosmo::nn {
 
@@ -23,6 +26,11 @@ core::Facts expected_of(const ModelManifest& model, const core::Facts& found, Le
   return expected;
 }
 
+/// Whether others are refused by InputSpec.
+bool checked_elsewhere(const std::string& name) {
+  return name == "redshift" || name == core::kLineOfSightKey;
+}
+
 /// "the model's training universes", or those of some models of an ensemble by their directories.
 std::string universes_of(const std::set<std::size_t>& models, std::span<const std::string> directories) {
   if (models.size() == directories.size())
@@ -32,11 +40,25 @@ std::string universes_of(const std::set<std::size_t>& models, std::span<const st
   return fmt::format("the training universes of {}", fmt::join(names, ", "));
 }
 
+/// A fact that differs from that of some models' training universes.
+struct Difference {
+  core::Fact found;  ///< its values
+  std::set<std::size_t> models, universes;
+};
+
+/// What a sentence on a difference calls the universes that have it.
+std::string source_of(const Difference& difference, std::span<const NamedFacts> universes,
+                      const std::string& source) {
+  if (difference.universes.size() == universes.size()) return source;
+  std::vector<std::string> names;
+  for (const std::size_t u : difference.universes) names.push_back(universes[u].name);
+  return core::some_of(names);
+}
+
 std::string remark_of(const FactsCheck& check, bool unrecorded, const std::string& source) {
   if (!check.unstated.empty())
-    return fmt::format(
-        "{} does not state {}: whether they are those of the training universes was not checked.", source,
-        fmt::join(check.unstated, ", "));
+    return fmt::format("Not stated by {}: {}. Whether that is as in the training universes was not checked.",
+                       source, core::some_of(check.unstated));
   if (!unrecorded) return "";
   return fmt::format(
       "The model records no facts of its training universes, being of an earlier version or of data without "
@@ -47,31 +69,39 @@ std::string remark_of(const FactsCheck& check, bool unrecorded, const std::strin
 }  // namespace
 
 FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const std::string> directories,
-                       std::span<const core::Facts> universes, const std::string& source, Learned learned) {
-  std::map<std::pair<std::string, std::string>, std::set<std::size_t>>
-      differing;      // (name, expected) -> models
-  core::Facts found;  // those that differ
+                       std::span<const NamedFacts> universes, const std::string& source, Learned learned) {
+  std::map<std::pair<std::string, std::string>, Difference> differences;  // (name, expected)
   std::set<std::string> unknown;
-  for (const core::Facts& universe : universes) {
+  for (std::size_t u = 0; u < universes.size(); ++u) {
+    const core::Facts& facts = universes[u].facts;
     for (std::size_t m = 0; m < models.size(); ++m) {
-      const core::Facts expected = expected_of(models[m], universe, learned);
-      for (const std::string& name : core::differing(universe, expected)) {
-        differing[{name, expected.find(name)->second.text()}].insert(m);
-        found.emplace(name, universe.find(name)->second).first->second.include(universe.find(name)->second);
+      const core::Facts expected = expected_of(models[m], facts, learned);
+      for (const std::string& name : core::differing(facts, expected)) {
+        const core::Fact& found = facts.find(name)->second;
+        Difference& difference =
+            differences.try_emplace({name, expected.find(name)->second.text()}, Difference{found, {}, {}})
+                .first->second;
+        difference.found.include(found);
+        difference.models.insert(m);
+        difference.universes.insert(u);
       }
-      for (const std::string& name : core::unstated(universe, expected)) unknown.insert(name);
+      for (const std::string& name : core::unstated(facts, expected)) {
+        if (!checked_elsewhere(name)) unknown.insert(name);
+      }
     }
   }
   FactsCheck check{{}, {unknown.begin(), unknown.end()}, {}};
-  for (const auto& [difference, by] : differing) {
-    const auto& [name, expected] = difference;
-    if (name == "redshift" || name == core::kLineOfSightKey) continue;
+  for (const auto& [which, difference] : differences) {
+    const auto& [name, expected] = which;
+    if (checked_elsewhere(name)) continue;
     check.warnings.push_back(fmt::format(
         "{} is {} in {} and {} in {}: the predictions may be further off than their errors state.", name,
-        found.find(name)->second.text(), source, expected, universes_of(by, directories)));
+        difference.found.text(), source_of(difference, universes, source), expected,
+        universes_of(difference.models, directories)));
   }
   const bool recorded = std::ranges::any_of(models, [](const auto& model) { return !model.facts.empty(); });
-  const bool known = std::ranges::any_of(universes, [](const auto& facts) { return !facts.empty(); });
+  const bool known =
+      std::ranges::any_of(universes, [](const auto& universe) { return !universe.facts.empty(); });
   check.remark = remark_of(check, known && !recorded, source);
   return check;
 }

@@ -20,10 +20,15 @@ struct FactsCheck {
   std::string remark;                 ///< a sentence on what was not compared; empty if everything was
 };
 
-/// Compares what is known of each of some universes, or of all of them together, with what each model's manifest records of those it was
-/// trained on. Sentences call them `source`; `directories` are the models'. Redshifts and lines of sight are left to InputSpec, which
-/// refuses others.
+/// What is known of a universe, or of several together, and what sentences call them.
+struct NamedFacts {
+  std::string name;
+  core::Facts facts;
+};
+
+/// Compares what is known of some universes with what each model's manifest records of those it was trained on. Sentences call
+/// all of them `source`; `directories` are the models'. Redshifts and lines of sight are left to InputSpec, which refuses others.
 FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const std::string> directories,
-                       std::span<const core::Facts> universes, const std::string& source, Learned learned);
+                       std::span<const NamedFacts> universes, const std::string& source, Learned learned);
 
 }  // namespace cosmo::nn

@@ -25,7 +25,7 @@ double LearningRate::at(std::int64_t step) const {
 }
 
 void validate(const LearningRate& rate) {
-  ensure(rate.initial >= 0, Fault::config, "--learning-rate {} is negative: give a positive number.",
+  ensure(rate.initial > 0, Fault::config, "--learning-rate {} is not above 0: give a positive number.",
          rate.initial);
   ensure(rate.final >= 0 && rate.final <= rate.initial && rate.decay_steps >= 1, Fault::config,
          "--min-learning-rate {} is not between 0 and the --learning-rate {}: give a number that is.",

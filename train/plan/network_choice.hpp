@@ -113,7 +113,7 @@ struct NetworkChoice {
       if (fits && (largest == nullptr || entry.size > largest->size)) largest = &entry;
     }
     core::ensure(
-        largest != nullptr, core::Fault::usage,
+        largest != nullptr, core::Fault::config,
         "No network is made for samples of {}³ voxels, as those of {}: give --network FILE.json with one of "
         "your own, or shard larger samples.",
         side, options.text("data"));

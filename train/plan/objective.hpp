@@ -22,8 +22,10 @@ struct Objective {
 
   static void declare(core::Options& options) {
     options.begin_group(core::kEveryDay);
-    options.add("loss NAME[:N]", std::nullopt, core::meanings_in(nn::kLosses) + by_recipe("loss"),
-                core::names_in(nn::kLosses));
+    options.add(
+        "loss NAME[:N]", std::nullopt,
+        core::meanings_in(nn::kLosses) + "; gaussian and mixture until version 0.5" + by_recipe("loss"),
+        core::names_in(nn::kLosses));
     options.add_former({"components N"}, "loss", "0.5", &with_components);
     options.begin_group("What is learned");
     options.add("voxels", std::nullopt, "network input: " + dataset::voxel_transform_help(),

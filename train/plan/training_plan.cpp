@@ -1,5 +1,9 @@
 #include "train/plan/training_plan.hpp"
 
+#include <filesystem>
+#include <system_error>
+
+#include "core/error.hpp"
 #include "nn/model/model_manifest.hpp"
 
 namespace cosmo::train {
@@ -36,6 +40,9 @@ TrainingPlan read_training_plan(const core::Options& given, const dataset::Datas
   plan.recipe = context.recipe.name;
   plan.data = options.text("data");
   plan.directory = options.text("output");
+  std::error_code error;
+  core::ensure(!std::filesystem::equivalent(plan.data, plan.directory, error), core::Fault::config,
+               "--output {} is the data: give the model a directory of its own.", plan.directory);
   plan.input = {data.spec.channels(), data.spec.side()};
   plan.epochs = static_cast<int>(options.integer("epochs", 1, kMostEpochs));
   plan.objective = Objective::read(options, context);

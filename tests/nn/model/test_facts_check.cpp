@@ -19,7 +19,8 @@ nn::ModelManifest model(const core::Facts& facts) {
 nn::FactsCheck check(const std::vector<nn::ModelManifest>& models, const core::Facts& found,
                      nn::Learned learned = nn::Learned::compared) {
   const std::vector<std::string> directories = {"one", "two", "three"};
-  return nn::check_facts(models, std::span(directories).first(models.size()), std::span(&found, 1), "data",
+  const nn::NamedFacts named{"one", found};
+  return nn::check_facts(models, std::span(directories).first(models.size()), std::span(&named, 1), "data",
                          learned);
 }
 
@@ -45,7 +46,7 @@ TEST_CASE("what is not known is not compared, and a remark names it") {
   const nn::FactsCheck lone = check({model({{"h", 0.7}, {"f_nl", 0}, {"steps", 10}})}, {{"h", 0.7}});
   CHECK(lone.unstated == std::vector<std::string>{"f_nl", "steps"});
   CHECK(lone.remark ==
-        "data does not state f_nl, steps: whether they are those of the training universes was not checked.");
+        "Not stated by data: f_nl, steps. Whether that is as in the training universes was not checked.");
   const nn::FactsCheck earlier = check({model({})}, {{"h", 0.7}, {"omega_m", 0.5}});
   CHECK(earlier.warnings.size() == 1);  // its range of what it predicts is known
   CHECK(earlier.remark.starts_with("The model records no facts"));
@@ -55,13 +56,14 @@ TEST_CASE("what is not known is not compared, and a remark names it") {
 TEST_CASE("each of several universes is compared in what is known of it") {
   const std::vector<nn::ModelManifest> models = {model({{"h", 0.7}, {"f_nl", 0}})};
   const std::vector<std::string> directories = {"one"};
-  const std::vector<core::Facts> universes = {
-      {{"h", 0.7}, {"f_nl", 500}}, {{"h", 0.6}}, {{"h", 0.5}, {"f_nl", 0}}};
+  const std::vector<nn::NamedFacts> universes = {
+      {"first", {{"h", 0.7}, {"f_nl", 500}}}, {"second", {{"h", 0.6}}}, {"third", {{"h", 0.5}, {"f_nl", 0}}}};
   const nn::FactsCheck several =
       nn::check_facts(models, directories, universes, "data", nn::Learned::compared);
   const std::string in_training = " in the model's training universes" + std::string(kEnd);
-  CHECK(several.warnings == std::vector<std::string>{"f_nl is 500 in data and 0" + in_training,
-                                                     "h is 0.5 to 0.6 in data and 0.7" + in_training});
+  CHECK(several.warnings ==
+        std::vector<std::string>{"f_nl is 500 in first and 0" + in_training,
+                                 "h is 0.5 to 0.6 in second, third and 0.7" + in_training});
   CHECK(several.unstated == std::vector<std::string>{"f_nl"});
 }
 
