@@ -46,12 +46,12 @@ struct Difference {
   std::set<std::size_t> models, universes;
 };
 
-/// What a sentence on a difference calls the universes that have it.
-std::string source_of(const Difference& difference, std::span<const NamedFacts> universes,
+/// What a sentence calls these universes.
+std::string source_of(const std::set<std::size_t>& which, std::span<const NamedFacts> universes,
                       const std::string& source) {
-  if (difference.universes.size() == universes.size()) return source;
+  if (which.size() == universes.size()) return source;
   std::vector<std::string> names;
-  for (const std::size_t u : difference.universes) names.push_back(universes[u].name);
+  for (const std::size_t u : which) names.push_back(universes[u].name);
   return core::some_of(names);
 }
 
@@ -72,6 +72,7 @@ FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const st
                        std::span<const NamedFacts> universes, const std::string& source, Learned learned) {
   std::map<std::pair<std::string, std::string>, Difference> differences;  // (name, expected)
   std::set<std::string> unknown;
+  std::set<std::size_t> silent;  // universes of which something is unknown
   for (std::size_t u = 0; u < universes.size(); ++u) {
     const core::Facts& facts = universes[u].facts;
     for (std::size_t m = 0; m < models.size(); ++m) {
@@ -86,7 +87,9 @@ FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const st
         difference.universes.insert(u);
       }
       for (const std::string& name : core::unstated(facts, expected)) {
-        if (!checked_elsewhere(name)) unknown.insert(name);
+        if (checked_elsewhere(name)) continue;
+        unknown.insert(name);
+        silent.insert(u);
       }
     }
   }
@@ -96,13 +99,14 @@ FactsCheck check_facts(std::span<const ModelManifest> models, std::span<const st
     if (checked_elsewhere(name)) continue;
     check.warnings.push_back(fmt::format(
         "{} is {} in {} and {} in {}: the predictions may be further off than their errors state.", name,
-        difference.found.text(), source_of(difference, universes, source), expected,
+        difference.found.text(), source_of(difference.universes, universes, source), expected,
         universes_of(difference.models, directories)));
   }
   const bool recorded = std::ranges::any_of(models, [](const auto& model) { return !model.facts.empty(); });
   const bool known =
       std::ranges::any_of(universes, [](const auto& universe) { return !universe.facts.empty(); });
-  check.remark = remark_of(check, known && !recorded, source);
+  check.remark =
+      remark_of(check, known && !recorded, silent.empty() ? source : source_of(silent, universes, source));
   return check;
 }
 

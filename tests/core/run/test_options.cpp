@@ -180,7 +180,7 @@ TEST_CASE("what cannot be read names the option") {
   };
   expect_error(Fault::usage, "--bxo", [&] { parsed({"--bxo", "3"}); });
   expect_error(Fault::usage, "--box", [&] { parsed({"--box", "1", "--box", "2"}); });
-  expect_error(Fault::usage, "many", [&] { parsed({"stray"}); });
+  expect_error(Fault::usage, "without the name of its option", [&] { parsed({"stray"}); });
   expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "12abc"}).number("box"); });
   expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "nan"}).number("box"); });
   expect_error(Fault::usage, "--box", [&] { (void)parsed({"--box", "1e999"}).number("box"); });
