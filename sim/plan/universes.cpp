@@ -132,6 +132,7 @@ Universes Universes::read(const core::Options& options) {
 void Universes::identify(core::Json& config) const {
   config["simulations"] = size() / twins;
   if (twins > 1) config["twins"] = twins;
+  if (!grown.empty()) config["grown_from"] = grown;
   config["design"] = design;
   if (seed) config["seed"] = *seed;
   for (const core::CosmologyParameter& row : core::kCosmologyParameters)

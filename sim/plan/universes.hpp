@@ -24,6 +24,8 @@ struct Universes {
   core::Json design;                  ///< how they were chosen, for the id
   std::optional<std::uint64_t> seed;  ///< the suite's; none if the design states each universe's
   std::uint64_t seed_of_settings = 0;
+  std::string grown =
+      {};  ///< id of the suite whose universes are the first, if these are not what the design draws
   core::Slice slice;   ///< --select
   int ranks_each = 0;  ///< --ranks-per-simulation; 0 leaves the choice to choose_layout()
 

@@ -90,6 +90,21 @@ void make_universes(const core::Invocation& run, core::OutputDirectory& output, 
       });
 }
 
+/// Links the universes that the smaller suite has. Collective.
+void link_universes(const core::Invocation& run, core::OutputDirectory& output, const sim::Growth& growth,
+                    const std::vector<core::SimulationRecord>& universes) {
+  core::Progress progress(run.log, "universes linked", static_cast<std::int64_t>(universes.size()));
+  std::vector<core::FileRecord> finished;
+  core::in_rounds(
+      run.comm, universes.size(),
+      [&](std::size_t i) { finished = sim::link_files(growth, output, universes[i]); },
+      [&](std::size_t items) {
+        output.record(finished);
+        finished.clear();
+        progress.advance(static_cast<std::int64_t>(items));
+      });
+}
+
 /// How the ranks share this number of universes. Collective.
 sim::RankLayout layout_for(const core::Invocation& run, const sim::Plan& plan, int universes) {
   const int threads = run.comm.max(run.threads);
@@ -162,8 +177,12 @@ class GenerateStage : public core::Stage {
 
   core::Report make(core::OutputDirectory& output) override {
     const core::Timer timer;
-    const std::vector<core::SimulationRecord> missing =
-        missing_universes(output.manifest(), slice, suite_).own;
+    std::vector<core::SimulationRecord> missing = missing_universes(output.manifest(), slice, suite_).own;
+    const auto made = std::ranges::stable_partition(
+        missing, [&](const auto& universe) { return plan_.growth.has(universe); });
+    const std::vector<core::SimulationRecord> linked(missing.begin(), made.begin());
+    missing.erase(missing.begin(), made.begin());
+    if (!linked.empty()) link_universes(run, output, plan_.growth, linked);
     if (!missing.empty()) {
       run.log.info("{}, {} per universe", core::ranks_and_threads(run.comm.size(), run.threads),
                    layout_.ranks_per_simulation);
@@ -174,13 +193,18 @@ class GenerateStage : public core::Stage {
     const bool all = output.finish_if_all(run.tool, run_facts);
     const std::int64_t left = all ? 0 : missing_universes(output.manifest(), slice, suite_).others;
     core::Report report{
-        {{"up_to_date", missing.empty()}, {"simulations_made", missing.size()}, {"simulations_left", left}},
-        fmt::format("{} is up to date", target)};
+        {{"up_to_date", missing.empty() && linked.empty()},
+         {"simulations_made", missing.size()},
+         {"simulations_left", left}},
+        missing.empty() && linked.empty() ? fmt::format("{} is up to date", target) : target + ":"};
+    if (!linked.empty())
+      report.text += fmt::format(" {} universes of {} linked{}", linked.size(),
+                                 plan_.growth.directory.string(), missing.empty() ? "" : ",");
     if (!missing.empty()) {
       const std::uint64_t peak = run.comm.max(core::peak_resident_memory());
-      report.text =
-          fmt::format("{}: {} universe{} in {}; at most {} of memory per rank, {} predicted", target,
-                      missing.size(), missing.size() == 1 ? "" : "s", core::format_duration(timer.seconds()),
+      report.text +=
+          fmt::format(" {} universe{} in {}; at most {} of memory per rank, {} predicted", missing.size(),
+                      missing.size() == 1 ? "" : "s", core::format_duration(timer.seconds()),
                       core::format_bytes(static_cast<double>(peak)),
                       core::format_bytes(static_cast<double>(layout_.memory.per_rank)));
     }

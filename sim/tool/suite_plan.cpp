@@ -50,6 +50,10 @@ std::string Plan::describe() const {
   for (const auto& [settings, times] : drawn.redrawn)
     text +=
         fmt::format("{} cannot be and was drawn again, {} time{}\n", settings, times, times == 1 ? "" : "s");
+  if (!growth.directory.empty())
+    text += fmt::format("the first {} are those of {}\n", growth.suite.simulations.size(),
+                        growth.directory.string());
+  if (!growth.widened.empty()) text += fmt::format("ranges that are wider now: {}\n", growth.widened);
   return text;
 }
 
@@ -71,6 +75,7 @@ void declare_suite(core::Options& options) {
   Start::declare(options);
   Outputs::declare(options);
   Products::declare(options);
+  declare_growth(options);
 }
 
 Plan read_plan(const core::Options& options) {
@@ -93,6 +98,7 @@ Plan read_plan(const core::Options& options) {
   if (plan.gravity.vary()) plan.universes.seed = plan.universes.seed_of_settings;
   plan.products = Products::read(options, config.box);
   config.contents = plan.products.contents();
+  plan.growth = read_growth(options, plan);
   if (config.start.noise) plan.universes.list.front().seed = config.start.noise->seed();
   return plan;
 }
@@ -147,6 +153,7 @@ std::uint64_t disk_of(const Plan& plan, std::span<const core::SimulationRecord> 
   SimulationConfig config = plan.config;
   std::uint64_t sum = 0;
   for (const core::SimulationRecord& record : universes) {
+    if (plan.growth.has(record)) continue;  // links take none
     config.gravity = plan.drawn.of(record.index);
     sum += plan.products.disk_bytes(config);
   }

@@ -14,6 +14,7 @@
 #include "sim/plan/universes.hpp"
 #include "sim/product/products.hpp"
 #include "sim/simulation.hpp"
+#include "sim/tool/growth.hpp"
 
 namespace cosmo::sim {
 
@@ -24,6 +25,7 @@ struct Plan {
   SimulationConfig config;  ///< what all universes have in common, and the settings of the first
   DrawnGravity drawn;
   Products products;
+  Growth growth;
 
   SimulationConfig config_of(std::size_t universe) const;
 

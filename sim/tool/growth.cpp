@@ -1,0 +1,126 @@
+#include "sim/tool/growth.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/universe/cosmology.hpp"
+#include "sim/tool/suite_plan.hpp"
+
+namespace cosmo::sim {
+
+using core::ensure;
+using core::Fault;
+using core::Json;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kGrown =
+    "grown_from";  ///< in the config of a suite whose first universes have narrower ranges
+
+/// The range of a parameter in a config; nothing for another value.
+std::optional<std::pair<double, double>> range_in(const Json& value) {
+  if (value.is_number()) return std::pair(value.get<double>(), value.get<double>());
+  if (value.is_array() && value.size() == 2) return std::pair(value[0].get<double>(), value[1].get<double>());
+  return std::nullopt;
+}
+
+/// Whether a parameter's range lies in a wider one.
+bool is_wider(const std::string& name, const Json& before, const Json& now) {
+  if (core::find_cosmology_parameter(name) == nullptr) return false;
+  const auto inner = range_in(before), outer = range_in(now);
+  return inner && outer && outer->first <= inner->first && inner->second <= outer->second;
+}
+
+/// Names of the configs' values that a larger suite may not change, and as text those of ranges that are wider now.
+std::pair<std::set<std::string>, std::string> compare(const Json& before, const Json& now) {
+  std::set<std::string> names, different;
+  std::string widened;
+  for (const Json* config : {&before, &now}) {
+    for (const auto& [name, value] : config->items()) names.insert(name);
+  }
+  // Rows are compared one by one.
+  const bool tables = before.value("design", Json()).is_object() && now.value("design", Json()).is_object();
+  for (const std::string& name : names) {
+    const Json old = before.value(name, Json()), value = now.value(name, Json());
+    const bool of_rows = name == "design" || core::find_cosmology_parameter(name) != nullptr;
+    if (old == value || name == "simulations" || name == kGrown || (tables && of_rows)) continue;
+    if (is_wider(name, old, value)) {
+      widened +=
+          fmt::format("{}{} from {} to {}", widened.empty() ? "" : ", ", name, old.dump(), value.dump());
+    } else {
+      different.insert(name);
+    }
+  }
+  return {different, widened};
+}
+
+}  // namespace
+
+void declare_growth(core::Options& options) {
+  options.begin_group("Universes");
+  options.add(
+      "grow DIR", std::nullopt,
+      "link the universes of the finished suite in DIR, which are the first of this one, and make the rest; DIR stays as "
+      "it is");
+}
+
+Growth read_growth(const core::Options& options, Plan& plan) {
+  Growth growth;
+  if (!options.given("grow")) return growth;
+  growth.directory = options.text("grow");
+  growth.suite = core::load_simulation_manifest(growth.directory);
+  const std::string from = growth.directory.string();
+  std::error_code error;
+  ensure(!fs::equivalent(growth.directory, options.text("output"), error), Fault::config,
+         "--grow {} is the --output: give the larger suite a directory of its own.", from);
+  const Json& before = growth.suite.base.request.config;
+  auto [different, widened] = compare(before, request_of(plan).config);
+  ensure(
+      different.empty(), Fault::config,
+      "{} has another {} than this request ({}): a suite grows by its own settings, with more --simulations and perhaps wider "
+      "ranges.",
+      from, fmt::join(different, ", "),
+      different.empty() ? "" : before.value(*different.begin(), Json()).dump());
+  const std::vector<core::SimulationRecord>& universes = growth.suite.simulations;
+  ensure(universes.size() < plan.universes.list.size(), Fault::config,
+         "{} has {} universes and this request {}: ask for more --simulations.", from, universes.size(),
+         plan.universes.list.size());
+  const bool own_ranges = !widened.empty() || before.contains(kGrown);
+  for (std::size_t i = 0; i < universes.size(); ++i) {
+    ensure(
+        own_ranges || universes[i].universe == plan.universes.list[i], Fault::config,
+        "Universe {} of {} is another one here: keep the rows that the suite was made from, and add others.",
+        i, from);
+    plan.universes.list[i] = universes[i].universe;
+  }
+  if (own_ranges) plan.universes.grown = growth.suite.base.request.id();
+  growth.widened = std::move(widened);
+  return growth;
+}
+
+std::vector<core::FileRecord> link_files(const Growth& growth, const core::OutputDirectory& output,
+                                         const core::SimulationRecord& universe) {
+  std::vector<core::FileRecord> files;
+  for (const std::string& path : universe.files()) {
+    const core::FileRecord* record = growth.suite.base.find(path);
+    ensure(record != nullptr, Fault::config,
+           "{} has no {}: a suite grows by what it saves itself, see --save.", growth.directory.string(),
+           path);
+    core::check_content(growth.directory, *record);
+    const fs::path part = output.part(path);
+    std::error_code error;
+    fs::create_hard_link(fs::canonical(growth.directory / path), part, error);
+    if (error) fs::copy_file(growth.directory / path, part, error);
+    ensure(!error, Fault::io, "{} can be neither linked nor copied to {} ({}): check permissions and space.",
+           (growth.directory / path).string(), part.string(), error.message());
+    files.push_back(output.seal(path));
+  }
+  return files;
+}
+
+}  // namespace cosmo::sim
