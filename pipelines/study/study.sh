@@ -36,9 +36,6 @@ for seed in $seeds; do
   predict data "model/all-$seed" "predictions/all-$seed"
 done
 
-train model/posterior --data data --epochs "$epochs" --baseline none --loss gaussian
-predict data model/posterior predictions/posterior
-
 for point in $curve; do
   universes=${point%:*}
   shard "data-$universes" --input sim --training "$universes"
