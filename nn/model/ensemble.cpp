@@ -80,7 +80,7 @@ ModelPosterior read_posterior(const fs::path& directory, const EnsembleManifest&
                               std::span<const ModelManifest> models) {
   for (std::size_t m = 0; m < models.size(); ++m)
     ensure(
-        models[m].best().sha256 == ensemble.base.request.config.at("checkpoints").at(m), Fault::config,
+        ensemble.base.request.config.at("checkpoints").at(m) == models[m].best().sha256, Fault::config,
         "{} has other weights than the ensemble {} was fitted to: fit it again with cosmo-train --posterior-only.",
         ensemble.directories[m], directory.string());
   const core::FileRecord* record = ensemble.base.find(kPosteriorFile);
