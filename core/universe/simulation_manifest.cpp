@@ -88,6 +88,14 @@ void check_settings(const SimulationManifest& suite, const std::string& source) 
     ensure(names_of(records[i].settings) == names_of(records.front().settings), Fault::format,
            "{} has simulations {} and {} with different settings recorded: run cosmo-sim again with --force.",
            source, records.front().index, records[i].index);
+    for (const auto& [name, setting] : records[i].settings) {
+      const auto all = suite.facts.find(name);
+      ensure(
+          !setting.is_several() && all != suite.facts.end() && all->second.covers(setting), Fault::format,
+          "{} has simulation {} with {} = {}, which is not among the settings of the suite: run cosmo-sim again with "
+          "--force.",
+          source, records[i].index, name, setting.text());
+    }
   }
 }
 

@@ -173,7 +173,7 @@ void export_dataset(const core::Communicator& comm, const core::Log& log, core::
         exporter.record();
         progress.advance(static_cast<std::int64_t>(items));
       });
-  std::string table = sample_table_header(dataset.spec.parameters.names);
+  std::string table = sample_table_header(dataset.spec);
   for (const auto& [shard, text] : gather(comm, lines)) table += text;
   output.add_text(kSampleTableName, table);
 }

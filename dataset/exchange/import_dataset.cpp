@@ -19,8 +19,9 @@ using core::Fault;
 namespace {
 
 Sample sample_of_row(const SampleRow& row) {
-  return {row.simulation, row.subvolume.value_or(0), row.seed.value_or(0), row.parameters, row.roll,
-          row.shift};
+  return {
+      row.simulation, row.subvolume.value_or(0), row.seed.value_or(0), row.parameters, row.roll, row.shift,
+      row.settings};
 }
 
 /// The labels that a file of this format has for these parameters.
@@ -66,8 +67,10 @@ std::map<std::string, std::vector<SampleRow>> rows_by_shard(const Export& source
            "{} has {} samples of a split and the manifest lists {}: restore it.", path.string(), samples,
            split.samples);
   }
-  ensure(shards.size() == listed && table.parameters == source.dataset.spec.parameters.names, Fault::format,
-         "{} has other shards or parameters than the manifest: restore it.", path.string());
+  const SampleSpec& spec = source.dataset.spec;
+  ensure(shards.size() == listed && table.parameters == spec.parameters.names &&
+             std::ranges::equal(table.settings, spec.settings, {}, {}, &SettingColumn::name),
+         Fault::format, "{} has other shards or parameters than the manifest: restore it.", path.string());
   return shards;
 }
 

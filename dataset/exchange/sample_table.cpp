@@ -71,6 +71,9 @@ constexpr std::array<Column, 12> kColumns = {
         row.crc32 = whole_number<std::uint32_t>(cell, "crc32");
       }}}};
 
+/// Columns of settings begin so; their numbers are those of /settings in shards.
+constexpr std::string_view kSettingPrefix = "setting_";
+
 bool is_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
@@ -97,16 +100,22 @@ std::string name_of(const SampleRow& row) {
   return row.record ? fmt::format("{}, record {}", row.file, *row.record) : row.file;
 }
 
-std::string sample_table_header(const std::vector<std::string>& parameters) {
-  return fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}\n",
-                     fmt::join(parameters, ","));
+std::string sample_table_header(const SampleSpec& spec) {
+  std::string header =
+      fmt::format("file,split,shard,simulation,subvolume,seed,roll,shift_x,shift_y,shift_z,crc32,{}",
+                  fmt::join(spec.parameters.names, ","));
+  for (const SettingColumn& column : spec.settings)
+    header += fmt::format(",{}{}", kSettingPrefix, column.name);
+  return header + "\n";
 }
 
 std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
                               const Sample& sample, std::uint32_t crc32) {
+  std::vector<double> numbers = sample.parameters;
+  numbers.insert(numbers.end(), sample.settings.begin(), sample.settings.end());
   return fmt::format("{},{},{},{},{},{},{},{},{},{}\n", file, name_of(split), shard, sample.simulation,
                      sample.subvolume, sample.seed, sample.roll, fmt::join(sample.shift, ","), crc32,
-                     fmt::join(sample.parameters, ","));
+                     fmt::join(numbers, ","));
 }
 
 SampleTable read_sample_table(const std::filesystem::path& path) {
@@ -116,11 +125,18 @@ SampleTable read_sample_table(const std::filesystem::path& path) {
   SampleTable table;
   for (const std::string& name : names) {
     const auto column = std::ranges::find(kColumns, name, &Column::name);
-    const bool known = column != kColumns.end();
-    if (!known) table.parameters.push_back(name);
-    readers.push_back(known ? column->read : [](const core::Cell& cell, SampleRow& row) {
-      row.parameters.push_back(cell.number());
-    });
+    if (column != kColumns.end()) {
+      readers.push_back(column->read);
+    } else if (name.starts_with(kSettingPrefix)) {
+      table.settings.push_back(name.substr(kSettingPrefix.size()));
+      readers.push_back([](const core::Cell& cell, SampleRow& row) {
+        row.settings.push_back(cell.text == "nan" ? std::numeric_limits<double>::quiet_NaN() : cell.number());
+      });
+    } else {
+      table.parameters.push_back(name);
+      readers.push_back(
+          [](const core::Cell& cell, SampleRow& row) { row.parameters.push_back(cell.number()); });
+    }
   }
   csv.for_each_row([&](const std::vector<core::Cell>& cells) {
     SampleRow& row = table.rows.emplace_back();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dataset/shard/sample.hpp"
+#include "dataset/shard/shard_format.hpp"
 #include "dataset/shard/split.hpp"
 
 namespace cosmo::dataset {
@@ -36,18 +37,20 @@ struct SampleRow {
   std::uint16_t roll = 0;                   ///< number of the roll of the box before it was cut
   std::array<std::uint16_t, 3> shift = {};  ///< voxel of the box that the roll made the first
   std::vector<double> parameters;           ///< (P)
+  std::vector<double> settings = {};        ///< (S) in columns setting_NAME, as in shards; NaN is not known
 };
 
 /// Its name in messages: "cube.npy", "cubes.tfrecord, record 3".
 std::string name_of(const SampleRow& row);
 
 struct SampleTable {
-  std::vector<std::string> parameters;  ///< names (P)
+  std::vector<std::string> parameters;     ///< names (P)
+  std::vector<std::string> settings = {};  ///< names (S)
   std::vector<SampleRow> rows;
 };
 
-/// The header of a table that has all columns but record; parameters (P).
-std::string sample_table_header(const std::vector<std::string>& parameters);
+/// The header of a table that has all columns but record.
+std::string sample_table_header(const SampleSpec& spec);
 /// A line of that table. Numbers have the shortest form that reads back unchanged.
 std::string sample_table_line(const std::string& file, Split split, const std::string& shard,
                               const Sample& sample, std::uint32_t crc32);

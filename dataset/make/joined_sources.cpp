@@ -38,6 +38,14 @@ void ensure_alike(const SourceFacts& one, const SourceFacts& other) {
         core::describe_space(other.line_of_sight));
 }
 
+/// Whether parameters that both universes state are equal.
+bool agree(const SourceUniverse& one, const SourceUniverse& other) {
+  return std::ranges::all_of(one.parameters, [&](const auto& parameter) {
+    const auto found = other.parameters.find(parameter.first);
+    return found == other.parameters.end() || found->second == parameter.second;
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<UniverseSource> open_suite(const std::filesystem::path& directory) {
@@ -77,6 +85,34 @@ JoinedSources::JoinedSources(std::vector<std::unique_ptr<UniverseSource>> source
     }
     first += end;
   }
+  if (sources_.size() > 1) ensure_different();
+}
+
+/// Universes of two sources are the same if seed, parameters and all facts that both state are equal.
+void JoinedSources::ensure_different() const {
+  std::multimap<std::uint64_t, std::size_t> by_seed;
+  for (std::size_t i = 0; i < universes_.size(); ++i) {
+    const auto [first, last] = by_seed.equal_range(at(i).seed);
+    for (auto other = first; other != last; ++other) {
+      const std::size_t j = other->second;
+      if (universes_[i].source == universes_[j].source || !agree(at(i), at(j))) continue;
+      core::Facts one = known(i), two = known(j);
+      for (core::Facts* facts : {&one, &two}) {
+        facts->erase(kInput);
+        std::erase_if(*facts, [](const auto& entry) { return entry.second.is_several(); });
+      }
+      ensure(one.empty() || two.empty() || !core::differing(one, two).empty(), Fault::config,
+             "Universe {} of {} is also in {}: join each once.", at(i).simulation,
+             sources_[universes_[i].source]->common().name, sources_[universes_[j].source]->common().name);
+    }
+    by_seed.emplace(at(i).seed, i);
+  }
+}
+
+int JoinedSources::least_grid() const {
+  int least = first().grid;
+  for (const auto& source : sources_) least = std::min(least, source->common().grid);
+  return least;
 }
 
 const SourceUniverse& JoinedSources::at(std::size_t position) const {

@@ -24,7 +24,8 @@ struct JoinedUniverse {
 /// Sources whose universes become one dataset.
 class JoinedSources {
  public:
-  /// Throws Error{config} naming what differs and the remedy unless boxes and lines of sight are equal.
+  /// Throws Error{config} naming what differs and the remedy unless boxes and lines of sight are equal, and for a universe
+  /// that two sources have.
   explicit JoinedSources(std::vector<std::unique_ptr<UniverseSource>> sources);
 
   /// Opens a suite, or several suites and datasets of counts. Throws as open_source(), and Error{config} if one is named twice.
@@ -33,6 +34,8 @@ class JoinedSources {
   std::size_t size() const { return sources_.size(); }
   UniverseSource& source(std::size_t number) const { return *sources_[number]; }
   const SourceFacts& first() const { return sources_.front()->common(); }
+  /// Voxels per side of the coarsest source.
+  int least_grid() const;
   const std::vector<JoinedUniverse>& universes() const { return universes_; }
   const SourceUniverse& at(std::size_t position) const;
 
@@ -58,6 +61,7 @@ class JoinedSources {
 
  private:
   core::Facts known(std::size_t position) const;
+  void ensure_different() const;
 
   std::vector<std::unique_ptr<UniverseSource>> sources_;
   std::vector<JoinedUniverse> universes_;

@@ -157,8 +157,11 @@ namespace {
 void ensure_cut(const UniverseSource& source, const ShardSettings& settings) {
   const int grid = source.common().grid;
   ensure(
-      settings.grid == grid || (settings.grid > 0 && grid % settings.grid == 0 && source.common().cuts == 0),
-      Fault::config,
+      settings.grid == grid || source.common().cuts == 0, Fault::config,
+      "{} is a data set of {} voxels per side, which are not summed to --grid {}: join suites with --grid {}.",
+      source.common().name, grid, settings.grid, grid);
+  ensure(
+      settings.grid == grid || (settings.grid > 0 && grid % settings.grid == 0), Fault::config,
       "--grid {} does not divide the {} voxels per side of the counts of {}: choose a divisor, or make them "
       "with that --grid.",
       settings.grid, grid, source.common().name);

@@ -154,7 +154,7 @@ ShardSettings read_settings(const core::Options& options, const JoinedSources& s
   };
   ShardSettings settings;
   settings.grid =
-      options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : sources.first().grid;
+      options.given("grid") ? static_cast<int>(options.integer("grid", 1, 1 << 14)) : sources.least_grid();
   settings.samples_per_shard = static_cast<std::uint32_t>(options.integer("samples-per-shard", 1, kMost));
   settings.validation = held_out("validation");
   settings.test = held_out("test");

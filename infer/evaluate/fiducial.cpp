@@ -2,28 +2,51 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
 
 namespace cosmo::infer {
 
 namespace {
 
+/// Universes with the same initial phases, which are not independent.
+struct Twins {
+  double count = 0, sum = 0;
+};
+
 FiducialFigures figures_of(const dataset::PredictionTable& universes, std::size_t p) {
   const auto n = static_cast<double>(universes.rows.size());
+  const std::vector<std::uint32_t> phases = dataset::phases_of(universes);
+  std::map<std::uint32_t, Twins> twins;
   double mean = 0, squares = 0, deviation = 0;
-  for (const dataset::PredictionRow& row : universes.rows) {
+  for (std::size_t r = 0; r < universes.rows.size(); ++r) {
+    const dataset::PredictionRow& row = universes.rows[r];
     mean += row.prediction[p] / n;
     deviation += row.deviation[p] / n;
+    twins[phases[r]].count += 1;
+    twins[phases[r]].sum += row.prediction[p];
   }
   for (const dataset::PredictionRow& row : universes.rows) squares += std::pow(row.prediction[p] - mean, 2);
+  // The error of a mean over groups of twins, whose sums are independent.
+  const auto groups = static_cast<double>(twins.size());
+  double of_groups = 0;
+  for (const auto& [phase, group] : twins) of_groups += std::pow(group.sum - group.count * mean, 2);
   const double truth = universes.rows.front().truth[p], scatter = std::sqrt(squares / (n - 1));
-  return {truth, mean - truth, scatter / std::sqrt(n), scatter, scatter / std::sqrt(2 * (n - 1)), deviation};
+  return {truth,
+          mean - truth,
+          std::sqrt(of_groups * groups / (groups - 1)) / n,
+          scatter,
+          scatter / std::sqrt(2 * (groups - 1)),
+          deviation};
 }
 
 }  // namespace
 
 Fiducial fiducial_of(const dataset::PredictionTable& universes) {
   Fiducial fiducial(universes.parameters.size());
-  if (universes.rows.size() < 2) return fiducial;
+  const std::vector<std::uint32_t> phases = dataset::phases_of(universes);
+  if (std::set(phases.begin(), phases.end()).size() < 2) return fiducial;
   for (std::size_t p = 0; p < fiducial.size(); ++p) {
     const auto same = [&](const dataset::PredictionRow& row) {
       return row.truth[p] == universes.rows.front().truth[p];

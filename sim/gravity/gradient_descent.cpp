@@ -1,5 +1,6 @@
 #include "sim/gravity/gradient_descent.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -28,6 +29,17 @@ constexpr std::array kFits = {
     Fit{"four-point", 2, 2, 1, 12, {0.11, 3, 6, 3}},
 };
 
+/// The fit, or nullptr.
+const Fit* fit_of(std::string_view force_kernel, int lpt_order, double spacing, double cell, int steps) {
+  constexpr double kTolerance = 0.02;
+  const auto near = [](double value, double fitted) { return std::abs(value / fitted - 1) < kTolerance; };
+  const auto found = std::ranges::find_if(kFits, [&](const Fit& fit) {
+    return force_kernel == fit.force_kernel && lpt_order == fit.lpt_order && steps == fit.steps &&
+           near(spacing, fit.spacing) && near(cell, fit.cell);
+  });
+  return found == kFits.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::string text_of(const GradientDescent& descent) {
@@ -37,18 +49,17 @@ std::string text_of(const GradientDescent& descent) {
                      : fmt::format("{},{},{},{}", alpha, long_wave, short_wave, growth);
 }
 
+bool has_fit(std::string_view force_kernel, int lpt_order, double spacing, double cell, int steps) {
+  return fit_of(force_kernel, lpt_order, spacing, cell, steps) != nullptr;
+}
+
 GradientDescent find_descent(std::string_view force_kernel, int lpt_order, double spacing, double cell,
                              int steps) {
-  constexpr double kTolerance = 0.02;
-  const auto near = [](double value, double fitted) { return std::abs(value / fitted - 1) < kTolerance; };
+  if (const Fit* fit = fit_of(force_kernel, lpt_order, spacing, cell, steps)) return fit->descent;
   std::vector<std::string> all;
-  for (const Fit& fit : kFits) {
-    const bool same_settings =
-        force_kernel == fit.force_kernel && lpt_order == fit.lpt_order && steps == fit.steps;
-    if (same_settings && near(spacing, fit.spacing) && near(cell, fit.cell)) return fit.descent;
+  for (const Fit& fit : kFits)
     all.push_back(fmt::format("{}, {}, {}, {} and {}", fit.force_kernel, fit.lpt_order, fit.spacing, fit.cell,
                               fit.steps));
-  }
   core::fail(
       core::Fault::config,
       "--gradient-descent fitted has no fit for --force-kernel {}, --lpt-order {}, particles {:.4g} Mpc/h apart, cells of {:.4g} Mpc/h and {} "

@@ -35,6 +35,9 @@ std::string text_of(const GradientDescent& descent);
 GradientDescent find_descent(std::string_view force_kernel, int lpt_order, double spacing, double cell,
                              int steps);
 
+/// Whether find_descent() has one.
+bool has_fit(std::string_view force_kernel, int lpt_order, double spacing, double cell, int steps);
+
 /// Moves the particles. Each must be on the rank that owns its x, and is so afterwards. Overwrites the force mesh.
 /// Collective. Throws as ForceMesh::solve() and settle() do.
 void descend(ParticleSet& particles, ForceMesh& forces, const GradientDescent& descent, double sigma_8);

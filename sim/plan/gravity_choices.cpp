@@ -110,12 +110,12 @@ std::pair<Gravity, bool> settings_at(const GravityChoices& choices, const std::a
   return {gravity, !descent};
 }
 
-/// Why no settings are left for a universe that has this number of twins already.
-std::string objection(const DrawnGravity& drawn, std::size_t twins) {
-  if (drawn.redrawn.empty() || twins > 0)
+/// Why no settings are left for a universe, `found` of whose twins have some.
+std::string objection(const DrawnGravity& drawn, std::size_t found, int twins) {
+  if (drawn.redrawn.empty() || found > 0)
     return fmt::format(
         "--twins {} needs that number of different settings, and there are only {}: let more of them vary.",
-        twins + 1, twins);
+        twins, found);
   return fmt::format("{} cannot be: change one of them.", drawn.redrawn.begin()->first);
 }
 
@@ -167,6 +167,10 @@ GravityChoices GravityChoices::read(const core::Options& options, const Box& box
   choices.integrator = read_names(options, "integrator", core::names_in(kIntegrators));
   choices.steps = read_whole_numbers(options, "steps", 1, 10'000);
   choices.z_initial = read_numbers(options, "z-initial");
+  constexpr double kMostRedshift = 999;
+  for (const double z : choices.z_initial.values())
+    ensure(z > 0 && z <= kMostRedshift, Fault::config, "--z-initial is {}: choose {} above 0 and up to {}.",
+           options.text("z-initial"), choices.z_initial.vary() ? "values" : "a value", kMostRedshift);
   choices.radiation = options.flag("radiation");
   if (options.given("gradient-descent")) choices.descent = read_descents(options);
   return choices;
@@ -175,6 +179,33 @@ GravityChoices GravityChoices::read(const core::Options& options, const Box& box
 bool GravityChoices::vary() const {
   return mesh.vary() || (force_kernel && force_kernel->vary()) || integrator.vary() || steps.vary() ||
          z_initial.vary() || descent.vary();
+}
+
+bool GravityChoices::can_be_fitted(double box_size, const Box& box, const Fitting& fitting) const {
+  const auto includes = [](const auto& choices, const auto& value) {
+    return std::ranges::find(choices.values(), value) != choices.values().end();
+  };
+  if (!includes(integrator, "cola") || !includes(z_initial, 9.0) || z_initial.is_range()) return false;
+  const auto all = [](const Choices<int>& choices) {
+    std::vector<int> values = choices.values();
+    for (int value = values.front() + 1; choices.is_range() && value < values.back(); ++value)
+      values.push_back(value);
+    return values;
+  };
+  const std::vector<int> numbers_of_steps = all(steps);
+  for (const int cells : all(mesh)) {
+    const std::vector<std::string> kernels =
+        force_kernel ? force_kernel->values()
+                     : std::vector{std::string(best_force_kernel(cells, box.particles_per_side))};
+    for (const std::string& kernel : kernels) {
+      const auto fitted = [&](int number) {
+        return has_fit(kernel, fitting.lpt_order, box_size / box.particles_per_side, box_size / cells,
+                       number);
+      };
+      if (std::ranges::any_of(numbers_of_steps, fitted)) return fitting.redshifts == std::vector{0.0};
+    }
+  }
+  return false;
 }
 
 DrawnGravity GravityChoices::draw(const Universes& universes, const Box& box, const Fitting& fitting) const {
@@ -187,6 +218,11 @@ DrawnGravity GravityChoices::draw(const Universes& universes, const Box& box, co
     drawn.list = {gravity};
     return drawn;
   }
+  ensure(
+      !std::ranges::count(descent.values(), Descent()) || can_be_fitted(box_of(0), box, fitting),
+      Fault::config,
+      "--gradient-descent fitted has no fit with any of the other choices: leave it out, or choose among the settings of "
+      "docs/cola.md.");
   const Placement place = universes.settings();
   for (std::size_t u = 0; u < universes.list.size(); ++u) {
     const std::size_t twins = u % static_cast<std::size_t>(universes.twins);
@@ -208,7 +244,7 @@ DrawnGravity GravityChoices::draw(const Universes& universes, const Box& box, co
               drawn.list.end();
       if (found) drawn.list.push_back(gravity);
     }
-    ensure(found, Fault::config, "{}", objection(drawn, twins));
+    ensure(found, Fault::config, "{}", objection(drawn, twins, universes.twins));
   }
   return drawn;
 }

@@ -49,6 +49,8 @@ struct GravityChoices {
     int lpt_order;
     const std::vector<double>& redshifts;
   };
+  /// Whether some of the choices have a fit of descent, for boxes of this size [Mpc/h].
+  bool can_be_fitted(double box_size, const Box& box, const Fitting& fitting) const;
   /// The settings of each universe: a pure function of the design, its seed and the universe's number. Draws that cannot
   /// be, or are those of a twin, are made again. Throws Error{config} naming the options if none can be.
   DrawnGravity draw(const Universes& universes, const Box& box, const Fitting& fitting) const;

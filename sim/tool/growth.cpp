@@ -36,9 +36,13 @@ bool is_wider(const std::string& name, const Json& before, const Json& now) {
   return inner && outer && outer->first <= inner->first && inner->second <= outer->second;
 }
 
-/// Names of the configs' values that a larger suite may not change, and as text those of ranges that are wider now.
-std::pair<std::set<std::string>, std::string> compare(const Json& before, const Json& now) {
-  std::set<std::string> names, different;
+/// A value of a config for people.
+std::string text_of(const Json& value) { return value.is_null() ? "none" : value.dump(); }
+
+/// A phrase on each value of the configs that a larger suite may not change, and as text the ranges that are wider now.
+std::pair<std::vector<std::string>, std::string> compare(const Json& before, const Json& now) {
+  std::set<std::string> names;
+  std::vector<std::string> different;
   std::string widened;
   for (const Json* config : {&before, &now}) {
     for (const auto& [name, value] : config->items()) names.insert(name);
@@ -53,7 +57,7 @@ std::pair<std::set<std::string>, std::string> compare(const Json& before, const 
       widened +=
           fmt::format("{}{} from {} to {}", widened.empty() ? "" : ", ", name, old.dump(), value.dump());
     } else {
-      different.insert(name);
+      different.push_back(fmt::format("{} {}, not {}", name, text_of(old), text_of(value)));
     }
   }
   return {different, widened};
@@ -82,10 +86,8 @@ Growth read_growth(const core::Options& options, Plan& plan) {
   auto [different, widened] = compare(before, request_of(plan).config);
   ensure(
       different.empty(), Fault::config,
-      "{} has another {} than this request ({}): a suite grows by its own settings, with more --simulations and perhaps wider "
-      "ranges.",
-      from, fmt::join(different, ", "),
-      different.empty() ? "" : before.value(*different.begin(), Json()).dump());
+      "{} was made otherwise ({}): a suite grows by its own settings, with more --simulations and perhaps wider ranges.",
+      from, fmt::join(different, "; "));
   const std::vector<core::SimulationRecord>& universes = growth.suite.simulations;
   ensure(universes.size() < plan.universes.list.size(), Fault::config,
          "{} has {} universes and this request {}: ask for more --simulations.", from, universes.size(),

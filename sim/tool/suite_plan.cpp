@@ -140,7 +140,8 @@ std::uint64_t memory_of(const Plan& plan, int ranks, int threads) {
                                                  plan.products.memory_bytes(config, ranks, threads)) +
                               static_cast<std::uint64_t>(threads) * thread_memory(gravity.mesh_per_side));
   }
-  constexpr std::uint64_t kOfUniverse = 12'000;  // in the manifest while that is written, measured for 1000 to 2000
+  constexpr std::uint64_t kOfUniverse =
+      14'000;  // in the manifest while that is written, measured for 1000 to 2000
   return core::kLibraryMemory + most + kOfUniverse * plan.universes.list.size();
 }
 

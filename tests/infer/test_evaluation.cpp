@@ -4,6 +4,7 @@
 #include "core/random.hpp"
 #include "infer/baseline/baseline.hpp"
 #include "infer/evaluate/evaluation.hpp"
+#include "infer/evaluate/fiducial.hpp"
 
 using namespace cosmo;
 
@@ -114,4 +115,22 @@ TEST_CASE("a universe is predicted by the mean of its sub-volumes, in the order 
   CHECK(universes.rows[0].prediction[0] == Approx(1.3));
   CHECK(universes.rows[1].seed == 30);
   CHECK(dataset::rms_errors(universes)[0] == Approx(std::sqrt((0.09 + 0.04) / 2)));
+}
+
+TEST_CASE("twins at one point are one universe for the errors of bias and scatter") {
+  const core::RandomStream stream(5, core::Purpose::bootstrap);
+  dataset::PredictionTable alone{{{"p"}, {0.0}, {2.0}}, {}}, twins = alone;
+  for (std::uint32_t u = 0; u < 50; ++u) {
+    const double prediction = 1.1 + 0.1 * stream.normals({u, 0, 0})[0];
+    alone.rows.push_back({u, -1, u, {1.0}, {prediction}, 0, {0.1}});
+    for (std::uint32_t twin = 0; twin < 3; ++twin)
+      twins.rows.push_back({3 * u + twin, -1, u, {1.0}, {prediction}, 0, {0.1}});
+  }
+  const auto one = *infer::fiducial_of(alone)[0], three = *infer::fiducial_of(twins)[0];
+  CHECK(one.bias_se == Approx(one.scatter / std::sqrt(50)));
+  CHECK(three.bias == Approx(one.bias));
+  CHECK(three.bias_se == Approx(one.bias_se));
+  CHECK(three.scatter_se == Approx(one.scatter_se).epsilon(0.01));
+  twins.rows.resize(3);
+  CHECK_FALSE(infer::is_fiducial(infer::fiducial_of(twins)));
 }

@@ -182,7 +182,7 @@ void refuse_values_of_trainings(const Made& made) {
       {kTrain32 + "--drops 1:0.5,1.1:0.25", Fault::config, {"--drops", "a step apart"}},
       {kTrain32 + "--drops 1:2", Fault::config, {"factor 2 of --drops is not above 0 and at most 1"}},
       {kTrain32 + "--average 0", Fault::config, {"--average", "above 0 and below 1, or off"}},
-      {kTrain32 + "--learning-rate -1", Fault::config, {"--learning-rate -1 is negative: give"}},
+      {kTrain32 + "--learning-rate -1", Fault::config, {"--learning-rate -1 is not above 0: give"}},
       {kTrain32 + "--learning-rate 1e-4 --min-learning-rate 1e-3",
        Fault::config,
        {"--min-learning-rate 0.001 is not between 0 and the --learning-rate 0.0001"}},

@@ -134,17 +134,24 @@ class Join(DirectoryTest):
 
     def test_universes_that_are_not_alike_are_named(self):
         for name, words, part in (("box", ["--box", 32, *SUITE[5:]], "has a box of 64 Mpc/h"), ("space", ["--redshift-space", "z"], "positions in real space"),
-                                  ("grid", ["--grid", 8], "--grid 16 does not divide the 8 voxels"),
-                                  ("later", ["--redshifts", 1], "has no counts at z = 0")):
+                                                                    ("later", ["--redshifts", 1], "has no counts at z = 0")):
             base = SUITE if "--box" not in words else SUITE[:3]
             succeed("cosmo-sim", *base, *NARROW, "--simulations", 2, "--seed", 9, "--steps", 2, *words, "--output", self.root / name)
             self.refused(CONFIG, part, "a", name)
+        succeed("cosmo-sim", *SUITE, *NARROW, "--simulations", 2, "--seed", 9, "--steps", 2, "--grid", 8, "--output", self.root / "grid")
+        self.refused(CONFIG, "--grid 16 does not divide the 8 voxels", "a", "grid", words=["--grid", 16])
+        plan = succeed("cosmo-prep", "shard", "--input", f"{self.root / 'a'},{self.root / 'grid'}", "--subvolumes", 1, "--dry-run",
+                       "--output", self.root / "never")
+        self.assertEqual(plan["shape"], [8, 8, 8])
         succeed("cosmo-sim", *SUITE[:-1], 16, *NARROW, "--grid", 16, "--simulations", 2, "--seed", 9, "--steps", 2, "--output", self.root / "few")
         self.refused(CONFIG, "has 32768 particles in a universe and", "a", "few")
         succeed("cosmo-sim", "generate", "--simulations", 2, "--n-s", "0.9:1", "--box", 64, "--particles", 32, "--steps", 2, "--seed", 9,
                 "--output", self.root / "slope")
         self.refused(CONFIG, "does not state n_s of its universes", "slope", "foreign")
         self.refused(CONFIG, "are the same output: name it once", "a", "a")
+        self.shard("both", "a", "b")
+        self.refused(CONFIG, "is also in", "a", "both")
+        self.refused(CONFIG, "is a data set of 16 voxels per side, which are not summed", "a", "foreign", words=["--grid", 8])
         self.refused(CONFIG, "--rolls", "a", "foreign", words=["--rolls", 1])
         self.refused(CONFIG, "give --subvolumes 1", "a", "foreign", cuts=2)
 

@@ -86,10 +86,10 @@ class Growth(DirectoryTest):
     def test_what_cannot_grow_is_named(self):
         more = [*RANGES, "--simulations", 10]
         self.refused(CONFIG, "ask for more --simulations", *RANGES, "--simulations", 6)
-        self.refused(CONFIG, "has another omega_m than this request", "--omega-m", "0.3:0.4", "--sigma8", "0.8:0.9", "--simulations", 10)
-        self.refused(CONFIG, "has another seed than this request (1)", *more, "--seed", 2)
-        self.refused(CONFIG, "has another design than this request", *more, "--design", "sobol")
-        self.refused(CONFIG, "has another grid", *more, "--grid", 4)
+        self.refused(CONFIG, "omega_m [0.25,0.35], not [0.3,0.4]", "--omega-m", "0.3:0.4", "--sigma8", "0.8:0.9", "--simulations", 10)
+        self.refused(CONFIG, "was made otherwise (seed 1, not 2)", *more, "--seed", 2)
+        self.refused(CONFIG, 'design "uniform", not "sobol"', *more, "--design", "sobol")
+        self.refused(CONFIG, "grid 8, not 4", *more, "--grid", 4)
         self.refused(CONFIG, "is the --output", *more, output="small")
         self.refused(IO, "is not a finished output", *more, of=self.root / "missing")
         self.assertFalse((self.root / "never").exists())

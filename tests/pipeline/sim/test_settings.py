@@ -109,6 +109,11 @@ class Settings(DirectoryTest):
         self.assertEqual(len(frames.samples(data)["integrator"].unique()), 3)
         described = run("cosmo-prep", "describe", data).stdout
         self.assertIn("steps       2 to 5, no label\n", described)
+        # It comes back from an export, the same bytes.
+        for form in ("npy", "tfrecord"):
+            succeed("cosmo-prep", "export", "--input", data, "--format", form, "--output", self.root / form)
+            succeed("cosmo-prep", "import", "--input", self.root / form, "--format", form, "--output", self.root / f"{form}-back")
+            self.assertEqual(contents(self.root / f"{form}-back"), contents(data))
         # A shard whose columns are not those of the manifest is refused.
         def add_one(table):
             table[0, columns.index("steps")] = np.inf
@@ -125,6 +130,20 @@ class Settings(DirectoryTest):
             self.assertEqual(done.returncode, FORMAT, done.stderr)
             self.assertIn(part, error_line(done, "cosmo-prep"))
             shard_file.write_bytes(original)
+
+    def test_settings_that_the_suite_does_not_have_are_refused(self):
+        altered = self.root / "altered"
+        altered.mkdir()
+        for path in self.suite.iterdir():
+            if path.name != "manifest.json":
+                (altered / path.name).symlink_to(path)
+        for name, value in (("steps", 77), ("steps", "x"), ("force_kernel", "foo"), ("integrator", ["cola", "bullfrog"])):
+            manifest = json.loads((self.suite / "manifest.json").read_text())
+            manifest["simulations"][4]["settings"][name] = value
+            (altered / "manifest.json").write_text(json.dumps(manifest))
+            done = run("cosmo-prep", "shard", "--input", altered, "--output", self.root / "never")
+            self.assertEqual(done.returncode, FORMAT, done.stderr)
+            self.assertIn(f"has simulation 4 with {name} = ", error_line(done, "cosmo-prep"))
 
     def test_a_lone_file_of_a_suite_has_its_own_settings(self):
         """A model of one setting sees which of a suite's universes have others."""
@@ -162,7 +181,7 @@ class Settings(DirectoryTest):
         drawn = [(row["settings"]["integrator"], row["settings"]["gradient_descent"])
                  for row in json.loads((output / "manifest.json").read_text())["simulations"]]
         self.assertNotIn("bullfrog", {integrator for integrator, descent in drawn if descent != "none"})
-        self.refused(CONFIG, "--gradient-descent fitted with --integrator", "--integrator", "bullfrog,fastpm",
+        self.refused(CONFIG, "--gradient-descent fitted has no fit with any", "--integrator", "bullfrog,fastpm",
                      "--gradient-descent", "fitted")
 
     def test_wrong_values_name_the_option(self):
@@ -177,7 +196,10 @@ class Settings(DirectoryTest):
         self.refused(CONFIG, "--gradient-descent is 'none,none'", "--gradient-descent", "none,none")
         self.refused(CONFIG, "--redshifts has 12: choose values from 0 to --z-initial, 9", "--redshifts", "0,12", "--z-initial", "9:19")
         self.refused(CONFIG, "none varies: give --steps", "--twins", 2)
-        self.refused(CONFIG, "there are only 2", "--steps", "3,4", "--twins", 3)
+        self.refused(CONFIG, "--twins 3 needs that number of different settings, and there are only 2", "--steps", "3,4", "--twins", 3)
+        for value in ("9:1100", "-1:9", "0,9", "0:9"):
+            self.refused(CONFIG, f"--z-initial is {value}: choose values above 0 and up to 999", "--z-initial", value)
+        self.refused(CONFIG, "--gradient-descent fitted has no fit with any of the other choices", "--gradient-descent", "none,fitted")
         self.assertIn("--mesh 12:30 has meshes that beat", self.plan("--mesh", "12:30").stderr)
         self.assertIn("--mesh 18 beats", self.plan("--mesh", "16,18").stderr)
 
