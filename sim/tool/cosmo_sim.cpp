@@ -156,12 +156,16 @@ class GenerateStage : public core::Stage {
     if (!missing_.own.empty()) plan_.warn(run.log);
     core::Report report{facts(), plan_.describe()};
     report.facts["ranks_per_simulation"] = layout_.ranks_per_simulation;
-    report.facts["simulations_to_make"] = missing_.own.size();
-    if (plan_.gravity.vary() && !missing_.own.empty()) {
-      const double cost = cost_of(plan_, missing_.own);
+    std::vector<core::SimulationRecord> to_make = missing_.own;
+    std::erase_if(to_make, [&](const auto& universe) { return plan_.growth.has(universe); });
+    report.facts["simulations_to_make"] = to_make.size();
+    if (!plan_.growth.directory.empty())
+      report.facts["simulations_to_link"] = missing_.own.size() - to_make.size();
+    if (plan_.gravity.vary() && !to_make.empty()) {
+      const double cost = cost_of(plan_, to_make);
       report.facts["relative_cost"] = cost;
       report.text +=
-          fmt::format("to make them takes about as long as {:.0f} universes with --mesh {} and --steps 10\n",
+          fmt::format("to make them takes as long as {:.1f} times a universe with --mesh {} and --steps 10\n",
                       cost, plan_.config.box.particles_per_side);
     }
     report.facts["simulations_left"] = missing_.others;

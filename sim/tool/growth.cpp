@@ -79,9 +79,9 @@ Growth read_growth(const core::Options& options, Plan& plan) {
   growth.directory = options.text("grow");
   growth.suite = core::load_simulation_manifest(growth.directory);
   const std::string from = growth.directory.string();
-  std::error_code error;
-  ensure(!fs::equivalent(growth.directory, options.text("output"), error), Fault::config,
-         "--grow {} is the --output: give the larger suite a directory of its own.", from);
+  ensure(core::seen_from(growth.directory, options.text("output")).begin()->string() == "..", Fault::config,
+         "--output {} is --grow {} or in it: give the larger suite a directory of its own.",
+         options.text("output"), from);
   const Json& before = growth.suite.base.request.config;
   auto [different, widened] = compare(before, request_of(plan).config);
   ensure(

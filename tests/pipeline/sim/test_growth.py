@@ -27,7 +27,7 @@ class Growth(DirectoryTest):
     def test_a_grown_suite_is_the_one_that_would_have_been_made_at_once(self):
         before, times = contents(self.small), {path: path.stat().st_mtime_ns for path in self.small.rglob("*.h5")}
         plan = self.grow("grown", *RANGES, "--simulations", 10, "--dry-run")
-        self.assertEqual(plan["simulations_to_make"], 10)
+        self.assertEqual((plan["simulations_to_make"], plan["simulations_to_link"]), (4, 6))
         whole_plan = succeed("cosmo-sim", *BASE, *RANGES, "--simulations", 10, "--dry-run", "--output", self.root / "grown")
         self.assertLess(plan["disk_bytes"], 0.5 * whole_plan["disk_bytes"])
         made = self.grow("grown", *RANGES, "--simulations", 10, ranks=2)
@@ -90,7 +90,8 @@ class Growth(DirectoryTest):
         self.refused(CONFIG, "was made otherwise (seed 1, not 2)", *more, "--seed", 2)
         self.refused(CONFIG, 'design "uniform", not "sobol"', *more, "--design", "sobol")
         self.refused(CONFIG, "grid 8, not 4", *more, "--grid", 4)
-        self.refused(CONFIG, "is the --output", *more, output="small")
+        for output in ("small", "small/larger"):
+            self.refused(CONFIG, "give the larger suite a directory of its own", *more, output=output)
         self.refused(IO, "is not a finished output", *more, of=self.root / "missing")
         self.assertFalse((self.root / "never").exists())
         succeed("cosmo-sim", *BASE, *RANGES, "--simulations", 6, "--select", "0:3", "--output", self.root / "part")
