@@ -165,7 +165,7 @@ class GenerateStage : public core::Stage {
       const double cost = cost_of(plan_, to_make);
       report.facts["relative_cost"] = cost;
       report.text +=
-          fmt::format("to make them takes as long as {:.1f} times a universe with --mesh {} and --steps 10\n",
+          fmt::format("to make them takes {:.1f} times as long as one universe with --mesh {} and --steps 10\n",
                       cost, plan_.config.box.particles_per_side);
     }
     report.facts["simulations_left"] = missing_.others;
